@@ -19,18 +19,18 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use evenkeel::cluster::ClusterState;
 use evenkeel_clock as clock;
-use evenkeel_core::forecast::{GlobalPeaks, Minutes, OwnPeaks, Resolution, Shared};
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, ModelAssets, OwnPeaks, Resolution};
+use evenkeel_core::scaling::counterfactual::TrialPods;
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::{Learnt, Tracker};
-use evenkeel_core::scaling::trial::TrialPods;
-use evenkeel_core::scaling::{Bounds, Mode, Risk};
+use evenkeel_core::scaling::tracker::{LoadPastFit, TargetState};
+use evenkeel_core::scaling::{ReplicaBounds, Risk, ScalingMode};
 use evenkeel_core::units::{Ratio, count_as_f64};
 use evenkeel_kubernetes::node::Node;
-use evenkeel_kubernetes::plan::scaling::{Learned, Queries, Settings, resolve};
+use evenkeel_kubernetes::plan::scaling::{Queries, Settings, TargetTickInputs, resolve};
 use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_kubernetes::scaling_policy::PredictionModel;
 use evenkeel_training::{OwnSettings, learn};
 use jiff::{SignedDuration, Timestamp};
 use support::{fleet, percentiles};
@@ -45,8 +45,8 @@ const EVENTS: usize = 4_096;
 const SETTINGS: Settings = Settings {
     follows_profiles: false,
     asks_checks: false,
-    mode: Mode::Floor,
-    predict: Predict::Auto,
+    mode: ScalingMode::Floor,
+    predict: PredictionModel::Auto,
     interval: SignedDuration::from_secs(15),
     max_age: SignedDuration::from_mins(3),
     queries: Queries::Presets,
@@ -86,8 +86,8 @@ fn cluster(balances_scale_in: bool) -> ClusterState {
 }
 
 /// The memory of a target with two loads, for which two days of past have come.
-fn tracker(target: usize, now: Timestamp) -> Tracker {
-    let mut tracker = Tracker::default();
+fn tracker(target: usize, now: Timestamp) -> TargetState {
+    let mut tracker = TargetState::default();
     for signal in [Signal::CPU, Signal::MEMORY] {
         for resolution in Resolution::ALL {
             let step = resolution.step();
@@ -104,8 +104,8 @@ fn tracker(target: usize, now: Timestamp) -> Tracker {
 }
 
 /// Everything at once: the cluster, and what forecasts remember of all of its targets.
-fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
-    let (now, shared) = (clock::now(), Shared::default());
+fn forecasts(cluster: &ClusterState) -> Vec<TargetState> {
+    let (now, shared) = (clock::now(), ModelAssets::default());
     let view = cluster.scaling_view();
     let trackers = view.targets.iter().enumerate().map(|(number, observed)| {
         let mut tracker = tracker(number, now);
@@ -114,12 +114,12 @@ fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
         tracker.keep_pasts(&target.signals);
         let report = tracker.tick(
             &target.policy,
-            &target.input(now, &shared, Learned::default()),
+            &target.input(now, &shared, TargetTickInputs::default()),
         );
         assert!(report.loads.iter().any(|load| load.model.is_some()));
         tracker
     });
-    let trackers: Vec<Tracker> = trackers.collect();
+    let trackers: Vec<TargetState> = trackers.collect();
     println!(
         "with two loads of each of its {} targets: {} MiB resident",
         trackers.len(),
@@ -129,12 +129,12 @@ fn forecasts(cluster: &ClusterState) -> Vec<Tracker> {
 }
 
 /// The same with trees of each target's own for the load that is forecast.
-fn with_own(mut trackers: Vec<Tracker>) -> Vec<Tracker> {
+fn with_own(mut trackers: Vec<TargetState>) -> Vec<TargetState> {
     let own = own();
     for tracker in &mut trackers {
-        let learnt = Learnt {
+        let learnt = LoadPastFit {
             own: Some(Arc::new(own.clone())),
-            ..Learnt::default()
+            ..LoadPastFit::default()
         };
         tracker.adopt_learnt(&Signal::CPU, learnt);
     }
@@ -159,7 +159,7 @@ fn own() -> OwnPeaks {
     let past = Minutes::new(0, (0..8000).map(load).collect());
     let capacity = Ratio::share(0.6).map(|target| PodCapacity::new(50.0, target));
     let capacity = capacity.expect("a share").expect("a capacity");
-    let bounds = Bounds::new(1, 20).expect("bounds");
+    let bounds = ReplicaBounds::new(1, 20).expect("bounds");
     let pods = TrialPods::new(capacity, bounds, &Horizon::default());
     let settings = OwnSettings::default();
     let learnt = learn(&GlobalPeaks::shipped(), &past, 4, &pods, &settings);

@@ -6,28 +6,29 @@ use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use evenkeel_core::forecast::{
-    Context as ForecastContext, History, Model, Rolling, SHpa, Shared, Variant, window_forecast,
+    ForecastContext, LoadRingBuffer, Model, ModelAssets, RollingModel, SHpa, Variant,
+    window_forecast,
 };
-use evenkeel_core::scaling::carriers::Carriers;
 use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa::Readings;
-use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
-use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::observation::{LoadSample, SignalSamples, TargetObservation};
+use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
+use evenkeel_core::scaling::serving_pods::ServingPods;
 use evenkeel_core::scaling::signal::{ResourceName, Signal, ValueScope};
-use evenkeel_core::scaling::tracker::{TargetTick, Tracker, tick_together};
-use evenkeel_core::scaling::{Mode, Risk};
+use evenkeel_core::scaling::tracker::{TargetState, TargetTick, tick_together};
+use evenkeel_core::scaling::{Risk, ScalingMode};
 use evenkeel_core::units::{count_as_f64, i64_ceil};
 use evenkeel_kubernetes::ihpa::CheckedIhpa;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::ihpa::portray;
 use evenkeel_kubernetes::plan::scaling::{
-    Context, HpaInput, Learned, Observed, PlanMemory, Pods, Queries, Resolved, Settings, TargetRef,
-    Told, plan, resolve,
+    HpaInput, LastStatus, PlanMemory, Queries, ResolvedTarget, ScalingContext, Settings,
+    TargetObjects, TargetPodFacts, TargetRef, TargetTickInputs, plan, resolve,
 };
 use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::scaling_policy::Predict;
-use evenkeel_kubernetes::watched::WatchedDeployment;
+use evenkeel_kubernetes::scaling_policy::PredictionModel;
+use evenkeel_kubernetes::watched_types::WatchedDeployment;
 use evenkeel_kubernetes::workload::Workload;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -52,15 +53,15 @@ fn time(tick: u32) -> Timestamp {
 
 /// A target with two loads, each with half an hour of past.
 struct Target {
-    tracker: Tracker,
-    carriers: Carriers,
+    tracker: TargetState,
+    carriers: ServingPods,
     memory: PlanMemory,
-    observed: Observed,
+    observed: TargetObjects,
 }
 
 impl Target {
     fn new(target: u32) -> Self {
-        let mut tracker = Tracker::default();
+        let mut tracker = TargetState::default();
         for tick in 0..120 {
             for (signal, value) in loads(target, tick) {
                 let sample = LoadSample::of_moment(value, time(tick));
@@ -70,21 +71,21 @@ impl Target {
         }
         Self {
             tracker,
-            carriers: Carriers::default(),
+            carriers: ServingPods::default(),
             memory: PlanMemory::default(),
             observed: observed(target),
         }
     }
 
     /// Takes the measurements of a tick, and looks at the objects.
-    fn begin(&mut self, loads: &[(Signal, f64); 2], now: Timestamp) -> Resolved {
+    fn begin(&mut self, loads: &[(Signal, f64); 2], now: Timestamp) -> ResolvedTarget {
         let members = &self.observed.pods.members;
         self.carriers.see(members, now);
         let samples = loads.iter().map(|(signal, value)| {
             let measured = measurements(*value, members.len(), now);
-            (signal.clone(), Samples::PerPod(measured))
+            (signal.clone(), SignalSamples::PerPod(measured))
         });
-        let observation = Observation {
+        let observation = TargetObservation {
             pods: members,
             carriers: &self.carriers,
             replicas: None,
@@ -117,7 +118,7 @@ fn tick(
     targets: &mut [Target],
     loads: &[[(Signal, f64); 2]],
     now: Timestamp,
-    shared: &Shared,
+    shared: &ModelAssets,
 ) -> usize {
     let begun = targets.iter_mut().zip(loads);
     let resolved: Vec<_> = begun
@@ -128,13 +129,13 @@ fn tick(
         TargetTick {
             tracker: &mut target.tracker,
             policy: &resolved.policy,
-            input: resolved.input(now, shared, Learned::default()),
+            input: resolved.input(now, shared, TargetTickInputs::default()),
         }
     });
     let reports = tick_together(&mut ticks.collect::<Vec<_>>());
     let reports: Result<Vec<_>, _> = reports.into_iter().collect();
     let reports = reports.expect("no target breaks");
-    let context = Context {
+    let context = ScalingContext {
         now,
         reporter: "bench",
     };
@@ -152,8 +153,8 @@ const TOGETHER: usize = 64;
 const SETTINGS: Settings = Settings {
     follows_profiles: false,
     asks_checks: false,
-    mode: Mode::Floor,
-    predict: Predict::Auto,
+    mode: ScalingMode::Floor,
+    predict: PredictionModel::Auto,
     interval: SignedDuration::from_secs(15),
     max_age: SignedDuration::from_mins(3),
     queries: Queries::Presets,
@@ -165,7 +166,7 @@ fn loads(target: u32, tick: u32) -> [(Signal, f64); 2] {
     [(Signal::CPU, cpu), (Signal::MEMORY, cpu * 1e6)]
 }
 
-fn observed(target: u32) -> Observed {
+fn observed(target: u32) -> TargetObjects {
     let name = format!("web-{target}");
     let metric = |resource: &str| {
         json!({"type": "Resource", "resource": {
@@ -189,7 +190,7 @@ fn observed(target: u32) -> Observed {
         .expect("it is a Pod");
         Arc::new(PodFacts::from(&pod))
     };
-    Observed {
+    TargetObjects {
         profiles: evenkeel_kubernetes::plan::scaling::ObservedProfiles::default(),
         namespace: Arc::from("shop"),
         namespace_policy: Arc::new(NamespacePolicy {
@@ -204,7 +205,7 @@ fn observed(target: u32) -> Observed {
         scaled_object: None,
         workload: None,
         target: TargetRef::new("apps/v1", "Deployment", "shop", &name),
-        pods: Pods {
+        pods: TargetPodFacts {
             members: (0..8).map(member).collect(),
             starts: vec![START_TIME; 50],
         },
@@ -223,8 +224,8 @@ fn forecasting(criterion: &mut Criterion) {
     });
     criterion.bench_function("s-hpa update and forecast with intervals", |bencher| {
         let steps = NonZeroUsize::new(STEPS).expect("there are steps");
-        let mut model = Rolling::towards(SHpa::default(), steps);
-        let (history, shared) = (History::default(), Shared::default());
+        let mut model = RollingModel::towards(SHpa::default(), steps);
+        let (history, shared) = (LoadRingBuffer::default(), ModelAssets::default());
         let mut context = ForecastContext {
             history: &history,
             origin: time(0),
@@ -250,7 +251,7 @@ fn ticking(criterion: &mut Criterion) {
     group.sample_size(10);
     group.bench_function("10,000 targets of two loads, all models", |bencher| {
         let mut targets: Vec<Target> = (0..TARGETS).map(Target::new).collect();
-        let (mut at, shared) = (120, Shared::default());
+        let (mut at, shared) = (120, ModelAssets::default());
         let all = |at| (0..TARGETS).map(|target| loads(target, at)).collect();
         let all_tick = |targets: &mut [Target], loads: Vec<_>, now| {
             let together = targets.chunks_mut(TOGETHER).zip(loads.chunks(TOGETHER));
@@ -277,9 +278,9 @@ fn ticking(criterion: &mut Criterion) {
 
 /// A target that no HPA scales, and the HPA's algorithm for it.
 struct Direct {
-    tracker: Tracker,
+    tracker: TargetState,
     memory: PlanMemory,
-    observed: Observed,
+    observed: TargetObjects,
 }
 
 impl Direct {
@@ -287,15 +288,15 @@ impl Direct {
         Self::of(direct(target))
     }
 
-    fn of(observed: Observed) -> Self {
+    fn of(observed: TargetObjects) -> Self {
         Self {
-            tracker: Tracker::default(),
+            tracker: TargetState::default(),
             memory: PlanMemory::default(),
             observed,
         }
     }
 
-    fn tick(&mut self, tick: u32, shared: &Shared) -> usize {
+    fn tick(&mut self, tick: u32, shared: &ModelAssets) -> usize {
         let now = time(tick);
         let Self {
             tracker,
@@ -305,14 +306,18 @@ impl Direct {
         let mut resolved = resolve(observed, false, &SETTINGS, memory.record(now), now);
         portray(observed, &mut resolved, memory, now);
         let target = resolved.target.as_ref().expect("it is a target");
-        let measured = HpaInput::new(observed, readings(observed, tick, now), Told::default());
-        let learned = Learned {
+        let measured = HpaInput::new(
+            observed,
+            readings(observed, tick, now),
+            LastStatus::default(),
+        );
+        let learned = TargetTickInputs {
             measured: Some(&measured),
-            ..Learned::default()
+            ..TargetTickInputs::default()
         };
         let input = target.input(now, shared, learned);
         let report = tracker.tick(&target.policy, &input);
-        let context = Context {
+        let context = ScalingContext {
             now,
             reporter: "bench",
         };
@@ -321,8 +326,8 @@ impl Direct {
 }
 
 /// Usage of each of the Pods, which changes a little at every tick.
-fn readings(observed: &Observed, tick: u32, now: Timestamp) -> Readings {
-    let usage: Requests = [
+fn readings(observed: &TargetObjects, tick: u32, now: Timestamp) -> Readings {
+    let usage: ResourceRequests = [
         (ResourceName::Cpu, 380 + i64::from(tick % 7)),
         (ResourceName::Memory, 300_000_000_000),
     ]
@@ -345,7 +350,7 @@ fn readings(observed: &Observed, tick: u32, now: Timestamp) -> Readings {
 }
 
 /// A Deployment in mode direct with ten Pods.
-fn direct(target: u32) -> Observed {
+fn direct(target: u32) -> TargetObjects {
     let with_hpa = observed(target);
     let name = with_hpa.target.name();
     let workload = json!({
@@ -363,7 +368,7 @@ fn direct(target: u32) -> Observed {
         })
     });
     pods.members.extend(more.collect::<Vec<_>>());
-    Observed {
+    TargetObjects {
         autoscaler: None,
         workload: Some(Arc::new(watched.workload)),
         pods,
@@ -372,7 +377,7 @@ fn direct(target: u32) -> Observed {
 }
 
 /// The same Deployment under an IHPA with three portraits: the load as it is, the calendar, and one count.
-fn portrayed(target: u32) -> Observed {
+fn portrayed(target: u32) -> TargetObjects {
     let direct = direct(target);
     let name = direct.target.name();
     let cpu = json!({"type": "Resource", "resource": {"name": "cpu",
@@ -396,7 +401,7 @@ fn portrayed(target: u32) -> Observed {
     checked.rules().expect("its rules are accepted");
     let mut workload = Workload::clone(direct.workload.as_ref().expect("it has one"));
     workload.metadata.annotations.clear();
-    Observed {
+    TargetObjects {
         ihpa: Some(Arc::new(checked)),
         workload: Some(Arc::new(workload)),
         ..direct
@@ -412,7 +417,7 @@ fn portraying(criterion: &mut Criterion) {
             let all = 0..TARGETS / 10;
             let mut targets: Vec<Direct> =
                 all.map(|target| Direct::of(portrayed(target))).collect();
-            let shared = Shared::default();
+            let shared = ModelAssets::default();
             let mut tick = 0;
             bencher.iter(|| {
                 tick += 1;
@@ -429,7 +434,7 @@ fn reconciling(criterion: &mut Criterion) {
     group.sample_size(10);
     group.bench_function("10,000 targets, HPA core with 10 Pods each", |bencher| {
         let mut targets: Vec<Direct> = (0..TARGETS).map(Direct::new).collect();
-        let shared = Shared::default();
+        let shared = ModelAssets::default();
         let all = |targets: &mut [Direct], tick| -> usize {
             targets.iter_mut().map(|one| one.tick(tick, &shared)).sum()
         };

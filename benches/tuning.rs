@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use evenkeel_core::tuning::{CpuMemory, Highest};
+use evenkeel_core::tuning::{CpuMemory, HighestPods};
 use evenkeel_core::units::Amount;
 
 const NODES: usize = 5_000;
@@ -30,7 +30,7 @@ fn highest(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(PODS));
     group.bench_function("ten highest of 5,000 nodes, 150,000 Pods", |bencher| {
         bencher.iter(|| {
-            let mut highest = Highest::new(vec![capacity; NODES]);
+            let mut highest = HighestPods::new(vec![capacity; NODES]);
             for &(node, pod, used) in &pods {
                 highest.see(node, pod, used);
             }

@@ -15,7 +15,7 @@ use kube::Api;
 use kube::api::PostParams;
 
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::excerpt::excerpt;
+use evenkeel_kubernetes::truncate::excerpt;
 
 /// The life of a token: the shortest that the API server gives.
 const LIFE: Duration = Duration::from_mins(10);
@@ -41,14 +41,14 @@ pub struct TokenError {
 pub struct AccountTokens {
     accounts: Api<ServiceAccount>,
     account: &'static str,
-    known: Mutex<HashMap<Audience, Arc<Place>>>,
+    known: Mutex<HashMap<Audience, Arc<AudienceTokenSlot>>>,
 }
 
 /// Whom a token is for; `None` for the API server.
 type Audience = Option<Arc<str>>;
 
 /// The place of one audience's token.
-struct Place {
+struct AudienceTokenSlot {
     token: tokio::sync::Mutex<Option<Token>>,
     wanted: Mutex<Instant>,
 }
@@ -91,7 +91,7 @@ impl AccountTokens {
     }
 
     /// The place of an audience's token. Where there are too many, the one that was wanted least lately goes.
-    fn place(&self, audience: &Audience) -> Arc<Place> {
+    fn place(&self, audience: &Audience) -> Arc<AudienceTokenSlot> {
         let now = clock::instant();
         let mut known = locked(&self.known);
         if let Some(place) = known.get(audience) {
@@ -104,7 +104,7 @@ impl AccountTokens {
                 known.remove(&oldest);
             }
         }
-        let place = Arc::new(Place {
+        let place = Arc::new(AudienceTokenSlot {
             token: tokio::sync::Mutex::new(None),
             wanted: Mutex::new(now),
         });

@@ -7,11 +7,11 @@
 //! stands at `restore`, and when the agent ends; what a killed one left is found by its record
 //! ([`record`]).
 
-mod figures;
 mod host;
+mod io_metrics;
+mod limit_events;
 mod limiter;
 mod metrics;
-mod notices;
 mod pods;
 mod record;
 
@@ -28,20 +28,20 @@ use crate::cluster;
 use crate::cluster::watch::Watches;
 use crate::controller::{self, WriteQueue, WriteSwitch, Writes};
 use crate::telemetry::Registry;
-use figures::Figures;
 use host::Host;
 pub use host::{HostError, Paths};
-use limiter::{Asked, Limiter};
-pub(crate) use metrics::Metrics;
-use notices::{Notice, Notices};
+use io_metrics::Figures;
+use limit_events::{DiskLimitEvent, Notices};
+use limiter::{Limiter, PodDiskLimit};
+pub(crate) use metrics::AgentMetrics;
 use pods::NodePods;
-use record::Record;
+use record::DiskLimitRecord;
 pub use record::RecordError;
 
 /// The limits that are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Limits {
+pub enum DiskLimitMode {
     /// Those of annotated Pods in opted-in namespaces.
     #[default]
     Enforce,
@@ -52,7 +52,7 @@ pub enum Limits {
 /// The settings of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    pub limits: Limits,
+    pub limits: DiskLimitMode,
     /// The least rate that a Pod is limited to.
     pub least: BytesPerSecond,
     /// The longest time between two looks at the node.
@@ -69,12 +69,12 @@ pub(crate) struct Agent {
     limiter: Arc<Mutex<Limiter>>,
     notices: Notices,
     switch: WriteSwitch,
-    metrics: Metrics,
-    writes: controller::Metrics,
+    metrics: AgentMetrics,
+    writes: controller::ControllerMetrics,
 }
 
 /// The parts that the agent is given beside its settings.
-pub(crate) struct Given {
+pub(crate) struct AgentContext {
     pub(crate) switch: WriteSwitch,
     /// The way of its Events.
     pub(crate) queue: WriteQueue,
@@ -82,9 +82,9 @@ pub(crate) struct Given {
     pub(crate) reporter: String,
     /// The name of the Node object.
     pub(crate) node: String,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: AgentMetrics,
     /// Those of the writes to the API server, which show the kill switch.
-    pub(crate) writes: controller::Metrics,
+    pub(crate) writes: controller::ControllerMetrics,
 }
 
 impl Agent {
@@ -95,10 +95,10 @@ impl Agent {
     pub(crate) fn new(
         settings: Settings,
         paths: Paths,
-        given: Given,
+        given: AgentContext,
         registry: &mut Registry,
     ) -> anyhow::Result<Self> {
-        let Given {
+        let AgentContext {
             switch,
             queue,
             reporter,
@@ -106,7 +106,7 @@ impl Agent {
             metrics,
             writes,
         } = given;
-        let record = Record::open(paths.record.clone())?;
+        let record = DiskLimitRecord::open(paths.record.clone())?;
         let host = Host::new(paths)?;
         let pods = NodePods::default();
         registry.register_collector(Box::new(Figures::new(host.clone(), pods.clone(), node)));
@@ -125,7 +125,7 @@ impl Agent {
     pub(crate) fn watches(
         &self,
         client: &Client,
-        metrics: &cluster::Metrics,
+        metrics: &cluster::ClusterMetrics,
         node: &str,
     ) -> Watches {
         self.pods.watches(client, metrics, node)
@@ -167,21 +167,21 @@ impl Agent {
             // Nothing is decided on Pods that were never listed.
             Writes::Enabled if !self.pods.is_synced() => return,
             Writes::Enabled => match self.settings.limits {
-                Limits::Off => Vec::new(),
-                Limits::Enforce => self.pods.asking(self.settings.least),
+                DiskLimitMode::Off => Vec::new(),
+                DiskLimitMode::Enforce => self.pods.asking(self.settings.least),
             },
         };
         self.pass(asked).await;
     }
 
     /// Takes the limits to what is asked for, and tells of it.
-    async fn pass(&mut self, asked: Vec<pods::Asking>) {
+    async fn pass(&mut self, asked: Vec<pods::DiskLimitRequest>) {
         let mut notices = Vec::new();
         let mut wanted = Vec::new();
-        for pods::Asking { pod, limit } in asked {
+        for pods::DiskLimitRequest { pod, limit } in asked {
             match limit {
-                Ok(limit) => wanted.push(Asked { pod, limit }),
-                Err(refusal) => notices.push((pod, Notice::Refused(refusal))),
+                Ok(limit) => wanted.push(PodDiskLimit { pod, limit }),
+                Err(refusal) => notices.push((pod, DiskLimitEvent::Refused(refusal))),
             }
         }
         let limiter = Arc::clone(&self.limiter);

@@ -4,16 +4,16 @@
 //! caller's names in headers ([`FrontProxy`], [`Introductions`]); whether the caller may is asked of the
 //! API server ([`Rights`]). An APIService leads it here, of which there is one a group ([`claim`]).
 
-mod claim;
+mod caller_identity;
 mod discovery;
 mod endpoints;
 mod front_proxy;
-mod introductions;
+mod group_ownership;
 mod rights;
 
-pub use claim::claim;
+pub use caller_identity::{Introductions, UnknownCallerError};
 pub use discovery::Groups;
-pub(crate) use endpoints::{EVERY, Refused, endpoint, is_read, parameters, routes};
+pub(crate) use endpoints::{EVERY, StatusErrorResponse, endpoint, is_read, parameters, routes};
 pub use front_proxy::{CallerHeaders, FrontProxy};
-pub use introductions::{Introductions, Unknown};
-pub use rights::{Denied, Rights};
+pub use group_ownership::claim;
+pub use rights::{AccessDeniedError, Rights};

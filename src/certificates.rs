@@ -3,7 +3,7 @@
 //! A [`Bundle`] holds everything that Evenkeel makes itself: the authorities that sign the server's
 //! certificate, that certificate, and the authorities that sign kube-scheduler's client
 //! certificate. The [`Signer`], a process of its own, keeps it in a Secret that nobody else reads
-//! ([`Bundle::encode`], [`Bundle::decode`]), moves it on ([`Kept::next`]), and hands on what others
+//! ([`Bundle::encode`], [`Bundle::decode`]), moves it on ([`SignerSecret::next`]), and hands on what others
 //! need: the Secret that replicas serve from, and the caBundle. [`CertificateProvider`] reads that
 //! Secret, or files, and takes what has changed into use.
 
@@ -11,17 +11,17 @@ mod authority;
 mod bundle;
 mod error;
 mod files;
-mod kept;
 mod leaf;
-mod names;
 mod parse;
 mod pem;
 mod provider;
 mod rotation;
 mod secret;
-mod serving;
+mod serving_secret;
 mod settings;
 pub mod signer;
+mod signer_secret;
+mod subject_alt_names;
 
 pub use authority::{ClientCertificate, SigningAuthority};
 pub use bundle::Bundle;
@@ -31,10 +31,10 @@ pub use files::{
     AUTHORITIES, AUTHORITY_KEYS, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
     SERVER_CERTIFICATE, SERVER_KEY,
 };
-pub use kept::{Annotations, Kept};
 pub use leaf::Leaf;
-pub use names::Names;
 pub use provider::CertificateProvider;
 pub use rotation::next;
-pub use settings::{FileSettings, SelfManagedSettings, Serving, Settings};
+pub use settings::{FileSettings, SelfManagedSettings, ServingCertificateSource, Settings};
 pub use signer::Signer;
+pub use signer_secret::{SignerSecret, SignerSecretAnnotations};
+pub use subject_alt_names::Names;

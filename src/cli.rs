@@ -11,9 +11,9 @@ mod assess;
 mod bench;
 mod certs;
 mod classify;
+mod cluster_args;
 mod cluster_file;
 mod completion;
-mod connect;
 mod crds;
 mod cron;
 #[cfg(feature = "sandbox")]
@@ -21,7 +21,6 @@ pub mod dev;
 mod doctor;
 mod explain;
 mod explanation;
-mod figures;
 #[cfg(feature = "sandbox")]
 mod forecast;
 mod help;
@@ -31,7 +30,8 @@ mod migrate;
 mod output;
 mod pod_file;
 #[cfg(feature = "sandbox")]
-mod prometheus_past;
+mod prometheus_history;
+mod resource_units;
 #[cfg(feature = "sandbox")]
 mod scenario_file;
 mod score;
@@ -50,7 +50,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use output::Failure;
+use output::CliFailure;
 
 const AFTER_HELP: &str = "Exit codes: 0 success; 1 failure, or a check found something; 2 the command line, an input file or
 the configuration is wrong. -o sets the output format: table, json or yaml. Commands that write a
@@ -69,11 +69,11 @@ is set.";
 )]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     Serve(Box<serve::Args>),
     Agent(Box<agent::Args>),
     Jobs(Box<jobs::Args>),
@@ -123,36 +123,36 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<(), Failure> {
+fn run(command: CliCommand) -> Result<(), CliFailure> {
     match command {
-        Command::Serve(args) => serve::run(*args),
-        Command::Agent(args) => agent::run(*args),
-        Command::Jobs(args) => jobs::run(*args),
+        CliCommand::Serve(args) => serve::run(*args),
+        CliCommand::Agent(args) => agent::run(*args),
+        CliCommand::Jobs(args) => jobs::run(*args),
         #[cfg(feature = "sandbox")]
-        Command::Dev(args) => dev::run(&args),
-        Command::Classify(args) => classify::run(args),
-        Command::Score(args) => score::run(args),
-        Command::Ahp(args) => ahp::run(args),
-        Command::Certs(args) => certs::run(args),
-        Command::Cron(args) => cron::run(args),
-        Command::Install(args) => install::run(&args),
-        Command::Upgrade(args) => upgrade::run(&args),
-        Command::Crds(args) => crds::run(&args),
-        Command::Migrate(args) => migrate::run(&args),
-        Command::Bench(args) => bench::run(args),
-        Command::Doctor(args) => doctor::run(args),
-        Command::Explain(args) => explain::run(&args),
+        CliCommand::Dev(args) => dev::run(&args),
+        CliCommand::Classify(args) => classify::run(args),
+        CliCommand::Score(args) => score::run(args),
+        CliCommand::Ahp(args) => ahp::run(args),
+        CliCommand::Certs(args) => certs::run(args),
+        CliCommand::Cron(args) => cron::run(args),
+        CliCommand::Install(args) => install::run(&args),
+        CliCommand::Upgrade(args) => upgrade::run(&args),
+        CliCommand::Crds(args) => crds::run(&args),
+        CliCommand::Migrate(args) => migrate::run(&args),
+        CliCommand::Bench(args) => bench::run(args),
+        CliCommand::Doctor(args) => doctor::run(args),
+        CliCommand::Explain(args) => explain::run(&args),
         #[cfg(feature = "sandbox")]
-        Command::Assess(args) => assess::run(&args),
+        CliCommand::Assess(args) => assess::run(&args),
         #[cfg(feature = "sandbox")]
-        Command::Forecast(args) => forecast::run(&args),
+        CliCommand::Forecast(args) => forecast::run(&args),
         #[cfg(feature = "sandbox")]
-        Command::Train(args) => forecast::train::run(&args),
+        CliCommand::Train(args) => forecast::train::run(&args),
         #[cfg(feature = "sandbox")]
-        Command::Simulate(args) => simulate::run(*args),
-        Command::Tune(args) => tune::run(*args),
-        Command::Uninstall(args) => uninstall::run(&args),
-        Command::Completion(args) => completion::run(&args, &mut Cli::command()),
+        CliCommand::Simulate(args) => simulate::run(*args),
+        CliCommand::Tune(args) => tune::run(*args),
+        CliCommand::Uninstall(args) => uninstall::run(&args),
+        CliCommand::Completion(args) => completion::run(&args, &mut Cli::command()),
     }
 }
 
@@ -160,7 +160,7 @@ fn run(command: Command) -> Result<(), Failure> {
 fn usage(error: &clap::Error) -> ExitCode {
     let printed = error.print();
     if error.use_stderr() || printed.is_err() {
-        ExitCode::from(Failure::WRONG_CALL)
+        ExitCode::from(CliFailure::WRONG_CALL)
     } else {
         ExitCode::SUCCESS
     }

@@ -9,19 +9,19 @@
 
 pub mod access;
 mod autoscaling;
-mod gate;
 mod history;
 pub mod metrics;
 pub mod owners;
-pub(crate) mod pages;
+pub(crate) mod paged_list;
 mod profiles;
+mod readiness_gate;
 pub mod records;
-mod removable;
-mod resizable;
+mod removable_pods;
+mod resizable_pods;
 pub mod state;
 pub mod watch;
 
 pub use autoscaling::{PortraitObjects, ScalingObject, ScalingView, WorkloadPods};
-pub use metrics::Metrics;
+pub use metrics::ClusterMetrics;
 pub use records::{PLACEMENT, SCALING, WATCHED};
 pub use state::{ClusterState, ProfileView, Settings};

@@ -13,6 +13,7 @@ mod error;
 mod file;
 mod idle_options;
 mod layers;
+mod lenient_deserializer;
 mod metrics;
 mod metrics_provider;
 mod process;
@@ -22,7 +23,6 @@ mod scaling;
 mod scheduling;
 mod section;
 mod server;
-mod shape;
 mod tuning;
 mod value;
 pub(crate) mod yaml;
@@ -44,18 +44,18 @@ pub(crate) use environment::{environment, no_colour};
 pub(crate) use profiles::parse_judgement;
 
 pub use crate::controller::Writes;
-pub use error::{ConfigError, Origin, Problem};
-pub use file::{API_VERSION, File, KIND};
-pub use layers::{ENVIRONMENT_PREFIX, Override, Sources};
+pub use error::{ConfigError, ConfigProblem, Origin};
+pub use file::{API_VERSION, ConfigFile, KIND};
+pub use layers::{ConfigSources, ENVIRONMENT_PREFIX, Override};
 pub use reload::Reload;
 
 use crate::cluster;
 use crate::controller::{leadership, writer};
-use crate::metrics::{Source, kubelet};
+use crate::metrics::{MetricsSourceSettings, kubelet};
 use crate::telemetry::LogSettings;
-use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::SchedulingPolicy;
 use file::tree;
-use layers::Layered;
+use layers::ConfigLayers;
 use scheduling::{PolicySections, SchedulingSection};
 
 /// The whole configuration, checked: the settings of each part of the service.
@@ -69,7 +69,7 @@ pub struct Config {
     pub handlers: crate::server::handlers::Settings,
     pub certificates: crate::certificates::Settings,
     /// Rules by which Pods are placed.
-    pub policy: Policy,
+    pub policy: SchedulingPolicy,
     /// Taints on overloaded nodes.
     pub overload: plan::overload::Settings,
     /// Ages and capacities that the record of the cluster goes by.
@@ -92,18 +92,18 @@ pub struct Config {
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
     /// Pauses between the wakes of Pods that were refused.
-    pub wake: plan::wake::Settings,
+    pub wake: plan::headroom_wakeup::Settings,
     /// Limits that the agents of the nodes set.
     pub agent: crate::agent::Settings,
     pub log: LogSettings,
     /// The way to the cluster; from the command line, not from the file.
-    pub connection: Connection,
+    pub connection: ClusterConnection,
     /// Variables with our prefix that name no field, for a warning.
     pub unknown_variables: Vec<String>,
     /// Options that act on nothing because a stronger source turns their component off, for a warning.
-    pub idle_options: Vec<Problem>,
-    effective: File,
-    sources: Sources,
+    pub idle_options: Vec<ConfigProblem>,
+    effective: ConfigFile,
+    sources: ConfigSources,
 }
 
 /// The jobs of external algorithms.
@@ -117,7 +117,7 @@ pub struct ExternalAlgorithms {
 
 /// The way to the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Connection {
+pub struct ClusterConnection {
     /// A kubeconfig file; without one, the Pod's service account or the user's own file.
     pub kubeconfig: Option<PathBuf>,
     /// The context of the kubeconfig; without one, its current context.
@@ -131,8 +131,8 @@ impl Config {
     ///
     /// # Errors
     /// Every problem that was found.
-    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
-        let layered = Layered::read(sources, &tree(&File::default()))?;
+    pub fn load(sources: &ConfigSources) -> Result<Self, ConfigError> {
+        let layered = ConfigLayers::read(sources, &tree(&ConfigFile::default()))?;
         Self::of(&layered, sources)
     }
 
@@ -141,8 +141,8 @@ impl Config {
     ///
     /// # Errors
     /// Every problem that was found.
-    pub fn parse(text: &str, sources: &Sources) -> Result<Self, ConfigError> {
-        let layered = Layered::parse(text, sources, &tree(&File::default()))?;
+    pub fn parse(text: &str, sources: &ConfigSources) -> Result<Self, ConfigError> {
+        let layered = ConfigLayers::parse(text, sources, &tree(&ConfigFile::default()))?;
         Self::of(&layered, sources)
     }
 
@@ -151,26 +151,29 @@ impl Config {
     ///
     /// # Errors
     /// A file that cannot be read, and variables or flags that are no values of fields.
-    pub fn given(sources: &Sources) -> Result<Map<String, Value>, ConfigError> {
-        Ok(Layered::read(sources, &tree(&File::default()))?.tree)
+    pub fn given(sources: &ConfigSources) -> Result<Map<String, Value>, ConfigError> {
+        Ok(ConfigLayers::read(sources, &tree(&ConfigFile::default()))?.tree)
     }
 
     /// The fields of a file that lies elsewhere, with those that the sources lay over it.
     ///
     /// # Errors
     /// A text that is no file, and variables or flags that are no values of fields.
-    pub fn given_in(text: &str, sources: &Sources) -> Result<Map<String, Value>, ConfigError> {
-        Ok(Layered::parse(text, sources, &tree(&File::default()))?.tree)
+    pub fn given_in(
+        text: &str,
+        sources: &ConfigSources,
+    ) -> Result<Map<String, Value>, ConfigError> {
+        Ok(ConfigLayers::parse(text, sources, &tree(&ConfigFile::default()))?.tree)
     }
 
     /// Every field with its default.
     #[must_use]
     pub fn defaults() -> Value {
-        tree(&File::default())
+        tree(&ConfigFile::default())
     }
 
-    fn of(layered: &Layered, sources: &Sources) -> Result<Self, ConfigError> {
-        let (file, mut problems) = shape::read(layered);
+    fn of(layered: &ConfigLayers, sources: &ConfigSources) -> Result<Self, ConfigError> {
+        let (file, mut problems) = lenient_deserializer::read(layered);
         let mut checker = Checker::default();
         let config = Self::check(file, layered, sources, &mut checker);
         // What could not be read was taken out, and may only be missed for that reason.
@@ -182,7 +185,7 @@ impl Config {
             .findings
             .into_iter()
             .filter(|finding| !misread.iter().any(|path| path.starts_with(&finding.path)));
-        problems.extend(own.map(|finding| Problem {
+        problems.extend(own.map(|finding| ConfigProblem {
             origin: layered.origin(&finding.path),
             path: finding.path,
             message: finding.message,
@@ -197,7 +200,7 @@ impl Config {
     /// Every field with the value that is in force, for printing; it holds nothing secret, because
     /// the configuration only names files that do.
     #[must_use]
-    pub const fn effective(&self) -> &File {
+    pub const fn effective(&self) -> &ConfigFile {
         &self.effective
     }
 
@@ -206,20 +209,25 @@ impl Config {
         let unknown = self.unknown_variables.iter();
         let unknown = unknown
             .map(|name| format!("environment variable {name} is not a field of the configuration"));
-        unknown.chain(self.idle_options.iter().map(Problem::to_string))
+        unknown.chain(self.idle_options.iter().map(ConfigProblem::to_string))
     }
 
     /// The environment variables that set a field, with the paths of the fields.
     #[must_use]
     pub fn variables() -> Vec<(String, String)> {
-        layers::leaves(&tree(&File::default()))
+        layers::leaves(&tree(&ConfigFile::default()))
             .into_iter()
             .map(|leaf| (leaf.variable(), leaf.path))
             .collect()
     }
 
-    fn check(file: File, layered: &Layered, sources: &Sources, check: &mut Checker) -> Self {
-        let File {
+    fn check(
+        file: ConfigFile,
+        layered: &ConfigLayers,
+        sources: &ConfigSources,
+        check: &mut Checker,
+    ) -> Self {
+        let ConfigFile {
             api_version,
             kind,
             writes,
@@ -246,7 +254,7 @@ impl Config {
         let metrics = metrics.check(max_age, check);
         let leader_election = leader_election.check(check);
         let metrics_provider = metrics_provider.check(check);
-        let has_past = matches!(metrics.source, Source::Prometheus(_));
+        let has_past = matches!(metrics.source, MetricsSourceSettings::Prometheus(_));
         let (server, handlers) = server.check(metrics_provider.as_ref(), check);
         Self {
             writes: *writes,
@@ -273,7 +281,7 @@ impl Config {
             wake: wake.check(check),
             agent: agent.check(check),
             log: log.check(check),
-            connection: Connection::default(),
+            connection: ClusterConnection::default(),
             unknown_variables: layered.unknown_variables.clone(),
             idle_options: idle_options::check(&file, layered, check),
             effective: file,
@@ -283,7 +291,7 @@ impl Config {
 }
 
 /// The sections of which the policy of placement is made.
-const fn policy_sections(file: &File, max_age: SignedDuration) -> PolicySections<'_> {
+const fn policy_sections(file: &ConfigFile, max_age: SignedDuration) -> PolicySections<'_> {
     PolicySections {
         scheduling: &file.scheduling,
         admission: &file.admission,
@@ -295,7 +303,7 @@ const fn policy_sections(file: &File, max_age: SignedDuration) -> PolicySections
 
 fn cluster_settings(
     scheduling: &SchedulingSection,
-    policy: &Policy,
+    policy: &SchedulingPolicy,
     metrics: &crate::metrics::Settings,
     check: &mut Checker,
 ) -> cluster::Settings {
@@ -309,7 +317,7 @@ fn cluster_settings(
         },
         capacities: Capacities::new(scheduling.capacities(check), policy.default_capacity),
         caps_as_demand: policy.caps_as_demand,
-        expects_metrics: metrics.source != Source::None,
+        expects_metrics: metrics.source != MetricsSourceSettings::None,
         balances_scale_in: scheduling.balances_scale_in(),
     }
 }

@@ -3,13 +3,13 @@
 pub mod external_portraits;
 #[cfg(test)]
 pub(crate) mod fake_api;
+pub mod leader_rounds;
 pub mod leadership;
 pub mod metrics;
 pub mod online_conditions;
 mod overload;
 mod profiles;
 mod queue;
-pub mod rounds;
 mod scale_in;
 pub mod scaling;
 pub mod switch;
@@ -18,13 +18,13 @@ mod work;
 pub mod writer;
 
 pub use external_portraits::ExternalPortraits;
+pub use leader_rounds::Rounds;
 pub use leadership::{Elector, Leadership, Replica};
-pub use metrics::Metrics;
+pub use metrics::ControllerMetrics;
 pub use online_conditions::OnlineConditions;
 pub use overload::OverloadWatch;
 pub use queue::WriteQueue;
-pub use rounds::Rounds;
 pub use scale_in::ScaleIns;
 pub use switch::{WriteSwitch, Writes};
-pub use tuning::Tuning;
+pub use tuning::TuningLoop;
 pub use writer::Writer;

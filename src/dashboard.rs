@@ -12,4 +12,4 @@ mod scaling;
 pub use explain::explanations;
 pub use hosts::Hosts;
 pub use index::index;
-pub use scaling::Scaling;
+pub use scaling::DashboardScalingState;

@@ -6,21 +6,21 @@
 //! asked: nobody can use it elsewhere. What is not a whole answer in time is none.
 
 mod address;
-mod allowed;
+mod allowed_urls;
+mod check_client;
+mod check_query;
 mod error;
 mod evidence;
-mod question;
-mod source;
 
-pub use allowed::{AllowedUrl, AllowedUrlError};
+pub use allowed_urls::{AllowedUrl, AllowedUrlError};
+pub use check_client::CheckSource;
+pub use check_query::{AboutChange, StepCheckAnswer};
 pub use error::CheckError;
 pub use evidence::evidence;
-pub use question::{AboutChange, Answered};
-pub use source::CheckSource;
 
 use std::time::Duration;
 
-use crate::metrics::questions::{self, Newest, Questions};
+use crate::metrics::target_queries::{self, LatestAnswers, Questions};
 use evenkeel_kubernetes::external_check::CheckQuestion;
 
 /// The longest that a question takes with its token and the address of its Service: the answer alone may take ten seconds.
@@ -30,10 +30,10 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 pub type CheckQuestions = Questions<CheckQuestion>;
 
 /// A check that is to be asked.
-pub type WantedCheck = questions::Wanted<CheckQuestion>;
+pub type WantedCheck = target_queries::TargetQueryRequest<CheckQuestion>;
 
 /// The newest answers by question.
-pub type CheckAnswers = Newest<CheckQuestion>;
+pub type CheckAnswers = LatestAnswers<CheckQuestion>;
 
 /// Whom checks may ask beside the Services of their namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,39 +6,39 @@
 //! guard before handlers, [`Probes`] makes the router for the kubelet, [`MetricsPage`] that for
 //! Prometheus, and a [`Drain`] takes all of them through the end of the service. What a request means is decided elsewhere.
 
+pub(crate) mod access_reviews;
 mod activity;
-mod arrival;
 mod body;
 mod budget;
 mod connection;
+mod connection_limiter;
 mod drain;
 mod error;
 pub mod handlers;
 mod listener;
 mod metrics;
 mod metrics_page;
+mod path_limits;
 pub mod paths;
 mod probes;
 mod readiness;
-pub(crate) mod reviews;
 mod routes;
 mod scrape_access;
-mod sending;
 mod settings;
-mod slots;
 pub mod tls;
+mod tracked_body;
 
-pub use arrival::{BodyPace, Limits, Load};
-pub use body::{Call, GrpcCall};
+pub use body::{BufferedRequest, GrpcCall};
 pub use connection::PeerAddress;
-pub use drain::{Drain, Drained, Phase, Shutdown, signals};
+pub use drain::{Drain, DrainOutcome, Shutdown, ShutdownPhase, signals};
 pub use error::{ApiError, ServerError};
 pub use listener::{Listener, Transport};
-pub use metrics::Metrics;
+pub use metrics::ListenerMetrics;
 pub use metrics_page::MetricsPage;
+pub use path_limits::{BodyPace, LoadShedDecision, PathLimits};
 pub use probes::Probes;
-pub use readiness::{Condition, Readiness};
-pub use routes::{Endpoint, Routes};
-pub use scrape_access::{MetricsAuthentication, Refusal, ScrapeAccess};
+pub use readiness::{Readiness, ReadinessCondition};
+pub use routes::{RouteEndpoint, Routes};
+pub use scrape_access::{MetricsAuthentication, ScrapeAccess, ScrapeRefusal};
 pub(crate) use scrape_access::{Reviewer, token};
 pub use settings::{ConnectionBounds, DrainSettings, ListenerSettings, Settings};

@@ -7,17 +7,17 @@
 mod agent;
 mod background;
 mod checks;
+mod cleanup_finalizer;
 mod client;
-mod descriptors;
-mod ending;
+mod components;
+mod file_limits;
 mod jobs;
 mod listeners;
-mod measuring;
-mod parts;
+mod metrics_sources;
 mod process;
 mod provider;
 mod reload;
-mod removal;
+mod shutdown;
 mod signing;
 
 use anyhow::Context as _;
@@ -25,11 +25,11 @@ use futures::Stream;
 use tokio_util::sync::CancellationToken;
 
 pub use self::agent::{NodeAgent, watch_node};
-pub use self::ending::Ending;
+use self::cleanup_finalizer::Removal;
+use self::components::{Components, Tasks};
 pub use self::jobs::run_jobs;
 use self::listeners::Ends;
-use self::parts::{Parts, Tasks};
-use self::removal::Removal;
+pub use self::shutdown::ShutdownTimeouts;
 pub use self::signing::sign;
 #[cfg(feature = "sandbox")] // only `dev` runs one beside the service
 pub(crate) use self::signing::signer;
@@ -62,12 +62,12 @@ pub(crate) async fn serve(
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }
-    descriptors::provide(&mut config);
-    let ending = Ending::of(&config);
+    file_limits::provide(&mut config);
+    let ending = ShutdownTimeouts::of(&config);
     let drain = Drain::new(ending.drain);
     let mut tasks = Tasks::new();
     let background = CancellationToken::new();
-    let parts = Parts::new(config, clock).await?;
+    let parts = Components::new(config, clock).await?;
     for (name, field) in led(&parts.config) {
         aggregation::claim(&parts.client, &parts.replica.namespace, name, field).await?;
     }
@@ -140,7 +140,7 @@ async fn failure(tasks: &mut Tasks) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::parts::lasting;
+    use crate::service::components::lasting;
 
     async fn told(part: impl Future<Output = ()> + Send + 'static) -> String {
         let (mut tasks, cancel) = (Tasks::new(), CancellationToken::new());

@@ -8,20 +8,22 @@
 //! The same puts back bounds that nobody holds any more ([`lapsed`]), beside a leader that lives, or
 //! where none does.
 
-mod gather;
 mod inventory;
+mod inventory_reader;
 mod leader;
-mod place;
+mod namespace_check;
 mod release;
 mod resize;
 mod restore;
 mod single;
 
 pub use evenkeel_kubernetes::plan::uninstall::Extent;
-pub use gather::{OnPods, gather, lapsed, marks};
-pub use inventory::{Inventory, Mark, Object, Outcome, Unlisted, UserAnnotations};
+pub use inventory::{
+    Inventory, InventoryObjectRef, ListFailure, ModifiedObject, UninstallOutcome, UserAnnotations,
+};
+pub use inventory_reader::{OnPods, gather, lapsed, marks};
 pub use leader::{Election, Judgement};
-pub use place::{Misplaced, misplaced};
+pub use namespace_check::{NamespaceMismatch, misplaced};
 pub use release::{FINALIZER, ReleaseError, is_awaited, release, release_own_rights};
 pub use resize::{NotPutBack, put_resources_back};
 pub use restore::{restore, restore_all};

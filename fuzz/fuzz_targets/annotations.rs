@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use evenkeel_kubernetes::annotations::{
-    DISK_IO, DISK_IO_LIMIT, EGRESS_BANDWIDTH, ENABLED, HEADROOM, INGRESS_BANDWIDTH, NETWORK_IO, NO_HEADROOM,
-    PROFILE_THRESHOLD, RELAX_AFTER, SKIP,
+    DISK_IO, DISK_IO_LIMIT, EGRESS_BANDWIDTH, ENABLED, HEADROOM, INGRESS_BANDWIDTH, NETWORK_IO,
+    NO_HEADROOM, PROFILE_THRESHOLD, RELAX_AFTER, SKIP,
 };
 use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;

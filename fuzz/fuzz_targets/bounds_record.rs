@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use evenkeel_core::scaling::contribution::{Contribution, Contributor};
+use evenkeel_core::scaling::contribution::{Contributor, ReplicaRecommendation};
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
     let now = Timestamp::from_second(1_800_000_000).expect("a time in range");
     let mut settled = read.clone();
     let user = settled.record.user;
-    let floor = Contribution::of_prediction(5, now + SignedDuration::from_mins(10));
+    let floor = ReplicaRecommendation::of_prediction(5, now + SignedDuration::from_mins(10));
     settled.record.contribute(floor, now);
     let bounds = settled.settle(now);
     assert!(

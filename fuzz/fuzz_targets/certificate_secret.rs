@@ -8,7 +8,7 @@
 
 use std::sync::OnceLock;
 
-use evenkeel::certificates::{Annotations, Bundle, Kept, Names, Validity};
+use evenkeel::certificates::{Bundle, Names, SignerSecret, SignerSecretAnnotations, Validity};
 use evenkeel_kubernetes::plan::certificate_secret::Files;
 use evenkeel_kubernetes::plan::key_rotation::{REQUEST, ROTATION};
 use jiff::{SignedDuration, Timestamp};
@@ -58,7 +58,7 @@ fuzz_target!(|input: &[u8]| {
     let end = input.iter().position(|byte| *byte == END);
     let (edits, text) = input.split_at(end.unwrap_or(input.len()));
     let text = String::from_utf8_lossy(text);
-    let mut annotations = Annotations::new();
+    let mut annotations = SignerSecretAnnotations::new();
     if let Some((rotation, request)) = text.split_once('\n') {
         annotations.insert(
             ROTATION.to_owned(),
@@ -66,7 +66,7 @@ fuzz_target!(|input: &[u8]| {
         );
         annotations.insert(REQUEST.to_owned(), request.to_owned());
     }
-    match Kept::decode(&edited(edits), &annotations) {
+    match SignerSecret::decode(&edited(edits), &annotations) {
         Ok((kept, refused)) => {
             for error in refused {
                 assert!(!error.to_string().is_empty());
@@ -75,7 +75,7 @@ fuzz_target!(|input: &[u8]| {
             let carried = written
                 .into_iter()
                 .filter_map(|(name, text)| Some((name.to_owned(), text?)));
-            let (again, refused) = Kept::decode(&kept.bundle.encode(), &carried.collect())
+            let (again, refused) = SignerSecret::decode(&kept.bundle.encode(), &carried.collect())
                 .expect("what was written is read");
             assert!(refused.is_empty(), "{refused:?}");
             assert_eq!(again.annotations(), kept.annotations());

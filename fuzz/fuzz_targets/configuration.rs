@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use evenkeel::config::{Config, Override, Sources};
+use evenkeel::config::{Config, ConfigSources, Override};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -13,9 +13,9 @@ fuzz_target!(|text: &str| {
         path: path.to_owned(),
         value: value.to_owned(),
     });
-    let sources = Sources {
+    let sources = ConfigSources {
         flags: flags.collect(),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     match Config::load(&sources) {
         Ok(config) => {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use evenkeel_core::scaling::cron::{
-    CronSpec, CronState, ExcludedDay, ExcludedDays, Rule, Schedule, When, Zone, upcoming,
+    CronSpec, CronState, ExcludedDay, ExcludedDays, Rule, RuleTiming, Schedule, Zone, upcoming,
 };
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
@@ -36,7 +36,7 @@ fuzz_target!(|text: &str| {
         .collect();
     let rule = Rule {
         name: "a".to_owned(),
-        when: When::Run(schedule),
+        when: RuleTiming::Run(schedule),
         replicas: 1,
         run_once: false,
         suspended: false,

@@ -10,7 +10,7 @@ use evenkeel_kubernetes::node::{Node, node_facts};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::pod_metrics;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
-use evenkeel_kubernetes::watched::{WatchedDeployment, WatchedStatefulSet};
+use evenkeel_kubernetes::watched_types::{WatchedDeployment, WatchedStatefulSet};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {

@@ -4,8 +4,8 @@
 
 #![no_main]
 
-use evenkeel_core::scaling::cron::Agenda;
-use evenkeel_kubernetes::ihpa::{IhpaSpec, Source, check};
+use evenkeel_core::scaling::cron::ScheduleCache;
+use evenkeel_kubernetes::ihpa::{IhpaSpec, PortraitSource, check};
 use evenkeel_kubernetes::portrait_data::{ResultData, read_result};
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
@@ -20,8 +20,8 @@ fuzz_target!(|text: &str| {
     {
         assert_eq!(rules.providers.len(), spec.portrait_providers.len());
         for provider in &rules.providers {
-            if let Source::Portrait(portrait) = &provider.source {
-                let value = portrait.at(&mut Agenda::default(), at).value();
+            if let PortraitSource::Portrait(portrait) = &provider.source {
+                let value = portrait.at(&mut ScheduleCache::default(), at).value();
                 assert!(value.is_none_or(|value| value.replicas >= 0), "{text:?}");
             }
         }
@@ -34,7 +34,7 @@ fuzz_target!(|text: &str| {
     if let Ok(data) = read_result(&data)
         && let Ok(portrait) = data.check("data")
     {
-        let value = portrait.at(&mut Agenda::default(), at).value();
+        let value = portrait.at(&mut ScheduleCache::default(), at).value();
         assert!(value.is_none_or(|value| value.replicas >= 0), "{text:?}");
     }
 });

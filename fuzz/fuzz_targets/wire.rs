@@ -4,22 +4,22 @@
 
 use std::sync::{Arc, LazyLock};
 
-use evenkeel::config::{Config, Sources};
-use evenkeel_core::placement::Policy;
+use evenkeel::config::{Config, ConfigSources};
+use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_kubernetes::extender::wire::{filter_answer, prioritize_answer};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use evenkeel_kubernetes::{admission, extender};
 use libfuzzer_sys::fuzz_target;
 
-static POLICY: LazyLock<Policy> = LazyLock::new(|| {
-    let config = Config::load(&Sources::default());
+static POLICY: LazyLock<SchedulingPolicy> = LazyLock::new(|| {
+    let config = Config::load(&ConfigSources::default());
     config.expect("the defaults are accepted").policy
 });
 
 fuzz_target!(|body: &[u8]| {
-    if let Ok(request) = admission::Request::parse(body) {
-        let known = admission::Known {
+    if let Ok(request) = admission::AdmissionRequestView::parse(body) {
+        let known = admission::AdmissionContext {
             snapshot: &opted_in(),
             policy: &POLICY,
             gates: &admission::ungated,
@@ -28,7 +28,7 @@ fuzz_target!(|body: &[u8]| {
         let reviewed = admission::review(&request, &known);
         assert_json(&reviewed.body);
     }
-    if let Ok(request) = extender::Request::parse(body) {
+    if let Ok(request) = extender::ExtenderRequest::parse(body) {
         assert_json(&filter_answer(&request, |position| position % 2 == 0));
         assert_json(&prioritize_answer(&request, |_| 10));
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use evenkeel_cgroup::{
-    Backing, Device, Mounts, Pressure, Transferred, disk_stat, io_stat, pressure,
+    BackingDevice, Device, IoByteCounts, Mounts, Pressure, disk_stat, io_stat, pressure,
 };
 use evenkeel_kubernetes::node_pod::NodePod;
 use evenkeel_kubernetes::pod_cgroup::{NotKubepods, PodCgroups};
@@ -133,11 +133,11 @@ impl Host {
     }
 
     /// The device behind a mount, whole where that is a partition.
-    fn device(&self, backing: Backing<'_>) -> Option<Device> {
+    fn device(&self, backing: BackingDevice<'_>) -> Option<Device> {
         let device = match backing {
-            Backing::Device(device) => device,
-            Backing::Named(name) => self.named(name)?,
-            Backing::NoDevice => return None,
+            BackingDevice::Device(device) => device,
+            BackingDevice::Named(name) => self.named(name)?,
+            BackingDevice::NoDevice => return None,
         };
         let entry = self.entry(device);
         let number = if entry.join("partition").exists() {
@@ -205,13 +205,13 @@ impl Host {
     }
 
     /// The bytes of a disk of this name.
-    pub(super) fn disk(&self, name: &str) -> Option<Transferred> {
+    pub(super) fn disk(&self, name: &str) -> Option<IoByteCounts> {
         let stat = self.0.paths.sys.join("block").join(name).join("stat");
         disk_stat(&fs::read_to_string(stat).ok()?)
     }
 
     /// The bytes of a Pod by device.
-    pub(super) fn transferred(&self, cgroup: &Path) -> BTreeMap<Device, Transferred> {
+    pub(super) fn transferred(&self, cgroup: &Path) -> BTreeMap<Device, IoByteCounts> {
         let text = self.read(cgroup, "io.stat").unwrap_or_default();
         io_stat(&text)
     }

@@ -8,31 +8,31 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evenkeel_cgroup::{Change, Device, IoMax, IoMaxError, Limit, Plan, plan};
+use evenkeel_cgroup::{Device, IoLimitChange, IoLimitPlan, IoMax, IoMaxError, Limit, plan};
 use evenkeel_kubernetes::disk_io_limit::DiskIoLimit;
 use evenkeel_kubernetes::node_pod::NodePod;
 
 use super::host::Host;
-use super::notices::Notice;
-use super::record::{Record, RecordError};
+use super::limit_events::DiskLimitEvent;
+use super::record::{DiskLimitRecord, RecordError};
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
 /// A Pod with the limit that it asks for.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PodDiskLimit {
     pub(super) pod: Arc<NodePod>,
     pub(super) limit: DiskIoLimit,
 }
 
 /// The outcome of a pass.
 #[derive(Debug, Default)]
-pub(super) struct Done {
+pub(super) struct LimiterPassOutcome {
     /// Pods on all of whose devices the limit stands.
     pub(super) limited: usize,
     /// Pods at which something failed.
     pub(super) failures: usize,
-    pub(super) notices: Vec<(Arc<NodePod>, Notice)>,
+    pub(super) notices: Vec<(Arc<NodePod>, DiskLimitEvent)>,
 }
 
 /// Cause for which the limits of a Pod are not what they should be.
@@ -53,14 +53,14 @@ enum LimiterError {
 }
 
 /// One Pod's cgroup and the limits that are wanted in it.
-struct Wanted<'a> {
+struct DesiredCgroupLimits<'a> {
     uid: &'a str,
     cgroup: &'a Path,
     limits: BTreeMap<Device, Limit>,
 }
 
 /// The state of a cgroup after its limits were kept.
-enum Kept {
+enum CgroupLimitState {
     /// The devices on which somebody else's limit stands.
     As { foreign: Vec<Device> },
     /// It is not there, yet or any more.
@@ -73,12 +73,12 @@ enum Kept {
 #[derive(Debug)]
 pub(super) struct Limiter {
     host: Host,
-    record: Record,
+    record: DiskLimitRecord,
     warned: RateLimited<&'static str>,
 }
 
 impl Limiter {
-    pub(super) fn new(host: Host, record: Record) -> Self {
+    pub(super) fn new(host: Host, record: DiskLimitRecord) -> Self {
         Self {
             host,
             record,
@@ -87,8 +87,8 @@ impl Limiter {
     }
 
     /// Takes the limits to what is asked for; those of all other Pods are taken away.
-    pub(super) fn pass(&mut self, asked: &[Asked]) -> Done {
-        let mut done = Done::default();
+    pub(super) fn pass(&mut self, asked: &[PodDiskLimit]) -> LimiterPassOutcome {
+        let mut done = LimiterPassOutcome::default();
         let wanted: BTreeSet<&str> = asked
             .iter()
             .filter_map(|asked| asked.pod.kubelet_uid())
@@ -106,7 +106,7 @@ impl Limiter {
     }
 
     /// Takes away the limits of Pods that are not among the wanted.
-    fn release(&mut self, wanted: &BTreeSet<&str>, done: &mut Done) {
+    fn release(&mut self, wanted: &BTreeSet<&str>, done: &mut LimiterPassOutcome) {
         for uid in self.record.uids() {
             if wanted.contains(&*uid) {
                 continue;
@@ -115,16 +115,16 @@ impl Limiter {
                 continue;
             };
             let cgroup = written.cgroup.clone();
-            let kept = self.keep(&Wanted {
+            let kept = self.keep(&DesiredCgroupLimits {
                 uid: &uid,
                 cgroup: &cgroup,
                 limits: BTreeMap::new(),
             });
             match kept {
-                Ok(Kept::As { .. }) => {
+                Ok(CgroupLimitState::As { .. }) => {
                     tracing::info!(pod = uid, "disk I/O limits are removed");
                 }
-                Ok(Kept::Absent | Kept::NoController) => {}
+                Ok(CgroupLimitState::Absent | CgroupLimitState::NoController) => {}
                 Err(error) => {
                     self.warn("release", &error, "a disk I/O limit could not be removed");
                     done.failures += 1;
@@ -133,7 +133,7 @@ impl Limiter {
         }
     }
 
-    fn enforce(&mut self, asked: &[Asked], done: &mut Done) {
+    fn enforce(&mut self, asked: &[PodDiskLimit], done: &mut LimiterPassOutcome) {
         let disks = match self.host.disks() {
             Ok(disks) => disks,
             Err(error) => {
@@ -142,17 +142,18 @@ impl Limiter {
                 return;
             }
         };
-        for Asked { pod, limit } in asked {
+        for PodDiskLimit { pod, limit } in asked {
             let (Some(uid), Some(cgroup)) = (pod.kubelet_uid(), self.host.cgroup(pod)) else {
                 continue;
             };
             let devices = self.host.devices(pod, &disks);
             if devices.is_empty() {
-                done.notices.push((Arc::clone(pod), Notice::NoDevice));
+                done.notices
+                    .push((Arc::clone(pod), DiskLimitEvent::NoDevice));
                 continue;
             }
             let limits = devices.iter().map(|device| (*device, of(*limit))).collect();
-            let kept = self.keep(&Wanted {
+            let kept = self.keep(&DesiredCgroupLimits {
                 uid,
                 cgroup: &cgroup,
                 limits,
@@ -163,7 +164,7 @@ impl Limiter {
             let Some(notice) = self.notice(*limit, &devices, kept) else {
                 continue;
             };
-            if matches!(notice, Notice::Limited { .. }) {
+            if matches!(notice, DiskLimitEvent::Limited { .. }) {
                 done.limited += 1;
             }
             done.notices.push((Arc::clone(pod), notice));
@@ -175,24 +176,26 @@ impl Limiter {
         &self,
         limit: DiskIoLimit,
         devices: &BTreeSet<Device>,
-        kept: Result<Kept, LimiterError>,
-    ) -> Option<Notice> {
+        kept: Result<CgroupLimitState, LimiterError>,
+    ) -> Option<DiskLimitEvent> {
         let named = |devices: &mut dyn Iterator<Item = Device>| -> Vec<String> {
             devices.map(|device| self.host.name(device)).collect()
         };
         match kept {
-            Ok(Kept::Absent) => None,
-            Ok(Kept::NoController) => Some(Notice::NoController),
-            Ok(Kept::As { foreign }) if foreign.is_empty() => Some(Notice::Limited {
-                limit,
-                devices: named(&mut devices.iter().copied()),
-            }),
-            Ok(Kept::As { foreign }) => Some(Notice::Foreign {
+            Ok(CgroupLimitState::Absent) => None,
+            Ok(CgroupLimitState::NoController) => Some(DiskLimitEvent::NoController),
+            Ok(CgroupLimitState::As { foreign }) if foreign.is_empty() => {
+                Some(DiskLimitEvent::Limited {
+                    limit,
+                    devices: named(&mut devices.iter().copied()),
+                })
+            }
+            Ok(CgroupLimitState::As { foreign }) => Some(DiskLimitEvent::Foreign {
                 devices: named(&mut foreign.into_iter()),
             }),
             Err(error) => {
                 self.warn("enforce", &error, "a disk I/O limit could not be set");
-                Some(Notice::Failed(error.to_string()))
+                Some(DiskLimitEvent::Failed(error.to_string()))
             }
         }
     }
@@ -204,8 +207,8 @@ impl Limiter {
     }
 
     /// Takes one cgroup's limits to what is wanted.
-    fn keep(&mut self, wanted: &Wanted<'_>) -> Result<Kept, LimiterError> {
-        let Wanted {
+    fn keep(&mut self, wanted: &DesiredCgroupLimits<'_>) -> Result<CgroupLimitState, LimiterError> {
+        let DesiredCgroupLimits {
             uid,
             cgroup,
             limits,
@@ -215,9 +218,9 @@ impl Limiter {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.record.forget(uid);
                 return Ok(if self.host.has(cgroup) {
-                    Kept::NoController
+                    CgroupLimitState::NoController
                 } else {
-                    Kept::Absent
+                    CgroupLimitState::Absent
                 });
             }
             Err(source) => {
@@ -230,7 +233,7 @@ impl Limiter {
             source,
         })?;
         let own = self.record.of(uid).map(|written| written.limits.clone());
-        let Plan {
+        let IoLimitPlan {
             changes,
             foreign,
             forgotten,
@@ -245,7 +248,7 @@ impl Limiter {
                 self.record.stands(uid, *device, *limit);
             }
         }
-        Ok(Kept::As { foreign })
+        Ok(CgroupLimitState::As { foreign })
     }
 
     fn is_own(&self, uid: &str, device: Device) -> bool {
@@ -254,8 +257,12 @@ impl Limiter {
     }
 
     /// Makes the changes, each recorded before.
-    fn write(&mut self, wanted: &Wanted<'_>, changes: &[Change]) -> Result<(), LimiterError> {
-        let Wanted { uid, cgroup, .. } = wanted;
+    fn write(
+        &mut self,
+        wanted: &DesiredCgroupLimits<'_>,
+        changes: &[IoLimitChange],
+    ) -> Result<(), LimiterError> {
+        let DesiredCgroupLimits { uid, cgroup, .. } = wanted;
         let set = changes.iter().filter(|change| change.limit != Limit::NONE);
         let set: Vec<_> = set.map(|change| (change.device, change.limit)).collect();
         if !set.is_empty() {
@@ -265,9 +272,13 @@ impl Limiter {
     }
 
     /// Makes one change; false where the Pod has ended since.
-    fn change(&mut self, wanted: &Wanted<'_>, change: &Change) -> Result<bool, LimiterError> {
-        let Wanted { uid, cgroup, .. } = wanted;
-        let Change {
+    fn change(
+        &mut self,
+        wanted: &DesiredCgroupLimits<'_>,
+        change: &IoLimitChange,
+    ) -> Result<bool, LimiterError> {
+        let DesiredCgroupLimits { uid, cgroup, .. } = wanted;
+        let IoLimitChange {
             device,
             limit,
             sides,

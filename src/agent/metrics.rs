@@ -8,23 +8,23 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::notices::Notice;
+use super::limit_events::DiskLimitEvent;
 use crate::telemetry::Registry;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabel {
+struct UnlimitedReasonLabel {
     reason: &'static str,
 }
 
 /// The agent's metric families.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Metrics {
+pub(crate) struct AgentMetrics {
     limited: Gauge,
-    unlimited: Family<ReasonLabel, Gauge>,
+    unlimited: Family<UnlimitedReasonLabel, Gauge>,
     failures: Counter,
 }
 
-impl Metrics {
+impl AgentMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub(crate) fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -48,16 +48,18 @@ impl Metrics {
         &self,
         limited: usize,
         failures: usize,
-        notices: &[(Arc<NodePod>, Notice)],
+        notices: &[(Arc<NodePod>, DiskLimitEvent)],
     ) {
         self.limited.set(i64::try_from(limited).unwrap_or(i64::MAX));
         self.failures
             .inc_by(u64::try_from(failures).unwrap_or(u64::MAX));
         self.unlimited.clear();
         for (_, notice) in notices {
-            if !matches!(notice, Notice::Limited { .. }) {
+            if !matches!(notice, DiskLimitEvent::Limited { .. }) {
                 let reason = notice.reason();
-                self.unlimited.get_or_create(&ReasonLabel { reason }).inc();
+                self.unlimited
+                    .get_or_create(&UnlimitedReasonLabel { reason })
+                    .inc();
             }
         }
     }

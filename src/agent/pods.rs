@@ -9,14 +9,14 @@ use evenkeel_kubernetes::disk_io_limit::{self, DiskIoLimit, LimitRefusal};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::node_pod::NodePod;
-use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNodePod};
+use evenkeel_kubernetes::watched_types::{WatchedNamespace, WatchedNodePod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::runtime::watcher::Config;
 use tokio::sync::Notify;
 
 use crate::cluster;
-use crate::cluster::watch::{Picture, Watched, WatchedObject, Watches};
+use crate::cluster::watch::{WatchFeed, WatchSink, WatchedObject, Watches};
 
 /// Pause between two looks whether all is known.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,23 +30,23 @@ const WATCHED: [Kind; 2] = [Kind::Pod, Kind::Namespace];
 
 /// A Pod that asks for a limit, with the limit or why it gets none.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct DiskLimitRequest {
     pub(super) pod: Arc<NodePod>,
     pub(super) limit: Result<DiskIoLimit, LimitRefusal>,
 }
 
 /// The Pods of a node; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct NodePods(Arc<Shared>);
+pub(super) struct NodePods(Arc<NodePodWatchState>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    known: Mutex<Known>,
+struct NodePodWatchState {
+    known: Mutex<NodePodView>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct NodePodView {
     synced: HashSet<Kind>,
     /// By the UIDs of their objects.
     pods: HashMap<String, Arc<NodePod>>,
@@ -59,10 +59,10 @@ impl NodePods {
     pub(super) fn watches(
         &self,
         client: &Client,
-        metrics: &cluster::Metrics,
+        metrics: &cluster::ClusterMetrics,
         node: &str,
     ) -> Watches {
-        let fed = |kind| Watched {
+        let fed = |kind| WatchFeed {
             kind,
             picture: self,
             metrics,
@@ -102,7 +102,7 @@ impl NodePods {
     }
 
     /// The Pods of opted-in namespaces that ask for a limit of at least `least`.
-    pub(super) fn asking(&self, least: BytesPerSecond) -> Vec<Asking> {
+    pub(super) fn asking(&self, least: BytesPerSecond) -> Vec<DiskLimitRequest> {
         let known = self.locked();
         let may = |pod: &&Arc<NodePod>| {
             let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
@@ -112,22 +112,22 @@ impl NodePods {
         let asking = pods.filter_map(|pod| {
             let limit = disk_io_limit::wanted(pod, least).transpose()?;
             let pod = Arc::clone(pod);
-            Some(Asking { pod, limit })
+            Some(DiskLimitRequest { pod, limit })
         });
         asking.collect()
     }
 
-    fn locked(&self) -> MutexGuard<'_, Known> {
+    fn locked(&self) -> MutexGuard<'_, NodePodView> {
         self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Known)) {
+    fn change(&self, change: impl FnOnce(&mut NodePodView)) {
         change(&mut self.locked());
         self.0.changed.notify_one();
     }
 }
 
-impl Picture for NodePods {
+impl WatchSink for NodePods {
     fn set_synced(&self, kind: Kind) {
         self.change(|known| {
             known.synced.insert(kind);

@@ -36,7 +36,7 @@ pub enum RecordError {
 
 /// The limits of one Pod that were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(super) struct RecordedPodLimits {
     /// The way from kubelet's folder.
     pub(super) cgroup: PathBuf,
     /// All values that may stand.
@@ -45,23 +45,23 @@ pub(super) struct Written {
 
 /// All limits that were written, by the UIDs of their Pods.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct DiskLimitRecord {
     path: PathBuf,
-    pods: BTreeMap<String, Written>,
+    pods: BTreeMap<String, RecordedPodLimits>,
     /// The text that was kept last.
     kept: Vec<u8>,
     /// Locked for as long as it is open.
     _lock: File,
 }
 
-impl Record {
+impl DiskLimitRecord {
     /// The record at `path`, empty where there is none yet.
     ///
     /// # Errors
     /// Another agent keeps it, or it cannot be read, is none, or cannot be written.
     pub(super) fn open(path: PathBuf) -> Result<Self, RecordError> {
         let lock = lock(&path)?;
-        let pods: BTreeMap<String, Written> = match std::fs::read(&path) {
+        let pods: BTreeMap<String, RecordedPodLimits> = match std::fs::read(&path) {
             Ok(text) => match serde_json::from_slice(&text) {
                 Ok(pods) => pods,
                 Err(source) => return Err(RecordError::Malformed { path, source }),
@@ -70,7 +70,7 @@ impl Record {
             Err(source) => return Err(RecordError::Unusable { path, source }),
         };
         let outside = pods.values().find(|written| !is_below(&written.cgroup));
-        if let Some(Written { cgroup, .. }) = outside {
+        if let Some(RecordedPodLimits { cgroup, .. }) = outside {
             let cgroup = cgroup.clone();
             return Err(RecordError::Outside { path, cgroup });
         }
@@ -90,7 +90,7 @@ impl Record {
     }
 
     /// The limits that were written for a Pod.
-    pub(super) fn of(&self, uid: &str) -> Option<&Written> {
+    pub(super) fn of(&self, uid: &str) -> Option<&RecordedPodLimits> {
         self.pods.get(uid)
     }
 
@@ -198,26 +198,26 @@ mod tests {
     fn what_is_intended_is_kept_at_once_and_what_stands_with_the_next_change() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("limits.json");
-        let mut record = Record::open(path.clone()).unwrap();
+        let mut record = DiskLimitRecord::open(path.clone()).unwrap();
         let cgroup = Path::new("kubepods-podu.slice");
         record.intend("u", cgroup, [(SDA, limit(5))]).unwrap();
         record.stands("u", SDA, limit(5));
         record.intend("u", cgroup, [(SDA, limit(7))]).unwrap();
         // Killed here: both may stand.
         drop(record);
-        let mut record = Record::open(path.clone()).unwrap();
+        let mut record = DiskLimitRecord::open(path.clone()).unwrap();
         let written = record.of("u").unwrap();
         assert_eq!(written.cgroup, cgroup);
         assert_eq!(written.limits[&SDA], BTreeSet::from([limit(5), limit(7)]));
         record.stands("u", SDA, Limit::NONE);
         record.save().unwrap();
-        let second = Record::open(path.clone()).unwrap_err();
+        let second = DiskLimitRecord::open(path.clone()).unwrap_err();
         assert!(
             second.to_string().contains("one agent on each node"),
             "{second}"
         );
         drop(record);
-        assert_eq!(Record::open(path).unwrap().uids(), [""; 0]);
+        assert_eq!(DiskLimitRecord::open(path).unwrap().uids(), [""; 0]);
     }
 
     #[test]
@@ -235,12 +235,12 @@ mod tests {
             (r#"{"u": {"cgroup": "", "limits": {}}}"#, "outside"),
         ] {
             std::fs::write(&path, text).unwrap();
-            let error = Record::open(path.clone()).unwrap_err().to_string();
+            let error = DiskLimitRecord::open(path.clone()).unwrap_err().to_string();
             assert!(error.contains(reason), "{text}: {error}");
             assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
         }
         let nowhere = folder.path().join("none/limits.json");
-        let error = Record::open(nowhere).unwrap_err().to_string();
+        let error = DiskLimitRecord::open(nowhere).unwrap_err().to_string();
         assert!(error.contains("must persist"), "{error}");
     }
 }

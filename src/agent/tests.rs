@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use self::node_tree::{NodeTree, write};
 use super::*;
-use crate::cluster::watch::{Picture as _, WatchedObject as _};
+use crate::cluster::watch::{WatchSink as _, WatchedObject as _};
 use crate::telemetry;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::node_pod::NodePod;
-use evenkeel_kubernetes::watched::{WatchedNamespace, WatchedNodePod};
+use evenkeel_kubernetes::watched_types::{WatchedNamespace, WatchedNodePod};
 
 const SLICE: &str = "kubepods-burstable.slice/kubepods-burstable-podu_1.slice";
 const LIMITED: &str = "8:0 rbps=10485760 wbps=10485760";
@@ -33,7 +33,7 @@ fn host(tree: &NodeTree) -> Host {
 }
 
 fn limiter(tree: &NodeTree) -> Limiter {
-    Limiter::new(host(tree), Record::open(tree.record()).unwrap())
+    Limiter::new(host(tree), DiskLimitRecord::open(tree.record()).unwrap())
 }
 
 fn pod(more: &Value) -> NodePod {
@@ -45,15 +45,15 @@ fn pod(more: &Value) -> NodePod {
     serde_json::from_value(pod).unwrap()
 }
 
-fn asked(limit: &str) -> Vec<Asked> {
-    vec![Asked {
+fn asked(limit: &str) -> Vec<PodDiskLimit> {
+    vec![PodDiskLimit {
         pod: Arc::new(pod(&json!({}))),
         limit: limit.parse().unwrap(),
     }]
 }
 
 /// The reasons that a pass tells of.
-fn reasons(done: &limiter::Done) -> Vec<&'static str> {
+fn reasons(done: &limiter::LimiterPassOutcome) -> Vec<&'static str> {
     let notices = done.notices.iter();
     notices.map(|(_, notice)| notice.reason()).collect()
 }

@@ -9,10 +9,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::on;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIGroupList};
 
-use super::endpoints::{EVERY, Refused, endpoint, is_read, routes};
-use super::introductions::Introductions;
+use super::caller_identity::Introductions;
+use super::endpoints::{EVERY, StatusErrorResponse, endpoint, is_read, routes};
 use crate::server::{Routes, paths};
-use evenkeel_kubernetes::failure;
+use evenkeel_kubernetes::api_status;
 
 /// The groups behind one listener.
 #[derive(Debug)]
@@ -30,13 +30,16 @@ impl Groups {
     }
 }
 
-async fn groups(State(shared): State<Arc<Groups>>, request: Request) -> Result<Response, Refused> {
+async fn groups(
+    State(shared): State<Arc<Groups>>,
+    request: Request,
+) -> Result<Response, StatusErrorResponse> {
     let (parts, _) = request.into_parts();
     let caller = shared.introductions.caller(&parts);
-    caller.map_err(|unknown| failure::status(401, "Unauthorized", unknown.to_string()))?;
+    caller.map_err(|unknown| api_status::status(401, "Unauthorized", unknown.to_string()))?;
     if !is_read(&parts) {
         let message = "the groups can be read only".to_owned();
-        return Err(failure::status(405, "MethodNotAllowed", message).into());
+        return Err(api_status::status(405, "MethodNotAllowed", message).into());
     }
     let groups = shared.groups.clone();
     Ok(Json(APIGroupList { groups }).into_response())

@@ -10,12 +10,12 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
-use crate::server::{BodyPace, Endpoint, Limits, Routes};
+use crate::server::{BodyPace, PathLimits, RouteEndpoint, Routes};
 use evenkeel_core::units::Bytes;
 
 /// No body is read of any request, and its bounds are those of none.
 const NO_BODY: Bytes = Bytes(0);
-const LIMITS: Limits = Limits {
+const LIMITS: PathLimits = PathLimits {
     body: NO_BODY,
     body_pace: BodyPace {
         grace: std::time::Duration::ZERO,
@@ -35,8 +35,8 @@ pub(crate) const EVERY: MethodFilter = MethodFilter::GET
     .or(MethodFilter::OPTIONS);
 
 /// A path whose handler says itself, in the words of the API, why a caller is refused.
-pub(crate) const fn endpoint(path: &'static str) -> Endpoint {
-    Endpoint {
+pub(crate) const fn endpoint(path: &'static str) -> RouteEndpoint {
+    RouteEndpoint {
         path,
         limits: LIMITS,
         authority: None,
@@ -46,7 +46,7 @@ pub(crate) const fn endpoint(path: &'static str) -> Endpoint {
 /// Adds paths that the API server's aggregation layer calls.
 pub(crate) fn routes(
     routes: Routes,
-    paths: impl IntoIterator<Item = (Endpoint, MethodRouter)>,
+    paths: impl IntoIterator<Item = (RouteEndpoint, MethodRouter)>,
 ) -> Routes {
     routes.caller("aggregator", NO_BODY, paths)
 }
@@ -66,15 +66,15 @@ pub(crate) fn parameters(request: &Parts) -> Vec<(String, String)> {
 }
 
 /// A refusal as it is answered.
-pub(crate) struct Refused(Box<Status>);
+pub(crate) struct StatusErrorResponse(Box<Status>);
 
-impl From<Status> for Refused {
+impl From<Status> for StatusErrorResponse {
     fn from(status: Status) -> Self {
         Self(Box::new(status))
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for StatusErrorResponse {
     fn into_response(self) -> Response {
         let code = self.0.code.and_then(|code| u16::try_from(code).ok());
         let code = code.and_then(|code| StatusCode::from_u16(code).ok());

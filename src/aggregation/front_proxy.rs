@@ -15,7 +15,9 @@ use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use crate::server::tls::{Authority, CertificateStore, Change, ClientAuthorities, TlsError};
+use crate::server::tls::{
+    Authority, CertificateStore, CertificateUpdate, ClientAuthorities, TlsError,
+};
 use crate::telemetry::RateLimited;
 
 /// Pause between two looks while nothing is known.
@@ -123,7 +125,7 @@ impl FrontProxy {
         let (pem, names) = (told.client_ca.as_bytes(), told.allowed_names.clone());
         let authorities =
             ClientAuthorities::default().with_names(Authority::FrontProxy, pem, names)?;
-        store.replace(Change {
+        store.replace(CertificateUpdate {
             server: None,
             authorities: Some(authorities),
         });

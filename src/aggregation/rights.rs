@@ -6,7 +6,9 @@ use kube::Client;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use crate::server::reviews::{AccessReviews, Attempt, Digested, HeldVerdicts, REVIEW_TIME};
+use crate::server::access_reviews::{
+    AccessReviews, AuthorizationAttributes, HeldVerdicts, REVIEW_TIME, ReviewDigest,
+};
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
@@ -21,14 +23,14 @@ const AT_ONCE: usize = 8;
 #[derive(Debug)]
 pub struct Rights {
     reviews: AccessReviews,
-    verdicts: HeldVerdicts<Denied>,
+    verdicts: HeldVerdicts<AccessDeniedError>,
     turns: Semaphore,
     warned: RateLimited<()>,
 }
 
 /// Why somebody may not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Denied {
+pub enum AccessDeniedError {
     #[error("the API server does not allow it")]
     Forbidden,
     #[error("the API server cannot be asked for the caller's rights")]
@@ -55,7 +57,7 @@ impl Rights {
         &self,
         user: UserInfo,
         attempt: ResourceAttributes,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), AccessDeniedError> {
         let on = digest(&user, &attempt);
         let review = self.review(user, attempt);
         self.verdicts.get(on, clock::runtime(), review).await
@@ -65,32 +67,32 @@ impl Rights {
         &self,
         user: UserInfo,
         attempt: ResourceAttributes,
-    ) -> Result<Result<(), Denied>, Denied> {
+    ) -> Result<Result<(), AccessDeniedError>, AccessDeniedError> {
         let reviewed = async {
             let turn = self.turns.acquire().await;
             let _turn = turn.expect("the semaphore is never closed");
             self.reviews
-                .may(user, Attempt::Resource(Box::new(attempt)))
+                .may(user, AuthorizationAttributes::Resource(Box::new(attempt)))
                 .await
         };
         match tokio::time::timeout(REVIEW_TIME, reviewed).await {
             Ok(Ok(true)) => Ok(Ok(())),
-            Ok(Ok(false)) => Ok(Err(Denied::Forbidden)),
+            Ok(Ok(false)) => Ok(Err(AccessDeniedError::Forbidden)),
             Ok(Err(error)) => Err(self.failed(&error.to_string())),
             Err(_) => Err(self.failed("no answer in time")),
         }
     }
 
     /// The denial where the API server did not answer, which is logged now and then.
-    fn failed(&self, error: &str) -> Denied {
+    fn failed(&self, error: &str) -> AccessDeniedError {
         if let Some(suppressed) = self.warned.permit((), clock::instant()) {
             tracing::warn!(error, suppressed, "a caller could not be authorised");
         }
-        Denied::Unreviewed
+        AccessDeniedError::Unreviewed
     }
 }
 
-fn digest(user: &UserInfo, attempt: &ResourceAttributes) -> Digested {
+fn digest(user: &UserInfo, attempt: &ResourceAttributes) -> ReviewDigest {
     let UserInfo {
         extra,
         groups,

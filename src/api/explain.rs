@@ -22,7 +22,7 @@ pub struct PodExplanation {
     /// Last answer to prioritize, likewise.
     pub last_prioritize: Option<PastVerdict>,
     /// The node that kube-scheduler told it had chosen, likewise.
-    pub last_notice: Option<Notice>,
+    pub last_notice: Option<BindNotification>,
     /// Taints of overloaded nodes, such as `evenkeel.dev/overloaded=cpu:NoSchedule`.
     pub overloaded: BTreeMap<String, String>,
     /// The cost of its deletion while its ReplicaSet is scaled in, where Evenkeel gave it one.
@@ -57,7 +57,7 @@ pub struct DeletionCost {
 /// A choice that kube-scheduler told.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Notice {
+pub struct BindNotification {
     pub at: Timestamp,
     pub node: String,
 }
@@ -68,14 +68,14 @@ pub struct Notice {
 pub struct PastVerdict {
     pub at: Timestamp,
     #[serde(flatten)]
-    pub verdict: Verdict,
+    pub verdict: ExtenderVerdict,
     /// The terms that it was made of, as long as there is memory for them.
     pub terms: Option<Explanation>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", untagged)]
-pub enum Verdict {
+pub enum ExtenderVerdict {
     /// The answer to filter.
     Filtered {
         /// Nodes that were asked about.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct History {
+pub struct ScalingHistory {
     /// Distance of the points in seconds; steps without any value are left out.
     pub step: i64,
     /// Oldest first.
@@ -17,7 +17,7 @@ pub struct History {
 
 /// One step of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Row", try_from = "Row")]
+#[serde(into = "HistoryPointRow", try_from = "HistoryPointRow")]
 pub struct HistoryPoint {
     /// Start of the step.
     pub at: Timestamp,
@@ -40,7 +40,7 @@ pub struct ForecastBand {
 }
 
 /// A point as the JSON has it.
-type Row = (
+type HistoryPointRow = (
     i64,
     Option<f64>,
     Option<f64>,
@@ -50,7 +50,7 @@ type Row = (
     Option<i32>,
 );
 
-impl From<HistoryPoint> for Row {
+impl From<HistoryPoint> for HistoryPointRow {
     fn from(point: HistoryPoint) -> Self {
         let HistoryPoint {
             at,
@@ -71,10 +71,10 @@ impl From<HistoryPoint> for Row {
     }
 }
 
-impl TryFrom<Row> for HistoryPoint {
+impl TryFrom<HistoryPointRow> for HistoryPoint {
     type Error = jiff::Error;
 
-    fn try_from(row: Row) -> Result<Self, Self::Error> {
+    fn try_from(row: HistoryPointRow) -> Result<Self, Self::Error> {
         let (at, load, mean, lower80, upper80, replicas, floor) = row;
         let forecast = mean.zip(lower80).zip(upper80);
         Ok(Self {

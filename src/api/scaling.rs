@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 pub(crate) mod sample;
 
-pub use evenkeel_kubernetes::plan::scaling::refill::RefillState;
+pub use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
 pub use evenkeel_kubernetes::plan::scaling::status::HorizonParts;
 
 /// A word of a closed set that a later version may extend.
@@ -66,7 +66,7 @@ pub struct TargetStatus {
     #[serde(default)]
     pub traffic: Option<TrafficStatus>,
     #[serde(default)]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<TargetCondition>,
     /// The raised minimum, while one is recorded.
     pub floor: Option<Floor>,
 }
@@ -205,7 +205,7 @@ pub struct RiskStatus {
 /// A condition of the target, as its object carries it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Condition {
+pub struct TargetCondition {
     #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.

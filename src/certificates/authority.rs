@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use super::error::CertificateError;
 use super::leaf::Leaf;
-use super::names::Names;
 use super::parse::date;
+use super::subject_alt_names::Names;
 
 /// A certificate authority with its key.
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use evenkeel_kubernetes::plan::rotation::{Rules, Validity};
+use evenkeel_kubernetes::plan::rotation::{RotationRules, Validity};
 
 use super::authority::{ClientCertificate, SigningAuthority};
 use super::error::CertificateError;
 use super::leaf::Leaf;
-use super::names::Names;
 use super::pem::certificate_pem;
+use super::subject_alt_names::Names;
 
 /// The user name in kube-scheduler's client certificate.
 const SCHEDULER: &str = "system:kube-scheduler";
@@ -54,7 +54,7 @@ impl Bundle {
     }
 
     /// True where the certificate was issued by an authority that stays under `rules`.
-    pub(super) fn signed_anew(&self, rules: &Rules) -> bool {
+    pub(super) fn signed_anew(&self, rules: &RotationRules) -> bool {
         let mut authorities = self.authorities.iter();
         authorities.any(|one| one.signed(&self.leaf) && !rules.goes(&one.life))
     }

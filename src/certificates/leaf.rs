@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rcgen::KeyPair;
 use rustls::pki_types::CertificateDer;
 
-use super::names::Names;
+use super::subject_alt_names::Names;
 
 /// The server's certificate with its key.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use super::error::CertificateError;
-use super::names::Names;
+use super::subject_alt_names::Names;
 
 /// Facts that a certificate states.
 pub(super) struct Facts {

@@ -7,11 +7,11 @@ use std::time::Duration;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::serving::ServingSecret;
-use super::settings::{Serving, Settings};
+use super::serving_secret::ServingSecret;
+use super::settings::{ServingCertificateSource, Settings};
 use crate::server::Shutdown;
 use crate::server::tls::{
-    Authority, CertificateFiles, CertificateStore, Change, FileWatch, TlsError,
+    Authority, CertificateFiles, CertificateStore, CertificateUpdate, FileWatch, TlsError,
 };
 
 /// Time between two looks at a file with the scheduler's CA.
@@ -34,7 +34,7 @@ impl CertificateProvider {
         let authority = |file: &PathBuf| (Authority::Scheduler, file.clone());
         let authorities = scheduler_ca.iter().map(authority).collect();
         match serving {
-            Serving::SelfManaged(own) => {
+            ServingCertificateSource::SelfManaged(own) => {
                 let by_secret = scheduler_ca.is_none();
                 let files = CertificateFiles {
                     server: None,
@@ -50,7 +50,7 @@ impl CertificateProvider {
                     files: (!by_secret).then(|| FileWatch::new(files, FILE_INTERVAL)),
                 }
             }
-            Serving::Files(given) => {
+            ServingCertificateSource::Files(given) => {
                 let files = CertificateFiles {
                     server: Some(given.server.clone()),
                     authorities,
@@ -67,17 +67,17 @@ impl CertificateProvider {
     ///
     /// # Errors
     /// A file that cannot be read, or that does not hold what it should.
-    pub async fn first(&mut self) -> Result<Change, TlsError> {
+    pub async fn first(&mut self) -> Result<CertificateUpdate, TlsError> {
         let kept = match &mut self.secret {
             Some(secret) => secret.first().await,
-            None => Change::default(),
+            None => CertificateUpdate::default(),
         };
         let given = match &mut self.files {
             Some(watch) => watch.load().await?,
             None => None,
         };
         Ok(match given {
-            Some(given) => Change {
+            Some(given) => CertificateUpdate {
                 server: given.server.or(kept.server),
                 authorities: given.authorities,
             },

@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use evenkeel_kubernetes::plan::rotation::{self, Lifetime, Renewal, Rules, Validity};
+use evenkeel_kubernetes::plan::rotation::{self, Lifetime, Renewal, RotationRules, Validity};
 use jiff::Timestamp;
 
 use super::authority::SigningAuthority;
 use super::bundle::{Bundle, new_authority, new_scheduler_authority};
 use super::error::CertificateError;
-use super::names::Names;
+use super::subject_alt_names::Names;
 
 /// The bundle that should follow `bundle` at `now`, or `None` while it is good as it is.
 ///
@@ -24,7 +24,7 @@ pub fn next(
     now: Timestamp,
     bundle: &Bundle,
     names: &Names,
-    rules: &Rules,
+    rules: &RotationRules,
 ) -> Result<Option<Bundle>, CertificateError> {
     let leaf = &bundle.leaf;
     let settled = rotation::is_settled(now, leaf.life);
@@ -64,7 +64,7 @@ type Authorities = Vec<Arc<SigningAuthority>>;
 fn renew(
     now: Timestamp,
     authorities: &[Arc<SigningAuthority>],
-    rules: &Rules,
+    rules: &RotationRules,
     unused: impl Fn(usize) -> bool,
     successor: fn(Timestamp, &Validity) -> Result<Arc<SigningAuthority>, CertificateError>,
 ) -> Result<Option<Authorities>, CertificateError> {

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use evenkeel_kubernetes::plan::rotation::Validity;
 
-use super::names::Names;
+use super::subject_alt_names::Names;
 use crate::server::tls::ServerFiles;
 
 /// Source of the serving certificate, and trust in callers of the extender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    pub serving: Serving,
+    pub serving: ServingCertificateSource,
     /// The CA whose client certificates may call the extender, read from a file; without one, the
     /// self-managed CA. Where the certificate comes from files there is none only if the
     /// configuration says that anybody may call.
@@ -20,7 +20,7 @@ pub struct Settings {
 
 /// The source of the serving certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Serving {
+pub enum ServingCertificateSource {
     /// Made and rotated by the signer, and read from a Secret.
     SelfManaged(SelfManagedSettings),
     /// Given by someone else, such as cert-manager, in files.

@@ -26,14 +26,14 @@ use tracing::{info, warn};
 
 use super::bundle::Bundle;
 use super::error::CertificateError;
-use super::kept::Kept;
-use super::names::Names;
-use super::serving::files_of;
+use super::serving_secret::files_of;
 use super::settings::SelfManagedSettings;
+use super::signer_secret::SignerSecret;
+use super::subject_alt_names::Names;
 use crate::controller::writer;
 use crate::telemetry::RateLimited;
 
-pub use metrics::Metrics;
+pub use metrics::SignerMetrics;
 
 /// The name by which it is known to the API server.
 pub const NAME: &str = "evenkeel-signer";
@@ -91,7 +91,7 @@ impl Error {
 
 /// The outcome of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Round {
+enum SignerRoundOutcome {
     /// Something was written.
     Moved,
     /// Everything was in place.
@@ -99,8 +99,8 @@ enum Round {
 }
 
 /// The signer's Secret as it was read.
-struct Held {
-    kept: Kept,
+struct StoredSignerSecret {
+    kept: SignerSecret,
     resource_version: String,
 }
 
@@ -111,7 +111,7 @@ pub struct Signer {
     settings: SelfManagedSettings,
     /// The APIServices that lead to Evenkeel.
     led: Vec<&'static str>,
-    metrics: Metrics,
+    metrics: SignerMetrics,
     warned: RateLimited<&'static str>,
 }
 
@@ -124,7 +124,7 @@ impl Signer {
         namespace: String,
         settings: SelfManagedSettings,
         led: Vec<&'static str>,
-        metrics: Metrics,
+        metrics: SignerMetrics,
     ) -> Self {
         Self {
             client,
@@ -151,8 +151,8 @@ impl Signer {
     async fn turn(&self, placed: impl Fn()) -> Duration {
         let round = tokio::time::timeout(PATIENCE, self.round()).await;
         match round.unwrap_or(Err(Error::TimedOut)) {
-            Ok(Round::Moved) => MOVING,
-            Ok(Round::Rested) => {
+            Ok(SignerRoundOutcome::Moved) => MOVING,
+            Ok(SignerRoundOutcome::Rested) => {
                 self.metrics.in_place(clock::now());
                 placed();
                 RESTING
@@ -166,7 +166,7 @@ impl Signer {
         }
     }
 
-    async fn round(&self) -> Result<Round, Error> {
+    async fn round(&self) -> Result<SignerRoundOutcome, Error> {
         let held = loop {
             match self.read().await? {
                 Some(held) => break held,
@@ -180,24 +180,24 @@ impl Signer {
         let trusted = self.put(self.trust(bundle).await).await;
         let led = self.lead_all(bundle).await;
         if served? || trusted? {
-            return Ok(Round::Moved);
+            return Ok(SignerRoundOutcome::Moved);
         }
         // What is optional stops no renewal.
         match led {
-            Ok(true) => Ok(Round::Moved),
+            Ok(true) => Ok(SignerRoundOutcome::Moved),
             Ok(false) => self.advance(&held).await,
             Err(error) => self.advance(&held).await.and(Err(error)),
         }
     }
 
     /// Reads the signer's Secret; `None` when there is none.
-    async fn read(&self) -> Result<Option<Held>, Error> {
+    async fn read(&self) -> Result<Option<StoredSignerSecret>, Error> {
         let name = &self.settings.secret_name;
         let Some(secret) = self.secrets().get_opt(name).await? else {
             return Ok(None);
         };
         let annotations = secret.metadata.annotations.unwrap_or_default();
-        let read = Kept::decode(&files_of(secret.data), &annotations);
+        let read = SignerSecret::decode(&files_of(secret.data), &annotations);
         let (kept, refused) = read.map_err(|source| Error::Damaged {
             name: name.clone(),
             source,
@@ -206,7 +206,7 @@ impl Signer {
             let name = name.clone();
             self.report(&Error::Request { name, source });
         }
-        Ok(Some(Held {
+        Ok(Some(StoredSignerSecret {
             kept,
             resource_version: secret.metadata.resource_version.unwrap_or_default(),
         }))
@@ -280,11 +280,11 @@ impl Signer {
     }
 
     /// Writes what is due next: a request that was made, or a renewal.
-    async fn advance(&self, held: &Held) -> Result<Round, Error> {
+    async fn advance(&self, held: &StoredSignerSecret) -> Result<SignerRoundOutcome, Error> {
         let names = self.names().await?;
         let validity = &self.settings.validity;
         let Some(next) = held.kept.next(clock::now(), &names, validity)? else {
-            return Ok(Round::Rested);
+            return Ok(SignerRoundOutcome::Rested);
         };
         if held.kept.asks_too_early() {
             let name = self.settings.secret_name.clone();
@@ -301,7 +301,7 @@ impl Signer {
             &next.annotations(),
         );
         self.write(&change).await?;
-        Ok(Round::Moved)
+        Ok(SignerRoundOutcome::Moved)
     }
 
     /// Makes the change that is due, if one is; gives whether one was.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::output::Failure;
+use super::output::CliFailure;
 use super::settings::{ConfigArgs, ConnectionArgs};
 
 const EXAMPLES: &str = "\
@@ -88,7 +88,7 @@ pub(super) struct Args {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     use crate::agent::Paths;
     use crate::config::Config;
     use crate::service::{NodeAgent, watch_node};
@@ -121,12 +121,14 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(watch_node(agent)).map_err(Failure::Work)
+    runtime
+        .block_on(watch_node(agent))
+        .map_err(CliFailure::Work)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn run(_: Args) -> Result<(), Failure> {
-    Err(Failure::work(
+pub(super) fn run(_: Args) -> Result<(), CliFailure> {
+    Err(CliFailure::work(
         "evenkeel agent limits and measures disk I/O by cgroup v2, which Linux alone has",
     ))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 
-use super::output::{self, Failure, Format, Report, Style, fit_to_width};
+use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
 use crate::config::parse_judgement;
 use evenkeel_core::ahp::{CONSISTENCY_LIMIT, JudgementMatrix, RandomIndex};
 use evenkeel_core::profile::{Profile, judgements};
@@ -62,7 +62,7 @@ struct Judgements {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AhpReport {
-    rows: Vec<Row>,
+    rows: Vec<AhpWeightRow>,
     lambda_max: f64,
     consistency_index: f64,
     random_index: f64,
@@ -72,13 +72,13 @@ struct AhpReport {
 }
 
 #[derive(Debug, Serialize)]
-struct Row {
+struct AhpWeightRow {
     name: String,
     judgements: Vec<f64>,
     weight: f64,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         judgements,
         names,
@@ -93,7 +93,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         (false, _) if names.len() == size => names,
         (false, _) => {
             let given = names.len();
-            return Err(Failure::call(format_args!(
+            return Err(CliFailure::call(format_args!(
                 "--names: {given} names are not accepted: one for each of the {size} rows"
             )));
         }
@@ -103,7 +103,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     if report.accepted {
         Ok(())
     } else {
-        Err(Failure::work(format_args!(
+        Err(CliFailure::work(format_args!(
             "the judgements contradict each other: consistency ratio {:.3}, accepted: below {CONSISTENCY_LIMIT}",
             report.consistency_ratio
         )))
@@ -116,7 +116,7 @@ fn analyse(matrix: &JudgementMatrix, names: Vec<String>, index: &RandomIndex) ->
     let rows = names.into_iter().zip(matrix.rows()).zip(&analysis.weights);
     AhpReport {
         rows: rows
-            .map(|((name, judgements), &weight)| Row {
+            .map(|((name, judgements), &weight)| AhpWeightRow {
                 name,
                 judgements: judgements.clone(),
                 weight,
@@ -133,7 +133,7 @@ fn analyse(matrix: &JudgementMatrix, names: Vec<String>, index: &RandomIndex) ->
 
 impl Judgements {
     /// The matrix, and the names of its rows where it brings them.
-    fn read(self) -> Result<(JudgementMatrix, Option<Vec<String>>), Failure> {
+    fn read(self) -> Result<(JudgementMatrix, Option<Vec<String>>), CliFailure> {
         let Self {
             matrix,
             file,
@@ -141,7 +141,7 @@ impl Judgements {
         } = self;
         if let Some(profile) = profile {
             let matrix = judgements(profile).ok_or_else(|| {
-                Failure::call(format_args!(
+                CliFailure::call(format_args!(
                     "--profile {profile} has fixed weights and no judgements; \
                      accepted: compute, memory, io or network"
                 ))
@@ -158,7 +158,7 @@ impl Judgements {
         };
         let matrix = parse_rows(&text)
             .and_then(|rows| JudgementMatrix::new(rows).map_err(|error| error.to_string()))
-            .map_err(|message| Failure::call(format_args!("{origin}: {message}")))?;
+            .map_err(|message| CliFailure::call(format_args!("{origin}: {message}")))?;
         Ok((matrix, None))
     }
 }
@@ -183,7 +183,7 @@ fn parse_rows(text: &str) -> Result<Vec<Vec<f64>>, String> {
     Ok(rows)
 }
 
-fn parse_random_index(text: &str, size: usize) -> Result<RandomIndex, Failure> {
+fn parse_random_index(text: &str, size: usize) -> Result<RandomIndex, CliFailure> {
     match text {
         "thesis" => Ok(RandomIndex::thesis()),
         "saaty" => Ok(RandomIndex::saaty()),
@@ -195,7 +195,7 @@ fn parse_random_index(text: &str, size: usize) -> Result<RandomIndex, Failure> {
                     .with(size, value)
                     .map_err(|error| error.to_string())
             })
-            .map_err(|error| Failure::call(format_args!("--random-index {text:?}: {error}"))),
+            .map_err(|error| CliFailure::call(format_args!("--random-index {text:?}: {error}"))),
     }
 }
 

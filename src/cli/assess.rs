@@ -2,35 +2,35 @@
 //! pay, by a replay of its past in Prometheus. It reads, and writes nothing.
 
 mod args;
+mod autoscaler_list;
 mod candidate;
-mod depth;
-mod objects;
-mod page;
-mod past;
+mod html_page;
+mod load_history;
+mod replay_depth;
 mod report;
 mod table;
+mod target_replay;
 mod target_report;
 mod verdict;
-mod work;
 
 use std::sync::Arc;
 
 pub(super) use self::args::Args;
-use self::args::Output;
-use self::candidate::Candidate;
-use self::past::{LoadPast, Pasts};
+use self::args::AssessOutput;
+use self::candidate::AssessCandidate;
+use self::load_history::{LoadPast, Pasts};
 use self::report::Assessment;
 use super::forecast::output_file;
-use super::output::{self, Failure};
-use super::prometheus_past;
+use super::output::{self, CliFailure};
+use super::prometheus_history;
 use crate::config::Config;
-use crate::doctor::gather::read::server_time;
+use crate::doctor::collector::api_reader::server_time;
 use evenkeel_clock as clock;
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let config = args.prometheus.config()?;
     for wanted in &args.output {
-        if let Output::Html(path) = wanted {
+        if let AssessOutput::Html(path) = wanted {
             output_file::check(path)?;
         }
     }
@@ -42,8 +42,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let assessment = assess(args, gathered);
     for wanted in &args.output {
         match wanted {
-            Output::Numbers(format) => output::print(&assessment, *format)?,
-            Output::Html(path) => output_file::write(path, page::html(&assessment))?,
+            AssessOutput::Numbers(format) => output::print(&assessment, *format)?,
+            AssessOutput::Html(path) => output_file::write(path, html_page::html(&assessment))?,
         }
     }
     if assessment.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             let value = value.as_ref();
             value.map_or_else(String::new, |value| format!(" with {option} {value}"))
         };
-        return Err(Failure::work(format_args!(
+        return Err(CliFailure::work(format_args!(
             "there is no HPA and no ScaledObject to assess{}{}",
             of("--namespace", &args.namespace),
             of("--selector", &args.selector)
@@ -61,30 +61,30 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// What cluster and Prometheus told.
-struct Gathered {
+struct AssessInput {
     /// The end of the pasts.
     until: jiff::Timestamp,
     /// The address of the Prometheus.
     prometheus: String,
     /// Each HPA, with the past of its load where it has one that could be asked for.
-    targets: Vec<(Candidate, Option<LoadPast>)>,
+    targets: Vec<(AssessCandidate, Option<LoadPast>)>,
 }
 
-async fn gather(args: &Args, config: &Config) -> Result<Gathered, Failure> {
-    let (source, prometheus) = prometheus_past::source(config)?;
-    let client = args.connect().await.map_err(Failure::Call)?;
-    let observed = objects::observe(&client, args, config).await?;
+async fn gather(args: &Args, config: &Config) -> Result<AssessInput, CliFailure> {
+    let (source, prometheus) = prometheus_history::source(config)?;
+    let client = args.connect().await.map_err(CliFailure::Call)?;
+    let observed = autoscaler_list::observe(&client, args, config).await?;
     // Objects, and most likely measurements, are dated by the cluster's clock.
     let until = match args.until {
         Some(until) => until,
         None => server_time(&client).await.unwrap_or_else(clock::now),
     };
     let candidates = candidate::all(&observed, args, config, until);
-    let unreachable = |error| prometheus_past::unreachable(&prometheus, &error);
+    let unreachable = |error| prometheus_history::unreachable(&prometheus, &error);
     source.probe().await.map_err(unreachable)?;
     let pasts = Pasts::new(Arc::new(source), until, args.days);
     let targets = pasts.of(candidates).await.map_err(unreachable)?;
-    Ok(Gathered {
+    Ok(AssessInput {
         until,
         prometheus,
         targets,
@@ -92,14 +92,17 @@ async fn gather(args: &Args, config: &Config) -> Result<Gathered, Failure> {
 }
 
 /// Replays the pasts, on all cores.
-fn assess(args: &Args, gathered: Gathered) -> Assessment {
-    let Gathered {
+fn assess(args: &Args, gathered: AssessInput) -> Assessment {
+    let AssessInput {
         until,
         prometheus,
         targets,
     } = gathered;
-    let drawn = args.output.iter().any(|one| matches!(one, Output::Html(_)));
-    let (depth, targets) = work::assess(targets, args.depth, drawn);
+    let drawn = args
+        .output
+        .iter()
+        .any(|one| matches!(one, AssessOutput::Html(_)));
+    let (depth, targets) = target_replay::assess(targets, args.depth, drawn);
     Assessment::new(
         report::Terms {
             until,

@@ -1,8 +1,8 @@
 //! `evenkeel bench`: latencies and throughput of the service, measured from outside over HTTPS.
 
-mod bodies;
 mod load;
 mod report;
+mod request_bodies;
 mod service;
 
 use std::fs;
@@ -13,14 +13,14 @@ use std::time::Duration;
 use anyhow::Context as _;
 use bytes::Bytes;
 use clap::ValueEnum;
-use evenkeel_http_client::{Identity, Trust, Uri, tls_config};
+use evenkeel_http_client::{Identity, TrustAnchors, Uri, tls_config};
 use jiff::SignedDuration;
 
-use super::output::{self, Failure, Format};
+use super::output::{self, CliFailure, Format};
 use crate::server::paths;
-use load::{Load, Target};
-use report::Measured;
-use service::Service;
+use load::{BenchLoad, BenchTarget};
+use report::BenchReport;
+use service::LoopbackService;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +40,7 @@ The exit code is 1 if a request failed or got a wrong answer.";
 pub(super) struct Args {
     /// The kind of request
     #[arg(value_enum)]
-    what: What,
+    what: BenchEndpoint,
 
     /// Requests per second
     #[arg(long, value_name = "NUMBER", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
@@ -67,7 +67,7 @@ pub(super) struct Args {
     server_threads: u16,
 
     #[command(flatten)]
-    remote: Remote,
+    remote: RemoteService,
 
     /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -77,7 +77,7 @@ pub(super) struct Args {
 /// A service that runs already.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A running service")]
-struct Remote {
+struct RemoteService {
     /// Its address, such as https://127.0.0.1:8443
     #[arg(long, value_name = "URL", requires = "ca")]
     url: Option<Uri>,
@@ -96,7 +96,7 @@ struct Remote {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum What {
+enum BenchEndpoint {
     /// AdmissionReviews of a 5 KB Pod
     Admission,
     /// The extender's filter verb
@@ -105,7 +105,7 @@ enum What {
     Prioritize,
 }
 
-impl What {
+impl BenchEndpoint {
     const fn path(self) -> &'static str {
         match self {
             Self::Admission => paths::MUTATE,
@@ -116,8 +116,8 @@ impl What {
 
     fn body(self, nodes: u32) -> Bytes {
         match self {
-            Self::Admission => bodies::admission_review().into(),
-            Self::Filter | Self::Prioritize => bodies::extender_args(nodes).into(),
+            Self::Admission => request_bodies::admission_review().into(),
+            Self::Filter | Self::Prioritize => request_bodies::extender_args(nodes).into(),
         }
     }
 
@@ -131,7 +131,7 @@ impl What {
     }
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         what,
         rate,
@@ -143,7 +143,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         remote,
         output,
     } = args;
-    let load = Load {
+    let load = BenchLoad {
         rate,
         connections: usize::from(connections),
         warm_up: check_duration("--warm-up", warm_up, Duration::ZERO)?,
@@ -155,8 +155,9 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     let (target, service) = if let Some(target) = remote.target(what)? {
         (target, None)
     } else {
-        let service = Service::start(nodes, usize::from(server_threads)).map_err(Failure::Work)?;
-        let target = service.target(what.path()).map_err(Failure::Work)?;
+        let service =
+            LoopbackService::start(nodes, usize::from(server_threads)).map_err(CliFailure::Work)?;
+        let target = service.target(what.path()).map_err(CliFailure::Work)?;
         (target, Some(service))
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -164,41 +165,45 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .build()?;
     let outcome = runtime
         .block_on(load::run(&target, load, body, what.expected()))
-        .map_err(Failure::Work)?;
+        .map_err(CliFailure::Work)?;
     let answering = service.is_some().then_some(outcome.beside);
     let failure = outcome.failure.clone();
     let failed = outcome.failed;
     output::print(
-        &Measured::new(what.path(), load, body_bytes, &outcome, answering),
+        &BenchReport::new(what.path(), load, body_bytes, &outcome, answering),
         output,
     )?;
     match failure {
-        Some(failure) => Err(Failure::work(format_args!(
+        Some(failure) => Err(CliFailure::work(format_args!(
             "{failed} requests failed, the first because: {failure}"
         ))),
         None => Ok(()),
     }
 }
 
-fn check_duration(flag: &str, given: SignedDuration, least: Duration) -> Result<Duration, Failure> {
+fn check_duration(
+    flag: &str,
+    given: SignedDuration,
+    least: Duration,
+) -> Result<Duration, CliFailure> {
     let duration = Duration::try_from(given)
         .ok()
         .filter(|duration| *duration >= least);
     duration.ok_or_else(|| {
-        Failure::call(format_args!(
+        CliFailure::call(format_args!(
             "{flag} {given:#} is not accepted; accepted: a duration of at least {least:?}, such as 10s"
         ))
     })
 }
 
-impl Remote {
-    fn target(self, what: What) -> Result<Option<Target>, Failure> {
+impl RemoteService {
+    fn target(self, what: BenchEndpoint) -> Result<Option<BenchTarget>, CliFailure> {
         let Self { url, ca, cert, key } = self;
         let (Some(url), Some(ca)) = (url, ca) else {
             return Ok(None);
         };
         let Some(host) = url.host().filter(|_| url.scheme_str() == Some("https")) else {
-            return Err(Failure::call(format_args!(
+            return Err(CliFailure::call(format_args!(
                 "--url {url} is not accepted; accepted: an https URL such as https://127.0.0.1:8443"
             )));
         };
@@ -208,19 +213,19 @@ impl Remote {
             _ => None,
         };
         let identity = own.as_ref().map(|[chain, key]| Identity { chain, key });
-        let tls = tls_config(Trust::Authorities(&authorities), identity);
+        let tls = tls_config(TrustAnchors::Authorities(&authorities), identity);
         let prefix = url.path().trim_end_matches('/');
-        Ok(Some(Target {
+        Ok(Some(BenchTarget {
             host: host.to_owned(),
             port: url.port_u16().unwrap_or(443),
             path: format!("{prefix}{}", what.path()),
-            tls: Arc::new(tls.map_err(Failure::call)?),
+            tls: Arc::new(tls.map_err(CliFailure::call)?),
         }))
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>, CliFailure> {
     fs::read(path)
         .with_context(|| format!("cannot read {}", path.display()))
-        .map_err(Failure::Call)
+        .map_err(CliFailure::Call)
 }

@@ -1,7 +1,7 @@
 //! `evenkeel certs`: makes, keeps, rotates, shows and hands out the certificates between Evenkeel, the API server
 //! and kube-scheduler.
 
-mod access;
+mod certificate_source;
 mod generate;
 mod rotate;
 mod scheduler;
@@ -10,7 +10,7 @@ mod sign;
 
 use clap::Subcommand;
 
-use super::output::Failure;
+use super::output::CliFailure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,11 +28,11 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: CertsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CertsCommand {
     Sign(sign::Args),
     Rotate(rotate::Args),
     Generate(generate::Args),
@@ -41,14 +41,14 @@ enum Command {
     SchedulerClient(scheduler::ClientArgs),
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args { command } = args;
     match command {
-        Command::Sign(args) => sign::run(args),
-        Command::Rotate(args) => rotate::run(args),
-        Command::Generate(args) => generate::run(args),
-        Command::Show(args) => show::run(args),
-        Command::SchedulerConfig(args) => scheduler::print_config(args),
-        Command::SchedulerClient(args) => scheduler::print_client(args),
+        CertsCommand::Sign(args) => sign::run(args),
+        CertsCommand::Rotate(args) => rotate::run(args),
+        CertsCommand::Generate(args) => generate::run(args),
+        CertsCommand::Show(args) => show::run(args),
+        CertsCommand::SchedulerConfig(args) => scheduler::print_config(args),
+        CertsCommand::SchedulerClient(args) => scheduler::print_client(args),
     }
 }

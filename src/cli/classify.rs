@@ -7,16 +7,16 @@ use comfy_table::Cell;
 use serde::Serialize;
 
 use super::cluster_file;
-use super::figures;
-use super::output::{self, Failure, Format, Report, Style, fit_to_width};
+use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
 use super::pod_file::{self, PodManifest};
+use super::resource_units;
 use super::settings::ConfigArgs;
 use crate::config::Config;
-use evenkeel_core::placement::{NodeLoad, Policy};
+use evenkeel_core::placement::{NodeLoad, SchedulingPolicy};
 use evenkeel_core::profile;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::extender::explain::Resourced;
+use evenkeel_kubernetes::extender::explain::ResourceMap;
 use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 const EXAMPLES: &str = "\
@@ -57,7 +57,7 @@ pub(super) struct Args {
 /// Demands and profiles of the Pods of a file.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Classified {
+struct ClassifyReport {
     measured_against: &'static str,
     pods: Vec<ClassifiedPod>,
 }
@@ -71,13 +71,13 @@ struct ClassifiedPod {
     profile: String,
     profile_source: &'static str,
     threshold: f64,
-    resources: Resourced<Part>,
+    resources: ResourceMap<DemandShare>,
     warnings: Vec<String>,
 }
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Part {
+struct DemandShare {
     demand: u64,
     source: &'static str,
     /// Of what is free; `None` where the capacity is unknown, and where nothing is free.
@@ -95,7 +95,7 @@ fn reference_node() -> NodeLoad {
     }
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         file,
         cluster,
@@ -109,7 +109,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .transpose()?;
     let pods = pod_file::read(&file, &namespace)?;
     let snapshot = cluster.as_ref().map(|cluster| &cluster.snapshot);
-    let report = Classified {
+    let report = ClassifyReport {
         measured_against: snapshot.map_or("reference node", |_| "median node of the cluster"),
         pods: pods
             .into_iter()
@@ -122,7 +122,11 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     output::print(&report, output)
 }
 
-fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy) -> ClassifiedPod {
+fn classify(
+    manifest: PodManifest,
+    snapshot: Option<&Snapshot>,
+    policy: &SchedulingPolicy,
+) -> ClassifiedPod {
     let PodManifest { kind, pod, .. } = manifest;
     let asked = demand(&pod, policy.caps_as_demand);
     let mut warnings: Vec<String> = asked.invalid.iter().map(ToString::to_string).collect();
@@ -149,7 +153,7 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
             names.join(", ")
         ));
     }
-    let part = |resource| Part {
+    let part = |resource| DemandShare {
         demand: asked.amounts[resource].get(),
         source: asked.sources[resource].as_str(),
         share: class.shares[resource].filter(|share| share.is_finite()),
@@ -163,12 +167,12 @@ fn classify(manifest: PodManifest, snapshot: Option<&Snapshot>, policy: &Policy)
         profile: choice.name.to_owned(),
         profile_source: if is_declared { "declared" } else { "requests" },
         threshold: threshold.get(),
-        resources: Resourced(Resources::from_fn(part)),
+        resources: ResourceMap(Resources::from_fn(part)),
         warnings,
     }
 }
 
-impl Report for Classified {
+impl Report for ClassifyReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         for pod in &self.pods {
             pod.print(to, style)?;
@@ -216,7 +220,7 @@ impl ClassifiedPod {
                 share
             });
             table.add_row([
-                Cell::new(figures::title(resource)),
+                Cell::new(resource_units::title(resource)),
                 Cell::new(if asks { amount } else { "–".to_owned() }),
                 Cell::new(demand_source(part.source)),
                 if part.dominant {
@@ -255,11 +259,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::config::{Sources, yaml};
-    use evenkeel_kubernetes::admission::{Known, Request, review, ungated};
+    use crate::config::{ConfigSources, yaml};
+    use evenkeel_kubernetes::admission::{AdmissionContext, AdmissionRequestView, review, ungated};
 
     /// The profile that the webhook gives to a Pod.
-    fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &Policy) -> Option<String> {
+    fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &SchedulingPolicy) -> Option<String> {
         let body = json!({
             "apiVersion": "admission.k8s.io/v1",
             "kind": "AdmissionReview",
@@ -272,8 +276,8 @@ mod tests {
             },
         });
         let body = body.to_string();
-        let request = Request::parse(body.as_bytes()).unwrap();
-        let known = Known {
+        let request = AdmissionRequestView::parse(body.as_bytes()).unwrap();
+        let known = AdmissionContext {
             snapshot,
             policy,
             gates: &ungated,
@@ -284,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_profile_is_the_one_that_admission_gives() {
-        let policy = Config::load(&Sources::default()).unwrap().policy;
+        let policy = Config::load(&ConfigSources::default()).unwrap().policy;
         let cluster = Path::new("examples/clusters/mixed.yaml");
         let snapshot = cluster_file::read(cluster, &policy).unwrap().snapshot;
         let mut profiles = std::collections::BTreeSet::new();

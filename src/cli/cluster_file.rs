@@ -10,16 +10,16 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use super::output::{self, Failure};
+use super::output::{self, CliFailure};
 use crate::config::{API_VERSION, Checker, yaml};
-use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::serde_message::reworded;
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
-use evenkeel_kubernetes::written::{AmountTexts, Text};
+use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
 const KIND: &str = "ClusterSnapshot";
 
@@ -60,7 +60,7 @@ struct NodeFile {
     #[serde(default)]
     usage: AmountTexts,
     /// Age of the measurement.
-    usage_age: Option<Text>,
+    usage_age: Option<YamlText>,
     #[serde(default = "yes")]
     ready: bool,
     #[serde(default)]
@@ -84,12 +84,12 @@ struct PodFile {
     demand: AmountTexts,
     /// Since when its containers run; without it the Pod is still starting, in no measurement, and
     /// counted on top of them.
-    running_for: Option<Text>,
+    running_for: Option<YamlText>,
 }
 
 /// A cluster that was read.
 #[derive(Debug)]
-pub(super) struct Cluster {
+pub(super) struct FileCluster {
     /// The cluster as a decision sees it.
     pub(super) snapshot: Snapshot,
     /// Annotations that were not understood.
@@ -98,18 +98,18 @@ pub(super) struct Cluster {
 
 /// Reads the file at `path`; `policy` says what nodes have that do not tell, and how long
 /// measurements are believed.
-pub(super) fn read(path: &Path, policy: &Policy) -> Result<Cluster, Failure> {
+pub(super) fn read(path: &Path, policy: &SchedulingPolicy) -> Result<FileCluster, CliFailure> {
     let text = output::read_input(path)?;
     parse(&text, policy).map_err(|problems| {
         let lines: Vec<String> = problems
             .iter()
             .map(|problem| format!("{}: {problem}", path.display()))
             .collect();
-        Failure::call(lines.join("\n"))
+        CliFailure::call(lines.join("\n"))
     })
 }
 
-fn parse(text: &str, policy: &Policy) -> Result<Cluster, Vec<String>> {
+fn parse(text: &str, policy: &SchedulingPolicy) -> Result<FileCluster, Vec<String>> {
     let tree = yaml::parse_amounts(text).map_err(|error| vec![format!("is not YAML: {error}")])?;
     let file: ClusterFile = serde_path_to_error::deserialize(&tree).map_err(|error| {
         vec![format!(
@@ -130,7 +130,7 @@ fn parse(text: &str, policy: &Policy) -> Result<Cluster, Vec<String>> {
     }
 }
 
-fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
+fn build(file: ClusterFile, policy: &SchedulingPolicy, check: &mut Checker) -> FileCluster {
     let ClusterFile {
         api_version,
         kind,
@@ -178,7 +178,7 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
         );
         known.insert(name.into(), Arc::new(policy));
     }
-    Cluster {
+    FileCluster {
         snapshot: Snapshot {
             nodes: table.nodes().clone(),
             namespaces: Arc::new(known),
@@ -191,7 +191,7 @@ fn build(file: ClusterFile, policy: &Policy, check: &mut Checker) -> Cluster {
 }
 
 impl NodeFile {
-    fn facts(&self, path: &str, policy: &Policy, check: &mut Checker) -> NodeFacts {
+    fn facts(&self, path: &str, policy: &SchedulingPolicy, check: &mut Checker) -> NodeFacts {
         let told = amounts(&self.capacity, &format!("{path}.capacity"), check);
         let capacity = |resource| told[resource].or(policy.default_capacity[resource]);
         NodeFacts {
@@ -271,17 +271,17 @@ fn amounts(texts: &AmountTexts, path: &str, check: &mut Checker) -> Resources<Op
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, Sources};
+    use crate::config::{Config, ConfigSources};
     use evenkeel_core::units::Resource;
     use evenkeel_kubernetes::snapshot::OptIn;
 
     const HEAD: &str = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: ClusterSnapshot\n";
 
-    fn policy() -> Policy {
-        Config::load(&Sources::default()).unwrap().policy
+    fn policy() -> SchedulingPolicy {
+        Config::load(&ConfigSources::default()).unwrap().policy
     }
 
-    fn load(rest: &str) -> Result<Cluster, Vec<String>> {
+    fn load(rest: &str) -> Result<FileCluster, Vec<String>> {
         parse(&format!("{HEAD}{rest}"), &policy())
     }
 

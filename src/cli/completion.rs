@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use clap_complete::{Shell, generate};
 
-use super::output::Failure;
+use super::output::CliFailure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +21,7 @@ pub(super) struct Args {
     shell: Shell,
 }
 
-pub(super) fn run(args: &Args, command: &mut clap::Command) -> Result<(), Failure> {
+pub(super) fn run(args: &Args, command: &mut clap::Command) -> Result<(), CliFailure> {
     let mut script = Vec::new();
     generate(args.shell, command, "evenkeel", &mut script);
     let mut out = std::io::stdout().lock();

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use super::output::{Failure, yaml};
+use super::output::{CliFailure, yaml};
 use evenkeel_kubernetes::custom_resources::definitions;
 
 const EXAMPLES: &str = "\
@@ -22,7 +22,7 @@ const HEAD: &str = "\
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {}
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let Args {} = args;
     let mut out = std::io::stdout().lock();
     write!(out, "{HEAD}")?;

@@ -4,7 +4,7 @@ mod next;
 
 use clap::Subcommand;
 
-use super::output::Failure;
+use super::output::CliFailure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,17 +16,17 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: CronCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CronCommand {
     Next(next::Args),
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args { command } = args;
     match command {
-        Command::Next(args) => next::run(args),
+        CronCommand::Next(args) => next::run(args),
     }
 }

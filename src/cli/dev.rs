@@ -3,19 +3,19 @@
 mod canvas;
 pub mod cluster;
 mod comparison;
-pub mod embedded;
-mod lines;
+pub mod embedded_service;
+mod event_throttle;
+mod load_display;
 mod measures;
 mod model;
-mod objects;
+mod object_stream;
 mod picture;
 mod run;
 mod seeds;
 mod settings;
 mod show;
-mod shown_load;
 mod terminal;
-mod thinned;
+mod text_lines;
 mod view;
 
 use std::fs::Permissions;
@@ -27,22 +27,22 @@ use std::time::Duration;
 use clap::ValueEnum;
 use jiff::SignedDuration;
 
-use self::cluster::Options;
-use self::comparison::{Comparison, Rival};
-use self::lines::Lines;
-use self::objects::{Notation, Objects};
-use self::picture::Pictured;
-use self::run::{End, RunResult};
+use self::cluster::DevClusterOptions;
+use self::comparison::{Rival, RunComparison};
+use self::object_stream::{Notation, Objects};
+use self::picture::PictureShow;
+use self::run::{RunEndCause, RunResult};
 use self::seeds::OverSeeds;
-use self::settings::Given;
-use self::show::Show;
+use self::settings::DevServiceConfig;
+use self::show::RunDisplay;
 use self::terminal::View;
-use super::output::{self, Failure};
+use self::text_lines::Lines;
+use super::output::{self, CliFailure};
 use super::scenario_file;
 use super::settings::ConfigArgs;
 use crate::cli::dev::cluster::SPEED;
 use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::engine::summary::Summary;
+use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
 
@@ -125,7 +125,7 @@ pub(super) struct Args {
 
     /// Write the last view to a file whose name ends in .svg or .txt
     #[arg(long, value_name = "FILE")]
-    picture: Option<picture::File>,
+    picture: Option<picture::PictureFile>,
 
     #[command(flatten)]
     config: ConfigArgs,
@@ -162,7 +162,7 @@ fn parse_speed(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "accepted: a number from 0.1 to 1000".to_owned())
 }
 
-fn scenario(file: Option<&Path>, nodes: Option<u16>) -> Result<Scenario, Failure> {
+fn scenario(file: Option<&Path>, nodes: Option<u16>) -> Result<Scenario, CliFailure> {
     let scenario = scenario_file::read(file)?;
     Ok(match nodes {
         Some(count) => scenario.with_nodes(usize::from(count)),
@@ -179,7 +179,7 @@ fn on_terminal() -> bool {
 const LEAST_TARGET: u32 = 67;
 
 /// Compares the run with ones of the same length without Evenkeel.
-fn compare(options: &Options, ran: RunResult) -> Comparison {
+fn compare(options: &DevClusterOptions, ran: RunResult) -> RunComparison {
     let RunResult {
         summary,
         lags,
@@ -195,7 +195,7 @@ fn compare(options: &Options, ran: RunResult) -> Comparison {
         plain.summary()
     };
     let plain = alone(Ratio::ONE);
-    Comparison {
+    RunComparison {
         seed: options.seed,
         line: options.line.get(),
         speed: options.speed.get(),
@@ -210,8 +210,12 @@ fn compare(options: &Options, ran: RunResult) -> Comparison {
 /// The plain HPA that buys safety as dearly as Evenkeel does: the highest target at which it costs no
 /// fewer replica-hours, and if none does, the least. `None` where Evenkeel costs no more than the HPA
 /// as it is.
-fn rival(plain: &Summary, evenkeel: &Summary, alone: impl Fn(Ratio) -> Summary) -> Option<Rival> {
-    let costs_enough = |summary: &Summary| summary.replica_hours >= evenkeel.replica_hours;
+fn rival(
+    plain: &RunSummary,
+    evenkeel: &RunSummary,
+    alone: impl Fn(Ratio) -> RunSummary,
+) -> Option<Rival> {
+    let costs_enough = |summary: &RunSummary| summary.replica_hours >= evenkeel.replica_hours;
     if costs_enough(plain) {
         return None;
     }
@@ -236,9 +240,9 @@ fn rival(plain: &Summary, evenkeel: &Summary, alone: impl Fn(Ratio) -> Summary) 
     Some(low)
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     if args.seeds > 1 && args.duration.is_none() {
-        return Err(Failure::call(
+        return Err(CliFailure::call(
             "--seeds needs --duration: each run ends by itself, as after --duration 72s",
         ));
     }
@@ -258,7 +262,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             Format::Yaml => Notation::Yaml.put(&mut io::stdout(), "summary", &comparison)?,
         }
         comparisons.push(comparison);
-        if end == End::Asked {
+        if end == RunEndCause::Asked {
             break;
         }
     }
@@ -274,10 +278,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 /// Runs one seed to its end, and compares it. `None` where there was nothing to see.
 fn run_once(
     args: &Args,
-    given: &Given,
+    given: &DevServiceConfig,
     scenario: &Scenario,
     seed: u64,
-) -> Result<Option<(Comparison, End)>, Failure> {
+) -> Result<Option<(RunComparison, RunEndCause)>, CliFailure> {
     // The kubeconfig in it is an administrator's, so that nobody else may enter.
     let folder = tempfile::Builder::new()
         .prefix("evenkeel-dev-")
@@ -285,24 +289,24 @@ fn run_once(
         .tempdir()?;
     let mut faults = scenario.faults.clone();
     faults.extend(args.faults.iter().copied());
-    let options = Options {
+    let options = DevClusterOptions {
         scenario: scenario.clone(),
         seed,
-        speed: Ratio::new(args.speed).map_err(Failure::call)?,
+        speed: Ratio::new(args.speed).map_err(CliFailure::call)?,
         faults,
         line: given.headroom,
         configuration: given.fields.clone(),
         patience: args.patience,
         keeps_pace: true,
-        ..Options::new(folder.path().to_owned())
+        ..DevClusterOptions::new(folder.path().to_owned())
     };
-    let show: Box<dyn Show> = match args.output {
+    let show: Box<dyn RunDisplay> = match args.output {
         Format::Json => Box::new(Objects::new(io::stdout(), Notation::Json)),
         Format::Yaml => Box::new(Objects::new(io::stdout(), Notation::Yaml)),
         Format::Table if !args.no_tty && on_terminal() => Box::new(View::new()),
         Format::Table => Box::new(Lines::new(io::stdout())),
     };
-    let mut show = Pictured::new(show, args.picture.clone());
+    let mut show = PictureShow::new(show, args.picture.clone());
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(run::run(&options, args.duration, &mut show));
     show.leave();

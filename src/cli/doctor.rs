@@ -7,9 +7,9 @@ use anyhow::Context as _;
 use comfy_table::Cell;
 use serde::Serialize;
 
-use super::connect::Cluster;
-use super::output::{self, Failure, Format, Report, Style, fit_to_width};
-use crate::doctor::{self, Finding, Severity};
+use super::cluster_args::ClusterArgs;
+use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use crate::doctor::{self, DoctorFinding, FindingSeverity};
 use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ Exit codes:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    cluster: Cluster,
+    cluster: ClusterArgs,
 
     /// List all checks instead of running them
     #[arg(long)]
@@ -48,8 +48,8 @@ pub(super) struct Args {
 #[derive(Debug, Serialize)]
 struct Diagnosis {
     /// The worst of the findings.
-    verdict: Severity,
-    findings: Vec<Finding>,
+    verdict: FindingSeverity,
+    findings: Vec<DoctorFinding>,
 }
 
 /// All checks, without their results.
@@ -95,7 +95,7 @@ impl Report for Catalogue {
     }
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         cluster,
         list,
@@ -108,37 +108,37 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     let observation = runtime.block_on(async {
-        let client = cluster.connect().await.map_err(Failure::Call)?;
-        let gathering = doctor::gather::gather(&client, &cluster.namespace, clock::now());
+        let client = cluster.connect().await.map_err(CliFailure::Call)?;
+        let gathering = doctor::collector::gather(&client, &cluster.namespace, clock::now());
         // A join of many reads is large, and needs no place on the stack.
         let gathered = Box::pin(gathering).await;
         let gathered = gathered.context("the API server cannot be reached");
-        gathered.map_err(Failure::Work)
+        gathered.map_err(CliFailure::Work)
     })?;
     let findings = doctor::check(&observation);
     let worst = findings.iter().map(|finding| finding.severity).max();
     let diagnosis = Diagnosis {
-        verdict: worst.unwrap_or(Severity::Ok),
+        verdict: worst.unwrap_or(FindingSeverity::Ok),
         findings,
     };
     output::print(&diagnosis, output)?;
-    match diagnosis.count(Severity::Error) {
+    match diagnosis.count(FindingSeverity::Error) {
         0 => Ok(()),
-        1 => Err(Failure::work("1 check failed")),
-        failed => Err(Failure::work(format!("{failed} checks failed"))),
+        1 => Err(CliFailure::work("1 check failed")),
+        failed => Err(CliFailure::work(format!("{failed} checks failed"))),
     }
 }
 
 impl Diagnosis {
-    fn count(&self, severity: Severity) -> usize {
-        let same = |finding: &&Finding| finding.severity == severity;
+    fn count(&self, severity: FindingSeverity) -> usize {
+        let same = |finding: &&DoctorFinding| finding.severity == severity;
         self.findings.iter().filter(same).count()
     }
 
     /// The page about each check that found something, the worst first. They stand below the table, which would
     /// break them.
     fn print_links(&self, to: &mut dyn Write) -> io::Result<()> {
-        let mut found: Vec<&Finding> = self.findings.iter().collect();
+        let mut found: Vec<&DoctorFinding> = self.findings.iter().collect();
         found.sort_by_key(|finding| Reverse(finding.severity));
         let mut links: Vec<&String> = Vec::new();
         for link in found
@@ -172,10 +172,10 @@ impl Report for Diagnosis {
         }
         writeln!(to, "{}", fit_to_width(&table))?;
         let tally = [
-            Severity::Error,
-            Severity::Warning,
-            Severity::Info,
-            Severity::Ok,
+            FindingSeverity::Error,
+            FindingSeverity::Warning,
+            FindingSeverity::Info,
+            FindingSeverity::Ok,
         ]
         .map(|severity| tally(self.count(severity), severity));
         writeln!(to, "\n{}", tally.join(", "))?;
@@ -184,28 +184,28 @@ impl Report for Diagnosis {
 }
 
 /// A count of findings in words.
-fn tally(count: usize, severity: Severity) -> String {
+fn tally(count: usize, severity: FindingSeverity) -> String {
     let (one, several) = match severity {
-        Severity::Ok => ("ok", "ok"),
-        Severity::Info => ("note", "notes"),
-        Severity::Warning => ("warning", "warnings"),
-        Severity::Error => ("error", "errors"),
+        FindingSeverity::Ok => ("ok", "ok"),
+        FindingSeverity::Info => ("note", "notes"),
+        FindingSeverity::Warning => ("warning", "warnings"),
+        FindingSeverity::Error => ("error", "errors"),
     };
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-fn mark(severity: Severity, style: Style) -> Cell {
+fn mark(severity: FindingSeverity, style: Style) -> Cell {
     match severity {
-        Severity::Ok => style.good(Cell::new("✓")),
-        Severity::Info => Cell::new("·"),
-        Severity::Warning => style.bold(Cell::new("!")),
-        Severity::Error => style.bad(Cell::new("✗")),
+        FindingSeverity::Ok => style.good(Cell::new("✓")),
+        FindingSeverity::Info => Cell::new("·"),
+        FindingSeverity::Warning => style.bold(Cell::new("!")),
+        FindingSeverity::Error => style.bad(Cell::new("✗")),
     }
 }
 
 /// The finding, what it was seen by, and what mends it, a line each.
-fn text(finding: &Finding) -> String {
-    let Finding {
+fn text(finding: &DoctorFinding) -> String {
+    let DoctorFinding {
         id: _,
         severity: _,
         what,
@@ -223,8 +223,8 @@ fn text(finding: &Finding) -> String {
 mod tests {
     use super::*;
 
-    fn finding(id: &'static str, severity: Severity, fix: Option<&str>) -> Finding {
-        Finding {
+    fn finding(id: &'static str, severity: FindingSeverity, fix: Option<&str>) -> DoctorFinding {
+        DoctorFinding {
             id,
             severity,
             what: format!("what {id} found"),
@@ -237,11 +237,15 @@ mod tests {
     #[test]
     fn each_finding_stands_with_its_mark_and_its_fix() {
         let diagnosis = Diagnosis {
-            verdict: Severity::Error,
+            verdict: FindingSeverity::Error,
             findings: vec![
-                finding("leader", Severity::Ok, None),
-                finding("webhook", Severity::Error, Some("kubectl apply")),
-                finding("capacity", Severity::Warning, Some("kubectl annotate")),
+                finding("leader", FindingSeverity::Ok, None),
+                finding("webhook", FindingSeverity::Error, Some("kubectl apply")),
+                finding(
+                    "capacity",
+                    FindingSeverity::Warning,
+                    Some("kubectl annotate"),
+                ),
             ],
         };
         let mut text = Vec::new();

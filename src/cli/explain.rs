@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use evenkeel_http_client::Uri;
 
-use super::output::{self, Failure, Format};
+use super::output::{self, CliFailure, Format};
 use super::pod_file;
 use super::service_api::{ServiceApi, parse_url};
 use crate::api;
 use crate::api::explain::PodExplanation;
-use report::Explained;
+use report::ExplainReport;
 
 const AFTER_HELP: &str = "\
 If kube-scheduler has asked about the Pod, explain shows the last answers, one line each, and the terms \
@@ -83,7 +83,7 @@ fn parse_pod(text: &str) -> Result<PodName, String> {
     })
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -91,12 +91,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     for name in &args.node {
         let is_known = |pod: &PodExplanation| pod.now.nodes.iter().any(|node| node.name == *name);
         if !pods.iter().all(is_known) {
-            return Err(Failure::call(format_args!(
+            return Err(CliFailure::call(format_args!(
                 "--node {name}: no such node was scored"
             )));
         }
     }
-    let report = Explained {
+    let report = ExplainReport {
         pods,
         nodes: &args.node,
         shows_now: !args.nodes.is_empty(),
@@ -104,7 +104,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     output::print(&report, args.output)
 }
 
-async fn ask(args: &Args) -> Result<Vec<PodExplanation>, Failure> {
+async fn ask(args: &Args) -> Result<Vec<PodExplanation>, CliFailure> {
     let service = ServiceApi::new(&args.url)?;
     let nodes = args.nodes.join(",");
     let mut fields = Vec::new();

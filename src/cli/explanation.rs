@@ -5,13 +5,13 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment, Table};
 
-use crate::cli::figures::{in_unit, title, unit};
 use crate::cli::output::{Style, fit_to_width, percent};
+use crate::cli::resource_units::{in_unit, title, unit};
 use evenkeel_core::placement::SELDOM_DEMANDED;
 use evenkeel_core::placement::balance::Normalization;
 use evenkeel_core::units::{Amount, Resource};
 use evenkeel_kubernetes::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
-use evenkeel_kubernetes::extender::judgement::Exemption;
+use evenkeel_kubernetes::extender::placement_rules::Exemption;
 
 /// The reason why a Pod is not judged as others are, by its name in an explanation.
 pub(super) fn exemption(name: &str) -> String {

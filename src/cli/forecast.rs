@@ -3,11 +3,13 @@
 
 mod backtest;
 pub(super) mod chart;
-mod columns;
-pub(super) mod file;
+mod csv_columns;
+pub(super) mod csv_load;
+mod file_workload;
+pub(super) mod flag_values;
 pub(super) mod grid;
 mod interrupt;
-mod load;
+mod load_trace;
 mod network_model;
 pub(super) mod output_file;
 mod picture;
@@ -20,11 +22,9 @@ pub(super) mod report;
 mod service;
 mod traffic_model;
 pub(super) mod train;
-pub(super) mod values;
 mod weights;
-mod workload;
 
-use super::output::Failure;
+use super::output::CliFailure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,11 +42,11 @@ Examples:
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: ForecastCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum ForecastCommand {
     Plot(Box<plot::Args>),
     Replay(Box<replay::Args>),
     Backtest(Box<backtest::Args>),
@@ -54,12 +54,12 @@ enum Command {
     Record(Box<record::Args>),
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     match &args.command {
-        Command::Plot(args) => plot::run(args),
-        Command::Replay(args) => replay::run(args),
-        Command::Backtest(args) => backtest::run(args),
-        Command::Replicas(args) => replicas::run(args),
-        Command::Record(args) => record::run(args),
+        ForecastCommand::Plot(args) => plot::run(args),
+        ForecastCommand::Replay(args) => replay::run(args),
+        ForecastCommand::Backtest(args) => backtest::run(args),
+        ForecastCommand::Replicas(args) => replicas::run(args),
+        ForecastCommand::Record(args) => record::run(args),
     }
 }

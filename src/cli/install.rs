@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use evenkeel_http_client::Uri;
 use evenkeel_manifests::{
-    COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, Options, Selection,
+    COMPONENTS, CONFIGURATION, ComponentSelection, IMAGE, InstallOptions, Manifests, NAMESPACE,
 };
 use serde_json::{Map, Value};
 
-use super::output::{self, Failure, read_input, yaml};
+use super::output::{self, CliFailure, read_input, yaml};
 use super::settings::parse_assignment;
-use crate::config::{Config, Override, Sources};
+use crate::config::{Config, ConfigSources, Override};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -101,7 +101,7 @@ fn components() -> impl clap::builder::TypedValueParser<Value = String> {
     PossibleValuesParser::new(values).map(|name| name)
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let objects = args.manifests.objects(&args.namespace)?;
     let mut out = std::io::stdout().lock();
     for object in objects {
@@ -112,18 +112,18 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 
 impl ManifestArgs {
     /// The objects of an installation in this namespace.
-    pub(super) fn objects(&self, namespace: &str) -> Result<Vec<Value>, Failure> {
-        let manifests = Manifests::read().map_err(Failure::work)?;
-        let components = Selection::of(self.with.iter().map(String::as_str));
+    pub(super) fn objects(&self, namespace: &str) -> Result<Vec<Value>, CliFailure> {
+        let manifests = Manifests::read().map_err(CliFailure::work)?;
+        let components = ComponentSelection::of(self.with.iter().map(String::as_str));
         check_namespace(namespace)?;
         let has_scheduler = self.with.iter().any(|name| name == SECOND_SCHEDULER);
         if self.scheduler_image.is_some() && !has_scheduler {
-            return Err(Failure::call(format_args!(
+            return Err(CliFailure::call(format_args!(
                 "--scheduler-image has no effect without --with {SECOND_SCHEDULER}"
             )));
         }
-        let mut options = Options {
-            components: components.map_err(Failure::call)?,
+        let mut options = InstallOptions {
+            components: components.map_err(CliFailure::call)?,
             namespace: namespace.to_owned(),
             image: self.image.clone(),
             scheduler_image: self.scheduler_image.clone(),
@@ -140,7 +140,7 @@ impl ManifestArgs {
 
     /// The text of the configuration with the fields that are set, once it has been checked as the service checks it:
     /// with the variables of its Deployment over the file.
-    fn configuration(&self, objects: &[Value]) -> Result<String, Failure> {
+    fn configuration(&self, objects: &[Value]) -> Result<String, CliFailure> {
         let text = match &self.config {
             Some(path) => read_input(path)?,
             None => shipped(objects).to_owned(),
@@ -152,9 +152,9 @@ impl ManifestArgs {
         });
         let (_, name) = CONFIGURATION;
         let file = self.config.clone().unwrap_or_else(|| name.into());
-        let mut sources = Sources {
+        let mut sources = ConfigSources {
             file: Some(file.clone()),
-            ..Sources::default()
+            ..ConfigSources::default()
         };
         let own = Config::given_in(&text, &sources)?;
         sources.environment = variables(objects);
@@ -187,8 +187,8 @@ impl ManifestArgs {
 }
 
 /// The refusal of a field that a component sets otherwise.
-fn set_by_component(field: &str) -> Failure {
-    Failure::call(format_args!(
+fn set_by_component(field: &str) -> CliFailure {
+    CliFailure::call(format_args!(
         "{field} is set by a component of --with, as a variable of the Deployment, which overrides the file"
     ))
 }
@@ -201,7 +201,7 @@ fn field<'a>(fields: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
 }
 
 /// Refuses a namespace that cannot be Evenkeel's own: the manifests label it, and who deletes them deletes it.
-fn check_namespace(name: &str) -> Result<(), Failure> {
+fn check_namespace(name: &str) -> Result<(), CliFailure> {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = name.as_bytes();
     let ends = [bytes.first(), bytes.last()];
@@ -211,12 +211,12 @@ fn check_namespace(name: &str) -> Result<(), Failure> {
             .iter()
             .all(|end| end.is_some_and(|byte| is_part(*byte)));
     if !is_label {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--namespace: {name:?} is not accepted; accepted: at most 63 lower-case letters, digits and -, such as {NAMESPACE}"
         )));
     }
     if name == "default" || name.starts_with("kube-") {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--namespace: {name} is a namespace of the cluster itself; accepted: a namespace for \
              Evenkeel alone, such as {NAMESPACE}"
         )));

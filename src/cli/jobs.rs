@@ -1,6 +1,6 @@
 //! `evenkeel jobs`: the process that runs the jobs of external algorithms, in a Pod of its own.
 
-use super::output::Failure;
+use super::output::CliFailure;
 use super::settings::{ConfigArgs, ConnectionArgs};
 use crate::config::Config;
 
@@ -26,7 +26,7 @@ pub(super) struct Args {
     config: ConfigArgs,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args { connection, config } = args;
     let mut config = Config::load(&config.sources([]))?;
     config.connection = connection.into();
@@ -35,5 +35,5 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .build()?;
     runtime
         .block_on(crate::service::run_jobs(config))
-        .map_err(Failure::Work)
+        .map_err(CliFailure::Work)
 }

@@ -7,11 +7,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::output::{self, Failure, Format, yaml};
+use super::output::{self, CliFailure, Format, yaml};
 use crate::config;
 use evenkeel_clock as clock;
 use evenkeel_core::scaling::cron::Zone;
-use evenkeel_kubernetes::migrate::{ACCEPTED, Circumstances, Migrated, migrate, passed_over};
+use evenkeel_kubernetes::migration::{
+    ACCEPTED, Circumstances, ConvertedManifest, migrate, passed_over,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,20 +52,21 @@ pub(super) struct Args {
 
 /// A converted manifest, for programs.
 #[derive(Serialize)]
-struct Converted<'a> {
+struct MigrateReport<'a> {
     manifest: &'a Value,
     notes: &'a [String],
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let Args {
         file,
         time_zone,
         output,
     } = args;
-    let refuse = |message: String| Failure::call(format_args!("{}: {message}", file.display()));
+    let refuse = |message: String| CliFailure::call(format_args!("{}: {message}", file.display()));
     if let Some(zone) = time_zone {
-        Zone::parse(zone).map_err(|error| Failure::call(format_args!("--time-zone: {error}")))?;
+        Zone::parse(zone)
+            .map_err(|error| CliFailure::call(format_args!("--time-zone: {error}")))?;
     }
     let text = output::read_input(file)?;
     let documents = config::yaml::parse_objects(&text)
@@ -88,7 +91,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let (count, of) = (refused.len(), refused.len() + converted.len());
     let list = refused.join("\n  ");
     let file = file.display();
-    Err(Failure::work(format_args!(
+    Err(CliFailure::work(format_args!(
         "{file}: {count} of {of} objects not converted:\n  {list}"
     )))
 }
@@ -96,7 +99,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 /// The objects of a file that were converted, and those that were not, each with the reason.
 #[derive(Default)]
 struct Conversions {
-    converted: Vec<Migrated>,
+    converted: Vec<ConvertedManifest>,
     refused: Vec<String>,
 }
 
@@ -144,17 +147,17 @@ fn name_of(object: &Value) -> String {
     }
 }
 
-fn print(converted: &[Migrated], format: Format) -> Result<(), Failure> {
+fn print(converted: &[ConvertedManifest], format: Format) -> Result<(), CliFailure> {
     let mut out = std::io::stdout().lock();
     if format == Format::Json {
         let all: Vec<_> = converted
             .iter()
-            .map(|Migrated { manifest, notes }| Converted { manifest, notes })
+            .map(|ConvertedManifest { manifest, notes }| MigrateReport { manifest, notes })
             .collect();
-        let text = serde_json::to_string_pretty(&all).map_err(Failure::work)?;
+        let text = serde_json::to_string_pretty(&all).map_err(CliFailure::work)?;
         return Ok(writeln!(out, "{text}")?);
     }
-    for (place, Migrated { manifest, notes }) in converted.iter().enumerate() {
+    for (place, ConvertedManifest { manifest, notes }) in converted.iter().enumerate() {
         if place > 0 {
             writeln!(out, "---")?;
         }

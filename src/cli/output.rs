@@ -35,14 +35,14 @@ pub(super) trait Report: Serialize {
 
 /// Failure of a subcommand.
 #[derive(Debug)]
-pub(super) enum Failure {
+pub(super) enum CliFailure {
     /// The call, an input file or the configuration is wrong.
     Call(anyhow::Error),
     /// The call was right and the work failed.
     Work(anyhow::Error),
 }
 
-impl Failure {
+impl CliFailure {
     /// The exit code of a wrong call.
     pub(super) const WRONG_CALL: u8 = 2;
 
@@ -78,7 +78,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CliFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Call(error) | Self::Work(error)) = self;
         // Some errors repeat their cause in their own text, and then it is not said again.
@@ -92,13 +92,13 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
+impl From<ConfigError> for CliFailure {
     fn from(error: ConfigError) -> Self {
         Self::Call(error.into())
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CliFailure {
     fn from(error: io::Error) -> Self {
         Self::Work(error.into())
     }
@@ -253,7 +253,7 @@ pub(super) fn warn(what: &str) {
 }
 
 /// Prints a report on standard output.
-pub(super) fn print(report: &impl Report, format: Format) -> Result<(), Failure> {
+pub(super) fn print(report: &impl Report, format: Format) -> Result<(), CliFailure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match format {
         Format::Table => report.print(&mut out, Style::of_stdout())?,
@@ -263,24 +263,24 @@ pub(super) fn print(report: &impl Report, format: Format) -> Result<(), Failure>
     Ok(out.flush()?)
 }
 
-fn print_json(out: &mut dyn Write, report: &impl Serialize) -> Result<(), Failure> {
-    let json = serde_json::to_string_pretty(report).map_err(Failure::work)?;
+fn print_json(out: &mut dyn Write, report: &impl Serialize) -> Result<(), CliFailure> {
+    let json = serde_json::to_string_pretty(report).map_err(CliFailure::work)?;
     Ok(writeln!(out, "{json}")?)
 }
 
 /// A value as a YAML document.
-pub(super) fn yaml(report: &impl Serialize) -> Result<String, Failure> {
-    serde_saphyr::to_string(report).map_err(Failure::work)
+pub(super) fn yaml(report: &impl Serialize) -> Result<String, CliFailure> {
+    serde_saphyr::to_string(report).map_err(CliFailure::work)
 }
 
 /// The text of an input file, or of standard input where `-` stands for the file.
-pub(super) fn read_input(path: &Path) -> Result<String, Failure> {
+pub(super) fn read_input(path: &Path) -> Result<String, CliFailure> {
     let text = if path == Path::new("-") {
         io::read_to_string(io::stdin()).context("cannot read standard input")
     } else {
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
-    text.map_err(Failure::Call)
+    text.map_err(CliFailure::Call)
 }
 
 #[cfg(test)]
@@ -330,12 +330,12 @@ mod tests {
         let cause = || io::Error::other("no such file");
         let repeats = anyhow::Error::new(cause()).context("cannot read x: no such file");
         assert_eq!(
-            Failure::Call(repeats).to_string(),
+            CliFailure::Call(repeats).to_string(),
             "cannot read x: no such file"
         );
         let short = anyhow::Error::new(cause()).context("cannot read x");
         assert_eq!(
-            Failure::Call(short).to_string(),
+            CliFailure::Call(short).to_string(),
             "cannot read x: no such file"
         );
     }

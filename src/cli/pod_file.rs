@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::output::{self, Failure};
+use super::output::{self, CliFailure};
 use crate::config::yaml;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::serde_message::reworded;
@@ -34,9 +34,9 @@ pub(super) struct PodManifest {
 }
 
 /// Reads the Pods of all documents in the file; `namespace` is for those that name none.
-pub(super) fn read(path: &Path, namespace: &str) -> Result<Vec<PodManifest>, Failure> {
+pub(super) fn read(path: &Path, namespace: &str) -> Result<Vec<PodManifest>, CliFailure> {
     let text = output::read_input(path)?;
-    let refuse = |message: String| Failure::call(format_args!("{}: {message}", path.display()));
+    let refuse = |message: String| CliFailure::call(format_args!("{}: {message}", path.display()));
     let pods = parse(&text, namespace).map_err(refuse)?;
     if pods.is_empty() {
         return Err(refuse(format!("holds no Pod; accepted: {ACCEPTED}")));

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::output::{self, Failure};
+use super::output::{self, CliFailure};
 use evenkeel_sandbox::scenario::Scenario;
 
 /// Reads a scenario; without a file it is the one that the program brings.
-pub(super) fn read(file: Option<&Path>) -> Result<Scenario, Failure> {
+pub(super) fn read(file: Option<&Path>) -> Result<Scenario, CliFailure> {
     let Some(path) = file else {
         return Ok(Scenario::mixed());
     };
@@ -18,5 +18,5 @@ pub(super) fn read(file: Option<&Path>) -> Result<Scenario, Failure> {
         text.map_err(|error| error.to_string())
     };
     Scenario::read(&text, &traces)
-        .map_err(|error| Failure::call(format_args!("{}: {error}", path.display())))
+        .map_err(|error| CliFailure::call(format_args!("{}: {error}", path.display())))
 }

@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::cluster_file::{self, NOW};
-use super::output::{self, Failure, Format};
+use super::output::{self, CliFailure, Format};
 use super::pod_file::{self, PodManifest};
 use super::settings::ConfigArgs;
 use crate::config::{Config, Override};
-use evenkeel_core::placement::Policy;
-use evenkeel_kubernetes::extender::Call;
+use evenkeel_core::placement::SchedulingPolicy;
+use evenkeel_kubernetes::extender::PlacementContext;
 use evenkeel_kubernetes::extender::explain::{Explanation, explain};
 use evenkeel_kubernetes::snapshot::Snapshot;
 
@@ -59,7 +59,7 @@ pub(super) struct Args {
 
 /// Explanations for the Pods of a file.
 #[derive(Debug, Serialize)]
-struct Scored {
+struct ScoreReport {
     pods: Vec<ScoredPod>,
 }
 
@@ -75,7 +75,7 @@ struct ScoredPod {
     relaxed_to: Vec<String>,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         file,
         cluster,
@@ -95,7 +95,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     for warning in &cluster.warnings {
         output::warn(warning);
     }
-    let report = Scored {
+    let report = ScoreReport {
         pods: pods
             .into_iter()
             .map(|pod| score(pod, &cluster.snapshot, &policy))
@@ -104,9 +104,9 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     output::print(&report, output)
 }
 
-fn score(manifest: PodManifest, snapshot: &Snapshot, policy: &Policy) -> ScoredPod {
+fn score(manifest: PodManifest, snapshot: &Snapshot, policy: &SchedulingPolicy) -> ScoredPod {
     let PodManifest { kind, pod, .. } = manifest;
-    let call = Call {
+    let call = PlacementContext {
         snapshot,
         policy,
         now: NOW,

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::output::{self, Failure, Format, Report, Style};
+use super::output::{self, CliFailure, Format, Report, Style};
 use super::settings::{ConfigArgs, ConnectionArgs};
-use crate::config::{Config, File, Override};
+use crate::config::{Config, ConfigFile, Override};
 
 /// Run the service: admission webhook, scheduler extender and controllers
 #[derive(Debug, clap::Args)]
@@ -131,7 +131,7 @@ impl FieldArgs {
     }
 }
 
-impl Report for File {
+impl Report for ConfigFile {
     /// The effective configuration is a file, so people get it as one.
     fn print(&self, to: &mut dyn Write, _: Style) -> io::Result<()> {
         let yaml = serde_saphyr::to_string(self).map_err(io::Error::other)?;
@@ -139,7 +139,7 @@ impl Report for File {
     }
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         check,
         output,
@@ -154,8 +154,8 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
     }
     config.connection = connection.into();
     let runtime = tokio::runtime::Runtime::new()?;
-    let computations = crate::service::Ending::of(&config).computations;
+    let computations = crate::service::ShutdownTimeouts::of(&config).computations;
     let ended = runtime.block_on(crate::service::run(config));
     runtime.shutdown_timeout(computations);
-    ended.map_err(Failure::Work)
+    ended.map_err(CliFailure::Work)
 }

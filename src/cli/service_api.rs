@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_http_client::header::CONTENT_TYPE;
-use evenkeel_http_client::{Client, Error, Request, StatusCode, Trust, Uri, join};
+use evenkeel_http_client::{Error, PooledHttpClient, Request, StatusCode, TrustAnchors, Uri, join};
 use http_body_util::Full;
 use serde::de::DeserializeOwned;
 
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 
 /// Time limit of one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -26,16 +26,16 @@ pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
 /// The API of one service.
 pub(super) struct ServiceApi<'a> {
     base: &'a Uri,
-    client: Client,
+    client: PooledHttpClient,
 }
 
 impl<'a> ServiceApi<'a> {
     /// The API behind the address of the dashboard's listener.
-    pub(super) fn new(base: &'a Uri) -> Result<Self, Failure> {
+    pub(super) fn new(base: &'a Uri) -> Result<Self, CliFailure> {
         let client = if base.scheme_str() == Some("https") {
-            Client::new(Trust::System, None).map_err(Failure::work)?
+            PooledHttpClient::new(TrustAnchors::System, None).map_err(CliFailure::work)?
         } else {
-            Client::plain()
+            PooledHttpClient::plain()
         };
         Ok(Self { base, client })
     }
@@ -45,10 +45,10 @@ impl<'a> ServiceApi<'a> {
         &self,
         path: &str,
         fields: &[(&str, &str)],
-    ) -> Result<T, Failure> {
-        let url = join(self.base, path, fields).map_err(Failure::call)?;
+    ) -> Result<T, CliFailure> {
+        let url = join(self.base, path, fields).map_err(CliFailure::call)?;
         let request = Request::get(url.clone()).body(Full::default());
-        self.ask(&url, request.map_err(Failure::call)?).await
+        self.ask(&url, request.map_err(CliFailure::call)?).await
     }
 
     /// The answer to a body in JSON.
@@ -57,19 +57,19 @@ impl<'a> ServiceApi<'a> {
         path: &str,
         fields: &[(&str, &str)],
         body: Vec<u8>,
-    ) -> Result<T, Failure> {
-        let url = join(self.base, path, fields).map_err(Failure::call)?;
+    ) -> Result<T, CliFailure> {
+        let url = join(self.base, path, fields).map_err(CliFailure::call)?;
         let request = Request::post(url.clone())
             .header(CONTENT_TYPE, "application/json")
             .body(body.into());
-        self.ask(&url, request.map_err(Failure::call)?).await
+        self.ask(&url, request.map_err(CliFailure::call)?).await
     }
 
     async fn ask<T: DeserializeOwned>(
         &self,
         url: &Uri,
         request: Request<Full<Bytes>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, CliFailure> {
         let answer = self.client.send(request, PATIENCE).await;
         let answer = answer.map_err(|error| self.unreachable(&error))?;
         let status = answer.status();
@@ -78,18 +78,18 @@ impl<'a> ServiceApi<'a> {
         if status != StatusCode::OK {
             let text = String::from_utf8_lossy(&body);
             let text: String = text.trim().chars().take(300).collect();
-            return Err(Failure::work(format_args!(
+            return Err(CliFailure::work(format_args!(
                 "{url} answers {status}: {text}"
             )));
         }
         serde_json::from_slice(&body).map_err(|error| {
-            Failure::work(format_args!("the answer of {url} cannot be read: {error}"))
+            CliFailure::work(format_args!("the answer of {url} cannot be read: {error}"))
         })
     }
 
-    fn unreachable(&self, error: &Error) -> Failure {
+    fn unreachable(&self, error: &Error) -> CliFailure {
         let base = self.base;
-        Failure::work(format_args!(
+        CliFailure::work(format_args!(
             "{base} does not answer: {error}\n  the service listens on the loopback address of its Pods only: \
              kubectl -n evenkeel-system port-forward deploy/evenkeel 8081"
         ))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Connection, Override, Sources};
+use crate::config::{ClusterConnection, ConfigSources, Override};
 
 /// Sources of the configuration; shared by the subcommands that read it.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -33,7 +33,7 @@ pub(super) struct ConnectionArgs {
     namespace: Option<String>,
 }
 
-impl From<ConnectionArgs> for Connection {
+impl From<ConnectionArgs> for ClusterConnection {
     fn from(args: ConnectionArgs) -> Self {
         let ConnectionArgs {
             kubeconfig,
@@ -59,7 +59,7 @@ const ARGUMENT_VARIABLES: [&str; 5] = [
 
 impl ConfigArgs {
     /// The sources of the configuration, with `flags` over all others.
-    pub(super) fn sources(self, flags: impl IntoIterator<Item = Override>) -> Sources {
+    pub(super) fn sources(self, flags: impl IntoIterator<Item = Override>) -> ConfigSources {
         let Self {
             config,
             assignments,
@@ -71,7 +71,7 @@ impl ConfigArgs {
         });
         let mut environment = crate::config::environment();
         environment.retain(|(name, _)| !ARGUMENT_VARIABLES.contains(&&**name));
-        Sources {
+        ConfigSources {
             file: config,
             environment,
             flags: assigned.chain(flags).collect(),

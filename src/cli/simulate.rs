@@ -5,18 +5,18 @@
 //! difference that is chance does not look like one.
 
 mod frontier;
-mod jobs;
 mod picture;
 mod report;
+mod seed_runs;
 mod table;
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use super::forecast::flag_values::{ForecastOutput, parse_output};
 use super::forecast::output_file;
-use super::forecast::replay::own::AS_SHIPPED;
-use super::forecast::values::{Output, parse_output};
-use super::output::{self, Failure};
+use super::forecast::replay::own_models::AS_SHIPPED;
+use super::output::{self, CliFailure};
 use super::scenario_file;
 use super::settings::ConfigArgs;
 use crate::config::Config;
@@ -24,10 +24,10 @@ use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
-use evenkeel_sandbox::simulation::replicas::Scaling;
-use evenkeel_sandbox::simulation::{Comparison, Summary};
-use jobs::in_parallel_with_bar;
-use report::{PolicyReport, Simulated};
+use evenkeel_sandbox::simulation::replicas::ScalingMethod;
+use evenkeel_sandbox::simulation::{RunSummary, ScenarioComparison};
+use report::{PolicyReport, SimulateReport};
+use seed_runs::in_parallel_with_bar;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,7 +108,7 @@ pub(super) struct Args {
         value_delimiter = ',',
         default_value = "hpa"
     )]
-    scaling: Vec<Scaling>,
+    scaling: Vec<ScalingMethod>,
 
     /// Compare scaling methods without placement: the portraits of the scenario, each kind alone
     /// and several together, and the plain HPA at its own target and at lower ones
@@ -121,10 +121,10 @@ pub(super) struct Args {
     /// table, json or yaml for the numbers, or a file that ends in .svg for a picture (svg alone
     /// prints the picture); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
-    output: Vec<Output>,
+    output: Vec<ForecastOutput>,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         scenario,
         simkube,
@@ -143,7 +143,7 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         scenario = with_trace(scenario, path, load_factor)?;
     }
     for wanted in &output {
-        if let Output::Svg(path) = wanted {
+        if let ForecastOutput::Svg(path) = wanted {
             output_file::check(path)?;
         }
     }
@@ -157,25 +157,30 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         table: config.cluster.table,
     };
     let line = own.policy.headroom;
-    let begin = |scaling: &Scaling| {
+    let begin = |scaling: &ScalingMethod| {
         let (scenario, own) = (scenario.clone(), own.clone());
-        Comparison::new(scenario, *scaling, own, line, AS_SHIPPED)
+        ScenarioComparison::new(scenario, *scaling, own, line, AS_SHIPPED)
     };
-    let comparisons = in_parallel(cores(), &distinct(&Scaling::ALL, &scaling), begin, |_| ());
+    let comparisons = in_parallel(
+        cores(),
+        &distinct(&ScalingMethod::ALL, &scaling),
+        begin,
+        |_| (),
+    );
     let policies = distinct(&PolicyName::ALL, &policy);
     let simulated = simulate(&comparisons, &policies, &seeds, line.get());
     for wanted in output {
         match wanted {
-            Output::Numbers(format) => output::print(&simulated, format)?,
-            Output::Svg(path) => output_file::write(&path, picture::svg(&simulated))?,
+            ForecastOutput::Numbers(format) => output::print(&simulated, format)?,
+            ForecastOutput::Svg(path) => output_file::write(&path, picture::svg(&simulated))?,
         }
     }
     Ok(())
 }
 
 /// The scenario with the workloads of a trace.
-fn with_trace(scenario: Scenario, path: &Path, factor: f64) -> Result<Scenario, Failure> {
-    let refuse = |what: &dyn Display| Failure::call(format_args!("{}: {what}", path.display()));
+fn with_trace(scenario: Scenario, path: &Path, factor: f64) -> Result<Scenario, CliFailure> {
+    let refuse = |what: &dyn Display| CliFailure::call(format_args!("{}: {what}", path.display()));
     let trace = std::fs::read(path).map_err(|error| refuse(&error))?;
     let factor = Ratio::new(factor).map_err(|error| refuse(&error))?;
     let scenario = scenario.with_simkube(&trace, factor);
@@ -198,27 +203,27 @@ fn distinct<T: Copy + PartialEq>(all: &[T], named: &[T]) -> Vec<T> {
 
 /// Runs all policies on all seeds under each way of scaling, on all cores.
 fn simulate(
-    comparisons: &[Comparison],
+    comparisons: &[ScenarioComparison],
     policies: &[PolicyName],
     seeds: &[u64],
     line: f64,
-) -> Simulated {
+) -> SimulateReport {
     let entrants = comparisons
         .iter()
         .flat_map(|comparison| policies.iter().map(move |&policy| (comparison, policy)));
-    let entrants: Vec<(&Comparison, PolicyName)> = entrants.collect();
+    let entrants: Vec<(&ScenarioComparison, PolicyName)> = entrants.collect();
     let jobs = entrants
         .iter()
         .flat_map(|&entrant| seeds.iter().map(move |&seed| (entrant, seed)));
-    let jobs: Vec<((&Comparison, PolicyName), u64)> = jobs.collect();
-    let work = |((comparison, policy), seed): &((&Comparison, PolicyName), u64)| {
+    let jobs: Vec<((&ScenarioComparison, PolicyName), u64)> = jobs.collect();
+    let work = |((comparison, policy), seed): &((&ScenarioComparison, PolicyName), u64)| {
         comparison.run(*policy, *seed)
     };
     let mut runs = in_parallel_with_bar(&jobs, work).into_iter();
     let policies = entrants.into_iter().filter_map(|(comparison, policy)| {
-        let summaries: Vec<Summary> = runs.by_ref().take(seeds.len()).collect();
+        let summaries: Vec<RunSummary> = runs.by_ref().take(seeds.len()).collect();
         PolicyReport::of(policy, comparison.scaling(), &summaries)
     });
     let policies = policies.collect();
-    Simulated::of(comparisons, policies, seeds, line)
+    SimulateReport::of(comparisons, policies, seeds, line)
 }

@@ -7,7 +7,7 @@ mod compare;
 mod recommend;
 mod revert;
 
-use super::output::Failure;
+use super::output::CliFailure;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,11 +23,11 @@ Examples:
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub(super) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: TuneCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum TuneCommand {
     #[cfg(feature = "sandbox")]
     Recommend(Box<recommend::Args>),
     #[cfg(feature = "sandbox")]
@@ -35,12 +35,12 @@ enum Command {
     Revert(revert::Args),
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     match args.command {
         #[cfg(feature = "sandbox")]
-        Command::Recommend(args) => recommend::run(&args),
+        TuneCommand::Recommend(args) => recommend::run(&args),
         #[cfg(feature = "sandbox")]
-        Command::Compare(args) => compare::run(args),
-        Command::Revert(args) => revert::run(&args),
+        TuneCommand::Compare(args) => compare::run(args),
+        TuneCommand::Revert(args) => revert::run(&args),
     }
 }

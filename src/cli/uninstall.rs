@@ -9,13 +9,15 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde::Serialize;
 
-use super::connect::Cluster;
-use super::output::{self, Failure, Format};
+use super::cluster_args::ClusterArgs;
+use super::output::{self, CliFailure, Format};
 use super::settings::ConfigArgs;
 use crate::config::{Config, ConfigError, Writes};
-use crate::doctor::gather::read::server_time;
+use crate::doctor::collector::api_reader::server_time;
 use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
-use crate::uninstall::{self, Election, Extent, Inventory, Judgement, Misplaced, OnPods, Unlisted};
+use crate::uninstall::{
+    self, Election, Extent, Inventory, Judgement, ListFailure, NamespaceMismatch, OnPods,
+};
 use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
@@ -84,7 +86,7 @@ pub(super) struct Args {
     expired: bool,
 
     #[command(flatten)]
-    cluster: Cluster,
+    cluster: ClusterArgs,
 
     #[command(flatten)]
     config: ConfigArgs,
@@ -105,7 +107,7 @@ struct Leftovers {
     inventory: Inventory,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -114,12 +116,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     left.verdict()
 }
 
-async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
-    let client = args.cluster.connect().await.map_err(Failure::Call)?;
+async fn look_and_act(args: &Args) -> Result<Leftovers, CliFailure> {
+    let client = args.cluster.connect().await.map_err(CliFailure::Call)?;
     let version = client.apiserver_version().await;
     version
         .context("the API server cannot be reached")
-        .map_err(Failure::Work)?;
+        .map_err(CliFailure::Work)?;
     // Records are dated by the cluster's clock, which in `dev` is far from this machine's.
     let now = server_time(&client).await.unwrap_or_else(clock::now);
     if args.expired {
@@ -150,7 +152,7 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, Failure> {
 }
 
 /// Puts back what nobody holds any more, unless the kill switch freezes it.
-async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftovers, Failure> {
+async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftovers, CliFailure> {
     let (writes, refused) = switch(client, args).await?;
     if let Some(error) = refused {
         output::warn(&format!(
@@ -173,7 +175,7 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
         };
         let on_pods = on_pods(&config);
         let mut lapsed = uninstall::lapsed(client, extent, on_pods, now).await;
-        lapsed.unseen.extend(unread.map(|why| Unlisted {
+        lapsed.unseen.extend(unread.map(|why| ListFailure {
             what: format!("Lease of the leader, without which taints stay, -n {namespace}"),
             why,
         }));
@@ -189,7 +191,7 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
 
 /// The position of the kill switch: by the file that is named, else by the ConfigMap that the replicas
 /// read, with flags and variables over it.
-async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigError>), Failure> {
+async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigError>), CliFailure> {
     let mut sources = args.config.clone().sources([]);
     if sources.file.is_some() {
         return Ok(Config::switch(&sources));
@@ -198,14 +200,14 @@ async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigEr
     let file = installed_file(client, namespace).await;
     let file = file
         .with_context(|| format!("ConfigMap {namespace}/{CONFIGURATION_MAP} cannot be read"))
-        .map_err(Failure::Work)?;
+        .map_err(CliFailure::Work)?;
     match file {
         Some(text) => {
             sources.file = Some(CONFIGURATION_FILE.into());
             Ok(Config::switch_in(&text, &sources))
         }
         None if sources.names("writes") => Ok(Config::switch(&sources)),
-        None => Err(Failure::call(format_args!(
+        None => Err(CliFailure::call(format_args!(
             "the ConfigMap {namespace}/{CONFIGURATION_MAP}, which says whether writes are \
              disabled, does not exist or has no {CONFIGURATION_FILE}: check that -n names the \
              namespace that Evenkeel runs in, or give --config FILE or --set writes=enabled"
@@ -221,7 +223,7 @@ async fn installed_file(client: &Client, namespace: &str) -> kube::Result<Option
 }
 
 /// The election of the installation's leader.
-fn election(client: &Client, args: &Args, config: &Result<Config, Unlisted>) -> Election {
+fn election(client: &Client, args: &Args, config: &Result<Config, ListFailure>) -> Election {
     let configured = config.as_ref().ok();
     let name = configured.map(|config| config.leader_election.lease_name.as_str());
     Election::of(client, &args.cluster.namespace, name)
@@ -229,7 +231,7 @@ fn election(client: &Client, args: &Args, config: &Result<Config, Unlisted>) -> 
 
 /// What the configuration says is written on Pods: without any of it the clean-up has no right to look at them.
 /// Where it cannot be read they are looked at, and what stands in the way of that is told.
-fn on_pods(configuration: &Result<Config, Unlisted>) -> OnPods {
+fn on_pods(configuration: &Result<Config, ListFailure>) -> OnPods {
     configuration.as_ref().map_or(OnPods::ALL, OnPods::of)
 }
 
@@ -238,8 +240,8 @@ fn on_pods(configuration: &Result<Config, Unlisted>) -> OnPods {
 ///
 /// # Errors
 /// The configuration is there and cannot be read, so that the kinds of custom resources are not known.
-async fn configuration(client: &Client, args: &Args) -> Result<Config, Unlisted> {
-    let blind = |why: String| Unlisted {
+async fn configuration(client: &Client, args: &Args) -> Result<Config, ListFailure> {
+    let blind = |why: String| ListFailure {
         what: BLIND.to_owned(),
         why,
     };
@@ -292,7 +294,7 @@ async fn release(client: &Client, args: &Args, inventory: &Inventory) {
 }
 
 /// Refuses to write where an installation cannot be seen, since its leader would not be either.
-async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result<(), Failure> {
+async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result<(), CliFailure> {
     let found = uninstall::misplaced(client, &args.cluster.namespace, election).await;
     if args.force {
         if let Ok(Some(misplaced)) = found {
@@ -304,15 +306,15 @@ async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result
     }
     let found = found
         .context("whether Evenkeel is installed there cannot be read")
-        .map_err(Failure::Work)?;
+        .map_err(CliFailure::Work)?;
     Err(match found {
         None => return Ok(()),
-        Some(Misplaced::Elsewhere { registered }) => Failure::work(format_args!(
+        Some(NamespaceMismatch::Elsewhere { registered }) => CliFailure::work(format_args!(
             "the webhook configuration names the namespace {registered}, whose leader would write \
              again what is undone: evenkeel uninstall -n {registered} (--force writes all the \
              same)"
         )),
-        Some(misplaced @ Misplaced::NoLease { .. }) => Failure::work(format_args!(
+        Some(misplaced @ NamespaceMismatch::NoLease { .. }) => CliFailure::work(format_args!(
             "{misplaced}, so it is unknown whether a leader runs: name the namespace that Evenkeel \
              runs in with -n; if its objects are already deleted, use --force"
         )),
@@ -320,7 +322,7 @@ async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result
 }
 
 /// Refuses to write beside a leader; who writes all the same is told what becomes of it.
-async fn mind_leader(args: &Args, election: &Election) -> Result<(), Failure> {
+async fn mind_leader(args: &Args, election: &Election) -> Result<(), CliFailure> {
     let namespace = &args.cluster.namespace;
     let leader = election.living_leader(clock::now()).await;
     if args.force {
@@ -333,9 +335,9 @@ async fn mind_leader(args: &Args, election: &Election) -> Result<(), Failure> {
     }
     let leader = leader
         .context("the leader's Lease cannot be read")
-        .map_err(Failure::Work)?;
+        .map_err(CliFailure::Work)?;
     let Some(leader) = leader else { return Ok(()) };
-    Err(Failure::work(format_args!(
+    Err(CliFailure::work(format_args!(
         "{leader} leads and would write again what is undone; stop it first: kubectl -n \
          {namespace} scale deploy/evenkeel --replicas=0 (--force writes all the same, which is \
          safe under `writes: disabled`)"
@@ -345,13 +347,13 @@ async fn mind_leader(args: &Args, election: &Election) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Sources;
+    use crate::config::ConfigSources;
 
     #[test]
     fn pods_are_looked_at_unless_the_configuration_says_that_nothing_is_on_them() {
         let parse = |text: &str| {
-            let config = Config::parse(text, &Sources::default());
-            config.map_err(|error| Unlisted {
+            let config = Config::parse(text, &ConfigSources::default());
+            config.map_err(|error| ListFailure {
                 what: BLIND.to_owned(),
                 why: error.to_string(),
             })

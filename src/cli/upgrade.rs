@@ -1,6 +1,6 @@
 //! `evenkeel upgrade --check`: what applying the manifests would change in a cluster.
 
-mod live;
+mod live_objects;
 
 use std::io::{self, Write};
 
@@ -10,11 +10,11 @@ use evenkeel_manifests::changed_fields;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::connect::Cluster;
+use super::cluster_args::ClusterArgs;
 use super::install::ManifestArgs;
-use super::output::{self, Failure, Format, Report, Style, fit_to_width};
-use crate::uninstall::{Object, Unlisted};
-use live::{LiveObjects, names};
+use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use crate::uninstall::{InventoryObjectRef, ListFailure};
+use live_objects::{LiveObjects, names};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ pub(super) struct Args {
     manifests: ManifestArgs,
 
     #[command(flatten)]
-    cluster: Cluster,
+    cluster: ClusterArgs,
 
     /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -54,17 +54,17 @@ pub(super) struct Args {
 
 /// The comparison of all objects.
 #[derive(Debug, Serialize)]
-struct Comparison {
+struct UpgradeReport {
     objects: Vec<ComparedObject>,
     /// Kinds that could not be listed; their objects are not compared.
-    unseen: Vec<Unlisted>,
+    unseen: Vec<ListFailure>,
 }
 
 #[derive(Debug, Serialize)]
 struct ComparedObject {
-    change: Change,
+    change: ManifestChange,
     #[serde(flatten)]
-    object: Object,
+    object: InventoryObjectRef,
     /// The fields that would change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<String>,
@@ -73,14 +73,14 @@ struct ComparedObject {
 /// The difference between an object of the manifests and the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Change {
+enum ManifestChange {
     New,
     Changed,
     Unchanged,
     NoLongerShipped,
 }
 
-impl Change {
+impl ManifestChange {
     const ALL: [Self; 4] = [
         Self::New,
         Self::Changed,
@@ -98,7 +98,7 @@ impl Change {
     }
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let Args {
         check: _,
         manifests,
@@ -110,12 +110,12 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     let live = runtime.block_on(async {
-        let client = cluster.connect().await.map_err(Failure::Call)?;
+        let client = cluster.connect().await.map_err(CliFailure::Call)?;
         let version = client.apiserver_version().await;
         version
             .context("the API server cannot be reached")
-            .map_err(Failure::Work)?;
-        Ok::<_, Failure>(LiveObjects::read(&client, &cluster.namespace, &shipped).await)
+            .map_err(CliFailure::Work)?;
+        Ok::<_, CliFailure>(LiveObjects::read(&client, &cluster.namespace, &shipped).await)
     })?;
     let comparison = compare(&shipped, live);
     output::print(&comparison, *output)?;
@@ -123,7 +123,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Compares each object of the manifests with the one in the cluster.
-fn compare(shipped: &[Value], mut live: LiveObjects) -> Comparison {
+fn compare(shipped: &[Value], mut live: LiveObjects) -> UpgradeReport {
     let mut objects = Vec::new();
     for desired in shipped {
         let object = names(desired);
@@ -132,15 +132,15 @@ fn compare(shipped: &[Value], mut live: LiveObjects) -> Comparison {
             continue;
         }
         let (change, fields) = match there {
-            None => (Change::New, Vec::new()),
+            None => (ManifestChange::New, Vec::new()),
             Some(there) => {
                 let fields = changed_fields(desired, &there);
                 let is_same = fields.is_empty();
                 (
                     if is_same {
-                        Change::Unchanged
+                        ManifestChange::Unchanged
                     } else {
-                        Change::Changed
+                        ManifestChange::Changed
                     },
                     fields,
                 )
@@ -156,39 +156,39 @@ fn compare(shipped: &[Value], mut live: LiveObjects) -> Comparison {
     let (unseen_kinds, left) = (live.unseen_kinds, live.objects.into_keys());
     let left = left.filter(|object| !unseen_kinds.contains(&object.kind));
     let gone = left.map(|object| ComparedObject {
-        change: Change::NoLongerShipped,
+        change: ManifestChange::NoLongerShipped,
         object,
         fields: Vec::new(),
     });
     objects.extend(gone);
-    Comparison {
+    UpgradeReport {
         objects,
         unseen: live.unseen,
     }
 }
 
-impl Comparison {
-    fn count(&self, change: Change) -> usize {
+impl UpgradeReport {
+    fn count(&self, change: ManifestChange) -> usize {
         let same = |object: &&ComparedObject| object.change == change;
         self.objects.iter().filter(same).count()
     }
 
-    fn verdict(&self) -> Result<(), Failure> {
-        let differing = self.objects.len() - self.count(Change::Unchanged);
+    fn verdict(&self) -> Result<(), CliFailure> {
+        let differing = self.objects.len() - self.count(ManifestChange::Unchanged);
         match (differing, self.unseen.len()) {
             (0, 0) => Ok(()),
-            (0, _) => Err(Failure::work("not all objects could be compared")),
-            (1, _) => Err(Failure::work("1 object differs")),
-            (several, _) => Err(Failure::work(format_args!("{several} objects differ"))),
+            (0, _) => Err(CliFailure::work("not all objects could be compared")),
+            (1, _) => Err(CliFailure::work("1 object differs")),
+            (several, _) => Err(CliFailure::work(format_args!("{several} objects differ"))),
         }
     }
 }
 
-impl Report for Comparison {
+impl Report for UpgradeReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let mut table = style.table(["CHANGE", "OBJECT", "FIELDS"].map(Cell::new));
         for compared in &self.objects {
-            let Object {
+            let InventoryObjectRef {
                 kind,
                 namespace,
                 name,
@@ -199,17 +199,20 @@ impl Report for Comparison {
             let change = Cell::new(compared.change.text());
             table.add_row([
                 match compared.change {
-                    Change::Unchanged => change,
-                    Change::New | Change::Changed | Change::NoLongerShipped => style.bold(change),
+                    ManifestChange::Unchanged => change,
+                    ManifestChange::New
+                    | ManifestChange::Changed
+                    | ManifestChange::NoLongerShipped => style.bold(change),
                 },
                 Cell::new(format!("{kind} {place}{name}")),
                 Cell::new(few(&compared.fields)),
             ]);
         }
         writeln!(to, "{}", fit_to_width(&table))?;
-        let counts = Change::ALL.map(|change| format!("{} {}", self.count(change), change.text()));
+        let counts =
+            ManifestChange::ALL.map(|change| format!("{} {}", self.count(change), change.text()));
         writeln!(to, "\n{}", counts.join(", "))?;
-        for Unlisted { what, why } in &self.unseen {
+        for ListFailure { what, why } in &self.unseen {
             writeln!(to, "not compared: {what}: {why}")?;
         }
         Ok(())
@@ -248,6 +251,6 @@ mod tests {
         let comparison = compare(&shipped, live);
         let told = comparison.objects.iter();
         let told: Vec<_> = told.map(|one| (&*one.object.kind, one.change)).collect();
-        assert_eq!(told, [("Secret", Change::Unchanged)]);
+        assert_eq!(told, [("Secret", ManifestChange::Unchanged)]);
     }
 }

@@ -3,7 +3,7 @@
 //! The manifests grant exactly this, and a test compares the two: a call that is not listed here
 //! is refused by the API server, and a right that no call needs is found.
 
-mod right;
+mod rbac_rule;
 
 use evenkeel_kubernetes::custom_kind::CustomKind;
 use evenkeel_kubernetes::kinds::Kind;
@@ -11,11 +11,11 @@ use evenkeel_kubernetes::plan::uninstall::BOUNDED;
 use evenkeel_kubernetes::{api_service, request_header};
 
 use super::records::WATCHED;
-pub use right::{Access, Identity, Need, Scope};
+pub use rbac_rule::{Identity, Need, RbacRule, Scope};
 
 /// Everything that Evenkeel asks of the API server.
 #[must_use]
-pub fn access() -> Vec<Access<'static>> {
+pub fn access() -> Vec<RbacRule<'static>> {
     let watched = WATCHED
         .into_iter()
         .map(|kind| everywhere(kind, &["list", "watch"]));
@@ -25,23 +25,23 @@ pub fn access() -> Vec<Access<'static>> {
 /// Everything that the clean-up asks of the API server, which runs by an account of its own:
 /// `evenkeel uninstall --expired`.
 #[must_use]
-pub fn restoring() -> Vec<Access<'static>> {
-    let right = |kind| Access {
+pub fn restoring() -> Vec<RbacRule<'static>> {
+    let right = |kind| RbacRule {
         identity: Identity::CleanUp,
         ..everywhere(kind, &["list", "get", "patch"])
     };
-    let lease = Access {
+    let lease = RbacRule {
         identity: Identity::CleanUp,
         ..own(Kind::Lease, &["get", "list"], &[], Need::Always)
     };
     // The nodes on which a leader that is gone left taints; its Lease says that it is.
     let tainted = [right(Kind::Node), lease];
-    let pods = |need| Access {
+    let pods = |need| RbacRule {
         need,
         ..right(Kind::Pod)
     };
     // Costs of deletion, and Pods that are out of traffic with the condition that keeps them so.
-    let condition = Access {
+    let condition = RbacRule {
         subresource: Some("status"),
         verbs: &["patch"],
         ..pods(Need::ReplicaProfiles)
@@ -51,7 +51,7 @@ pub fn restoring() -> Vec<Access<'static>> {
         pods(Need::ReplicaProfiles),
         condition,
     ];
-    let resize = |need| Access {
+    let resize = |need| RbacRule {
         identity: Identity::CleanUp,
         need,
         ..RESIZE
@@ -69,9 +69,9 @@ pub fn restoring() -> Vec<Access<'static>> {
 /// Everything that the agent of a node asks of the API server, `evenkeel agent`: the Pods of its node, to
 /// which no right can be limited, the namespaces that have opted in, and Events about limits.
 #[must_use]
-pub const fn of_agents() -> [Access<'static>; 3] {
-    const fn right(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
-        Access {
+pub const fn of_agents() -> [RbacRule<'static>; 3] {
+    const fn right(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'static> {
+        RbacRule {
             identity: Identity::NodeAgent,
             ..everywhere(kind, verbs)
         }
@@ -86,17 +86,17 @@ pub const fn of_agents() -> [Access<'static>; 3] {
 /// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its
 /// definition.
 #[must_use]
-pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [Access<'a>; 3] {
+pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [RbacRule<'a>; 3] {
     let kind = Kind::Custom(kind);
-    let objects = Access {
+    let objects = RbacRule {
         need: Need::CustomKinds,
         ..everywhere(kind, &["list", "watch", "get", "patch"])
     };
-    let scale = Access {
+    let scale = RbacRule {
         need: Need::CustomKinds,
         ..scale(kind)
     };
-    let definition = Access {
+    let definition = RbacRule {
         need: Need::CustomKinds,
         names: definition,
         ..everywhere(Kind::CustomResourceDefinition, &["get"])
@@ -105,7 +105,7 @@ pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [Access
 }
 
 /// The rights that are needed beside those of the watches.
-const FURTHER: &[Access<'static>] = &[
+const FURTHER: &[RbacRule<'static>] = &[
     // The annotation that wakes refused Pods, taints of overloaded nodes, and the label that mirrors an opt-in.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
@@ -165,18 +165,18 @@ const FURTHER: &[Access<'static>] = &[
     of_jobs(Kind::HorizontalPortrait, &["list", "watch"]),
     of_jobs(Kind::CronJob, &["get", "create", "patch"]),
     of_jobs(Kind::ConfigMap, &["get"]),
-    Access {
+    RbacRule {
         subresource: Some("status"),
         ..of_jobs(Kind::HorizontalPortrait, &["patch"])
     },
     part("status", everywhere(Kind::HorizontalPortrait, &["patch"])),
     // What Pods use of the disks: in the name of an account that may read nothing else.
-    Access {
+    RbacRule {
         identity: Identity::Kubelets,
         subresource: Some("stats"),
         ..everywhere(Kind::Node, &["get"])
     },
-    Access {
+    RbacRule {
         subresource: Some("token"),
         ..own(
             Kind::ServiceAccount,
@@ -187,7 +187,7 @@ const FURTHER: &[Access<'static>] = &[
     },
     // External checks: where the Services of their namespaces are, and in the name of an account without rights.
     needed(Need::ExternalChecks, everywhere(Kind::Service, &["get"])),
-    Access {
+    RbacRule {
         subresource: Some("token"),
         ..own(
             Kind::ServiceAccount,
@@ -251,7 +251,7 @@ const FURTHER: &[Access<'static>] = &[
         &["evenkeel-certificates", "evenkeel-serving-certificate"],
     ),
     signer(Kind::Service, &["get"], &["evenkeel", "evenkeel-extender"]),
-    Access {
+    RbacRule {
         scope: Scope::Cluster,
         ..signer(
             Kind::MutatingWebhookConfiguration,
@@ -259,12 +259,12 @@ const FURTHER: &[Access<'static>] = &[
             &["evenkeel"],
         )
     },
-    Access {
+    RbacRule {
         identity: Identity::Signer,
         verbs: &["get", "patch"],
         ..EXTERNAL_METRICS
     },
-    Access {
+    RbacRule {
         identity: Identity::Signer,
         verbs: &["get", "patch"],
         ..METRICS_PROVIDER
@@ -272,8 +272,8 @@ const FURTHER: &[Access<'static>] = &[
 ];
 
 /// What the process asks for that runs the jobs of external algorithms.
-const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
-    Access {
+const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'static> {
+    RbacRule {
         identity: Identity::Jobs,
         need: Need::ExternalAlgorithms,
         ..everywhere(kind, verbs)
@@ -281,47 +281,47 @@ const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> 
 }
 
 /// What a finalizer holds until everything is taken back.
-const fn held(kind: Kind, names: &'static [&'static str]) -> Access<'static> {
-    Access {
+const fn held(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static> {
+    RbacRule {
         names,
         ..everywhere(kind, &["get", "patch", "delete"])
     }
 }
 
 /// What limits resizes.
-const fn limiting(kind: Kind) -> Access<'static> {
+const fn limiting(kind: Kind) -> RbacRule<'static> {
     needed(Need::InPlaceTuning, everywhere(kind, &["list"]))
 }
 
 /// What waits for a dependent, by the words of `OwnerReferencesPermissionEnforcement`.
-const fn owning(kind: Kind, names: &'static [&'static str]) -> Access<'static> {
-    Access {
+const fn owning(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static> {
+    RbacRule {
         names,
         ..part("finalizers", everywhere(kind, &["update"]))
     }
 }
 
 /// The resources of running Pods.
-const RESIZE: Access<'static> = needed(Need::InPlaceTuning, part("resize", PATCH_PODS));
+const RESIZE: RbacRule<'static> = needed(Need::InPlaceTuning, part("resize", PATCH_PODS));
 
-const READ_PODS: Access<'static> = everywhere(Kind::Pod, &["list", "get"]);
-const PATCH_PODS: Access<'static> = everywhere(Kind::Pod, &["patch"]);
+const READ_PODS: RbacRule<'static> = everywhere(Kind::Pod, &["list", "get"]);
+const PATCH_PODS: RbacRule<'static> = everywhere(Kind::Pod, &["patch"]);
 
 /// A part of the objects alone.
-const fn part(subresource: &'static str, access: Access<'static>) -> Access<'static> {
-    Access {
+const fn part(subresource: &'static str, access: RbacRule<'static>) -> RbacRule<'static> {
+    RbacRule {
         subresource: Some(subresource),
         ..access
     }
 }
 
 /// The same where it is needed.
-const fn needed(need: Need, access: Access<'static>) -> Access<'static> {
-    Access { need, ..access }
+const fn needed(need: Need, access: RbacRule<'static>) -> RbacRule<'static> {
+    RbacRule { need, ..access }
 }
 
-const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'static> {
-    Access {
+const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'static> {
+    RbacRule {
         identity: Identity::Service,
         kind,
         subresource: None,
@@ -333,22 +333,22 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> Access<'stati
 }
 
 /// The one APIService of external metrics.
-const EXTERNAL_METRICS: Access<'static> = Access {
+const EXTERNAL_METRICS: RbacRule<'static> = RbacRule {
     names: &[api_service::EXTERNAL_METRICS],
     need: Need::ExternalMetrics,
     ..everywhere(Kind::ApiService, &["get"])
 };
 
 /// The one APIService of series.
-const METRICS_PROVIDER: Access<'static> = Access {
+const METRICS_PROVIDER: RbacRule<'static> = RbacRule {
     names: &[api_service::METRICS_PROVIDER],
     need: Need::MetricsProvider,
     ..everywhere(Kind::ApiService, &["get"])
 };
 
 /// How the API server introduces callers.
-const fn introductions(need: Need) -> Access<'static> {
-    Access {
+const fn introductions(need: Need) -> RbacRule<'static> {
+    RbacRule {
         scope: Scope::KubeSystem,
         ..own(
             Kind::ConfigMap,
@@ -360,14 +360,14 @@ const fn introductions(need: Need) -> Access<'static> {
 }
 
 /// Whether callers may.
-const fn reviews(need: Need) -> Access<'static> {
-    Access {
+const fn reviews(need: Need) -> RbacRule<'static> {
+    RbacRule {
         need,
         ..everywhere(Kind::SubjectAccessReview, &["create"])
     }
 }
 
-const fn scale(kind: Kind) -> Access<'static> {
+const fn scale(kind: Kind) -> RbacRule<'static> {
     part("scale", everywhere(kind, &["patch"]))
 }
 
@@ -376,8 +376,8 @@ const fn own(
     verbs: &'static [&'static str],
     names: &'static [&'static str],
     need: Need,
-) -> Access<'static> {
-    Access {
+) -> RbacRule<'static> {
+    RbacRule {
         identity: Identity::Service,
         kind,
         subresource: None,
@@ -392,8 +392,8 @@ const fn signer(
     kind: Kind,
     verbs: &'static [&'static str],
     names: &'static [&'static str],
-) -> Access<'static> {
-    Access {
+) -> RbacRule<'static> {
+    RbacRule {
         identity: Identity::Signer,
         ..own(kind, verbs, names, Need::SelfManagedCertificates)
     }

@@ -5,11 +5,11 @@
 //! milliseconds, holds up neither admission nor the extender. Pods of all namespaces are counted:
 //! a namespace that opts in has its Pods at once.
 
-mod checked;
+mod checked_resources;
 mod custom_kinds;
 mod keys;
 mod pods;
-mod profiled;
+mod profile_workloads;
 mod start_times;
 mod tuning;
 mod view;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use checked::{CheckedObjects, Opted};
+use checked_resources::{CheckedObjects, OptInState};
 use custom_kinds::CustomKinds;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::annotation_check::{self, Carrier};
@@ -32,14 +32,14 @@ use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::plan::opt_in_notice::UnnoticedObject;
-use evenkeel_kubernetes::plan::scaling::Observed;
+use evenkeel_kubernetes::plan::scaling::TargetObjects;
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::workload::Workload;
 use keys::keys_of;
 use pods::PodIndex;
 
 pub(super) use pods::WorkloadKey;
-pub(super) use profiled::ProfiledWorkload;
+pub(super) use profile_workloads::ProfiledWorkload;
 
 /// The targets of scaling at one moment.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +48,7 @@ pub struct ScalingView {
     pub synced: bool,
     /// The autoscalers, IHPAs and annotated workloads of namespaces that have opted in, and all others
     /// that still carry what Evenkeel has written.
-    pub targets: Vec<Observed>,
+    pub targets: Vec<TargetObjects>,
     /// The CronHPAs of namespaces that have opted in.
     pub crons: Vec<Arc<CheckedCronHpa>>,
 }
@@ -140,7 +140,7 @@ type Objects<T> = BTreeMap<String, Arc<T>>;
 
 /// Everything that is known for scaling.
 #[derive(Debug, Default)]
-pub(super) struct Store {
+pub(super) struct ScalingStore {
     synced: HashSet<Kind>,
     namespaces: HashMap<Arc<str>, Arc<NamespacePolicy>, RandomState>,
     autoscalers: Objects<Autoscaler>,
@@ -153,7 +153,7 @@ pub(super) struct Store {
     pub(super) pods: PodIndex,
 }
 
-impl Store {
+impl ScalingStore {
     /// The autoscalers by portraits with all HorizontalPortraits; `None` before both are known.
     pub(super) fn portrait_objects(&self) -> Option<PortraitObjects> {
         let kinds = [Kind::Namespace, Kind::Ihpa, Kind::HorizontalPortrait];
@@ -191,7 +191,7 @@ impl Store {
         let metadata = object.metadata();
         let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
         let opted = self.opted(metadata.namespace.as_deref().unwrap_or_default());
-        let told = if opted == Opted::In {
+        let told = if opted == OptInState::In {
             object.warnings().collect()
         } else {
             Vec::new()
@@ -267,7 +267,7 @@ impl Store {
             self.ihpas.check(name, opted);
             self.portraits.check(name, opted);
         }
-        if before == opted || opted != Opted::In {
+        if before == opted || opted != OptInState::In {
             return Vec::new();
         }
         let autoscalers = within(&self.autoscalers, name).map(ScalingObject::Autoscaler);
@@ -287,12 +287,12 @@ impl Store {
     }
 
     pub(super) fn has_opted_in(&self, namespace: &str) -> bool {
-        self.opted(namespace) == Opted::In
+        self.opted(namespace) == OptInState::In
     }
 
     /// True for a namespace that is known and has not opted in.
     pub(super) fn is_opted_out(&self, namespace: &str) -> bool {
-        self.opted(namespace) == Opted::Out
+        self.opted(namespace) == OptInState::Out
     }
 
     /// The objects of namespaces that have not opted in whose status has still to say so.
@@ -304,11 +304,11 @@ impl Store {
             .collect()
     }
 
-    fn opted(&self, namespace: &str) -> Opted {
+    fn opted(&self, namespace: &str) -> OptInState {
         match self.namespaces.get(namespace) {
-            Some(policy) if policy.enabled => Opted::In,
-            Some(_) => Opted::Out,
-            None => Opted::Unknown,
+            Some(policy) if policy.enabled => OptInState::In,
+            Some(_) => OptInState::Out,
+            None => OptInState::Unknown,
         }
     }
 

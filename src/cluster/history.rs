@@ -23,7 +23,7 @@ use evenkeel_kubernetes::demand::{Demand, DemandSource};
 use evenkeel_kubernetes::meta::OwnerReference;
 use evenkeel_kubernetes::pod::Pod;
 
-type Map<K, V> = HashMap<K, V, RandomState>;
+type UsageHistoryMap<K, V> = HashMap<K, V, RandomState>;
 
 /// Pods of one controller that are known by name. More would make no better percentile.
 const NAMES: usize = 32;
@@ -38,7 +38,7 @@ const AT_ONCE: usize = 64;
 
 /// The Pods of one controller.
 #[derive(Debug)]
-struct Group {
+struct SampledPodGroup {
     namespace: Box<str>,
     controller: OwnerReference,
     members: Vec<Member>,
@@ -52,21 +52,21 @@ struct Member {
     misses: u8,
 }
 
-type Usual = Map<WorkloadKey, Resources<Option<Amount>>>;
+type UsualDemand = UsageHistoryMap<WorkloadKey, Resources<Option<Amount>>>;
 
 /// The usage of all workloads; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct History(Arc<Shared>);
+pub(crate) struct ClusterUsageHistory(Arc<ClusterUsageState>);
 
 #[derive(Debug, Default)]
-struct Shared {
-    groups: Mutex<Map<ControllerKey, Group>>,
+struct ClusterUsageState {
+    groups: Mutex<UsageHistoryMap<ControllerKey, SampledPodGroup>>,
     /// Held by whoever feeds it, and nobody else.
-    kept: Mutex<Map<WorkloadKey, UsageHistory>>,
-    usual: ArcSwap<Usual>,
+    kept: Mutex<UsageHistoryMap<WorkloadKey, UsageHistory>>,
+    usual: ArcSwap<UsualDemand>,
 }
 
-impl History {
+impl ClusterUsageHistory {
     /// Takes a Pod as it now is.
     pub(crate) fn apply(&self, pod: &Pod, name: &PodName, demand: &Demand) {
         let Some(controller) = pod.metadata.controller() else {
@@ -82,7 +82,7 @@ impl History {
         };
         let mut groups = locked(&self.0.groups);
         let group = groups.entry(key);
-        let group = group.or_insert_with(|| Group::of(pod, controller));
+        let group = group.or_insert_with(|| SampledPodGroup::of(pod, controller));
         let known = group.members.iter_mut().find(|member| member.name == *name);
         if let Some(member) = known {
             member.learnt = learnt;
@@ -141,7 +141,7 @@ impl History {
     }
 }
 
-impl Group {
+impl SampledPodGroup {
     fn of(pod: &Pod, controller: &OwnerReference) -> Self {
         Self {
             namespace: pod.namespace().into(),
@@ -180,7 +180,7 @@ impl Group {
 
 /// Adds to the history of a workload, as long as there is room for one more.
 fn add(
-    kept: &mut Map<WorkloadKey, UsageHistory>,
+    kept: &mut UsageHistoryMap<WorkloadKey, UsageHistory>,
     workload: WorkloadKey,
     used: &[(Resource, Amount)],
     now: Timestamp,
@@ -220,7 +220,7 @@ mod tests {
         .unwrap()
     }
 
-    fn apply(history: &History, name: &str, spec: &Value) {
+    fn apply(history: &ClusterUsageHistory, name: &str, spec: &Value) {
         let pod = pod(name, spec);
         history.apply(&pod, &PodName::new("shop", name), &demand(&pod, false));
     }
@@ -238,14 +238,14 @@ mod tests {
         Owner::new("apps/v1", "Deployment", "web")
     }
 
-    fn usual(history: &History) -> Resources<Option<u64>> {
+    fn usual(history: &ClusterUsageHistory) -> Resources<Option<u64>> {
         let workload = WorkloadKey::of("shop", &deployment("shop", &OwnerReference::default()));
         history.usual(&workload).map(|part| part.map(Amount::get))
     }
 
     #[test]
     fn what_pods_do_not_tell_is_learnt_of_those_that_run() {
-        let history = History::default();
+        let history = ClusterUsageHistory::default();
         let spec =
             json!({"containers": [{"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}]});
         for name in ["a", "b"] {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_pods_annotate_is_learnt_for_those_of_their_workload_that_do_not() {
-        let history = History::default();
+        let history = ClusterUsageHistory::default();
         let mut annotated = pod("a", &json!({"containers": []}));
         let annotations = &mut annotated.metadata.annotations;
         annotations.insert("evenkeel.dev/network-io".to_owned(), "5Mbps".to_owned());
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_of_others_namespaces_and_names_of_the_gone_are_forgotten() {
-        let history = History::default();
+        let history = ClusterUsageHistory::default();
         apply(&history, "a", &json!({"containers": []}));
         for second in 0..20 {
             history.feed(&round(&[("a", 5)]), deployment, |_| false, at(second));
@@ -313,7 +313,7 @@ mod tests {
         apply(&history, "a", &json!({"containers": []}));
         assert_eq!(locked(&history.0.groups).len(), 1);
         let mut ended = pod("b", &json!({"containers": []}));
-        ended.status.phase = evenkeel_kubernetes::pod::Phase::Succeeded;
+        ended.status.phase = evenkeel_kubernetes::pod::PodStatusPhase::Succeeded;
         ended.metadata.owner_references[0].uid = "other".to_owned();
         history.apply(&ended, &PodName::new("shop", "b"), &demand(&ended, false));
         assert_eq!(locked(&history.0.groups).len(), 1);
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_in_pods_and_in_workloads() {
-        let history = History::default();
+        let history = ClusterUsageHistory::default();
         for number in 0..100 {
             apply(
                 &history,
@@ -335,7 +335,7 @@ mod tests {
                 .len(),
             NAMES
         );
-        let mut kept = Map::default();
+        let mut kept = UsageHistoryMap::default();
         for number in 0..WORKLOADS + 10 {
             let owner = Owner::new("apps/v1", "Deployment", &number.to_string());
             let used = [(Resource::Cpu, Amount::new(5))];
@@ -347,7 +347,7 @@ mod tests {
     /// The harm: where the stranger came first, what the Pods of the controller used was counted for its namespace.
     #[test]
     fn a_uid_of_another_namespaces_controller_keeps_its_usage_apart() {
-        let history = History::default();
+        let history = ClusterUsageHistory::default();
         let mut forged = pod("forged", &json!({"containers": []}));
         forged.metadata.namespace = Some("evil".to_owned());
         let name = PodName::new("evil", "forged");

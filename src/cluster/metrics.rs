@@ -96,7 +96,7 @@ struct ResourceLabel {
 
 /// The cluster's metric families.
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
+pub struct ClusterMetrics {
     events: Family<WatchLabels, Counter>,
     synced: Family<KindLabel, Gauge>,
     refused: Family<KindLabel, Gauge>,
@@ -110,7 +110,7 @@ pub struct Metrics {
     choices: ChoiceMetrics,
 }
 
-impl Metrics {
+impl ClusterMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         self.register_watches(registry);
@@ -305,7 +305,7 @@ mod tests {
             state.set_synced(kind);
         }
         let mut registry = Registry::default();
-        let metrics = Metrics::default();
+        let metrics = ClusterMetrics::default();
         metrics.register(&mut registry);
         metrics.observe(&state);
         let page = crate::telemetry::encode(&registry).unwrap();

@@ -143,11 +143,11 @@ impl Extend<AnnotationWarning> for WarningQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_kubernetes::plan::event::Regarding;
+    use evenkeel_kubernetes::plan::event::RegardingObject;
 
     fn warning(number: usize) -> AnnotationWarning {
         AnnotationWarning {
-            regarding: Regarding {
+            regarding: RegardingObject {
                 kind: Kind::Pod,
                 namespace: None,
                 name: number.to_string(),

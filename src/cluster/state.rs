@@ -1,18 +1,18 @@
 //! The live cluster, changed event by event and published as snapshots.
 
 mod claims;
-mod contacts;
-mod inner;
+mod node_addresses;
 mod owners;
-mod placing;
+mod placement_state;
 mod profiles;
-mod removable;
+mod scale_in_pods;
 mod scaling;
+mod scheduler_calls;
 mod second_scheduler;
-mod synced;
+mod synced_kinds;
 mod taints;
 mod tuning;
-mod used;
+mod workload_usage;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,13 +21,13 @@ use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use tokio::sync::Notify;
 
-use super::autoscaling::{Store, WorkloadKey};
-use super::gate::Gate;
-use super::history::History;
+use super::autoscaling::{ScalingStore, WorkloadKey};
+use super::history::ClusterUsageHistory;
 use super::profiles::Profiles;
+use super::readiness_gate::Gate;
 use super::records::{NamespaceRecord, WaitingPod};
-use super::removable::RemovablePods;
-use super::resizable::ResizablePods;
+use super::removable_pods::RemovablePods;
+use super::resizable_pods::ResizablePods;
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::node_table::{self, NodeDetail, NodeTable};
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -40,10 +40,10 @@ use evenkeel_kubernetes::node::{Node, node_facts};
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
-use evenkeel_kubernetes::watched::Namespace;
-use inner::{Inner, version};
+use evenkeel_kubernetes::watched_types::Namespace;
+use placement_state::{PlacementState, version};
 
-pub use contacts::NodeContact;
+pub use node_addresses::NodeContact;
 pub use profiles::ProfileView;
 pub use second_scheduler::SecondScheduler;
 
@@ -64,18 +64,18 @@ pub struct Settings {
 
 /// The live cluster; clones share it.
 #[derive(Debug, Clone)]
-pub struct ClusterState(Arc<Shared>);
+pub struct ClusterState(Arc<ClusterStores>);
 
 #[derive(Debug)]
-struct Shared {
+struct ClusterStores {
     settings: Settings,
     clock: Clock,
-    inner: Mutex<Inner>,
+    inner: Mutex<PlacementState>,
     snapshot: ArcSwap<Snapshot>,
-    scaling: Mutex<Store>,
+    scaling: Mutex<ScalingStore>,
     removable: Mutex<RemovablePods>,
     resizable: Mutex<ResizablePods>,
-    history: History,
+    history: ClusterUsageHistory,
     profiles: Mutex<Profiles>,
     /// The workloads that profiles are about.
     profiled: ArcSwap<HashSet<WorkloadKey>>,
@@ -95,16 +95,16 @@ impl ClusterState {
     /// The same for a cluster whose objects are stamped by `clock`.
     #[must_use]
     pub fn with_clock(settings: Settings, clock: Clock) -> Self {
-        let inner = Inner {
+        let inner = PlacementState {
             table: NodeTable::new(settings.table),
-            ..Inner::default()
+            ..PlacementState::default()
         };
         let snapshot = Snapshot {
             expects_metrics: settings.expects_metrics,
             ..Snapshot::default()
         };
         let removable = RemovablePods::new(settings.balances_scale_in);
-        Self(Arc::new(Shared {
+        Self(Arc::new(ClusterStores {
             settings,
             removable: Mutex::new(removable),
             resizable: Mutex::default(),
@@ -112,7 +112,7 @@ impl ClusterState {
             inner: Mutex::new(inner),
             snapshot: ArcSwap::from_pointee(snapshot),
             scaling: Mutex::default(),
-            history: History::default(),
+            history: ClusterUsageHistory::default(),
             profiles: Mutex::default(),
             profiled: ArcSwap::default(),
             gate: Gate::default(),
@@ -353,7 +353,7 @@ impl ClusterState {
         self.lock().warnings.take(most)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, PlacementState> {
         // A panic while the lock was held may leave a sum that is off; to go on with it is better
         // than to answer nothing until a restart, and each later event of that Pod mends it.
         self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -361,7 +361,7 @@ impl ClusterState {
 
     /// Makes a change, and publishes a new picture if it shows. Before everything has been listed
     /// nothing may be decided, and a picture of each object that arrives would only take time.
-    fn change<T>(&self, with: impl FnOnce(&mut Inner) -> T) -> T {
+    fn change<T>(&self, with: impl FnOnce(&mut PlacementState) -> T) -> T {
         let mut inner = self.lock();
         let result = with(&mut inner);
         if !inner.is_synced() {

@@ -6,12 +6,12 @@
 //! or panics ends the service. A kind of custom resources that cannot be listed for a minute, whatever the
 //! reason, is waited for no longer: it counts as one without objects until it lists again.
 
-mod custom;
+mod custom_resources;
 mod discovery;
 mod events;
-mod follow;
 mod object;
 mod refusals;
+mod watch_loop;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -21,22 +21,22 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::task::{Id, JoinSet};
 
-use super::metrics::Metrics;
+use super::metrics::ClusterMetrics;
 use super::state::ClusterState;
 use crate::telemetry::RateLimited;
-use custom::CustomWatch;
-pub use custom::{LookError, look, look_in_any_version};
+use custom_resources::CustomWatch;
+pub use custom_resources::{LookError, look, look_in_any_version};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use evenkeel_kubernetes::watched::{
+use evenkeel_kubernetes::watched_types::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
     WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedJob, WatchedNamespace,
     WatchedNode, WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject,
     WatchedStatefulSet,
 };
-pub use follow::LeaseName;
-use follow::{Watch, objects};
-pub(crate) use object::{Picture, WatchedObject};
+pub(crate) use object::{WatchSink, WatchedObject};
+pub use watch_loop::LeaseName;
+use watch_loop::{WatchContext, objects};
 
 /// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
 /// Evenkeel's own.
@@ -44,7 +44,7 @@ pub const DISCOVERY: Duration = Duration::from_mins(5);
 
 /// What is watched beside the kinds that every Evenkeel watches.
 #[derive(Debug)]
-pub struct Further {
+pub struct OptionalWatches {
     /// The time between two looks for kinds that not every cluster serves.
     pub discovery: Duration,
     /// The Lease of a second scheduler, where Pods are given to one.
@@ -62,10 +62,10 @@ pub struct Watches {
 }
 
 /// A kind with the picture that its watch feeds.
-pub(crate) struct Watched<'a, P> {
+pub(crate) struct WatchFeed<'a, P> {
     pub(crate) kind: Kind,
     pub(crate) picture: &'a P,
-    pub(crate) metrics: &'a Metrics,
+    pub(crate) metrics: &'a ClusterMetrics,
 }
 
 /// A watch that is at work no more, though none should end. What it fed would grow old in silence.
@@ -97,16 +97,16 @@ impl Watches {
     pub fn start(
         client: &Client,
         state: &ClusterState,
-        metrics: &Metrics,
-        further: Further,
+        metrics: &ClusterMetrics,
+        further: OptionalWatches,
     ) -> Self {
-        let Further {
+        let OptionalWatches {
             discovery,
             second_scheduler,
             kinds,
         } = further;
         let client = || client.clone();
-        let watch = |kind| Watch {
+        let watch = |kind| WatchContext {
             kind,
             state: state.clone(),
             metrics: metrics.clone(),
@@ -151,7 +151,7 @@ impl Watches {
         if let Some(lease) = second_scheduler {
             state.expect_second_scheduler(&lease.name);
             all.add(Kind::Lease, |kind| {
-                follow::lease(client(), watch(kind), lease)
+                watch_loop::lease(client(), watch(kind), lease)
             });
         }
         all
@@ -160,9 +160,9 @@ impl Watches {
     /// Starts the watches of the portraits that others make, of their autoscalers, and of the namespaces that have
     /// opted in.
     #[must_use]
-    pub fn of_portraits(client: &Client, state: &ClusterState, metrics: &Metrics) -> Self {
+    pub fn of_portraits(client: &Client, state: &ClusterState, metrics: &ClusterMetrics) -> Self {
         let client = || client.clone();
-        let watch = |kind| Watch {
+        let watch = |kind| WatchContext {
             kind,
             state: state.clone(),
             metrics: metrics.clone(),
@@ -185,7 +185,7 @@ impl Watches {
     fn add_defined(
         &mut self,
         client: impl Fn() -> Client,
-        watch: impl Fn(Kind) -> Watch,
+        watch: impl Fn(Kind) -> WatchContext,
         discovery: Duration,
     ) {
         self.add(Kind::ScaledObject, |kind| {
@@ -206,9 +206,13 @@ impl Watches {
     }
 
     /// Adds the watch of the objects of a kind that `config` selects, which feeds any picture.
-    pub(crate) fn follow<K, P>(&mut self, client: &Client, config: Config, watched: &Watched<'_, P>)
-    where
-        P: Picture + Clone + Send + Sync + 'static,
+    pub(crate) fn follow<K, P>(
+        &mut self,
+        client: &Client,
+        config: Config,
+        watched: &WatchFeed<'_, P>,
+    ) where
+        P: WatchSink + Clone + Send + Sync + 'static,
         K: WatchedObject<P>
             + Resource<DynamicType = ()>
             + Clone
@@ -217,19 +221,21 @@ impl Watches {
             + Send
             + 'static,
     {
-        let &Watched {
+        let &WatchFeed {
             kind,
             picture,
             metrics,
         } = watched;
-        let watch = Watch {
+        let watch = WatchContext {
             kind,
             state: picture.clone(),
             metrics: metrics.clone(),
             warned: RateLimited::default(),
         };
         let client = client.clone();
-        self.add(kind, |_| follow::selected::<K, P>(client, config, watch));
+        self.add(kind, |_| {
+            watch_loop::selected::<K, P>(client, config, watch)
+        });
     }
 
     /// Waits for the first watch that ends; for ever while all are at work.

@@ -2,18 +2,18 @@
 
 use super::check::Checker;
 use super::section::section;
-use crate::agent::{Limits, Settings};
+use crate::agent::{DiskLimitMode, Settings};
 use evenkeel_core::units::BytesPerSecond;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `agent` as it is written.
     AgentSection {
-        limits: Limits = Limits::default(),
+        limits: DiskLimitMode = DiskLimitMode::default(),
         // Below it containers take minutes to start, and those that share a filesystem wait for its journal.
-        least_limit: Text = "1MiB/s".into(),
+        least_limit: YamlText = "1MiB/s".into(),
         // As long as a volume that is mounted late may be without its limit.
-        interval: Text = "10s".into(),
+        interval: YamlText = "10s".into(),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::check::Checker;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::capacities::LabelledCapacity;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// One type of nodes as it is written.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -18,11 +18,11 @@ use evenkeel_kubernetes::written::Text;
     expecting = "a mapping with `matchLabels` and `networkIo` or `diskIo`"
 )]
 pub(crate) struct CapacitySection {
-    match_labels: BTreeMap<String, Text>,
+    match_labels: BTreeMap<String, YamlText>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    network_io: Option<Text>,
+    network_io: Option<YamlText>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    disk_io: Option<Text>,
+    disk_io: Option<YamlText>,
 }
 
 /// The types of nodes, in the order in which they are tried.
@@ -66,7 +66,7 @@ impl CapacitySection {
         if network_io.is_none() && disk_io.is_none() {
             check.refuse(path, "needs networkIo or diskIo, such as 10Gbps or 500MB/s");
         }
-        let mut rate = |field: &str, text: &Option<Text>| {
+        let mut rate = |field: &str, text: &Option<YamlText>| {
             let rate = check.rate(&format!("{path}.{field}"), text.as_ref());
             rate.map(Amount::from)
         };
@@ -76,7 +76,7 @@ impl CapacitySection {
         let labels = match_labels.iter();
         LabelledCapacity {
             match_labels: labels
-                .map(|(key, Text(value))| (key.clone(), value.clone()))
+                .map(|(key, YamlText(value))| (key.clone(), value.clone()))
                 .collect(),
             capacity,
         }

@@ -8,17 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::section::section;
-use crate::certificates::{FileSettings, Names, SelfManagedSettings, Serving, Settings};
+use crate::certificates::{
+    FileSettings, Names, SelfManagedSettings, ServingCertificateSource, Settings,
+};
 use crate::server::tls::ServerFiles;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `certificates` as it is written.
     CertificatesSection {
-        mode: Mode = Mode::default(),
+        mode: CertificateMode = CertificateMode::default(),
         self_managed: SelfManagedSection = SelfManagedSection::default(),
         files: FilesSection = FilesSection::default(),
-        scheduler_ca: Option<Text> = None,
+        scheduler_ca: Option<YamlText> = None,
         extender_callers: ExtenderCallers = ExtenderCallers::default(),
     }
 
@@ -30,22 +32,22 @@ section! {
         services: Vec<String> = vec!["evenkeel".to_owned(), "evenkeel-extender".to_owned()],
         ip_addresses: Vec<String> = Vec::new(),
         // Ten years: kube-scheduler's file on every control-plane node holds this CA.
-        ca_validity: Text = "87600h".into(),
-        leaf_validity: Text = "720h".into(),
-        rotate_before: Text = "240h".into(),
+        ca_validity: YamlText = "87600h".into(),
+        leaf_validity: YamlText = "720h".into(),
+        rotate_before: YamlText = "240h".into(),
     }
 
     /// `certificates.files` as it is written.
     FilesSection {
         certificate: String = "/etc/evenkeel/tls/tls.crt".to_owned(),
         key: String = "/etc/evenkeel/tls/tls.key".to_owned(),
-        reload_interval: Text = "10s".into(),
+        reload_interval: YamlText = "10s".into(),
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Mode {
+pub(super) enum CertificateMode {
     #[default]
     SelfManaged,
     Files,
@@ -71,7 +73,7 @@ impl CertificatesSection {
             scheduler_ca,
             extender_callers,
         } = self;
-        let scheduler_ca = scheduler_ca.as_ref().map(Text::as_ref);
+        let scheduler_ca = scheduler_ca.as_ref().map(YamlText::as_ref);
         let scheduler_ca = scheduler_ca.filter(|path: &&str| !path.is_empty());
         check_callers(*mode, scheduler_ca, *extender_callers, check);
         // Both are checked, so that a mistake shows before the mode is switched.
@@ -79,8 +81,8 @@ impl CertificatesSection {
         let files = files.check(check);
         Settings {
             serving: match mode {
-                Mode::SelfManaged => Serving::SelfManaged(self_managed),
-                Mode::Files => Serving::Files(files),
+                CertificateMode::SelfManaged => ServingCertificateSource::SelfManaged(self_managed),
+                CertificateMode::Files => ServingCertificateSource::Files(files),
             },
             scheduler_ca: scheduler_ca.map(PathBuf::from),
         }
@@ -90,14 +92,14 @@ impl CertificatesSection {
 /// Notes where the extender would be open to everybody without a word of the operator's, and where
 /// that word contradicts the rest.
 fn check_callers(
-    mode: Mode,
+    mode: CertificateMode,
     scheduler_ca: Option<&str>,
     callers: ExtenderCallers,
     check: &mut Checker,
 ) {
     const CALLERS: &str = "certificates.extenderCallers";
     match (mode, scheduler_ca, callers) {
-        (Mode::Files, None, ExtenderCallers::Authenticated) => check.refuse_value(
+        (CertificateMode::Files, None, ExtenderCallers::Authenticated) => check.refuse_value(
             "certificates.mode",
             "files",
             "files with certificates.schedulerCa, the file of the CA that signs kube-scheduler's \
@@ -105,20 +107,20 @@ fn check_callers(
              certificates.extenderCallers: anybody, which lets every client that reaches the port \
              call the extender",
         ),
-        (Mode::Files, Some(_), ExtenderCallers::Anybody) => check.refuse_value(
+        (CertificateMode::Files, Some(_), ExtenderCallers::Anybody) => check.refuse_value(
             CALLERS,
             "anybody",
             "authenticated, because certificates.schedulerCa is set",
         ),
-        (Mode::SelfManaged, _, ExtenderCallers::Anybody) => check.refuse_value(
+        (CertificateMode::SelfManaged, _, ExtenderCallers::Anybody) => check.refuse_value(
             CALLERS,
             "anybody",
             "authenticated, or certificates.mode: files: self-managed certificates have an \
              authority for callers",
         ),
-        (Mode::Files, None, ExtenderCallers::Anybody)
-        | (Mode::Files, Some(_), ExtenderCallers::Authenticated)
-        | (Mode::SelfManaged, _, ExtenderCallers::Authenticated) => {}
+        (CertificateMode::Files, None, ExtenderCallers::Anybody)
+        | (CertificateMode::Files, Some(_), ExtenderCallers::Authenticated)
+        | (CertificateMode::SelfManaged, _, ExtenderCallers::Authenticated) => {}
     }
 }
 

@@ -14,11 +14,11 @@ use jiff::SignedDuration;
 use super::value::{Count, Number};
 use evenkeel_core::units::{Bytes, BytesPerSecond, Quantity, Ratio};
 use evenkeel_kubernetes::duration;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// A path and what is wrong there.
 #[derive(Debug)]
-pub(crate) struct Finding {
+pub(crate) struct ConfigFinding {
     pub(crate) path: String,
     pub(crate) message: String,
 }
@@ -26,17 +26,17 @@ pub(crate) struct Finding {
 /// The findings so far.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<ConfigFinding>,
 }
 
 /// A duration with the path of its field, or with the terms that it is computed from.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named<'a> {
+pub(crate) struct NamedDuration<'a> {
     pub(crate) name: &'a str,
     pub(crate) duration: SignedDuration,
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedDuration<'a> {
     pub(crate) const fn new(name: &'a str, duration: SignedDuration) -> Self {
         Self { name, duration }
     }
@@ -47,7 +47,7 @@ const DURATIONS: &str = "a duration above zero, such as 10s, 3m or 1h30m";
 impl Checker {
     /// Notes that the value at `path` is refused.
     pub(crate) fn refuse(&mut self, path: &str, message: impl fmt::Display) {
-        self.findings.push(Finding {
+        self.findings.push(ConfigFinding {
             path: path.to_owned(),
             message: message.to_string(),
         });
@@ -98,7 +98,7 @@ impl Checker {
     }
 
     /// A duration above zero.
-    pub(crate) fn duration(&mut self, path: &str, text: &Text) -> SignedDuration {
+    pub(crate) fn duration(&mut self, path: &str, text: &YamlText) -> SignedDuration {
         match SignedDuration::from_str(text.as_ref()) {
             Ok(duration) if duration.is_positive() => duration,
             _ => {
@@ -109,12 +109,16 @@ impl Checker {
     }
 
     /// A duration above zero, for timers.
-    pub(crate) fn period(&mut self, path: &str, text: &Text) -> Duration {
+    pub(crate) fn period(&mut self, path: &str, text: &YamlText) -> Duration {
         self.duration(path, text).unsigned_abs()
     }
 
     /// A duration above zero, or `None` where `0` is written.
-    pub(crate) fn duration_or_never(&mut self, path: &str, text: &Text) -> Option<SignedDuration> {
+    pub(crate) fn duration_or_never(
+        &mut self,
+        path: &str,
+        text: &YamlText,
+    ) -> Option<SignedDuration> {
         let parsed = duration::parse(text.as_ref());
         if parsed.is_none() {
             self.refuse_value(path, text.as_ref(), duration::ACCEPTED);
@@ -123,7 +127,7 @@ impl Checker {
     }
 
     /// A size in bytes, above zero.
-    pub(crate) fn size(&mut self, path: &str, text: &Text) -> Bytes {
+    pub(crate) fn size(&mut self, path: &str, text: &YamlText) -> Bytes {
         match Quantity::from_str(text.as_ref()).map(|size| Bytes(size.ceil())) {
             Ok(bytes) if bytes > Bytes(0) => bytes,
             Ok(_) => {
@@ -138,7 +142,7 @@ impl Checker {
     }
 
     /// A rate, where one is given.
-    pub(crate) fn rate(&mut self, path: &str, text: Option<&Text>) -> Option<BytesPerSecond> {
+    pub(crate) fn rate(&mut self, path: &str, text: Option<&YamlText>) -> Option<BytesPerSecond> {
         match BytesPerSecond::from_str(text?.as_ref()) {
             Ok(rate) => Some(rate),
             Err(error) => {
@@ -149,7 +153,7 @@ impl Checker {
     }
 
     /// An address with a port to listen on.
-    pub(crate) fn listen(&mut self, path: &str, text: &Text) -> SocketAddr {
+    pub(crate) fn listen(&mut self, path: &str, text: &YamlText) -> SocketAddr {
         text.as_ref().parse().unwrap_or_else(|_| {
             self.refuse_value(
                 path,
@@ -170,12 +174,12 @@ impl Checker {
     }
 
     /// Notes when a duration is not below a limit.
-    pub(crate) fn shorter(&mut self, given: Named<'_>, limit: Named<'_>) {
-        let Named {
+    pub(crate) fn shorter(&mut self, given: NamedDuration<'_>, limit: NamedDuration<'_>) {
+        let NamedDuration {
             name: path,
             duration,
         } = given;
-        let Named {
+        let NamedDuration {
             name: limit_path,
             duration: limit,
         } = limit;

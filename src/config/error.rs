@@ -39,7 +39,7 @@ impl fmt::Display for Origin {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The layer that brought the value.
     pub origin: Origin,
     /// The field, such as `scheduling.headroom`; empty for the file as a whole.
@@ -48,7 +48,7 @@ pub struct Problem {
     pub message: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.path.is_empty() {
             write!(f, "{}: {}", self.origin, self.message)
@@ -63,14 +63,14 @@ impl fmt::Display for Problem {
 #[error("{}", lines(.problems))]
 pub struct ConfigError {
     /// One problem or more.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 impl ConfigError {
     /// One problem of `origin` as a whole.
     pub(crate) fn whole(origin: Origin, message: impl fmt::Display) -> Self {
         Self {
-            problems: vec![Problem {
+            problems: vec![ConfigProblem {
                 origin,
                 path: String::new(),
                 message: message.to_string(),
@@ -85,7 +85,7 @@ impl ConfigError {
     }
 }
 
-fn lines(problems: &[Problem]) -> String {
-    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+fn lines(problems: &[ConfigProblem]) -> String {
+    let lines: Vec<String> = problems.iter().map(ConfigProblem::to_string).collect();
     lines.join("\n")
 }

@@ -29,7 +29,7 @@ pub const KIND: &str = "EvenkeelConfiguration";
     default,
     expecting = "a mapping of fields"
 )]
-pub struct File {
+pub struct ConfigFile {
     pub(super) api_version: String,
     pub(super) kind: String,
     pub(super) writes: Writes,
@@ -50,7 +50,7 @@ pub struct File {
     pub(super) log: LogSection,
 }
 
-impl Default for File {
+impl Default for ConfigFile {
     fn default() -> Self {
         Self {
             api_version: API_VERSION.to_owned(),
@@ -81,7 +81,7 @@ pub(super) fn tree(value: &impl Serialize) -> Value {
 }
 
 /// The paths at which two configurations differ, `writes` left out.
-pub(super) fn changes(old: &File, new: &File) -> Vec<String> {
+pub(super) fn changes(old: &ConfigFile, new: &ConfigFile) -> Vec<String> {
     fn compare(path: &str, old: &Value, new: &Value, found: &mut Vec<String>) {
         match (old, new) {
             (Value::Object(before), Value::Object(after)) => {

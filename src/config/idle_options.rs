@@ -7,12 +7,12 @@
 use serde_json::Value;
 
 use super::check::Checker;
-use super::error::Problem;
-use super::file::{File, changes, tree};
-use super::layers::Layered;
+use super::error::ConfigProblem;
+use super::file::{ConfigFile, changes, tree};
+use super::layers::ConfigLayers;
 
 /// The value of a switch while its options act on nothing.
-enum Idle {
+enum SwitchOff {
     Is(&'static str),
     IsNot(&'static str),
 }
@@ -20,12 +20,12 @@ enum Idle {
 /// A field that turns a component off.
 struct Switch {
     path: &'static str,
-    idle: Idle,
+    idle: SwitchOff,
     /// The fields, or the sections, that act on nothing then.
     options: &'static [&'static str],
 }
 
-const fn switch(path: &'static str, idle: Idle, options: &'static [&'static str]) -> Switch {
+const fn switch(path: &'static str, idle: SwitchOff, options: &'static [&'static str]) -> Switch {
     Switch {
         path,
         idle,
@@ -36,35 +36,47 @@ const fn switch(path: &'static str, idle: Idle, options: &'static [&'static str]
 const SWITCHES: [Switch; 7] = [
     switch(
         "scaling.checks.external",
-        Idle::Is("false"),
+        SwitchOff::Is("false"),
         &["scaling.checks.allowed"],
     ),
     switch(
         "scaling.externalAlgorithms",
-        Idle::Is("false"),
+        SwitchOff::Is("false"),
         &["scaling.externalJobsPerNamespace"],
     ),
     switch(
         "scheduling.overload.taint",
-        Idle::Is("off"),
+        SwitchOff::Is("off"),
         // Its key is looked for all the same: taints that stand are taken away.
         &["scheduling.overload.disk"],
     ),
     switch(
         "metricsProvider.enabled",
-        Idle::Is("false"),
+        SwitchOff::Is("false"),
         &["metricsProvider"],
     ),
-    switch("metrics.source", Idle::IsNot("replay"), &["metrics.replay"]),
-    switch("metrics.disk", Idle::IsNot("kubelet"), &["metrics.kubelet"]),
+    switch(
+        "metrics.source",
+        SwitchOff::IsNot("replay"),
+        &["metrics.replay"],
+    ),
+    switch(
+        "metrics.disk",
+        SwitchOff::IsNot("kubelet"),
+        &["metrics.kubelet"],
+    ),
     // Limits that stand are taken away at each interval all the same.
-    switch("agent.limits", Idle::Is("off"), &["agent.leastLimit"]),
+    switch("agent.limits", SwitchOff::Is("off"), &["agent.leastLimit"]),
 ];
 
 /// Refuses the options of components that are off, and gives those whose switch is of a stronger source.
-pub(super) fn check(file: &File, layered: &Layered, check: &mut Checker) -> Vec<Problem> {
+pub(super) fn check(
+    file: &ConfigFile,
+    layered: &ConfigLayers,
+    check: &mut Checker,
+) -> Vec<ConfigProblem> {
     let values = tree(file);
-    let set = changes(&File::default(), file);
+    let set = changes(&ConfigFile::default(), file);
     let mut warned = Vec::new();
     for switch in &SWITCHES {
         let Some(off) = switch.off(&values) else {
@@ -75,7 +87,7 @@ pub(super) fn check(file: &File, layered: &Layered, check: &mut Checker) -> Vec<
         for path in options {
             let origin = layered.origin(path);
             if by.strength() > origin.strength() {
-                warned.push(Problem {
+                warned.push(ConfigProblem {
                     origin,
                     path: path.clone(),
                     message: format!("has no effect while {off} by {by}"),
@@ -99,8 +111,8 @@ impl Switch {
             .map_or_else(|| value.to_string(), str::to_owned);
         let path = self.path;
         match self.idle {
-            Idle::Is(off) => (text == off).then(|| format!("{path} is {off}")),
-            Idle::IsNot(on) => (text != on).then(|| format!("{path} is not {on}")),
+            SwitchOff::Is(off) => (text == off).then(|| format!("{path} is {off}")),
+            SwitchOff::IsNot(on) => (text != on).then(|| format!("{path} is not {on}")),
         }
     }
 

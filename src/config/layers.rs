@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::error::{ConfigError, Origin, Problem};
+use super::error::{ConfigError, ConfigProblem, Origin};
 use super::yaml;
 use evenkeel_kubernetes::suggestion::did_you_mean;
 
@@ -28,7 +28,7 @@ pub struct Override {
 
 /// Everything a configuration is made of, besides the defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sources {
+pub struct ConfigSources {
     /// The file, if one is given.
     pub file: Option<PathBuf>,
     /// The environment; variables without the prefix are not looked at.
@@ -37,7 +37,7 @@ pub struct Sources {
     pub flags: Vec<Override>,
 }
 
-impl Sources {
+impl ConfigSources {
     /// True where a variable or a flag brings the value at `path`.
     #[must_use]
     pub fn names(&self, path: &str) -> bool {
@@ -54,7 +54,7 @@ impl Sources {
 
 /// The values of all layers in one tree.
 #[derive(Debug, Default)]
-pub(crate) struct Layered {
+pub(crate) struct ConfigLayers {
     pub(crate) tree: Map<String, Value>,
     /// By path, for values that do not come from the file.
     origins: Vec<(String, Origin)>,
@@ -63,9 +63,9 @@ pub(crate) struct Layered {
     pub(crate) unknown_variables: Vec<String>,
 }
 
-impl Layered {
+impl ConfigLayers {
     /// Reads the file and lays environment and flags over it.
-    pub(crate) fn read(sources: &Sources, defaults: &Value) -> Result<Self, ConfigError> {
+    pub(crate) fn read(sources: &ConfigSources, defaults: &Value) -> Result<Self, ConfigError> {
         let tree = sources.file.as_ref().map_or(Ok(Map::new()), read_file)?;
         Self::over(tree, sources, defaults)
     }
@@ -73,7 +73,7 @@ impl Layered {
     /// Lays environment and flags over the text of a file that lies elsewhere; `sources` name it.
     pub(crate) fn parse(
         text: &str,
-        sources: &Sources,
+        sources: &ConfigSources,
         defaults: &Value,
     ) -> Result<Self, ConfigError> {
         let path = sources.file.clone().unwrap_or_default();
@@ -83,10 +83,10 @@ impl Layered {
     /// Lays environment and flags over a file that has been read.
     fn over(
         tree: Map<String, Value>,
-        sources: &Sources,
+        sources: &ConfigSources,
         defaults: &Value,
     ) -> Result<Self, ConfigError> {
-        let Sources {
+        let ConfigSources {
             file,
             environment,
             flags,
@@ -112,7 +112,7 @@ impl Layered {
             let origin = Origin::Flag(flag.clone());
             match leaves.iter().find(|leaf| leaf.path == *path) {
                 Some(leaf) => layered.lay(leaf, value, origin, &mut problems),
-                None => problems.push(Problem {
+                None => problems.push(ConfigProblem {
                     origin,
                     path: path.clone(),
                     message: format!(
@@ -143,11 +143,11 @@ impl Layered {
         }
     }
 
-    fn lay(&mut self, leaf: &Leaf, text: &str, origin: Origin, problems: &mut Vec<Problem>) {
+    fn lay(&mut self, leaf: &Leaf, text: &str, origin: Origin, problems: &mut Vec<ConfigProblem>) {
         let value = match leaf.parse(text) {
             Ok(value) => value,
             Err(message) => {
-                problems.push(Problem {
+                problems.push(ConfigProblem {
                     origin,
                     path: leaf.path.clone(),
                     message,
@@ -163,7 +163,7 @@ impl Layered {
 
 /// Conversion of the text of a variable or flag into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum OverrideSyntax {
     /// It stands for itself.
     Text,
     /// It stands for itself, and an empty one for no value.
@@ -176,7 +176,7 @@ enum Form {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Leaf {
     pub(crate) path: String,
-    form: Form,
+    form: OverrideSyntax,
 }
 
 impl Leaf {
@@ -187,9 +187,9 @@ impl Leaf {
 
     fn parse(&self, text: &str) -> Result<Value, String> {
         match self.form {
-            Form::OptionalText if text.is_empty() => Ok(Value::Null),
-            Form::Text | Form::OptionalText => Ok(Value::from(text)),
-            Form::Yaml => {
+            OverrideSyntax::OptionalText if text.is_empty() => Ok(Value::Null),
+            OverrideSyntax::Text | OverrideSyntax::OptionalText => Ok(Value::from(text)),
+            OverrideSyntax::Yaml => {
                 yaml::parse(text).map_err(|error| format!("{text:?} is not YAML: {error}"))
             }
         }
@@ -213,9 +213,9 @@ pub(crate) fn leaves(defaults: &Value) -> Vec<Leaf> {
             leaf => found.push(Leaf {
                 path: path.to_owned(),
                 form: match leaf {
-                    Value::String(_) => Form::Text,
-                    Value::Null => Form::OptionalText,
-                    _ => Form::Yaml,
+                    Value::String(_) => OverrideSyntax::Text,
+                    Value::Null => OverrideSyntax::OptionalText,
+                    _ => OverrideSyntax::Yaml,
                 },
             }),
         }
@@ -309,9 +309,9 @@ mod tests {
         assert_eq!(
             named,
             [
-                ("EVENKEEL_A_BODY_LIMIT".to_owned(), Form::Text),
-                ("EVENKEEL_A_ON".to_owned(), Form::Yaml),
-                ("EVENKEEL_LIST".to_owned(), Form::Yaml),
+                ("EVENKEEL_A_BODY_LIMIT".to_owned(), OverrideSyntax::Text),
+                ("EVENKEEL_A_ON".to_owned(), OverrideSyntax::Yaml),
+                ("EVENKEEL_LIST".to_owned(), OverrideSyntax::Yaml),
             ]
         );
     }
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_later_layer_wins_and_is_named_as_the_origin() {
-        let sources = Sources {
+        let sources = ConfigSources {
             file: None,
             environment: vec![
                 ("EVENKEEL_A_B".to_owned(), "from the environment".to_owned()),
@@ -345,7 +345,7 @@ mod tests {
                 value: "from the flag".to_owned(),
             }],
         };
-        let layered = Layered::read(&sources, &json!({"a": {"b": "", "c": ""}})).unwrap();
+        let layered = ConfigLayers::read(&sources, &json!({"a": {"b": "", "c": ""}})).unwrap();
         assert_eq!(
             Value::Object(layered.tree.clone()),
             json!({"a": {"b": "from the flag", "c": "kept"}})

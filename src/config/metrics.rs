@@ -13,18 +13,21 @@ use serde::{Deserialize, Serialize};
 use super::check::Checker;
 use super::section::section;
 use super::value::Number;
-use crate::metrics::{Access, Authorization, BODY_LIMIT, Bounds, Limits, Settings, Source};
+use crate::metrics::{
+    ApiCallLimits, Authorization, BODY_LIMIT, EndpointAccess, MetricsSourceSettings,
+    QueryTimeLimits, Settings,
+};
 use crate::metrics::{kubelet, poller, replay, signals};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 use prometheus::PrometheusSection;
 
 section! {
     /// `metrics` as it is written.
     MetricsSection {
         source: SourceName = SourceName::default(),
-        interval: Text = "15s".into(),
-        max_age: Text = max_age::DEFAULT.into(),
-        timeout: Text = "10s".into(),
+        interval: YamlText = "15s".into(),
+        max_age: YamlText = max_age::DEFAULT.into(),
+        timeout: YamlText = "10s".into(),
         disk: DiskSourceName = DiskSourceName::default(),
         kubelet: KubeletSection = KubeletSection::default(),
         prometheus: PrometheusSection = PrometheusSection::default(),
@@ -33,14 +36,14 @@ section! {
 
     /// `metrics.kubelet` as it is written.
     KubeletSection {
-        token_file: Option<Text> = None,
+        token_file: Option<YamlText> = None,
         // Where kubelet puts what a Pod knows the API server by.
-        ca_file: Text = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt".into(),
+        ca_file: YamlText = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt".into(),
     }
 
     /// `metrics.replay` as it is written.
     ReplaySection {
-        file: Option<Text> = None,
+        file: Option<YamlText> = None,
         speed: Number = Number(1.0),
     }
 }
@@ -98,17 +101,17 @@ impl MetricsSection {
         }
         Settings {
             source: match source {
-                SourceName::Prometheus => Source::Prometheus(Box::new(prometheus)),
-                SourceName::MetricsApi => Source::MetricsApi(Bounds {
+                SourceName::Prometheus => MetricsSourceSettings::Prometheus(Box::new(prometheus)),
+                SourceName::MetricsApi => MetricsSourceSettings::MetricsApi(ApiCallLimits {
                     timeout: patience,
                     body_limit: BODY_LIMIT,
                 }),
-                SourceName::Replay => Source::Replay(replayed),
-                SourceName::None => Source::None,
+                SourceName::Replay => MetricsSourceSettings::Replay(replayed),
+                SourceName::None => MetricsSourceSettings::None,
             },
             poller: poller::Settings {
                 interval: check.period("metrics.interval", interval),
-                limits: Limits {
+                limits: QueryTimeLimits {
                     deadline: timeout.min(patience),
                     patience,
                 },
@@ -128,7 +131,7 @@ impl KubeletSection {
             ca_file,
         } = self;
         kubelet::Settings {
-            access: Access {
+            access: EndpointAccess {
                 authorization: token_file.as_ref().map_or(Authorization::None, |file| {
                     Authorization::Bearer(file.as_ref().into())
                 }),

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use evenkeel_kubernetes::series_query::RangeLimits;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 use super::check::Checker;
 use super::section::section;
@@ -17,20 +17,20 @@ section! {
     /// `metricsProvider` as it is written.
     MetricsProviderSection {
         enabled: bool = false,
-        grpc: Option<Text> = None,
-        plaintext_grpc: Option<Text> = None,
+        grpc: Option<YamlText> = None,
+        plaintext_grpc: Option<YamlText> = None,
         // A month, as the jobs that learn from the past ask for at most.
-        max_range: Text = "744h".into(),
+        max_range: YamlText = "744h".into(),
         // A month by the minute.
         max_points: Count = Count(45_000),
-        timeout: Text = "30s".into(),
+        timeout: YamlText = "30s".into(),
         queries: Vec<ProviderQuerySection> = vec![ProviderQuerySection::ready_pods()],
     }
     /// A metric that is read from Prometheus, as it is written.
     ProviderQuerySection {
-        name: Text = "".into(),
-        query: Text = "".into(),
-        object_label: Option<Text> = None,
+        name: YamlText = "".into(),
+        query: YamlText = "".into(),
+        object_label: Option<YamlText> = None,
     }
 }
 
@@ -117,6 +117,6 @@ impl MetricsProviderSection {
     }
 }
 
-fn address(path: &str, text: Option<&Text>, check: &mut Checker) -> Option<SocketAddr> {
+fn address(path: &str, text: Option<&YamlText>, check: &mut Checker) -> Option<SocketAddr> {
     text.map(|text| check.listen(path, text))
 }

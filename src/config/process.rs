@@ -3,42 +3,42 @@
 use std::time::Duration;
 
 use evenkeel_kubernetes::plan::election::Timing;
-use evenkeel_kubernetes::plan::wake;
+use evenkeel_kubernetes::plan::headroom_wakeup;
 
-use super::check::{Checker, Named};
+use super::check::{Checker, NamedDuration};
 use super::section::section;
 use super::value::Count;
 use crate::controller::{leadership, writer};
 use crate::telemetry::{LogFilter, LogFormat, LogSettings};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `leaderElection` as it is written.
     LeaderElectionSection {
         lease_name: String = "evenkeel".to_owned(),
         // With these a leader that is cut off is replaced within 15 s.
-        lease_duration: Text = "10s".into(),
-        renew_deadline: Text = "6s".into(),
-        retry_period: Text = "2s".into(),
-        identity: Option<Text> = None,
+        lease_duration: YamlText = "10s".into(),
+        renew_deadline: YamlText = "6s".into(),
+        retry_period: YamlText = "2s".into(),
+        identity: Option<YamlText> = None,
     }
 
     /// `writer` as it is written.
     WriterSection {
         queue: Count = Count(2000),
-        timeout: Text = "3s".into(),
+        timeout: YamlText = "3s".into(),
         qps: Count = Count(100),
         in_flight: Count = Count(8),
     }
 
     /// `wake` as it is written.
     WakeSection {
-        min_interval: Text = "5s".into(),
+        min_interval: YamlText = "5s".into(),
     }
 
     /// `log` as it is written.
     LogSection {
-        level: Text = "info".into(),
+        level: YamlText = "info".into(),
         format: LogFormat = LogFormat::default(),
     }
 }
@@ -68,9 +68,9 @@ impl LeaderElectionSection {
                 "the name of a Lease",
             );
         }
-        let lease = Named::new(LEASE, check.duration(LEASE, lease_duration));
-        let renew = Named::new(RENEW, check.duration(RENEW, renew_deadline));
-        let retry = Named::new(RETRY, check.duration(RETRY, retry_period));
+        let lease = NamedDuration::new(LEASE, check.duration(LEASE, lease_duration));
+        let renew = NamedDuration::new(RENEW, check.duration(RENEW, renew_deadline));
+        let retry = NamedDuration::new(RETRY, check.duration(RETRY, retry_period));
         check.shorter(renew, lease);
         check.shorter(retry, renew);
         // The Lease object counts whole seconds.
@@ -84,7 +84,7 @@ impl LeaderElectionSection {
                 renew_deadline: renew.duration.unsigned_abs(),
                 retry_period: retry.duration.unsigned_abs(),
             },
-            identity: identity.clone().map(|Text(name)| name),
+            identity: identity.clone().map(|YamlText(name)| name),
         }
     }
 }
@@ -102,7 +102,10 @@ impl WriterSection {
         let timeout = check.duration(TIMEOUT, timeout);
         let margin = timing.lease_duration.saturating_sub(timing.renew_deadline);
         let margin = margin.try_into().unwrap_or_default();
-        check.shorter(Named::new(TIMEOUT, timeout), Named::new(MARGIN, margin));
+        check.shorter(
+            NamedDuration::new(TIMEOUT, timeout),
+            NamedDuration::new(MARGIN, margin),
+        );
         let qps = check.at_least_one("writer.qps", *qps).get();
         let Count(most) = *in_flight;
         if !(1..=MOST_IN_FLIGHT).contains(&most) {
@@ -119,11 +122,11 @@ impl WriterSection {
 }
 
 impl WakeSection {
-    pub(super) fn check(&self, check: &mut Checker) -> wake::Settings {
+    pub(super) fn check(&self, check: &mut Checker) -> headroom_wakeup::Settings {
         let Self { min_interval } = self;
-        wake::Settings {
+        headroom_wakeup::Settings {
             min_interval: check.duration("wake.minInterval", min_interval),
-            ..wake::Settings::default()
+            ..headroom_wakeup::Settings::default()
         }
     }
 }

@@ -10,7 +10,7 @@ use super::value::Number;
 use evenkeel_core::ahp::{JudgementMatrix, RandomIndex};
 use evenkeel_core::profile::{ProfileTable, Weights};
 use evenkeel_core::units::{Resource, Resources};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// One profile as it is written: either field, never both.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ use evenkeel_kubernetes::written::Text;
 )]
 pub(crate) struct ProfileSection {
     #[serde(skip_serializing_if = "Option::is_none")]
-    matrix: Option<Vec<Vec<Text>>>,
+    matrix: Option<Vec<Vec<YamlText>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     weights: Option<WeightsSection>,
 }
@@ -45,7 +45,7 @@ struct WeightsSection {
 /// The built-in profiles with those of the file added or put in place.
 pub(crate) fn table(
     profiles: &BTreeMap<String, ProfileSection>,
-    random_index: &Text,
+    random_index: &YamlText,
     check: &mut Checker,
 ) -> ProfileTable {
     let random_index = check_random_index(random_index, check);
@@ -60,7 +60,7 @@ pub(crate) fn table(
 }
 
 /// `thesis`, `saaty`, or the random index of the five rows that a profile's matrix has.
-fn check_random_index(text: &Text, check: &mut Checker) -> RandomIndex {
+fn check_random_index(text: &YamlText, check: &mut Checker) -> RandomIndex {
     const PATH: &str = "scheduling.randomIndex";
     match text.as_ref() {
         "thesis" => RandomIndex::thesis(),
@@ -108,7 +108,7 @@ impl ProfileSection {
     }
 }
 
-fn judgements(rows: &[Vec<Text>], path: &str, check: &mut Checker) -> Option<Vec<Vec<f64>>> {
+fn judgements(rows: &[Vec<YamlText>], path: &str, check: &mut Checker) -> Option<Vec<Vec<f64>>> {
     let before = check.findings.len();
     let mut parsed = Vec::with_capacity(rows.len());
     for (row, texts) in rows.iter().enumerate() {

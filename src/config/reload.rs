@@ -6,8 +6,8 @@
 //! elsewhere.
 
 use super::file::{changes, tree};
-use super::layers::Layered;
-use super::{Config, ConfigError, File, Sources, Writes};
+use super::layers::ConfigLayers;
+use super::{Config, ConfigError, ConfigFile, ConfigSources, Writes};
 
 /// Effect of a changed file.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,23 +47,26 @@ impl Config {
     /// refused. A file that is gone or cannot be read asks for no stop: whoever takes back what was
     /// written must be able to when nothing else works any more.
     #[must_use]
-    pub fn switch(sources: &Sources) -> (Writes, Option<ConfigError>) {
-        Self::position(Layered::read(sources, &tree(&File::default())), sources)
+    pub fn switch(sources: &ConfigSources) -> (Writes, Option<ConfigError>) {
+        Self::position(
+            ConfigLayers::read(sources, &tree(&ConfigFile::default())),
+            sources,
+        )
     }
 
     /// The same of a file's text that lies elsewhere, such as in a ConfigMap; `sources` name it and what
     /// is laid over it.
     #[must_use]
-    pub fn switch_in(text: &str, sources: &Sources) -> (Writes, Option<ConfigError>) {
+    pub fn switch_in(text: &str, sources: &ConfigSources) -> (Writes, Option<ConfigError>) {
         Self::position(
-            Layered::parse(text, sources, &tree(&File::default())),
+            ConfigLayers::parse(text, sources, &tree(&ConfigFile::default())),
             sources,
         )
     }
 
     fn position(
-        layered: Result<Layered, ConfigError>,
-        sources: &Sources,
+        layered: Result<ConfigLayers, ConfigError>,
+        sources: &ConfigSources,
     ) -> (Writes, Option<ConfigError>) {
         match layered {
             Err(error) => (Writes::default(), Some(error)),
@@ -76,13 +79,13 @@ impl Config {
 }
 
 /// The position in which the sources want the writes stopped, if they do.
-fn stopped(sources: &Sources) -> Option<Writes> {
-    let layered = Layered::read(sources, &tree(&File::default()));
+fn stopped(sources: &ConfigSources) -> Option<Writes> {
+    let layered = ConfigLayers::read(sources, &tree(&ConfigFile::default()));
     stop(&layered.ok()?)
 }
 
 /// The position in which the layers want the writes stopped, if they do.
-fn stop(layered: &Layered) -> Option<Writes> {
+fn stop(layered: &ConfigLayers) -> Option<Writes> {
     let asked = layered.tree.get("writes")?;
     let mut stops = [Writes::Disabled, Writes::Restore].into_iter();
     stops.find(|stop| *asked == stop.as_str())

@@ -4,30 +4,30 @@
 use std::path::PathBuf;
 
 use evenkeel_core::forecast::Calendar;
-use evenkeel_core::scaling::{Mode, Risk};
+use evenkeel_core::scaling::{Risk, ScalingMode};
 use evenkeel_kubernetes::plan::scaling::{Queries, Settings};
 use evenkeel_kubernetes::scaled_kind::{self, ScaledKind};
-use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_kubernetes::scaling_policy::PredictionModel;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::check::{Checker, Named};
+use super::check::{Checker, NamedDuration};
 use super::section::section;
 use crate::external_checks::{self, AllowedUrl};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `scaling` as it is written.
     ScalingSection {
-        mode: Text = Settings::default().mode.as_str().into(),
-        predict: Text = Settings::default().predict.as_str().into(),
-        interval: Text = Settings::default().interval.into(),
-        max_age: Option<Text> = None,
-        time_zone: Text = "UTC".into(),
+        mode: YamlText = Settings::default().mode.as_str().into(),
+        predict: YamlText = Settings::default().predict.as_str().into(),
+        interval: YamlText = Settings::default().interval.into(),
+        max_age: Option<YamlText> = None,
+        time_zone: YamlText = "UTC".into(),
         queries: QueriesName = QueriesName::default(),
-        risk: Text = Settings::default().risk.to_string().as_str().into(),
-        swish_net: Option<Text> = None,
+        risk: YamlText = Settings::default().risk.to_string().as_str().into(),
+        swish_net: Option<YamlText> = None,
         replica_profiles: ReplicaProfilesName = ReplicaProfilesName::default(),
         kinds: Vec<KindSection> = Vec::new(),
         external_algorithms: bool = false,
@@ -37,12 +37,12 @@ section! {
     /// `scaling.checks` as it is written.
     ChecksSection {
         external: bool = false,
-        allowed: Vec<Text> = Vec::new(),
+        allowed: Vec<YamlText> = Vec::new(),
     }
     /// A kind of custom resources as it is written.
     KindSection {
-        api_version: Text = "".into(),
-        kind: Text = "".into(),
+        api_version: YamlText = "".into(),
+        kind: YamlText = "".into(),
     }
 }
 
@@ -170,16 +170,22 @@ impl ScalingSection {
             check.refuse_value("scaling.interval", given.as_ref(), accepted);
         }
         let max_age = match max_age {
-            Some(text) => Named::new("scaling.maxAge", check.duration("scaling.maxAge", text)),
-            None => Named::new("metrics.maxAge", metrics_age),
+            Some(text) => {
+                NamedDuration::new("scaling.maxAge", check.duration("scaling.maxAge", text))
+            }
+            None => NamedDuration::new("metrics.maxAge", metrics_age),
         };
-        check.shorter(Named::new("scaling.interval", interval), max_age);
+        check.shorter(NamedDuration::new("scaling.interval", interval), max_age);
         Settings {
-            mode: check.take("scaling.mode", mode.as_ref().parse(), Mode::default()),
+            mode: check.take(
+                "scaling.mode",
+                mode.as_ref().parse(),
+                ScalingMode::default(),
+            ),
             predict: check.take(
                 "scaling.predict",
                 predict.as_ref().parse(),
-                Predict::default(),
+                PredictionModel::default(),
             ),
             interval,
             max_age: max_age.duration,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::node_table::Forecasting;
-use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
+use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_core::placement::node_table::NodeForecasting;
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy, node_table};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use super::value::{Count, Number};
 use evenkeel_kubernetes::capacities::LabelledCapacity;
 use evenkeel_kubernetes::plan::overload;
 use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `scheduling` as it is written.
@@ -30,14 +30,14 @@ section! {
         percentage_of_nodes_to_score: Count = Count(100),
         // Autoscalers of nodes do not ask extenders, and would add no node for a Pod that fits by
         // their own arithmetic.
-        relax_after: Text = "5m".into(),
+        relax_after: YamlText = "5m".into(),
         normalization: NormalizationName = NormalizationName::default(),
         significance: Number = Number(0.05),
-        random_index: Text = "thesis".into(),
+        random_index: YamlText = "thesis".into(),
         profiles: BTreeMap<String, ProfileSection> = BTreeMap::new(),
         capacities: Vec<CapacitySection> = Vec::new(),
-        in_flight_timeout: Text = "10s".into(),
-        notice_timeout: Text = "2s".into(),
+        in_flight_timeout: YamlText = "10s".into(),
+        notice_timeout: YamlText = "2s".into(),
         // In `simulate` it has gained nothing that is more than chance.
         forecast: ForecastName = ForecastName::default(),
         overload: OverloadSection = OverloadSection::default(),
@@ -49,7 +49,7 @@ section! {
     OverloadSection {
         // A taint also meets namespaces that have not opted in, and DaemonSets.
         taint: TaintName = TaintName::default(),
-        key: Text = TaintKey::default().to_string().as_str().into(),
+        key: YamlText = TaintKey::default().to_string().as_str().into(),
         disk: bool = false,
     }
 
@@ -61,12 +61,12 @@ section! {
     /// `network` as it is written.
     NetworkSection {
         caps_as_demand: bool = false,
-        capacity: Option<Text> = None,
+        capacity: Option<YamlText> = None,
     }
 
     /// `disk` as it is written.
     DiskSection {
-        io_capacity: Option<Text> = None,
+        io_capacity: Option<YamlText> = None,
     }
 }
 
@@ -123,7 +123,7 @@ pub(super) struct PolicySections<'a> {
 }
 
 impl PolicySections<'_> {
-    pub(super) fn check(self, check: &mut Checker) -> Policy {
+    pub(super) fn check(self, check: &mut Checker) -> SchedulingPolicy {
         let Self {
             scheduling,
             admission: AdmissionSection { scheduler_name },
@@ -153,7 +153,7 @@ impl PolicySections<'_> {
             let path = format!("scheduling.headroomByPriorityClass.{class}");
             (class.clone(), check.share(&path, *share))
         });
-        Policy {
+        SchedulingPolicy {
             headroom_by_priority_class: by_class.collect(),
             headroom: check.share("scheduling.headroom", *headroom),
             profile_threshold: check.share("scheduling.profileThreshold", *profile_threshold),
@@ -163,7 +163,7 @@ impl PolicySections<'_> {
             },
             nodes_to_score: nodes_to_score(*percentage_of_nodes_to_score, check),
             relax_after: check.duration_or_never("scheduling.relaxAfter", relax_after),
-            scoring: Scoring {
+            scoring: ScoringStrategy {
                 normalization: match normalization {
                     NormalizationName::Joint => Normalization::Joint,
                     NormalizationName::PerResource => Normalization::PerResource,
@@ -217,8 +217,8 @@ impl SchedulingSection {
             provisional: check.duration("scheduling.inFlightTimeout", &self.in_flight_timeout),
             unnoticed: check.duration("scheduling.noticeTimeout", &self.notice_timeout),
             forecast: match self.forecast {
-                ForecastName::Off => Forecasting::Off,
-                ForecastName::On => Forecasting::On,
+                ForecastName::Off => NodeForecasting::Off,
+                ForecastName::On => NodeForecasting::On,
             },
             ..node_table::Settings::default()
         }

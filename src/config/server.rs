@@ -13,7 +13,7 @@ use crate::metrics_provider;
 use crate::server::handlers;
 use crate::server::{BodyPace, DrainSettings, ListenerSettings, MetricsAuthentication, Settings};
 use evenkeel_core::units::Bytes;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// Between SIGTERM and the end of accepting: one answer more on each connection in use, which says
 /// that it closes.
@@ -31,32 +31,32 @@ section! {
     /// `server` as it is written.
     ServerSection {
         // All addresses of either family.
-        https: Text = "[::]:8443".into(),
-        http: Text = "[::]:8080".into(),
-        metrics: Text = "[::]:8444".into(),
+        https: YamlText = "[::]:8443".into(),
+        http: YamlText = "[::]:8080".into(),
+        metrics: YamlText = "[::]:8444".into(),
         metrics_authentication: MetricsAuthentication = MetricsAuthentication::default(),
-        dashboard: Text = "127.0.0.1:8081".into(),
+        dashboard: YamlText = "127.0.0.1:8081".into(),
         dashboard_hosts: Vec<String> = Vec::new(),
         // The group is one for the cluster, which KEDA or another adapter may hold.
         external_metrics: bool = false,
         // The API server takes objects up to 3 MiB.
-        admission_body_limit: Text = "4Mi".into(),
+        admission_body_limit: YamlText = "4Mi".into(),
         // 5,000 whole Node objects are about 30 MB.
-        extender_body_limit: Text = "64Mi".into(),
+        extender_body_limit: YamlText = "64Mi".into(),
         body_budget: BodyBudgetSection = BodyBudgetSection::default(),
         concurrency: ConcurrencySection = ConcurrencySection::default(),
         // Longer than the 90 s after which the callers' own client drops an idle connection, so
         // that it is never this side that closes one in use.
-        keep_alive: Text = "120s".into(),
-        drain_timeout: Text = "20s".into(),
+        keep_alive: YamlText = "120s".into(),
+        drain_timeout: YamlText = "20s".into(),
     }
 
     /// `server.bodyBudget` as it is written: together a fifth of the memory that the deployment grants.
     BodyBudgetSection {
         // Eight of the largest, and thousands of the usual.
-        admission: Text = "32Mi".into(),
+        admission: YamlText = "32Mi".into(),
         // Three with 5,000 whole Node objects.
-        extender: Text = "96Mi".into(),
+        extender: YamlText = "96Mi".into(),
     }
 
     /// `server.concurrency` as it is written.
@@ -195,7 +195,7 @@ fn collide(one: SocketAddr, other: SocketAddr) -> bool {
     one.port() == other.port() && one.port() != 0 && same
 }
 
-fn loopback(path: &str, text: &Text, check: &mut Checker) -> SocketAddr {
+fn loopback(path: &str, text: &YamlText, check: &mut Checker) -> SocketAddr {
     let address = check.listen(path, text);
     if !address.ip().is_loopback() {
         check.refuse_value(

@@ -12,10 +12,10 @@ use crate::external_checks::AllowedUrl;
 use crate::metrics::Authorization;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::placement::node_table::Forecasting;
-use evenkeel_core::scaling::{Mode, Risk};
+use evenkeel_core::placement::node_table::NodeForecasting;
+use evenkeel_core::scaling::{Risk, ScalingMode};
 use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
-use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_kubernetes::scaling_policy::PredictionModel;
 use evenkeel_kubernetes::taint::TaintEffect;
 use jiff::SignedDuration;
 
@@ -25,16 +25,16 @@ fn load(yaml: &str) -> Result<Config, ConfigError> {
     load_file(&write(directory.path(), yaml))
 }
 
-fn write(directory: &Path, yaml: &str) -> Sources {
+fn write(directory: &Path, yaml: &str) -> ConfigSources {
     let path = directory.join("config.yaml");
     std::fs::write(&path, yaml).unwrap();
-    Sources {
+    ConfigSources {
         file: Some(path),
-        ..Sources::default()
+        ..ConfigSources::default()
     }
 }
 
-fn load_file(sources: &Sources) -> Result<Config, ConfigError> {
+fn load_file(sources: &ConfigSources) -> Result<Config, ConfigError> {
     Config::load(sources)
 }
 
@@ -48,7 +48,7 @@ fn flag(path: &str, value: &str) -> Override {
 
 #[test]
 fn an_empty_file_and_no_file_give_the_documented_defaults() {
-    let config = Config::load(&Sources::default()).unwrap();
+    let config = Config::load(&ConfigSources::default()).unwrap();
     assert_eq!(load("").unwrap().effective(), config.effective());
     assert_eq!(config.writes, Writes::Enabled);
     assert_eq!(config.policy.headroom.get(), 0.8);
@@ -65,8 +65,8 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         SignedDuration::from_secs(10)
     );
     let scaling = plan::scaling::Settings {
-        mode: Mode::Recommend,
-        predict: Predict::Auto,
+        mode: ScalingMode::Recommend,
+        predict: PredictionModel::Auto,
         interval: SignedDuration::from_secs(15),
         max_age: config.policy.max_age,
         queries: Queries::Presets,
@@ -86,7 +86,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
 
 #[test]
 fn the_effective_configuration_is_a_file_that_gives_itself() {
-    let config = Config::load(&Sources::default()).unwrap();
+    let config = Config::load(&ConfigSources::default()).unwrap();
     let printed = serde_saphyr::to_string(config.effective()).unwrap();
     assert_eq!(load(&printed).unwrap().effective(), config.effective());
 }
@@ -134,9 +134,9 @@ fn a_mistake_says_where_it_is_what_is_wrong_and_what_is_accepted() {
             assert!(!refused.contains(jargon), "{jargon}: {refused}");
         }
     }
-    let sources = Sources {
+    let sources = ConfigSources {
         flags: vec![flag("scheduling.headrom", "0.8")],
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     let refused = Config::load(&sources).unwrap_err().to_string();
     assert!(
@@ -187,7 +187,7 @@ fn every_field_of_the_complete_example_is_read() {
     );
     assert!(config.cluster.balances_scale_in);
     let tuning = crate::controller::tuning::Settings {
-        mode: evenkeel_core::tuning::Mode::On,
+        mode: evenkeel_core::tuning::TuningMode::On,
         resizes: true,
         interval: SignedDuration::from_mins(20),
         elasticity: evenkeel_core::tuning::Elasticity::new(0.3).unwrap(),
@@ -196,8 +196,8 @@ fn every_field_of_the_complete_example_is_read() {
     };
     assert_eq!(config.tuning, tuning);
     let scaling = plan::scaling::Settings {
-        mode: Mode::Floor,
-        predict: Predict::DsHpa,
+        mode: ScalingMode::Floor,
+        predict: PredictionModel::DsHpa,
         interval: SignedDuration::from_secs(30),
         max_age: SignedDuration::from_mins(2),
         queries: Queries::Measured,
@@ -231,11 +231,13 @@ fn every_field_of_the_complete_example_is_read() {
     assert!((judged[Resource::Memory] - 0.464_261_493_364_601_26).abs() < 1e-12);
     assert!(matches!(
         config.certificates.serving,
-        crate::certificates::Serving::Files(_)
+        crate::certificates::ServingCertificateSource::Files(_)
     ));
-    assert!(matches!(&config.metrics.source, Source::Replay(replay) if replay.speed.get() == 60.0));
+    assert!(
+        matches!(&config.metrics.source, MetricsSourceSettings::Replay(replay) if replay.speed.get() == 60.0)
+    );
     let agent = crate::agent::Settings {
-        limits: crate::agent::Limits::Enforce,
+        limits: crate::agent::DiskLimitMode::Enforce,
         least: BytesPerSecond(5_000_000),
         interval: Duration::from_secs(30),
     };
@@ -257,9 +259,9 @@ fn certificates_in_files_need_an_authority_for_callers_or_a_word() {
     let closed = load(closed).unwrap().certificates.scheduler_ca;
     assert_eq!(closed.as_deref(), Some(Path::new("/tls/ca.crt")));
 
-    let sources = Sources {
+    let sources = ConfigSources {
         environment: vec![("EVENKEEL_CERTIFICATES_MODE".to_owned(), "files".to_owned())],
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     let refused = Config::load(&sources).unwrap_err().to_string();
     assert!(
@@ -783,9 +785,9 @@ fn what_is_no_mapping_is_refused_as_a_whole() {
         let refused = load(yaml).expect_err(yaml).to_string();
         assert!(refused.contains(message), "{yaml}: {refused}");
     }
-    let missing = Sources {
+    let missing = ConfigSources {
         file: Some("/nowhere/config.yaml".into()),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     let refused = Config::load(&missing).unwrap_err().to_string();
     assert!(
@@ -930,15 +932,15 @@ fn a_component_is_turned_off_over_the_options_of_a_weaker_source() {
         let sources = write(directory.path(), yaml);
         let on = load_file(&sources).unwrap();
         assert_eq!(on.warnings().collect::<Vec<_>>(), [""; 0], "{switch}");
-        let by_variable = Sources {
+        let by_variable = ConfigSources {
             environment: vec![variable(switch, off)],
             ..sources.clone()
         };
-        let by_flag = Sources {
+        let by_flag = ConfigSources {
             flags: vec![flag(switch, off)],
             ..sources.clone()
         };
-        let over_variable = Sources {
+        let over_variable = ConfigSources {
             environment: vec![variable(option, given)],
             ..by_flag.clone()
         };
@@ -956,13 +958,13 @@ fn a_component_is_turned_off_over_the_options_of_a_weaker_source() {
             says(&format!("{option}: has no effect while {switch} is "));
             says(by);
         }
-        let both = Sources {
+        let both = ConfigSources {
             environment: vec![variable(switch, off), variable(option, given)],
             ..sources.clone()
         };
         let error = load_file(&both).unwrap_err().to_string();
         assert!(error.contains(option), "{error}");
-        let weaker = Sources {
+        let weaker = ConfigSources {
             flags: vec![flag(option, given)],
             ..by_variable
         };
@@ -973,7 +975,7 @@ fn a_component_is_turned_off_over_the_options_of_a_weaker_source() {
 
 #[test]
 fn a_problem_names_the_variable_or_flag_that_brought_it() {
-    let sources = Sources {
+    let sources = ConfigSources {
         file: None,
         environment: vec![("EVENKEEL_SCHEDULING_HEADROOM".to_owned(), "2".to_owned())],
         flags: vec![flag("log.format", "xml"), flag("log.colour", "red")],
@@ -983,7 +985,7 @@ fn a_problem_names_the_variable_or_flag_that_brought_it() {
         refused.contains("--set: log.colour: no such field"),
         "{refused}"
     );
-    let sources = Sources {
+    let sources = ConfigSources {
         flags: vec![flag("log.format", "xml")],
         ..sources
     };
@@ -999,14 +1001,14 @@ fn a_problem_names_the_variable_or_flag_that_brought_it() {
 #[test]
 fn no_variable_can_be_taken_for_a_service_link() {
     for (variable, path) in Config::variables() {
-        let sources = Sources {
+        let sources = ConfigSources {
             environment: vec![(variable.clone(), "[".to_owned())],
-            ..Sources::default()
+            ..ConfigSources::default()
         };
         // `[` is no value of any field but a free text; a variable that is passed over by mistake
         // changes nothing.
-        let changed =
-            Config::load(&sources).map_or(true, |config| *config.effective() != File::default());
+        let changed = Config::load(&sources)
+            .map_or(true, |config| *config.effective() != ConfigFile::default());
         assert!(changed, "{variable} ({path})");
     }
 }
@@ -1044,7 +1046,7 @@ fn kubelets_tell_the_use_of_disks_unless_queries_do_or_the_source_is_another() {
         let minutes = if asked { 16 } else { 3 };
         let age = config.cluster.table.disk_max_age;
         assert_eq!(age, SignedDuration::from_mins(minutes), "{yaml}");
-        if let Source::Prometheus(settings) = config.metrics.source {
+        if let MetricsSourceSettings::Prometheus(settings) = config.metrics.source {
             let queries = settings.queries;
             assert_eq!(queries.nodes[Resource::Disk].is_some(), query, "{yaml}");
             assert_eq!(queries.pods[Resource::Disk].is_some(), query, "{yaml}");
@@ -1123,7 +1125,7 @@ fn prometheus_is_shown_one_way_to_say_who_calls_and_nothing_secret_stands_in_the
          clientCertificate: {certificateFile: c, keyFile: k}",
     )
     .unwrap();
-    let Source::Prometheus(settings) = config.metrics.source else {
+    let MetricsSourceSettings::Prometheus(settings) = config.metrics.source else {
         panic!("the default source is Prometheus");
     };
     assert_eq!(settings.connection.headers["x-scope-orgid"], "7");
@@ -1154,7 +1156,7 @@ fn queries_of_the_operators_own_are_dated_or_refused() {
         assert!(refused.contains("metrics.prometheus.queries"), "{refused}");
     }
     let config = queries("nodeCpu: {value: a, time: b}, nodeMemory: c - d").unwrap();
-    let Source::Prometheus(settings) = config.metrics.source else {
+    let MetricsSourceSettings::Prometheus(settings) = config.metrics.source else {
         panic!("the default source is Prometheus");
     };
     let sampled = |resource| {
@@ -1238,9 +1240,15 @@ fn no_more_kinds_are_taken_than_are_watched_without_harm() {
 #[test]
 fn the_headroom_rule_looks_ahead_where_it_is_told_to() {
     let of = |text: &str| Ok::<_, ConfigError>(load(text)?.cluster.table.forecast);
-    assert_eq!(of("{}").unwrap(), Forecasting::Off);
-    assert_eq!(of("scheduling: {forecast: off}").unwrap(), Forecasting::Off);
-    assert_eq!(of("scheduling: {forecast: on}").unwrap(), Forecasting::On);
+    assert_eq!(of("{}").unwrap(), NodeForecasting::Off);
+    assert_eq!(
+        of("scheduling: {forecast: off}").unwrap(),
+        NodeForecasting::Off
+    );
+    assert_eq!(
+        of("scheduling: {forecast: on}").unwrap(),
+        NodeForecasting::On
+    );
     for refused in ["true", "On", "auto", "null"] {
         let error = of(&format!("scheduling: {{forecast: {refused}}}")).unwrap_err();
         assert!(error.to_string().contains("scheduling.forecast"), "{error}");

@@ -1,7 +1,7 @@
 //! `tuning`: how far the Pods of workloads are tuned that do not say it themselves, and how fast.
 
-use evenkeel_core::tuning::{Elasticity, Mode};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_core::tuning::{Elasticity, TuningMode};
+use evenkeel_kubernetes::yaml_values::YamlText;
 use jiff::SignedDuration;
 
 use super::check::Checker;
@@ -12,13 +12,13 @@ use crate::controller::tuning::Settings;
 section! {
     /// `tuning` as it is written.
     TuningSection {
-        mode: Text = Settings::default().mode.as_str().into(),
+        mode: YamlText = Settings::default().mode.as_str().into(),
         // It takes the right to patch and to resize Pods.
         resize: bool = false,
-        interval: Text = Settings::default().interval.into(),
+        interval: YamlText = Settings::default().interval.into(),
         elasticity: Number = Number(Elasticity::default().get()),
-        withdraw_after: Text = Settings::default().withdraw_after.into(),
-        after_scaling: Text = Settings::default().after_scaling.into(),
+        withdraw_after: YamlText = Settings::default().withdraw_after.into(),
+        after_scaling: YamlText = Settings::default().after_scaling.into(),
     }
 }
 
@@ -43,7 +43,7 @@ impl TuningSection {
         }
         let elasticity = Elasticity::new(elasticity.0);
         Settings {
-            mode: check.take("tuning.mode", mode.as_ref().parse(), Mode::default()),
+            mode: check.take("tuning.mode", mode.as_ref().parse(), TuningMode::default()),
             resizes: *resize,
             interval,
             elasticity: check.take("tuning.elasticity", elasticity, Elasticity::default()),

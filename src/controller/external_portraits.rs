@@ -30,8 +30,8 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::external_portraits::{
-    FoundJob, FoundResult, Key, Observed, Settings, jobs, key_of, portraits, restore, result,
-    result_name, vouch, vouched,
+    ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, jobs, key_of,
+    portraits, restore, result, result_name, vouch, vouched,
 };
 use evenkeel_kubernetes::portrait_job::job_name;
 
@@ -49,7 +49,7 @@ const AT_ONCE: usize = 8;
 
 /// The part of the work that a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum PortraitWorkerRole {
     /// The HorizontalPortraits, and word of jobs that are not run at all.
     Portraits,
     /// Jobs, and what they leave.
@@ -58,7 +58,7 @@ pub enum Part {
 
 /// The parts that the rounds connect.
 pub struct ExternalPortraits {
-    pub part: Part,
+    pub part: PortraitWorkerRole,
     pub cluster: ClusterState,
     pub client: Client,
     pub queue: WriteQueue,
@@ -69,12 +69,12 @@ pub struct ExternalPortraits {
 
 /// What is remembered from one round to the next.
 #[derive(Debug, Default)]
-struct Memory {
+struct ExternalPortraitMemory {
     /// The jobs as they were found last.
-    jobs: HashMap<Key, Option<FoundJob>>,
+    jobs: HashMap<NamespacedName, Option<FoundJob>>,
     /// Who was asked about last, of jobs and of results.
-    last_job: Option<Key>,
-    last_result: Option<Key>,
+    last_job: Option<NamespacedName>,
+    last_result: Option<NamespacedName>,
     /// True where jobs may not even be seen, as where they are off.
     is_denied: bool,
     /// What was told last of the portraits of each namespace that have a job.
@@ -87,7 +87,7 @@ impl ExternalPortraits {
     /// Runs until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         let mut ticks = self.cluster.clock().ticks(ROUND);
-        let mut memory = Memory::default();
+        let mut memory = ExternalPortraitMemory::default();
         let rounds = async {
             loop {
                 ticks.tick().await;
@@ -97,7 +97,7 @@ impl ExternalPortraits {
         cancel.run_until_cancelled(rounds).await;
     }
 
-    async fn round(&self, memory: &mut Memory) {
+    async fn round(&self, memory: &mut ExternalPortraitMemory) {
         let writes = self.switch.get();
         if !self.leadership.is_leader(clock::instant()) || writes == Writes::Disabled {
             return;
@@ -105,10 +105,10 @@ impl ExternalPortraits {
         let Some(objects) = self.cluster.external_portraits() else {
             return;
         };
-        if self.part == Part::Jobs {
+        if self.part == PortraitWorkerRole::Jobs {
             self.look_at_jobs(&objects, memory).await;
         }
-        let observed = Observed {
+        let observed = ExternalPortraitObjects {
             ihpas: &objects.ihpas,
             portraits: &objects.portraits,
             outlines: &objects.outlines,
@@ -117,7 +117,7 @@ impl ExternalPortraits {
         if writes == Writes::Restore {
             return self.put(restore(&observed));
         }
-        if self.part == Part::Portraits {
+        if self.part == PortraitWorkerRole::Portraits {
             self.put(portraits(&observed));
             if self.settings.runs_jobs {
                 return self.vouch(vouched(&observed, &self.settings), memory);
@@ -140,7 +140,7 @@ impl ExternalPortraits {
     }
 
     /// Tells on each namespace which of its portraits have a job: the guard lets none be made for another.
-    fn vouch(&self, found: BTreeMap<String, String>, memory: &mut Memory) {
+    fn vouch(&self, found: BTreeMap<String, String>, memory: &mut ExternalPortraitMemory) {
         if memory.rounds.is_multiple_of(VOUCH_EVERY) {
             // The one before may have been lost, or taken away.
             memory
@@ -159,12 +159,12 @@ impl ExternalPortraits {
     }
 
     /// Looks at the jobs of all HorizontalPortraits that have one, as far as the API server answers in time.
-    async fn look_at_jobs(&self, objects: &PortraitObjects, memory: &mut Memory) {
+    async fn look_at_jobs(&self, objects: &PortraitObjects, memory: &mut ExternalPortraitMemory) {
         let checked = objects.portraits.iter().map(|one| &*one.object);
         let all = checked.chain(objects.outlines.iter().map(|one| &**one));
         let with_job = all.filter(|one| one.spec.portrait.external_job().is_some());
-        let keys: HashSet<Key> = with_job.filter_map(key_of).collect();
-        let Memory {
+        let keys: HashSet<NamespacedName> = with_job.filter_map(key_of).collect();
+        let ExternalPortraitMemory {
             jobs,
             last_job,
             is_denied,
@@ -174,7 +174,7 @@ impl ExternalPortraits {
         if *is_denied {
             return;
         }
-        let job = |(namespace, name): &Key| {
+        let job = |(namespace, name): &NamespacedName| {
             ObjectRef::in_namespace(Kind::CronJob, namespace.as_str(), job_name(name))
         };
         let take = |key, answer: Result<Option<FoundJob>, kube::Error>| match answer {
@@ -193,21 +193,22 @@ impl ExternalPortraits {
     /// Asks for the results of jobs that may run, and tells each.
     async fn tell_results(
         &self,
-        run: &HashMap<Key, Arc<CheckedHorizontalPortrait>>,
-        last: &mut Option<Key>,
+        run: &HashMap<NamespacedName, Arc<CheckedHorizontalPortrait>>,
+        last: &mut Option<NamespacedName>,
     ) {
-        let config_map = |(namespace, name): &Key| {
+        let config_map = |(namespace, name): &NamespacedName| {
             ObjectRef::in_namespace(Kind::ConfigMap, namespace.as_str(), result_name(name))
         };
-        let take = |key: Key, answer: Result<Option<FoundResult>, kube::Error>| match answer {
-            Ok(found) => {
-                let told = run
-                    .get(&key)
-                    .and_then(|portrait| result(portrait, Ok(found.as_ref()), self.cluster.now()));
-                self.put(told);
-            }
-            Err(error) => warn(&error, &key),
-        };
+        let take =
+            |key: NamespacedName, answer: Result<Option<FoundResult>, kube::Error>| match answer {
+                Ok(found) => {
+                    let told = run.get(&key).and_then(|portrait| {
+                        result(portrait, Ok(found.as_ref()), self.cluster.now())
+                    });
+                    self.put(told);
+                }
+                Err(error) => warn(&error, &key),
+            };
         let keys = run.keys().cloned().collect();
         self.ask(keys, last, config_map, take).await;
     }
@@ -215,13 +216,13 @@ impl ExternalPortraits {
     /// Asks about one after the other as long as there is time, beginning behind the `last` who was answered.
     async fn ask<T: DeserializeOwned>(
         &self,
-        mut keys: Vec<Key>,
-        last: &mut Option<Key>,
-        object: impl Fn(&Key) -> ObjectRef,
-        mut take: impl FnMut(Key, Result<Option<T>, kube::Error>),
+        mut keys: Vec<NamespacedName>,
+        last: &mut Option<NamespacedName>,
+        object: impl Fn(&NamespacedName) -> ObjectRef,
+        mut take: impl FnMut(NamespacedName, Result<Option<T>, kube::Error>),
     ) {
         keys.sort();
-        let begin = |last: &Key| keys.partition_point(|key| key <= last);
+        let begin = |last: &NamespacedName| keys.partition_point(|key| key <= last);
         let begin = last.as_ref().map_or(0, begin);
         keys.rotate_left(begin);
         let asked = stream::iter(keys).map(|key| {
@@ -244,7 +245,7 @@ impl ExternalPortraits {
     }
 }
 
-fn warn(error: &kube::Error, (namespace, name): &Key) {
+fn warn(error: &kube::Error, (namespace, name): &NamespacedName) {
     tracing::warn!(%error, namespace, name, "the job of a portrait cannot be checked");
 }
 
@@ -270,12 +271,12 @@ mod tests {
 
     use super::*;
     use crate::cluster::{ScalingObject, Settings as ClusterSettings, WATCHED};
-    use crate::controller::fake_api::{FakeApi, Mood};
-    use crate::controller::metrics::Metrics;
+    use crate::controller::fake_api::{FakeApi, FakeApiBehavior};
+    use crate::controller::metrics::ControllerMetrics;
     use crate::controller::writer::Writer;
     use evenkeel_core::placement::node_table;
     use evenkeel_kubernetes::capacities::Capacities;
-    use evenkeel_kubernetes::plan::{Operation, Purpose};
+    use evenkeel_kubernetes::plan::{Purpose, WriteOperation};
 
     const CRON_JOB: &str = "/apis/batch/v1/namespaces/shop/cronjobs/web-predictive";
     const RESULT: &str = "/api/v1/namespaces/shop/configmaps/web-predictive-result";
@@ -313,10 +314,10 @@ mod tests {
             writer::Settings::default(),
             leadership.clone(),
             switch.clone(),
-            Metrics::default(),
+            ControllerMetrics::default(),
         );
         let portraits = ExternalPortraits {
-            part: Part::Jobs,
+            part: PortraitWorkerRole::Jobs,
             cluster: cluster(),
             client: api.client(),
             queue,
@@ -339,7 +340,7 @@ mod tests {
 
     /// What is asked for, by resource.
     fn asked(writes: &[Write]) -> Vec<(&str, bool)> {
-        let of = |write: &Write| matches!(write.operation, Operation::Create(_));
+        let of = |write: &Write| matches!(write.operation, WriteOperation::Create(_));
         let asked = writes
             .iter()
             .map(|write| (&*write.target.resource, of(write)));
@@ -351,18 +352,18 @@ mod tests {
         let api = FakeApi::default();
         let (follower, writing) = portraits(&api, Leadership::default());
         synced(&follower);
-        follower.round(&mut Memory::default()).await;
+        follower.round(&mut ExternalPortraitMemory::default()).await;
         assert_eq!(writing.queued(), [], "it does not lead");
 
         let (mut leader, writing) = portraits(&api, Leadership::leading());
-        leader.part = Part::Portraits;
-        leader.round(&mut Memory::default()).await;
+        leader.part = PortraitWorkerRole::Portraits;
+        leader.round(&mut ExternalPortraitMemory::default()).await;
         assert_eq!(writing.queued(), [], "not all has been listed");
         synced(&leader);
-        leader.round(&mut Memory::default()).await;
+        leader.round(&mut ExternalPortraitMemory::default()).await;
         let queued = writing.queued();
         assert_eq!(asked(&queued), [("horizontalportraits", true)]);
-        let Operation::Create(made) = &queued[0].operation else {
+        let WriteOperation::Create(made) = &queued[0].operation else {
             panic!("{queued:?}")
         };
 
@@ -375,7 +376,7 @@ mod tests {
             .cluster
             .apply_scaling_object(ScalingObject::HorizontalPortrait(portrait));
         let before = api.requests();
-        leader.round(&mut Memory::default()).await;
+        leader.round(&mut ExternalPortraitMemory::default()).await;
         assert_eq!(
             api.requests() - before,
             2,
@@ -383,7 +384,7 @@ mod tests {
         );
         let queued = writing.queued();
         let job = queued.iter().find_map(|write| match &write.operation {
-            Operation::Create(job) if write.target.resource == "cronjobs" => Some(job.clone()),
+            WriteOperation::Create(job) if write.target.resource == "cronjobs" => Some(job.clone()),
             _ => None,
         });
         api.set(CRON_JOB, job.expect("a CronJob is made"));
@@ -393,11 +394,11 @@ mod tests {
                 "data": {"type": "TimeSeries", "expireTime": "2100-01-01T00:00:00Z",
                     "timeSeries": "{\"60\": 4}"}}),
         );
-        leader.round(&mut Memory::default()).await;
+        leader.round(&mut ExternalPortraitMemory::default()).await;
         let status = writing.queued().into_iter().find_map(|write| {
             let is_status = write.target.subresource.as_deref() == Some("status");
             match write.operation {
-                Operation::Merge(body) if is_status => Some(body),
+                WriteOperation::Merge(body) if is_status => Some(body),
                 _ => None,
             }
         });
@@ -437,11 +438,11 @@ mod tests {
         let (leader, writing) = portraits(&api, Leadership::leading());
         synced(&leader);
         apply_portrait(&leader, "shop", "alone");
-        let mut memory = Memory::default();
+        let mut memory = ExternalPortraitMemory::default();
         leader.round(&mut memory).await;
         let queued = writing.queued();
         let job = queued.iter().find_map(|write| match &write.operation {
-            Operation::Create(job) if write.target.resource == "cronjobs" => Some(job.clone()),
+            WriteOperation::Create(job) if write.target.resource == "cronjobs" => Some(job.clone()),
             _ => None,
         });
         api.set(
@@ -450,7 +451,7 @@ mod tests {
         );
         let suspends = |writes: &[Write], purpose| {
             writes.iter().any(|write| {
-                let Operation::Conditional(patch) = &write.operation else {
+                let WriteOperation::Conditional(patch) = &write.operation else {
                     return false;
                 };
                 let patch = serde_json::to_string(&patch.to_patch()).unwrap();
@@ -473,18 +474,22 @@ mod tests {
     async fn the_next_round_begins_where_time_was_over() {
         let api = FakeApi::default();
         let (leader, _writing) = portraits(&api, Leadership::leading());
-        let keys = |many: usize| -> Vec<Key> {
+        let keys = |many: usize| -> Vec<NamespacedName> {
             let key = |number| ("shop".to_owned(), format!("{number:02}"));
             (0..many).map(key).collect()
         };
-        let job = |(_, name): &Key| ObjectRef::in_namespace(Kind::CronJob, "shop", name.as_str());
+        let job = |(_, name): &NamespacedName| {
+            ObjectRef::in_namespace(Kind::CronJob, "shop", name.as_str())
+        };
         let mut last = Some(keys(5).remove(2));
         let mut asked = Vec::new();
-        let take = |(_, name): Key, _: Result<Option<FoundJob>, kube::Error>| asked.push(name);
+        let take =
+            |(_, name): NamespacedName, _: Result<Option<FoundJob>, kube::Error>| asked.push(name);
         leader.ask(keys(5), &mut last, job, take).await;
         assert_eq!(asked, ["03", "04", "00", "01", "02"]);
-        api.mood(Mood::Hangs);
-        let none = |_: Key, _: Result<Option<FoundJob>, kube::Error>| panic!("nobody answers");
+        api.mood(FakeApiBehavior::Hangs);
+        let none =
+            |_: NamespacedName, _: Result<Option<FoundJob>, kube::Error>| panic!("nobody answers");
         leader.ask(keys(9), &mut last, job, none).await;
         assert_eq!(last.map(|(_, name)| name).as_deref(), Some("02"));
     }

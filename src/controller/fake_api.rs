@@ -12,7 +12,7 @@ use kube::Client;
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum FakeApiBehavior {
     #[default]
     Answers,
     /// Every request gets this status.
@@ -28,17 +28,17 @@ pub(crate) enum Mood {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FakeApiState {
     objects: BTreeMap<String, Value>,
     writes: Vec<(Method, String)>,
     requests: usize,
     held: usize,
     version: u64,
-    mood: Mood,
+    mood: FakeApiBehavior,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FakeApi(Arc<Mutex<State>>);
+pub(crate) struct FakeApi(Arc<Mutex<FakeApiState>>);
 
 impl FakeApi {
     pub(crate) fn client(&self) -> Client {
@@ -77,7 +77,7 @@ impl FakeApi {
         self.state().objects.remove(path);
     }
 
-    pub(crate) fn mood(&self, mood: Mood) {
+    pub(crate) fn mood(&self, mood: FakeApiBehavior) {
         self.state().mood = mood;
     }
 
@@ -95,11 +95,11 @@ impl FakeApi {
         self.state().held
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FakeApiState> {
         self.0.lock().unwrap()
     }
 
-    fn mood_is(&self, mood: Mood) -> bool {
+    fn mood_is(&self, mood: FakeApiBehavior) -> bool {
         self.state().mood == mood
     }
 
@@ -107,9 +107,9 @@ impl FakeApi {
         let (head, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if head.method == Method::PATCH && self.mood_is(Mood::HoldsPatches) {
+        if head.method == Method::PATCH && self.mood_is(FakeApiBehavior::HoldsPatches) {
             self.state().held += 1;
-            while self.mood_is(Mood::HoldsPatches) {
+            while self.mood_is(FakeApiBehavior::HoldsPatches) {
                 tokio::time::sleep(std::time::Duration::from_millis(1)).await;
             }
         }
@@ -122,7 +122,7 @@ impl FakeApi {
     }
 }
 
-impl State {
+impl FakeApiState {
     fn handle(&mut self, method: &Method, path: &str, body: Value) -> Option<(u16, Value)> {
         self.requests += 1;
         let writes = *method != Method::GET;
@@ -130,12 +130,16 @@ impl State {
             self.writes.push((method.clone(), path.to_owned()));
         }
         match self.mood {
-            Mood::Hangs => return None,
-            Mood::Refuses(status) => return Some(invalid(status)),
-            Mood::RefusesWrites(status) if writes => return Some(invalid(status)),
-            Mood::RefusesPath(refused, status) if refused == path => return Some(invalid(status)),
-            Mood::RefusesWrites(_) | Mood::RefusesPath(..) | Mood::HoldsPatches | Mood::Answers => {
+            FakeApiBehavior::Hangs => return None,
+            FakeApiBehavior::Refuses(status) => return Some(invalid(status)),
+            FakeApiBehavior::RefusesWrites(status) if writes => return Some(invalid(status)),
+            FakeApiBehavior::RefusesPath(refused, status) if refused == path => {
+                return Some(invalid(status));
             }
+            FakeApiBehavior::RefusesWrites(_)
+            | FakeApiBehavior::RefusesPath(..)
+            | FakeApiBehavior::HoldsPatches
+            | FakeApiBehavior::Answers => {}
         }
         let path = if *method == Method::POST {
             format!("{path}/{}", body["metadata"]["name"].as_str().unwrap())

@@ -26,8 +26,8 @@ use tracing::{info, warn};
 
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::lease::Record;
-use evenkeel_kubernetes::plan::election::{Election, Step, Timing};
+use evenkeel_kubernetes::lease::LeaseRecord;
+use evenkeel_kubernetes::plan::election::{Election, ElectionStep, Timing};
 use evenkeel_kubernetes::plan::uninstall::installation::LEASE_LABEL;
 
 /// The Lease, and the times of holding it.
@@ -63,10 +63,10 @@ pub struct Replica {
 
 /// Leadership of this replica, for whoever is about to write.
 #[derive(Debug, Clone, Default)]
-pub struct Leadership(Arc<Standing>);
+pub struct Leadership(Arc<LeadershipState>);
 
 #[derive(Debug, Default)]
-struct Standing {
+struct LeadershipState {
     until: ArcSwapOption<Instant>,
     writing: RwLock<()>,
 }
@@ -203,28 +203,28 @@ impl Elector {
 
     async fn contend(&self, election: &mut Election) -> Result<(), kube::Error> {
         let lease = self.api.get_opt(&self.lease_name).await?;
-        let record = lease.as_ref().map(Record::of);
+        let record = lease.as_ref().map(LeaseRecord::of);
         let step = election.decide(record.as_ref(), clock::instant());
         let sent = clock::instant();
         let written = match &step {
-            Step::Wait => {
+            ElectionStep::Wait => {
                 election.lost();
                 return Ok(());
             }
-            Step::Create => {
+            ElectionStep::Create => {
                 let lease = self.lease(None, 0, clock::now());
                 self.api.create(&PostParams::default(), &lease).await
             }
-            Step::Take {
+            ElectionStep::Take {
                 resource_version,
                 transitions,
             }
-            | Step::Renew {
+            | ElectionStep::Renew {
                 resource_version,
                 transitions,
             } => {
                 let mut renewed = self.lease(Some(resource_version), *transitions, clock::now());
-                if let (Step::Renew { .. }, Some(known)) = (&step, &lease) {
+                if let (ElectionStep::Renew { .. }, Some(known)) = (&step, &lease) {
                     keep_acquire_time(&mut renewed, known);
                 }
                 self.api
@@ -308,13 +308,13 @@ mod tests {
     use tokio::task::JoinHandle;
 
     use super::*;
-    use crate::controller::fake_api::{FakeApi, Mood, eventually};
-    use crate::controller::metrics::Metrics;
+    use crate::controller::fake_api::{FakeApi, FakeApiBehavior, eventually};
+    use crate::controller::metrics::ControllerMetrics;
     use crate::controller::switch::{WriteSwitch, Writes};
     use crate::controller::writer::{self, Writer};
     use evenkeel_kubernetes::kinds::Kind;
     use evenkeel_kubernetes::object_ref::ObjectRef;
-    use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
+    use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation};
 
     const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
 
@@ -411,10 +411,10 @@ mod tests {
             },
             leader.leadership.clone(),
             WriteSwitch::new(Writes::Enabled),
-            Metrics::default(),
+            ControllerMetrics::default(),
         );
         let writing = tokio::spawn(writer.run(leader.cancel.clone()));
-        api.mood(Mood::HoldsPatches);
+        api.mood(FakeApiBehavior::HoldsPatches);
         let touch = json!({"metadata": {"annotations": {"touched": "yes"}}});
         for node in ["a", "b", "c"] {
             api.set(
@@ -425,7 +425,7 @@ mod tests {
             queue.put(Write::new(
                 Purpose::WakePods,
                 target,
-                Operation::Merge(touch),
+                WriteOperation::Merge(touch),
             ));
         }
         eventually("the writes are under way", || api.held() == 3).await;
@@ -436,7 +436,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(holder(&api), "a");
-        api.mood(Mood::Answers);
+        api.mood(FakeApiBehavior::Answers);
         leader.end().await;
         writing.await.unwrap();
         assert_eq!(holder(&api), "");
@@ -453,7 +453,7 @@ mod tests {
     #[tokio::test]
     async fn a_lost_race_is_no_leadership() {
         let api = FakeApi::default();
-        api.mood(Mood::RefusesWrites(409));
+        api.mood(FakeApiBehavior::RefusesWrites(409));
         let contender = Contender::start(&api, "a");
         asked_more(&api).await;
         assert!(!contender.leads() && !api.writes().is_empty());
@@ -462,7 +462,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_leader_that_is_cut_off_stops_before_its_lease_is_over() {
-        for mood in [Mood::Hangs, Mood::Refuses(500)] {
+        for mood in [FakeApiBehavior::Hangs, FakeApiBehavior::Refuses(500)] {
             let api = FakeApi::default();
             let contender = Contender::start(&api, "a");
             eventually("it leads", || contender.leads()).await;

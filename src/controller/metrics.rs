@@ -14,7 +14,7 @@ use evenkeel_kubernetes::plan::Purpose;
 
 /// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum WriteOutcome {
     /// The API server has accepted it.
     Written,
     /// The object has changed since, or is there already.
@@ -37,7 +37,7 @@ pub enum Outcome {
     Dropped,
 }
 
-impl Outcome {
+impl WriteOutcome {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Written => "written",
@@ -62,7 +62,7 @@ struct WriteLabels {
 
 /// The controller's metric families.
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
+pub struct ControllerMetrics {
     writes: Family<WriteLabels, Counter>,
     leader: Gauge,
     writes_enabled: Gauge,
@@ -72,7 +72,7 @@ pub struct Metrics {
     marked_pods: Gauge,
     balanced_scale_ins: Counter,
     waiting_scale_ins: Gauge,
-    unbalanced_scale_ins: Family<Unbalanced, Counter>,
+    unbalanced_scale_ins: Family<UnbalancedScaleInLabels, Counter>,
     replica_profiles: Family<ProfileLabels, Gauge>,
     online_conditions: Family<ConditionLabels, Counter>,
     online_gate: Gauge,
@@ -91,11 +91,11 @@ struct ConditionLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Unbalanced {
+struct UnbalancedScaleInLabels {
     reason: &'static str,
 }
 
-impl Metrics {
+impl ControllerMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         self.register_writes(registry);
@@ -172,7 +172,7 @@ impl Metrics {
         );
     }
 
-    pub(super) fn count(&self, purpose: Purpose, outcome: Outcome) {
+    pub(super) fn count(&self, purpose: Purpose, outcome: WriteOutcome) {
         self.writes
             .get_or_create(&WriteLabels {
                 purpose: purpose.as_str(),
@@ -211,7 +211,7 @@ impl Metrics {
     }
 
     pub(super) fn unbalanced_scale_in(&self, reason: &'static str) {
-        let labels = Unbalanced { reason };
+        let labels = UnbalancedScaleInLabels { reason };
         self.unbalanced_scale_ins.get_or_create(&labels).inc();
     }
 
@@ -224,7 +224,7 @@ impl Metrics {
         }
     }
 
-    pub(super) fn online_condition(&self, status: &'static str, outcome: Outcome) {
+    pub(super) fn online_condition(&self, status: &'static str, outcome: WriteOutcome) {
         let outcome = outcome.as_str();
         let labels = ConditionLabels { status, outcome };
         self.online_conditions.get_or_create(&labels).inc();
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn the_kill_switch_shows() {
         let mut registry = Registry::default();
-        let metrics = Metrics::default();
+        let metrics = ControllerMetrics::default();
         metrics.register(&mut registry);
         let switch = WriteSwitch::new(Writes::Enabled);
         for writes in [Writes::Enabled, Writes::Disabled, Writes::Restore] {

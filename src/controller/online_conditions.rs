@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::leadership::Leadership;
-use super::metrics::{Metrics, Outcome};
+use super::metrics::{ControllerMetrics, WriteOutcome};
 use super::switch::{WriteSwitch, Writes};
 use super::writer::{accepted, api, by_us};
 use crate::cluster::ClusterState;
@@ -59,14 +59,14 @@ pub struct OnlineConditions {
     pub is_enabled: bool,
     /// The namespace of this installation.
     pub namespace: String,
-    pub metrics: Metrics,
+    pub metrics: ControllerMetrics,
 }
 
 /// The Pods that wait, since when, and what failed.
 #[derive(Default)]
-struct Waiting(HashMap<String, Attempt>);
+struct AwaitedConditions(HashMap<String, ConditionAttempt>);
 
-struct Attempt {
+struct ConditionAttempt {
     /// When it was seen to wait, or its condition was written last.
     since: Instant,
     /// The failures so far.
@@ -84,7 +84,7 @@ impl OnlineConditions {
     }
 
     async fn go_on(self) {
-        let mut waiting = Waiting::default();
+        let mut waiting = AwaitedConditions::default();
         let warned = RateLimited::default();
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -109,7 +109,11 @@ impl OnlineConditions {
     }
 
     /// Writes what is due; gives the time until something is due again.
-    async fn round(&self, waiting: &mut Waiting, warned: &RateLimited<&'static str>) -> Duration {
+    async fn round(
+        &self,
+        waiting: &mut AwaitedConditions,
+        warned: &RateLimited<&'static str>,
+    ) -> Duration {
         let now = clock::instant();
         let pods = self.cluster.due_conditions();
         let leads = self.leadership.is_leader(now);
@@ -133,9 +137,9 @@ impl OnlineConditions {
         waiting.pause(now)
     }
 
-    async fn write(&self, pod: &Pod, warned: &RateLimited<&'static str>) -> Outcome {
+    async fn write(&self, pod: &Pod, warned: &RateLimited<&'static str>) -> WriteOutcome {
         let Some(patch) = online_condition::patch(pod, self.cluster.now()) else {
-            return Outcome::Written;
+            return WriteOutcome::Written;
         };
         let OnlinePatch {
             target,
@@ -144,26 +148,28 @@ impl OnlineConditions {
         } = patch;
         let answer = self.send(&target, &body).await;
         let outcome = match &answer {
-            Ok(()) => Outcome::Written,
+            Ok(()) => WriteOutcome::Written,
             Err(Some(kube::Error::Api(status))) => match status.code {
-                404 => Outcome::Gone,
+                404 => WriteOutcome::Gone,
                 // Another Pod has its name.
-                409 => Outcome::Conflict,
+                409 => WriteOutcome::Conflict,
                 // Too many requests say nothing about this one, and a right that is missing is missing for all.
-                401 | 403 | 429 => Outcome::Failed,
-                400..=499 => Outcome::Refused,
-                _ => Outcome::Failed,
+                401 | 403 | 429 => WriteOutcome::Failed,
+                400..=499 => WriteOutcome::Refused,
+                _ => WriteOutcome::Failed,
             },
-            Err(Some(_)) => Outcome::Failed,
-            Err(None) => Outcome::TimedOut,
+            Err(Some(_)) => WriteOutcome::Failed,
+            Err(None) => WriteOutcome::TimedOut,
         };
         self.metrics.online_condition(status, outcome);
         match outcome {
-            Outcome::Written | Outcome::Gone | Outcome::Conflict => self.report(true),
+            WriteOutcome::Written | WriteOutcome::Gone | WriteOutcome::Conflict => {
+                self.report(true);
+            }
             _ => {
                 Self::warn(&answer, warned, pod.name());
                 // What is wrong with one Pod is in the hands of whoever wrote it.
-                if outcome != Outcome::Refused {
+                if outcome != WriteOutcome::Refused {
                     self.report(false);
                 }
             }
@@ -235,19 +241,22 @@ impl OnlineConditions {
     }
 }
 
-impl Waiting {
+impl AwaitedConditions {
     /// The Pods whose turn it is; what waits no longer is forgotten.
     fn take_ready(&mut self, pods: &[Arc<Pod>], leads: bool, now: Instant) -> Vec<Arc<Pod>> {
         let due: HashSet<&str> = pods.iter().map(|pod| pod.uid()).collect();
         self.0.retain(|uid, _| due.contains(uid.as_str()));
         let mut ready = Vec::new();
         for pod in pods {
-            let attempt = self.0.entry(pod.uid().to_owned()).or_insert(Attempt {
-                since: now,
-                failures: 0,
-                is_refused: false,
-                next: now,
-            });
+            let attempt = self
+                .0
+                .entry(pod.uid().to_owned())
+                .or_insert(ConditionAttempt {
+                    since: now,
+                    failures: 0,
+                    is_refused: false,
+                    next: now,
+                });
             if attempt.failures == 0 {
                 attempt.next = attempt.since + if leads { Duration::ZERO } else { FOLLOWS };
             }
@@ -258,14 +267,14 @@ impl Waiting {
         ready
     }
 
-    fn tried(&mut self, uid: &str, outcome: Outcome, now: Instant) {
+    fn tried(&mut self, uid: &str, outcome: WriteOutcome, now: Instant) {
         let Some(attempt) = self.0.get_mut(uid) else {
             return;
         };
-        attempt.is_refused = outcome == Outcome::Refused;
+        attempt.is_refused = outcome == WriteOutcome::Refused;
         // Also after a write that was made: until the watch shows it there is nothing to do.
         attempt.failures = match outcome {
-            Outcome::Written | Outcome::Gone | Outcome::Conflict => {
+            WriteOutcome::Written | WriteOutcome::Gone | WriteOutcome::Conflict => {
                 attempt.since = now;
                 1
             }

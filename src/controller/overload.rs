@@ -10,8 +10,10 @@ use jiff::Timestamp;
 
 use super::switch::Writes;
 use evenkeel_core::placement::node_table::NodeSet;
-use evenkeel_core::placement::overload::{Candidate, Overload, Settings as Judging};
-use evenkeel_kubernetes::plan::overload::{Context, Settings, TaintedNode, Tainting, clear};
+use evenkeel_core::placement::overload::{Overload, Settings as Judging, TaintCandidate};
+use evenkeel_kubernetes::plan::overload::{
+    OverloadContext, PendingTaintChanges, Settings, TaintedNode, clear,
+};
 use evenkeel_kubernetes::plan::{Purpose, Write};
 
 /// The samples of all nodes, which the rounds of measurements feed; clones share them.
@@ -45,17 +47,18 @@ impl OverloadWatch {
     /// The writes that bring the nodes' taints in line, and tell of those that are.
     pub(super) fn plan(
         &self,
-        tainting: &mut Tainting,
+        tainting: &mut PendingTaintChanges,
         nodes: &[Arc<TaintedNode>],
         reporter: &str,
         now: Timestamp,
     ) -> Vec<Write> {
-        let candidates: Vec<Candidate<'_>> = nodes.iter().map(|node| node.candidate()).collect();
+        let candidates: Vec<TaintCandidate<'_>> =
+            nodes.iter().map(|node| node.candidate()).collect();
         let verdicts = match self.settings.effect {
             Some(_) => self.locked().decide(&candidates, now),
             None => Vec::new(),
         };
-        let context = Context {
+        let context = OverloadContext {
             settings: &self.settings,
             reporter,
             now,

@@ -7,11 +7,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
-use super::metrics::Metrics;
+use super::metrics::ControllerMetrics;
 use super::switch::Writes;
 use crate::cluster::ClusterState;
 use evenkeel_kubernetes::plan::replica_profile::{
-    Context, GiveBacks, ProfileMemory, ProfileOutcome, bring_online, plan, release,
+    GiveBacks, ProfileContext, ProfileMemory, ProfileOutcome, bring_online, plan, release,
 };
 use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::plan::{Purpose, Write};
@@ -22,12 +22,12 @@ pub(super) struct ProfileRounds {
     pub(super) settings: Settings,
     /// This replica's name in Events.
     pub(super) reporter: String,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: ControllerMetrics,
 }
 
 /// What is remembered from one round to the next.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct ProfileRoundMemory {
     /// What was told of each profile, and what is waited for, by namespace and name.
     profiles: BTreeMap<String, ProfileMemory>,
     /// The Pods that no profile holds any more.
@@ -36,17 +36,17 @@ pub(super) struct Memory {
 
 impl ProfileRounds {
     /// The writes of one round.
-    pub(super) fn plan(&self, memory: &mut Memory, now: Timestamp) -> Vec<Write> {
+    pub(super) fn plan(&self, memory: &mut ProfileRoundMemory, now: Timestamp) -> Vec<Write> {
         let view = self.cluster.profile_view();
         if !view.synced {
             return Vec::new();
         }
-        let context = Context {
+        let context = ProfileContext {
             settings: &self.settings,
             reporter: &self.reporter,
             now,
         };
-        let Memory { profiles, released } = memory;
+        let ProfileRoundMemory { profiles, released } = memory;
         profiles.retain(|name, _| view.profiled.contains_key(name));
         let held = view.profiled.values().flat_map(|one| &one.gated);
         released.retain(held.chain(&view.others).map(|pod| &**pod));

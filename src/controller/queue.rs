@@ -11,20 +11,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::metrics::{Metrics, Outcome};
+use super::metrics::{ControllerMetrics, WriteOutcome};
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::failed_writes::{FailedWrites, Fault};
-use evenkeel_kubernetes::plan::lanes::{Lane, Lanes};
-use evenkeel_kubernetes::plan::{Operation, Write, scale};
+use evenkeel_kubernetes::plan::write_priority::{Lanes, WritePriority};
+use evenkeel_kubernetes::plan::{Write, WriteOperation, scale};
 
 /// The place of one write in the queue.
-type Place = (Lane, ObjectRef);
+type QueuedWriteKey = (WritePriority, ObjectRef);
 
 #[derive(Debug)]
-struct Known {
+struct WriteQueueState {
     lanes: Lanes,
-    resting: FailedWrites<Place>,
+    resting: FailedWrites<QueuedWriteKey>,
     /// The objects whose writes have not been made since somebody asked.
     failed: HashSet<ObjectRef>,
     /// The Scales whose counts have been written since the scaling loop asked, with the last count of each.
@@ -32,22 +32,22 @@ struct Known {
 }
 
 #[derive(Debug)]
-struct Shared {
-    known: Mutex<Known>,
+struct WriteQueueChannel {
+    known: Mutex<WriteQueueState>,
     changed: Notify,
 }
 
-impl Shared {
+impl WriteQueueChannel {
     /// The waiting writes, which a panic while they were locked leaves whole.
-    fn locked(&self) -> MutexGuard<'_, Known> {
+    fn locked(&self) -> MutexGuard<'_, WriteQueueState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A queue with lanes of `length` each.
-pub(super) fn new(length: usize, metrics: Metrics) -> (WriteQueue, Waiting) {
-    let shared = Arc::new(Shared {
-        known: Mutex::new(Known {
+pub(super) fn new(length: usize, metrics: ControllerMetrics) -> (WriteQueue, WriteQueueReceiver) {
+    let shared = Arc::new(WriteQueueChannel {
+        known: Mutex::new(WriteQueueState {
             lanes: Lanes::new(length),
             resting: FailedWrites::default(),
             failed: HashSet::new(),
@@ -55,15 +55,15 @@ pub(super) fn new(length: usize, metrics: Metrics) -> (WriteQueue, Waiting) {
         }),
         changed: Notify::new(),
     });
-    let waiting = Waiting(Arc::clone(&shared));
+    let waiting = WriteQueueReceiver(Arc::clone(&shared));
     (WriteQueue { shared, metrics }, waiting)
 }
 
 /// Puts plans into the writer's queue.
 #[derive(Debug, Clone)]
 pub struct WriteQueue {
-    shared: Arc<Shared>,
-    metrics: Metrics,
+    shared: Arc<WriteQueueChannel>,
+    metrics: ControllerMetrics,
 }
 
 impl WriteQueue {
@@ -83,18 +83,18 @@ impl WriteQueue {
     /// Queues a write, in the place of one for the same object that waits in its lane already. One
     /// that is being made stands: the plan is made again on what it leaves behind.
     pub fn put(&self, write: Write) {
-        let place = (Lane::of(write.purpose), write.target.clone());
+        let place = (WritePriority::of(write.purpose), write.target.clone());
         let mut known = self.shared.locked();
         if known
             .resting
             .rests(&place, || write.basis(), clock::instant())
         {
-            self.metrics.count(write.purpose, Outcome::Resting);
+            self.metrics.count(write.purpose, WriteOutcome::Resting);
             known.failed.insert(place.1);
             return;
         }
         if let Some(shed) = known.lanes.put(write) {
-            self.metrics.count(shed.purpose, Outcome::Dropped);
+            self.metrics.count(shed.purpose, WriteOutcome::Dropped);
             known.failed.insert(shed.target);
         }
         drop(known);
@@ -103,9 +103,9 @@ impl WriteQueue {
 }
 
 /// The writer's end of the queue.
-pub(super) struct Waiting(Arc<Shared>);
+pub(super) struct WriteQueueReceiver(Arc<WriteQueueChannel>);
 
-impl Waiting {
+impl WriteQueueReceiver {
     /// The write whose turn it is, once there is one.
     pub(super) async fn next(&self) -> Write {
         loop {
@@ -118,18 +118,18 @@ impl Waiting {
     }
 
     /// Takes note of the end of a write.
-    pub(super) fn done(&self, write: &Write, outcome: Outcome) {
-        let place = (Lane::of(write.purpose), write.target.clone());
+    pub(super) fn done(&self, write: &Write, outcome: WriteOutcome) {
+        let place = (WritePriority::of(write.purpose), write.target.clone());
         let mut known = self.0.locked();
         known.lanes.done(write);
-        match fault(write, outcome).filter(|_| place.0 != Lane::Wakes) {
+        match fault(write, outcome).filter(|_| place.0 != WritePriority::Wakes) {
             Some(fault) => {
                 let basis = write.basis();
                 known.resting.failed(place, basis, fault, clock::instant());
             }
             None => known.resting.forget(&place),
         }
-        let count = scale::replicas_written(write).filter(|_| outcome == Outcome::Written);
+        let count = scale::replicas_written(write).filter(|_| outcome == WriteOutcome::Written);
         if let Some(count) = count {
             known.scaled.insert(write.target.clone(), count);
         }
@@ -158,35 +158,38 @@ impl Waiting {
 ///
 /// A conditional patch that does not hold any more is made again on what has changed. Until that is
 /// seen, or where nothing is to be seen, it is as good as refused.
-const fn fault(write: &Write, outcome: Outcome) -> Option<Fault> {
+const fn fault(write: &Write, outcome: WriteOutcome) -> Option<Fault> {
     match outcome {
-        Outcome::Conflict if matches!(write.operation, Operation::Conditional(_)) => {
+        WriteOutcome::Conflict if matches!(write.operation, WriteOperation::Conditional(_)) => {
             Some(Fault::Refused)
         }
-        Outcome::Refused => Some(Fault::Refused),
-        Outcome::Failed | Outcome::TimedOut => Some(Fault::Unanswered),
-        Outcome::Written
-        | Outcome::Conflict
-        | Outcome::Gone
-        | Outcome::NotLeader
-        | Outcome::SwitchedOff
-        | Outcome::Resting
-        | Outcome::Dropped => None,
+        WriteOutcome::Refused => Some(Fault::Refused),
+        WriteOutcome::Failed | WriteOutcome::TimedOut => Some(Fault::Unanswered),
+        WriteOutcome::Written
+        | WriteOutcome::Conflict
+        | WriteOutcome::Gone
+        | WriteOutcome::NotLeader
+        | WriteOutcome::SwitchedOff
+        | WriteOutcome::Resting
+        | WriteOutcome::Dropped => None,
     }
 }
 
 /// True where the change has not been made although it was wanted. What is in the way of a change
 /// that lost a race is seen in the object, and planned anew by itself; only the touch of a node has
 /// nothing to be seen by.
-const fn is_lost(outcome: Outcome) -> bool {
+const fn is_lost(outcome: WriteOutcome) -> bool {
     match outcome {
-        Outcome::Refused
-        | Outcome::Failed
-        | Outcome::TimedOut
-        | Outcome::Dropped
-        | Outcome::Resting
-        | Outcome::Conflict => true,
-        Outcome::Written | Outcome::Gone | Outcome::NotLeader | Outcome::SwitchedOff => false,
+        WriteOutcome::Refused
+        | WriteOutcome::Failed
+        | WriteOutcome::TimedOut
+        | WriteOutcome::Dropped
+        | WriteOutcome::Resting
+        | WriteOutcome::Conflict => true,
+        WriteOutcome::Written
+        | WriteOutcome::Gone
+        | WriteOutcome::NotLeader
+        | WriteOutcome::SwitchedOff => false,
     }
 }
 
@@ -206,13 +209,13 @@ mod tests {
     fn versioned(purpose: Purpose, name: &str, version: u32) -> Write {
         let target = ObjectRef::of_cluster(Kind::Namespace, name);
         let patch = json!({"metadata": {"resourceVersion": version}});
-        Write::new(purpose, target, Operation::Merge(patch))
+        Write::new(purpose, target, WriteOperation::Merge(patch))
     }
 
     fn labelled(name: &str, version: u32, label: &str) -> Write {
         let patch = json!({"metadata": {"resourceVersion": version, "labels": {"a": label}}});
         Write {
-            operation: Operation::Merge(patch),
+            operation: WriteOperation::Merge(patch),
             ..write(Purpose::MirrorNamespace, name)
         }
     }
@@ -223,7 +226,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_is_the_newest_plan_in_the_place_of_the_oldest() {
-        let (queue, waiting) = new(10, Metrics::default());
+        let (queue, waiting) = new(10, ControllerMetrics::default());
         for (name, version) in [("a", 1), ("b", 2), ("a", 3)] {
             queue.put(versioned(Purpose::ScalingBounds, name, version));
         }
@@ -231,10 +234,10 @@ mod tests {
         assert_eq!(first, versioned(Purpose::ScalingBounds, "a", 3));
         // While it is made, nothing newer is known than what it leaves behind.
         queue.put(versioned(Purpose::ScalingBounds, "a", 4));
-        waiting.done(&first, Outcome::Written);
+        waiting.done(&first, WriteOutcome::Written);
         let second = waiting.next().await;
         assert_eq!(second, versioned(Purpose::ScalingBounds, "b", 2));
-        waiting.done(&second, Outcome::Written);
+        waiting.done(&second, WriteOutcome::Written);
         queue.put(versioned(Purpose::ScalingBounds, "a", 5));
         let third = waiting.next().await;
         assert_eq!(third, versioned(Purpose::ScalingBounds, "a", 5));
@@ -242,17 +245,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_count_that_was_written_is_told_once_and_one_that_was_not_never() {
-        let (queue, waiting) = new(10, Metrics::default());
+        let (queue, waiting) = new(10, ControllerMetrics::default());
         let web = |name: &str| ObjectRef::in_namespace(Kind::Deployment, "shop", name);
         let count = |name: &str, from: i32, to: i32| {
             scale::set_replicas(web(name), &Meta::default(), from, to).unwrap()
         };
         let outcomes = [
-            (count("a", 3, 5), Outcome::Written),
-            (count("a", 5, 0), Outcome::Written),
-            (count("b", 3, 5), Outcome::Conflict),
-            (write(Purpose::ScalingReplicas, "c"), Outcome::Written),
-            (write(Purpose::ScalingBounds, "d"), Outcome::Written),
+            (count("a", 3, 5), WriteOutcome::Written),
+            (count("a", 5, 0), WriteOutcome::Written),
+            (count("b", 3, 5), WriteOutcome::Conflict),
+            (write(Purpose::ScalingReplicas, "c"), WriteOutcome::Written),
+            (write(Purpose::ScalingBounds, "d"), WriteOutcome::Written),
         ];
         for (write, outcome) in outcomes {
             queue.put(write);
@@ -265,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_storm_of_events_does_not_hold_up_statuses_nor_they_the_events() {
-        let (queue, waiting) = new(1000, Metrics::default());
+        let (queue, waiting) = new(1000, ControllerMetrics::default());
         for name in 0..1000 {
             queue.put(write(Purpose::ScalingEvent, &format!("event-{name}")));
             queue.put(write(Purpose::ScalingStatus, &format!("status-{name}")));
@@ -274,14 +277,14 @@ mod tests {
         for _ in 0..200 {
             let next = waiting.next().await;
             events += u32::from(next.purpose == Purpose::ScalingEvent);
-            waiting.done(&next, Outcome::Written);
+            waiting.done(&next, WriteOutcome::Written);
         }
         assert!((90..=110).contains(&events), "{events} of 200 are Events");
     }
 
     #[test]
     fn notices_have_room_however_many_statuses_wait() {
-        let (queue, waiting) = new(1, Metrics::default());
+        let (queue, waiting) = new(1, ControllerMetrics::default());
         for purpose in [Purpose::ScalingStatus, Purpose::AnnotationWarning] {
             queue.put(write(purpose, "a"));
             queue.put(write(purpose, "b"));
@@ -297,7 +300,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_acts_goes_before_what_tells_also_of_the_same_object() {
-        let (queue, waiting) = new(10, Metrics::default());
+        let (queue, waiting) = new(10, ControllerMetrics::default());
         for (purpose, name) in [
             (Purpose::ScalingStatus, "a"),
             (Purpose::ScalingStatus, "b"),
@@ -310,7 +313,7 @@ mod tests {
         for _ in 0..3 {
             let next = waiting.next().await;
             order.push((next.purpose, next.target.name.clone()));
-            waiting.done(&next, Outcome::Written);
+            waiting.done(&next, WriteOutcome::Written);
         }
         let of = |purpose, name: &str| (purpose, name.to_owned());
         assert_eq!(
@@ -325,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_full_lane_drops_and_says_so_and_leaves_the_other_alone() {
-        let (queue, waiting) = new(1, Metrics::default());
+        let (queue, waiting) = new(1, ControllerMetrics::default());
         for name in ["a", "b"] {
             queue.put(write(Purpose::ScalingStatus, name));
         }
@@ -339,9 +342,9 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_refused_is_left_alone_until_it_is_another_write() {
-        let (queue, waiting) = new(10, Metrics::default());
+        let (queue, waiting) = new(10, ControllerMetrics::default());
         queue.put(labelled("a", 1, "x"));
-        waiting.done(&waiting.next().await, Outcome::Refused);
+        waiting.done(&waiting.next().await, WriteOutcome::Refused);
         assert_eq!(dropped(&queue).len(), 1);
         queue.put(labelled("a", 2, "x"));
         assert_eq!(waiting.take_all(), [], "a newer version is the same write");
@@ -350,7 +353,7 @@ mod tests {
         queue.put(labelled("a", 2, "y"));
         assert_eq!(waiting.take_all().len(), 2);
         // Once it is made, nothing is held against it.
-        waiting.done(&labelled("a", 2, "y"), Outcome::Written);
+        waiting.done(&labelled("a", 2, "y"), WriteOutcome::Written);
         queue.put(labelled("a", 3, "x"));
         assert_eq!(waiting.take_all().len(), 1);
     }

@@ -6,106 +6,77 @@
 //! round does only so much, and what it does not get to is the next one's: who makes many workloads
 //! holds up nobody else's, and costs fill no queue.
 
-mod expected;
 mod memory;
+mod round_budget;
+mod tick_scale_ins;
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::metrics::Metrics;
+use super::metrics::ControllerMetrics;
 use super::switch::Writes;
 use crate::cluster::ClusterState;
-use evenkeel_core::placement::Policy;
-use evenkeel_core::placement::deletion_cost::Ground;
+use evenkeel_core::placement::SchedulingPolicy;
+use evenkeel_core::placement::deletion_cost::DeletionBasis;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::deletion_cost::{
-    self, Around, Chosen, Due, Rounds, Situation, Unchosen, choose, clear, count_to_mark, looks,
+    self, DeletionCostChoice, DeletionCostRefusal, DueCostWrites, Rounds, Situation, choose, clear,
+    count_to_mark, looks,
 };
-use evenkeel_kubernetes::plan::scaling::{Lowering, ScaleIn};
+use evenkeel_kubernetes::plan::scaling::{PendingScaleIn, ScaleInWrite};
 use evenkeel_kubernetes::plan::{Purpose, Write};
 use evenkeel_kubernetes::removable_pod::RemovablePod;
 use evenkeel_kubernetes::snapshot::OptIn;
 
-pub use expected::ScaleIns;
-pub(super) use memory::Memory;
-use memory::{Coming, Held, has_waited};
+pub(super) use memory::ScaleInMemory;
+use memory::{HeldLowering, UpcomingScaleIn, has_waited};
+use round_budget::{MARKS, ScaleInBudget};
+pub use tick_scale_ins::ScaleIns;
 
-/// ReplicaSets are chosen from until so many costs wait to be written: two seconds of the writer's, and a
-/// tenth of what its queue takes of costs.
-const MARKS: usize = 200;
 /// The most costs that are taken away in a round.
 const CLEARS: usize = 100;
-/// The most ReplicaSets that are chosen from in a round.
-const SETS: usize = 20;
-/// ReplicaSets are chosen from until so many Pods and nodes have been looked at: some tens of milliseconds.
-const LOOKS: usize = 10_000_000;
 
 /// What rounds of costs read.
 pub(super) struct Costs {
     pub(super) cluster: ClusterState,
-    pub(super) policy: Arc<Policy>,
+    pub(super) policy: Arc<SchedulingPolicy>,
     /// `None` where no costs are given.
     pub(super) scale_ins: Option<ScaleIns>,
     /// This replica's name in Events.
     pub(super) reporter: String,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: ControllerMetrics,
 }
 
 /// What a round comes to.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct DeletionCostPlan {
     pub(super) writes: Vec<Write>,
-    /// The writes that wait for costs no longer, see [`Memory::let_go`].
-    pub(super) freed: Vec<Held>,
-}
-
-/// What a round has left for choices.
-struct Room {
-    sets: usize,
-    marks: usize,
-    looks: usize,
-    /// The Pods of the namespaces that have been asked for.
-    around: RefCell<HashMap<String, Around>>,
-}
-
-impl Room {
-    fn new(awaited: usize) -> Self {
-        Self {
-            sets: SETS,
-            marks: MARKS.saturating_sub(awaited),
-            looks: LOOKS,
-            around: RefCell::default(),
-        }
-    }
-
-    const fn is_left(&self) -> bool {
-        self.sets > 0 && self.marks > 0 && self.looks > 0
-    }
+    /// The writes that wait for costs no longer, see [`ScaleInMemory::let_go`].
+    pub(super) freed: Vec<HeldLowering>,
 }
 
 impl Costs {
     /// The writes of one round; `failed` are the objects whose writes have not been made since the last.
     pub(super) fn plan(
         &self,
-        memory: &mut Memory,
+        memory: &mut ScaleInMemory,
         failed: &HashSet<ObjectRef>,
         now: Timestamp,
-    ) -> Plan {
+    ) -> DeletionCostPlan {
         let mut marked = self.cluster.marked_pods();
         self.metrics.marked_pods(marked.len());
         // Those that are to go by a ReplicaProfile are its own to mark.
         marked.retain(|pod| {
             let given = pod.mark.given();
-            given.is_none_or(|given| given.ground != Ground::CutOff)
+            given.is_none_or(|given| given.ground != DeletionBasis::CutOff)
         });
         let Some(scale_ins) = &self.scale_ins else {
             let mut writes = clear(&marked, Purpose::DeletionCost);
             at_most(CLEARS, &mut writes, failed);
-            return Plan {
+            return DeletionCostPlan {
                 writes,
                 freed: Vec::new(),
             };
@@ -123,20 +94,25 @@ impl Costs {
         self.metrics.waiting_scale_ins(memory.coming.len());
         writes.extend(self.marks(&mut memory.rounds, now));
         writes.extend(cleared);
-        let Memory { rounds, held, .. } = memory;
-        let is_free = |held: &mut Held| {
+        let ScaleInMemory { rounds, held, .. } = memory;
+        let is_free = |held: &mut HeldLowering| {
             let is_settled =
                 |set: &ControllerKey| rounds.is_settled(set, &self.cluster.removable_of(set));
             has_waited(held.since, now) || held.replica_set.as_ref().is_none_or(is_settled)
         };
-        Plan {
+        DeletionCostPlan {
             writes,
             freed: held.extract_if(.., is_free).collect(),
         }
     }
 
     /// Takes the scale-ins of a tick in the place of those before.
-    fn take(&self, memory: &mut Memory, expected: Vec<ScaleIn>, now: Timestamp) -> Vec<Write> {
+    fn take(
+        &self,
+        memory: &mut ScaleInMemory,
+        expected: Vec<PendingScaleIn>,
+        now: Timestamp,
+    ) -> Vec<Write> {
         let mut before = memory.renew();
         let mut told = Vec::new();
         for mut scale_in in expected {
@@ -147,7 +123,7 @@ impl Costs {
                 Ok(replica_set) => {
                     memory.rounds.want(&replica_set, now);
                     let is_due = memory.rounds.is_due(&replica_set, now);
-                    let coming = Coming {
+                    let coming = UpcomingScaleIn {
                         scale_in,
                         replica_set,
                         since,
@@ -160,7 +136,7 @@ impl Costs {
                 }
                 Err(why) => {
                     let replica_set = ControllerKey::default();
-                    let coming = Coming {
+                    let coming = UpcomingScaleIn {
                         scale_in,
                         replica_set,
                         since,
@@ -174,21 +150,23 @@ impl Costs {
     }
 
     /// The one ReplicaSet of a workload.
-    fn replica_set(&self, scale_in: &ScaleIn) -> Result<ControllerKey, Unchosen> {
+    fn replica_set(&self, scale_in: &PendingScaleIn) -> Result<ControllerKey, DeletionCostRefusal> {
         let mut controllers = self.cluster.controllers_of(&scale_in.target).into_iter();
-        let set = controllers.next().ok_or(Unchosen::NoReplicaSet)?;
+        let set = controllers
+            .next()
+            .ok_or(DeletionCostRefusal::NoReplicaSet)?;
         if controllers.next().is_some() {
-            return Err(Unchosen::Rollout);
+            return Err(DeletionCostRefusal::Rollout);
         }
         if self.cluster.removable_of(&set).is_empty() {
-            return Err(Unchosen::NoReplicaSet);
+            return Err(DeletionCostRefusal::NoReplicaSet);
         }
         Ok(set)
     }
 
     /// Ends the choices for ReplicaSets that a user has given a cost since, or whose namespace has not opted in
     /// any more, and takes away what stands there.
-    fn give_way(&self, rounds: &mut Rounds, marked: &Pods) -> Vec<Write> {
+    fn give_way(&self, rounds: &mut Rounds, marked: &RemovablePodList) -> Vec<Write> {
         let of_marked = marked
             .iter()
             .filter_map(|pod| pod.common.replica_set.as_ref());
@@ -225,12 +203,17 @@ impl Costs {
     }
 
     /// Says who goes first in the scale-ins whose turn it is, as far as there is room for it in a round.
-    fn choose_next(&self, memory: &mut Memory, awaited: usize, now: Timestamp) -> Vec<Write> {
-        let mut room = Room::new(awaited);
+    fn choose_next(
+        &self,
+        memory: &mut ScaleInMemory,
+        awaited: usize,
+        now: Timestamp,
+    ) -> Vec<Write> {
+        let mut room = ScaleInBudget::new(awaited);
         let mut told = Vec::new();
         for coming in std::mem::take(&mut memory.coming) {
             if has_waited(coming.since, now) {
-                told.extend(self.leave_alone(memory, coming, &Unchosen::Busy, now));
+                told.extend(self.leave_alone(memory, coming, &DeletionCostRefusal::Busy, now));
                 continue;
             }
             if !room.is_left() {
@@ -256,10 +239,15 @@ impl Costs {
         told
     }
 
-    fn choose(&self, scale_in: &ScaleIn, pods: &Pods, room: &mut Room) -> Result<Chosen, Unchosen> {
+    fn choose(
+        &self,
+        scale_in: &PendingScaleIn,
+        pods: &RemovablePodList,
+        room: &mut ScaleInBudget,
+    ) -> Result<DeletionCostChoice, DeletionCostRefusal> {
         let snapshot = self.cluster.snapshot();
         if snapshot.blind().is_some() {
-            return Err(Unchosen::Unmeasured);
+            return Err(DeletionCostRefusal::Unmeasured);
         }
         let (from, to) = (scale_in.from, scale_in.to);
         let removed = usize::try_from(from.saturating_sub(to)).unwrap_or(0);
@@ -286,7 +274,7 @@ impl Costs {
         let looked = looks(count, pods.len(), nodes, counted.get());
         room.sets -= 1;
         room.looks = room.looks.saturating_sub(looked);
-        Ok(Chosen {
+        Ok(DeletionCostChoice {
             costs: costs?,
             from,
             to,
@@ -299,7 +287,7 @@ impl Costs {
         let (mut marks, mut retries, mut told) = (Vec::new(), Vec::new(), Vec::new());
         for set in names(rounds) {
             let pods = self.cluster.removable_of(&set);
-            let Due { awaited, again } = rounds.writes(&set, &pods);
+            let DueCostWrites { awaited, again } = rounds.writes(&set, &pods);
             marks.extend(awaited);
             let room = MARKS.saturating_sub(retries.len());
             retries.extend(again.into_iter().take(room));
@@ -312,15 +300,18 @@ impl Costs {
     /// Lets a scale-in go on without costs; gives the Event that tells why, where that is what its user wrote.
     fn leave_alone(
         &self,
-        memory: &mut Memory,
-        coming: Coming,
-        why: &Unchosen,
+        memory: &mut ScaleInMemory,
+        coming: UpcomingScaleIn,
+        why: &DeletionCostRefusal,
         now: Timestamp,
     ) -> Option<Write> {
         self.metrics.unbalanced_scale_in(why.reason());
         let set = coming.replica_set.clone();
         hold(&mut memory.held, coming, false);
-        let is_users = matches!(why, Unchosen::UsersCost(_) | Unchosen::Constraints);
+        let is_users = matches!(
+            why,
+            DeletionCostRefusal::UsersCost(_) | DeletionCostRefusal::Constraints
+        );
         let pods = if is_users {
             self.cluster.removable_of(&set)
         } else {
@@ -330,17 +321,17 @@ impl Costs {
     }
 }
 
-type Pods = Vec<Arc<RemovablePod>>;
+type RemovablePodList = Vec<Arc<RemovablePod>>;
 
 /// Holds the write of a scale-in, where it has one, until the Pods of its ReplicaSet show their costs or until
 /// it is next looked at.
-fn hold(held: &mut Vec<Held>, coming: Coming, waits: bool) {
-    let Coming {
+fn hold(held: &mut Vec<HeldLowering>, coming: UpcomingScaleIn, waits: bool) {
+    let UpcomingScaleIn {
         scale_in,
         replica_set,
         since,
     } = coming;
-    held.extend(scale_in.lowering.map(|lowering| Held {
+    held.extend(scale_in.lowering.map(|lowering| HeldLowering {
         lowering,
         replica_set: Some(replica_set).filter(|_| waits),
         since,
@@ -374,13 +365,13 @@ pub(super) fn restored(writes: Writes, cluster: &ClusterState) -> Vec<Write> {
 /// The writes that wait for costs, where nobody is left to give any.
 pub(super) fn release(
     scale_ins: Option<&ScaleIns>,
-    memory: &mut Memory,
+    memory: &mut ScaleInMemory,
     now: Timestamp,
 ) -> Vec<Write> {
     let expected = scale_ins.and_then(|scale_ins| scale_ins.take(now));
     let expected = expected.into_iter().flatten();
     let expected = expected.filter_map(|one| one.lowering);
-    let expected = expected.flat_map(Lowering::into_writes);
+    let expected = expected.flat_map(ScaleInWrite::into_writes);
     let waiting = std::mem::take(memory).into_writes();
     waiting.chain(expected).collect()
 }

@@ -6,25 +6,25 @@
 //! done on the blocking pool, one task at a time, and what panics in one target is caught there; the API, the metrics and the past come and go
 //! beside it.
 
-pub mod board;
 mod contest;
-mod cron_tally;
+mod cron_metrics;
+mod external_metric_values;
+pub mod history_backfill;
 pub mod metrics;
-mod own_fits;
+mod model_fitter;
 mod plans;
-pub mod refill;
+pub mod recent_history;
 pub mod samples;
-mod served;
-mod show;
+pub mod status_store;
+mod target_status;
 mod targets;
-pub mod trace;
 
-pub use board::{Board, BoardEntry};
-pub use metrics::Metrics;
-pub use refill::{Past, Refill};
-pub use samples::Samples;
-pub use served::{LoadsByNamespace, ServedLoads};
-pub use trace::Traces;
+pub use external_metric_values::{LoadsByNamespace, ServedLoads};
+pub use history_backfill::{HistoryBackfill, HistorySource};
+pub use metrics::ScalingMetrics;
+pub use recent_history::RecentHistory;
+pub use samples::LatestScalingSample;
+pub use status_store::{BoardEntry, StatusStore};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,10 +33,12 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::own_fits::{Given, OwnFits};
+use self::history_backfill::{BackfillRequest, Progress};
+use self::model_fitter::{FitWorkReceivers, ModelFitter};
 use self::plans::Plans;
-use self::refill::{Progress, Wish};
-use self::targets::{FitTold, FitWork, Lane, Targets, Tick, Ticked};
+use self::targets::{
+    FitLane, FitTold, FitWork, ScalingTargets, ScalingTickInput, ScalingTickOutput,
+};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::scale_in::ScaleIns;
@@ -46,7 +48,7 @@ use crate::cluster::ClusterState;
 use crate::external_checks::{CheckAnswers, CheckQuestions};
 use crate::metrics::signals::Signals;
 use evenkeel_clock as clock;
-use evenkeel_core::forecast::Shared;
+use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::scaling::tick_schedule::TickSchedule;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
 
@@ -63,17 +65,17 @@ pub struct Settings {
 }
 
 /// The loop and what it works with.
-pub struct Scaling {
+pub struct ScalingLoop {
     pub settings: Settings,
     pub cluster: ClusterState,
     /// The newest round of measurements.
-    pub samples: Samples,
+    pub samples: LatestScalingSample,
     /// The answers to the questions of single targets, which each tick says anew.
     pub signals: Signals,
     /// The answers to external checks, where they are asked.
     pub checks: Option<CheckQuestions>,
     /// The source of the past, where there is one.
-    pub past: Option<Arc<dyn Past>>,
+    pub past: Option<Arc<dyn HistorySource>>,
     /// Asked for the other writers of contested floors.
     pub client: kube::Client,
     /// The queue that takes the plans.
@@ -84,11 +86,11 @@ pub struct Scaling {
     pub switch: WriteSwitch,
     /// The name of this replica in Events.
     pub identity: String,
-    pub metrics: Metrics,
+    pub metrics: ScalingMetrics,
     /// The recent past of each target.
-    pub traces: Traces,
+    pub traces: RecentHistory,
     /// The context that the models of all targets share.
-    pub shared: Arc<Shared>,
+    pub shared: Arc<ModelAssets>,
     /// The file with the network of `swish-net`, where there is one.
     pub swish_net: Option<PathBuf>,
     /// Where the loads that are expected go, where they are served.
@@ -97,20 +99,20 @@ pub struct Scaling {
     pub scale_ins: Option<ScaleIns>,
 }
 
-impl Scaling {
+impl ScalingLoop {
     /// Runs the loop until `cancel`.
     pub async fn run(self, cancel: CancellationToken) {
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, progress) = mpsc::channel(PARTS);
         let refill = async {
             if let Some(past) = self.past.clone() {
-                let refill = Refill::new(past, self.cluster.clock(), self.metrics.clone());
+                let refill = HistoryBackfill::new(past, self.cluster.clock(), self.metrics.clone());
                 refill.run(asked, told, cancel.clone()).await;
             }
         };
         let (to_workloads, by_workloads) = mpsc::channel(1);
         let (to_queries, by_queries) = mpsc::channel(1);
-        let given = Given {
+        let given = FitWorkReceivers {
             by_workloads,
             by_queries,
         };
@@ -118,15 +120,18 @@ impl Scaling {
         let fits = async {
             if let Some(past) = self.past.clone() {
                 let shared = Arc::clone(&self.shared);
-                let fits = OwnFits::new(past, shared, self.metrics.clone());
+                let fits = ModelFitter::new(past, shared, self.metrics.clone());
                 let fits = fits.with_swish_net(self.swish_net.clone());
                 fits.run(given, tell, cancel.clone()).await;
             }
         };
-        let background = Background {
+        let background = BackgroundChannels {
             ask,
             progress,
-            lanes: [(Lane::Workloads, to_workloads), (Lane::Queries, to_queries)],
+            lanes: [
+                (FitLane::Workloads, to_workloads),
+                (FitLane::Queries, to_queries),
+            ],
             fitted,
         };
         let all = async { tokio::join!(refill, fits, self.follow(background)) };
@@ -135,14 +140,14 @@ impl Scaling {
     }
 
     /// Ticks, and takes what comes of the past between two ticks.
-    async fn follow(&self, background: Background) {
-        let Background {
+    async fn follow(&self, background: BackgroundChannels) {
+        let BackgroundChannels {
             ask,
             mut progress,
             lanes,
             mut fitted,
         } = background;
-        let mut targets = Targets::default();
+        let mut targets = ScalingTargets::default();
         let mut ticks = TickSchedule::new(self.settings.plan.interval, self.cluster.now());
         loop {
             let left = ticks.next().duration_since(self.cluster.now());
@@ -173,10 +178,15 @@ impl Scaling {
     }
 
     /// One tick; nothing is decided before everything has been listed.
-    async fn tick(&self, targets: Targets, decides: bool, now: Timestamp) -> (Targets, Ticked) {
+    async fn tick(
+        &self,
+        targets: ScalingTargets,
+        decides: bool,
+        now: Timestamp,
+    ) -> (ScalingTargets, ScalingTickOutput) {
         let view = self.cluster.scaling_view();
         if !view.synced {
-            return (targets, Ticked::default());
+            return (targets, ScalingTickOutput::default());
         }
         let begun = clock::instant();
         let leads = self.leadership.is_leader(clock::instant());
@@ -195,7 +205,7 @@ impl Scaling {
         let (signals, checks) = (self.signals.newest().await, self.newest_checks().await);
         let scaled = self.queue.take_scaled();
         let worked = work(targets, move |targets| {
-            let tick = Tick {
+            let tick = ScalingTickInput {
                 now,
                 settings: settings.plan,
                 shared: &shared,
@@ -215,7 +225,7 @@ impl Scaling {
         });
         let (targets, mut ticked) = worked.await;
         self.want(&mut ticked);
-        let Ticked {
+        let ScalingTickOutput {
             bytes, quarantined, ..
         } = ticked;
         self.metrics.ticked(begun.elapsed(), bytes, quarantined);
@@ -241,7 +251,7 @@ impl Scaling {
     }
 
     /// Says what is to be asked until the next tick.
-    fn want(&self, ticked: &mut Ticked) {
+    fn want(&self, ticked: &mut ScalingTickOutput) {
         self.signals.want(std::mem::take(&mut ticked.asks.wanted));
         if let Some(checks) = &self.checks {
             checks.want(std::mem::take(&mut ticked.asks.checks));
@@ -250,7 +260,7 @@ impl Scaling {
 
     /// Hands scale-ins to whoever says which Pods go first, and queues the other writes of a tick. What a tick
     /// before has lowered is not let go any more by then, so that none of it takes the place of a raise.
-    fn hand_over(&self, ticked: &mut Ticked, now: Timestamp, plans: bool) {
+    fn hand_over(&self, ticked: &mut ScalingTickOutput, now: Timestamp, plans: bool) {
         if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| plans) {
             scale_ins.expect(std::mem::take(&mut ticked.scale_ins), now);
         }
@@ -259,7 +269,7 @@ impl Scaling {
         }
     }
 
-    async fn fill(&self, targets: Targets, progress: Progress) -> Targets {
+    async fn fill(&self, targets: ScalingTargets, progress: Progress) -> ScalingTargets {
         let now = self.cluster.now();
         let worked = work(targets, move |targets| match &progress {
             Progress::Part(filled) => targets.fill(filled, now),
@@ -271,9 +281,9 @@ impl Scaling {
 
     async fn name_contesters(
         &self,
-        mut targets: Targets,
-        contested: Vec<targets::Contested>,
-    ) -> Targets {
+        mut targets: ScalingTargets,
+        contested: Vec<targets::ContestedTarget>,
+    ) -> ScalingTargets {
         for contested in &contested {
             targets.contested_by(&contested.key, None);
         }
@@ -286,21 +296,21 @@ impl Scaling {
 }
 
 /// What the loop asks of the parts that work beside it, and hears from them.
-struct Background {
-    ask: mpsc::UnboundedSender<Wish>,
+struct BackgroundChannels {
+    ask: mpsc::UnboundedSender<BackfillRequest>,
     progress: mpsc::Receiver<Progress>,
     /// Where work for the fits goes, by its lane.
-    lanes: [(Lane, mpsc::Sender<FitWork>); 2],
+    lanes: [(FitLane, mpsc::Sender<FitWork>); 2],
     fitted: mpsc::Receiver<FitTold>,
 }
 
 /// Gives each lane its next work, where it has room. That waits while some is done, and what comes after it is not
 /// chosen yet.
 async fn hand_on(
-    mut targets: Targets,
-    lanes: &[(Lane, mpsc::Sender<FitWork>)],
+    mut targets: ScalingTargets,
+    lanes: &[(FitLane, mpsc::Sender<FitWork>)],
     now: Timestamp,
-) -> Targets {
+) -> ScalingTargets {
     for (lane, works) in lanes {
         let Ok(place) = works.try_reserve() else {
             continue;

@@ -6,12 +6,12 @@
 //! replicas have changed of late, or a forecast asks for others.
 
 mod candidates;
-mod deciding;
-mod following;
-mod in_time;
 mod limits;
 mod memory;
 mod metrics;
+mod request_deadline;
+mod resize_planner;
+mod resize_tracker;
 mod settings;
 mod workloads;
 
@@ -25,25 +25,25 @@ use tracing::{debug, warn};
 
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
-use super::scaling::Board;
+use super::scaling::StatusStore;
 use super::switch::{WriteSwitch, Writes};
 use super::work::work;
 use crate::cluster::ClusterState;
 use crate::metrics::Containers;
 use crate::telemetry::RateLimited;
-use deciding::Deciding;
 use evenkeel_clock as clock;
-use evenkeel_core::placement::Policy;
-use evenkeel_kubernetes::guarded::Guarded;
+use evenkeel_core::placement::SchedulingPolicy;
+use evenkeel_kubernetes::lenient_object::LenientObject;
 use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::resize::Rules;
+use evenkeel_kubernetes::plan::resize::ResizeRules;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
-use evenkeel_kubernetes::watched::WatchedPod;
-use following::{Following, Restored};
-use in_time::{Unanswered, for_each_in_time, in_time};
-use limits::Limits;
-use memory::Memory;
-pub use metrics::Metrics;
+use evenkeel_kubernetes::watched_types::WatchedPod;
+use limits::ResizeLimits;
+use memory::TuningMemory;
+pub use metrics::TuningMetrics;
+use request_deadline::{TimedRequestError, for_each_in_time, in_time};
+use resize_planner::ResizePlanner;
+use resize_tracker::{ResizeRestoration, ResizeTracker};
 pub use settings::Settings;
 use workloads::tuned;
 
@@ -53,31 +53,31 @@ const TICK: SignedDuration = SignedDuration::from_secs(15);
 const LOWERS_MEMORY: u32 = 34;
 
 /// The loop and what it works with.
-pub struct Tuning {
+pub struct TuningLoop {
     pub settings: Settings,
     pub cluster: ClusterState,
     /// The policy that says what nodes have left.
-    pub policy: Arc<Policy>,
+    pub policy: Arc<SchedulingPolicy>,
     /// What containers use; `None` where nothing is measured.
     pub containers: Option<Containers>,
     /// What scaling has decided.
-    pub board: Board,
+    pub board: StatusStore,
     pub client: Client,
     pub queue: WriteQueue,
     pub leadership: Leadership,
     pub switch: WriteSwitch,
     /// This replica's name in Events.
     pub identity: String,
-    pub metrics: Metrics,
+    pub metrics: TuningMetrics,
     pub warned: RateLimited<&'static str>,
 }
 
-impl Tuning {
+impl TuningLoop {
     /// Runs until `cancel`.
     pub async fn run(self, cancel: CancellationToken) {
         let mut ticks = self.cluster.clock().ticks(TICK);
         let ticking = async {
-            let mut memory = Memory::default();
+            let mut memory = TuningMemory::default();
             loop {
                 ticks.tick().await;
                 memory = self.tick(memory, self.cluster.now()).await;
@@ -86,28 +86,28 @@ impl Tuning {
         cancel.run_until_cancelled(ticking).await;
     }
 
-    async fn tick(&self, mut memory: Memory, now: Timestamp) -> Memory {
+    async fn tick(&self, mut memory: TuningMemory, now: Timestamp) -> TuningMemory {
         let leads = self.leadership.is_leader(clock::instant());
         let writes = self.switch.get();
         if !leads || writes == Writes::Disabled || !self.cluster.snapshot().synced {
-            return Memory::default();
+            return TuningMemory::default();
         }
         let Some(workloads) = self.cluster.tuned_workloads(self.settings.mode) else {
-            return Memory::default();
+            return TuningMemory::default();
         };
         let Some(rules) = self.rules(&mut memory).await else {
             return memory;
         };
         if writes == Writes::Restore {
             self.restore(&self.following(rules, now), &workloads);
-            return Memory::default();
+            return TuningMemory::default();
         }
         self.list_late_namespaces().await;
         memory.see_replicas(&workloads, now);
         self.sample(&mut memory, &workloads, now).await;
         let limits = self.limits(&mut memory, &workloads, now).await;
         let following = self.following(rules, now);
-        let deciding = Deciding {
+        let deciding = ResizePlanner {
             cluster: self.cluster.clone(),
             policy: Arc::clone(&self.policy),
             settings: self.settings,
@@ -136,8 +136,8 @@ impl Tuning {
         }
     }
 
-    fn following(&self, rules: Rules, now: Timestamp) -> Following {
-        Following {
+    fn following(&self, rules: ResizeRules, now: Timestamp) -> ResizeTracker {
+        ResizeTracker {
             cluster: self.cluster.clone(),
             settings: self.settings,
             rules,
@@ -147,8 +147,8 @@ impl Tuning {
         }
     }
 
-    fn restore(&self, following: &Following, workloads: &[TunedWorkload]) {
-        let Restored { writes, left, why } = following.restored(workloads);
+    fn restore(&self, following: &ResizeTracker, workloads: &[TunedWorkload]) {
+        let ResizeRestoration { writes, left, why } = following.restored(workloads);
         self.put_all(writes);
         if let Some(why) = why
             && let Some(suppressed) = self.warned.permit("left", clock::instant())
@@ -159,7 +159,7 @@ impl Tuning {
 
     /// What the API server takes, by its version; asked for once. While it is not known nothing is decided: by
     /// the wrong rules what is put back would be a part of it.
-    async fn rules(&self, memory: &mut Memory) -> Option<Rules> {
+    async fn rules(&self, memory: &mut TuningMemory) -> Option<ResizeRules> {
         if memory.lowers_limits.is_none() {
             memory.lowers_limits = match in_time(lowers_memory_limits(&self.client)).await {
                 Ok(lowers) => Some(lowers),
@@ -172,7 +172,7 @@ impl Tuning {
                 }
             };
         }
-        Some(Rules {
+        Some(ResizeRules {
             may_restart: false,
             may_lower_memory_limits: memory.lowers_limits?,
         })
@@ -190,14 +190,14 @@ impl Tuning {
                 debug!(%error, %namespace, "the Pods of a namespace cannot be listed");
                 self.cluster.unlisted_namespace(&namespace);
                 // The next one would hang as well.
-                is_late = matches!(error, Unanswered::Late);
+                is_late = matches!(error, TimedRequestError::Late);
             }
         }
     }
 
-    async fn list(&self, namespace: &str) -> Result<(), Unanswered> {
+    async fn list(&self, namespace: &str) -> Result<(), TimedRequestError> {
         let pods: Api<WatchedPod> = Api::namespaced(self.client.clone(), namespace);
-        let take = |Guarded(pod): Guarded<WatchedPod>| match pod {
+        let take = |LenientObject(pod): LenientObject<WatchedPod>| match pod {
             Ok(watched) => self.cluster.keep_resizable(&watched.pod),
             Err(unreadable) => debug!(error = %unreadable, %namespace, "a Pod cannot be read"),
         };
@@ -205,7 +205,7 @@ impl Tuning {
     }
 
     /// Measures the containers of tuned workloads, once a minute.
-    async fn sample(&self, memory: &mut Memory, workloads: &[TunedWorkload], now: Timestamp) {
+    async fn sample(&self, memory: &mut TuningMemory, workloads: &[TunedWorkload], now: Timestamp) {
         let Some(containers) = &self.containers else {
             return;
         };
@@ -240,22 +240,22 @@ impl Tuning {
     /// What LimitRanges and quotas leave, and who else changes Pods, where this installation may read them.
     async fn limits(
         &self,
-        memory: &mut Memory,
+        memory: &mut TuningMemory,
         workloads: &[TunedWorkload],
         now: Timestamp,
-    ) -> Arc<Limits> {
+    ) -> Arc<ResizeLimits> {
         if !self.settings.resizes || tuned(workloads).next().is_none() {
             return Arc::default();
         }
         if let Some(known) = memory.limits(now) {
             return known;
         }
-        let limits = match Limits::list(&self.client).await {
+        let limits = match ResizeLimits::list(&self.client).await {
             Ok(limits) => Arc::new(limits),
             Err(error) => {
                 warn!(%error, "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be \
                     listed, so no Pod is resized");
-                Arc::new(Limits::unlisted(&error))
+                Arc::new(ResizeLimits::unlisted(&error))
             }
         };
         let unreadable = limits.unreadable();

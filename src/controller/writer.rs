@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::leadership::Leadership;
-use super::metrics::{Metrics, Outcome};
-use super::queue::{self, Waiting, WriteQueue};
+use super::metrics::{ControllerMetrics, WriteOutcome};
+use super::queue::{self, WriteQueue, WriteQueueReceiver};
 use super::switch::WriteSwitch;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::{Operation, Purpose, Write};
+use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation};
 
 /// Limits of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,18 +72,18 @@ pub(crate) fn is_lost_race(status: &Status) -> bool {
 }
 
 /// The meaning of an answer of the API server that is no success.
-fn refusal(write: &Write, status: &Status) -> Outcome {
+fn refusal(write: &Write, status: &Status) -> WriteOutcome {
     match status.code {
         // For a patch the object has changed since the plan; for a new one it is there.
-        409 => Outcome::Conflict,
-        404 => Outcome::Gone,
-        _ if matches!(write.operation, Operation::Conditional(_)) && is_lost_race(status) => {
-            Outcome::Conflict
+        409 => WriteOutcome::Conflict,
+        404 => WriteOutcome::Gone,
+        _ if matches!(write.operation, WriteOperation::Conditional(_)) && is_lost_race(status) => {
+            WriteOutcome::Conflict
         }
         // Too many requests say nothing about this one.
-        429 => Outcome::Failed,
-        400..=499 => Outcome::Refused,
-        _ => Outcome::Failed,
+        429 => WriteOutcome::Failed,
+        400..=499 => WriteOutcome::Refused,
+        _ => WriteOutcome::Failed,
     }
 }
 
@@ -91,11 +91,11 @@ fn refusal(write: &Write, status: &Status) -> Outcome {
 pub struct Writer {
     client: Client,
     settings: Settings,
-    queue: Waiting,
+    queue: WriteQueueReceiver,
     leadership: Leadership,
     switch: WriteSwitch,
-    metrics: Metrics,
-    warned: RateLimited<(Purpose, Outcome)>,
+    metrics: ControllerMetrics,
+    warned: RateLimited<(Purpose, WriteOutcome)>,
 }
 
 impl Writer {
@@ -106,7 +106,7 @@ impl Writer {
         settings: Settings,
         leadership: Leadership,
         switch: WriteSwitch,
-        metrics: Metrics,
+        metrics: ControllerMetrics,
     ) -> (Self, WriteQueue) {
         let (put, queue) = queue::new(settings.queue, metrics.clone());
         let writer = Self {
@@ -156,12 +156,12 @@ impl Writer {
     }
 
     /// Why a write may not be made at present.
-    fn held(&self, write: &Write) -> Option<Outcome> {
+    fn held(&self, write: &Write) -> Option<WriteOutcome> {
         if !self.switch.get().allows(write.purpose) {
-            return Some(Outcome::SwitchedOff);
+            return Some(WriteOutcome::SwitchedOff);
         }
         let leads = self.leadership.is_leader(clock::instant());
-        (!leads).then_some(Outcome::NotLeader)
+        (!leads).then_some(WriteOutcome::NotLeader)
     }
 
     async fn write(&self, write: Write) {
@@ -169,35 +169,35 @@ impl Writer {
         self.end(&write, outcome);
     }
 
-    fn end(&self, write: &Write, outcome: Outcome) {
+    fn end(&self, write: &Write, outcome: WriteOutcome) {
         self.metrics.count(write.purpose, outcome);
         self.queue.done(write, outcome);
     }
 
-    async fn make(&self, write: &Write) -> Outcome {
+    async fn make(&self, write: &Write) -> WriteOutcome {
         if let Some(held) = self.held(write) {
             return held;
         }
         let Some(_permit) = self.leadership.permit().await else {
-            return Outcome::NotLeader;
+            return WriteOutcome::NotLeader;
         };
         let sent: Instant = clock::instant();
         let made = send(&self.client, &write.target, &write.operation);
         let outcome = match tokio::time::timeout(self.settings.timeout, made).await {
-            Ok(Ok(())) => Outcome::Written,
+            Ok(Ok(())) => WriteOutcome::Written,
             Ok(Err(error)) => {
                 let outcome = match &error {
                     kube::Error::Api(status) => refusal(write, status),
-                    _ => Outcome::Failed,
+                    _ => WriteOutcome::Failed,
                 };
-                if matches!(outcome, Outcome::Refused | Outcome::Failed) {
+                if matches!(outcome, WriteOutcome::Refused | WriteOutcome::Failed) {
                     self.warn(write, outcome, Some(&error));
                 }
                 outcome
             }
             Err(_) => {
-                self.warn(write, Outcome::TimedOut, None);
-                Outcome::TimedOut
+                self.warn(write, WriteOutcome::TimedOut, None);
+                WriteOutcome::TimedOut
             }
         };
         let took = clock::instant().duration_since(sent);
@@ -205,7 +205,7 @@ impl Writer {
         outcome
     }
 
-    fn warn(&self, write: &Write, outcome: Outcome, error: Option<&kube::Error>) {
+    fn warn(&self, write: &Write, outcome: WriteOutcome, error: Option<&kube::Error>) {
         let Write {
             purpose, target, ..
         } = write;
@@ -228,16 +228,16 @@ impl Writer {
 pub(crate) async fn send(
     client: &Client,
     target: &ObjectRef,
-    operation: &Operation,
+    operation: &WriteOperation,
 ) -> Result<(), kube::Error> {
     let api = api(client, target);
     match operation {
-        Operation::Merge(body) => patch(&api, target, &Patch::Merge(body)).await,
-        Operation::Conditional(changes) => {
+        WriteOperation::Merge(body) => patch(&api, target, &Patch::Merge(body)).await,
+        WriteOperation::Conditional(changes) => {
             let changes = Patch::<()>::Json(changes.to_patch());
             patch(&api, target, &changes).await
         }
-        Operation::Create(body) => {
+        WriteOperation::Create(body) => {
             let object: DynamicObject =
                 serde_json::from_value(Value::clone(body)).map_err(kube::Error::SerdeError)?;
             let params = PostParams {
@@ -246,7 +246,7 @@ pub(crate) async fn send(
             };
             api.create(&params, &object).await.map(drop)
         }
-        Operation::Delete { uid } => {
+        WriteOperation::Delete { uid } => {
             let params = DeleteParams {
                 preconditions: Some(Preconditions {
                     uid: Some(uid.clone()),
@@ -295,10 +295,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::controller::fake_api::{FakeApi, Mood, eventually};
+    use crate::controller::fake_api::{FakeApi, FakeApiBehavior, eventually};
     use crate::controller::switch::Writes;
     use evenkeel_kubernetes::kinds::Kind;
-    use evenkeel_kubernetes::plan::conditional::ConditionalPatch;
+    use evenkeel_kubernetes::plan::conditional_patch::ConditionalPatch;
 
     const NODE: &str = "/api/v1/nodes/a";
 
@@ -306,7 +306,7 @@ mod tests {
         let patch = json!({
             "metadata": {"resourceVersion": version, "annotations": {"touched": "yes"}}});
         let target = ObjectRef::of_cluster(Kind::Node, node);
-        Write::new(Purpose::WakePods, target, Operation::Merge(patch))
+        Write::new(Purpose::WakePods, target, WriteOperation::Merge(patch))
     }
 
     fn event() -> Write {
@@ -314,7 +314,11 @@ mod tests {
             "apiVersion": "events.k8s.io/v1", "kind": "Event",
             "metadata": {"name": "e", "namespace": "shop"}});
         let target = ObjectRef::in_namespace(Kind::Event, "shop", "e");
-        Write::new(Purpose::AnnotationWarning, target, Operation::Create(body))
+        Write::new(
+            Purpose::AnnotationWarning,
+            target,
+            WriteOperation::Create(body),
+        )
     }
 
     /// Raises the least of an HPA from one count to another.
@@ -327,7 +331,7 @@ mod tests {
         Write::new(
             Purpose::ScalingBounds,
             target,
-            Operation::Conditional(patch),
+            WriteOperation::Conditional(patch),
         )
     }
 
@@ -346,7 +350,7 @@ mod tests {
             settings,
             leadership,
             switch.clone(),
-            Metrics::default(),
+            ControllerMetrics::default(),
         )
     }
 
@@ -361,20 +365,26 @@ mod tests {
         let api = with_node();
         let switch = WriteSwitch::new(Writes::Enabled);
         let (follower, _queue) = writer(&api, Leadership::default(), &switch);
-        assert_eq!(follower.make(&touch("a", "1")).await, Outcome::NotLeader);
+        assert_eq!(
+            follower.make(&touch("a", "1")).await,
+            WriteOutcome::NotLeader
+        );
         let (leader, _queue) = writer(&api, Leadership::leading(), &switch);
         for writes in [Writes::Disabled, Writes::Restore] {
             assert!(switch.set(writes));
-            assert_eq!(leader.make(&touch("a", "1")).await, Outcome::SwitchedOff);
+            assert_eq!(
+                leader.make(&touch("a", "1")).await,
+                WriteOutcome::SwitchedOff
+            );
         }
         assert_eq!(api.requests(), 0);
         assert!(switch.set(Writes::Enabled));
-        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::Written);
+        assert_eq!(leader.make(&touch("a", "1")).await, WriteOutcome::Written);
         assert_eq!(
             api.get(NODE).unwrap()["metadata"]["annotations"]["touched"],
             "yes"
         );
-        assert_eq!(leader.make(&event()).await, Outcome::Written);
+        assert_eq!(leader.make(&event()).await, WriteOutcome::Written);
         let event = "/apis/events.k8s.io/v1/namespaces/shop/events/e";
         assert!(api.get(event).is_some());
     }
@@ -387,32 +397,38 @@ mod tests {
             Leadership::leading(),
             &WriteSwitch::new(Writes::Enabled),
         );
-        assert_eq!(leader.make(&touch("a", "0")).await, Outcome::Conflict);
+        assert_eq!(leader.make(&touch("a", "0")).await, WriteOutcome::Conflict);
         assert_eq!(
             api.get(NODE).unwrap()["metadata"]["annotations"],
             json!(null)
         );
-        assert_eq!(leader.make(&touch("gone", "1")).await, Outcome::Gone);
-        assert_eq!(leader.make(&event()).await, Outcome::Written);
+        assert_eq!(leader.make(&touch("gone", "1")).await, WriteOutcome::Gone);
+        assert_eq!(leader.make(&event()).await, WriteOutcome::Written);
         assert_eq!(
             leader.make(&event()).await,
-            Outcome::Conflict,
+            WriteOutcome::Conflict,
             "it is there already"
         );
         api.set(&hpa("web"), json!({"spec": {"minReplicas": 2}}));
-        assert_eq!(leader.make(&raise("web", 3, 6)).await, Outcome::Conflict);
-        assert_eq!(leader.make(&raise("web", 2, 6)).await, Outcome::Written);
+        assert_eq!(
+            leader.make(&raise("web", 3, 6)).await,
+            WriteOutcome::Conflict
+        );
+        assert_eq!(
+            leader.make(&raise("web", 2, 6)).await,
+            WriteOutcome::Written
+        );
         for (status, outcome) in [
-            (403, Outcome::Refused),
-            (422, Outcome::Refused),
-            (429, Outcome::Failed),
-            (500, Outcome::Failed),
+            (403, WriteOutcome::Refused),
+            (422, WriteOutcome::Refused),
+            (429, WriteOutcome::Failed),
+            (500, WriteOutcome::Failed),
         ] {
-            api.mood(Mood::Refuses(status));
+            api.mood(FakeApiBehavior::Refuses(status));
             assert_eq!(leader.make(&touch("a", "1")).await, outcome, "{status}");
         }
-        api.mood(Mood::Hangs);
-        assert_eq!(leader.make(&touch("a", "1")).await, Outcome::TimedOut);
+        api.mood(FakeApiBehavior::Hangs);
+        assert_eq!(leader.make(&touch("a", "1")).await, WriteOutcome::TimedOut);
     }
 
     #[tokio::test]
@@ -461,14 +477,14 @@ mod tests {
             },
             Leadership::leading(),
             WriteSwitch::new(Writes::Enabled),
-            Metrics::default(),
+            ControllerMetrics::default(),
         );
         for number in 0..100 {
             let name = format!("web-{number}");
             api.set(&hpa(&name), json!({"spec": {"minReplicas": 2}}));
             queue.put(raise(&name, 2, 6));
         }
-        api.mood(Mood::HoldsPatches);
+        api.mood(FakeApiBehavior::HoldsPatches);
         let cancel = CancellationToken::new();
         let running = tokio::spawn(leader.run(cancel.clone()));
         eventually("as many as are allowed are under way", || api.held() == 8).await;
@@ -476,7 +492,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert_eq!(api.held(), 8);
-        api.mood(Mood::Answers);
+        api.mood(FakeApiBehavior::Answers);
         let raised = |number: i32| {
             let object = api.get(&hpa(&format!("web-{number}"))).unwrap();
             object["spec"]["minReplicas"] == 6
@@ -492,7 +508,7 @@ mod tests {
         let api = with_node();
         let switch = WriteSwitch::new(Writes::Enabled);
         let (leader, queue) = writer(&api, Leadership::leading(), &switch);
-        api.mood(Mood::RefusesWrites(422));
+        api.mood(FakeApiBehavior::RefusesWrites(422));
         let cancel = CancellationToken::new();
         let running = tokio::spawn(leader.run(cancel.clone()));
         for _ in 0..1000 {

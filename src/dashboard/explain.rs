@@ -17,7 +17,7 @@ use crate::server::ApiError;
 use crate::server::handlers::Handlers;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::extender::explain::{explain, explain_among};
-use evenkeel_kubernetes::extender::judgement;
+use evenkeel_kubernetes::extender::placement_rules;
 use evenkeel_kubernetes::json;
 use evenkeel_kubernetes::pod::Pod;
 
@@ -88,14 +88,14 @@ async fn what_if(
 /// The Pod in a body, which may leave its kind out; the error says what else is in it.
 fn pod_in(body: &[u8]) -> Result<Pod, String> {
     #[derive(Deserialize)]
-    struct Typed {
+    struct ExplainQuestion {
         kind: Option<String>,
     }
     // Lists would be read as objects without names.
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err("is not a JSON object".to_owned());
     }
-    let typed: Typed = json::from_slice(body).map_err(|error| error.to_string())?;
+    let typed: ExplainQuestion = json::from_slice(body).map_err(|error| error.to_string())?;
     match typed.kind.as_deref() {
         None | Some("Pod") => json::from_slice(body).map_err(|error| error.to_string()),
         Some(kind) => Err(format!("is a {kind}")),
@@ -106,7 +106,7 @@ fn pod_in(body: &[u8]) -> Result<Pod, String> {
 fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExplanation, ApiError> {
     let cluster = &handlers.cluster;
     let snapshot = cluster.snapshot();
-    let call = judgement::Call {
+    let call = placement_rules::PlacementContext {
         snapshot: &snapshot,
         policy: &handlers.policy,
         now: cluster.now(),

@@ -13,24 +13,24 @@ use serde::Deserialize;
 
 use super::query::parameters;
 use crate::api;
-use crate::api::history::History;
+use crate::api::history::ScalingHistory;
 use crate::api::scaling::TargetList;
-use crate::controller::scaling::trace::{Key, STEP, Traces};
-use crate::controller::scaling::{Board, BoardEntry};
+use crate::controller::scaling::recent_history::{RecentHistory, RecentHistoryKey, STEP};
+use crate::controller::scaling::{BoardEntry, StatusStore};
 use crate::server::ApiError;
 use crate::server::handlers::json_body;
 use evenkeel_kubernetes::kinds::Kind;
 
 /// State that the scaling loop leaves behind at each tick.
 #[derive(Debug, Clone, Default)]
-pub struct Scaling {
+pub struct DashboardScalingState {
     /// Newest state of all targets.
-    pub board: Board,
+    pub board: StatusStore,
     /// Recent past of each target.
-    pub traces: Traces,
+    pub traces: RecentHistory,
 }
 
-impl Scaling {
+impl DashboardScalingState {
     pub fn routes(&self) -> Router {
         Router::new()
             .route(api::SCALING, get(targets))
@@ -44,7 +44,10 @@ struct TargetsQuery {
     namespace: Option<String>,
 }
 
-async fn targets(State(scaling): State<Scaling>, uri: Uri) -> Result<Response, ApiError> {
+async fn targets(
+    State(scaling): State<DashboardScalingState>,
+    uri: Uri,
+) -> Result<Response, ApiError> {
     let query: TargetsQuery = parameters(&uri, "namespace=NAMESPACE")?;
     let entries = scaling.board.targets();
     // Ten thousand targets are some 10 MB of text.
@@ -85,7 +88,10 @@ fn cpu() -> String {
     "cpu".to_owned()
 }
 
-async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<History>, ApiError> {
+async fn history(
+    State(scaling): State<DashboardScalingState>,
+    uri: Uri,
+) -> Result<Json<ScalingHistory>, ApiError> {
     let HistoryQuery {
         namespace,
         name,
@@ -95,7 +101,7 @@ async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<Histor
         &uri,
         "namespace=NAMESPACE&name=NAME[&kind=KIND][&resource=cpu|memory]",
     )?;
-    let key = Key {
+    let key = RecentHistoryKey {
         namespace: namespace.as_str().into(),
         kind: kind.as_str().into(),
         name: name.as_str().into(),
@@ -105,7 +111,7 @@ async fn history(State(scaling): State<Scaling>, uri: Uri) -> Result<Json<Histor
             format!("{kind} {namespace}/{name} is not a target that scales by {resource}");
         ApiError::new(StatusCode::NOT_FOUND, "NoSuchTarget", message)
     })?;
-    Ok(Json(History {
+    Ok(Json(ScalingHistory {
         step: STEP.as_secs(),
         points,
     }))

@@ -3,52 +3,56 @@
 
 mod annotations;
 mod api_services;
-mod calls;
+mod bind_calls;
+mod call_failures;
 mod certificate;
-mod choices;
+mod cluster_writes;
 mod conflicts;
 mod custom_kinds;
 mod evidence;
+mod external_instance;
+mod finding_text;
+mod held_pods;
+mod hpa_metrics;
 mod install;
 mod leftovers;
-mod measuring;
+mod load_series;
 mod namespaces;
 mod network;
 mod node_autoscaler;
-mod outside;
+mod node_measurements;
 mod own_objects;
 mod rights;
 mod rotation;
 mod scaling_mode;
 mod scheduler;
-mod series;
-mod signals;
-mod unreadable;
-mod waiting;
+mod unreadable_objects;
 mod webhook;
-mod wording;
-mod writing;
 
-use self::evidence::{Evidence, Found};
-use super::Finding;
-use super::observation::Observation;
+use self::evidence::{CheckFindings, Evidence};
+use super::DoctorFinding;
+use super::observation::DoctorObservation;
 
 /// One check: its name, what it looks at in words, and the function.
 #[derive(Debug, Clone, Copy)]
-pub struct Check {
+pub struct DoctorCheck {
     /// The name in findings, and the anchor on the page about them.
     pub id: &'static str,
     /// What is looked at, in words.
     pub subject: &'static str,
-    run: fn(&Evidence<'_>) -> Found,
+    run: fn(&Evidence<'_>) -> CheckFindings,
 }
 
-const fn row(id: &'static str, subject: &'static str, run: fn(&Evidence<'_>) -> Found) -> Check {
-    Check { id, subject, run }
+const fn row(
+    id: &'static str,
+    subject: &'static str,
+    run: fn(&Evidence<'_>) -> CheckFindings,
+) -> DoctorCheck {
+    DoctorCheck { id, subject, run }
 }
 
 /// All checks, in the order of their findings.
-pub const CHECKS: &[Check] = &[
+pub const CHECKS: &[DoctorCheck] = &[
     row(
         install::NAMESPACE,
         "Evenkeel is in the namespace that was named",
@@ -79,22 +83,30 @@ pub const CHECKS: &[Check] = &[
         "the replicas run on several nodes",
         install::spread,
     ),
-    row(writing::LEADER, "one replica leads", writing::leader),
-    row(writing::SWITCH, "writes are enabled", writing::kill_switch),
     row(
-        writing::GUARD,
+        cluster_writes::LEADER,
+        "one replica leads",
+        cluster_writes::leader,
+    ),
+    row(
+        cluster_writes::SWITCH,
+        "writes are enabled",
+        cluster_writes::kill_switch,
+    ),
+    row(
+        cluster_writes::GUARD,
         "the admission policy that restricts Evenkeel's writes",
-        writing::guard,
+        cluster_writes::guard,
     ),
     row(
-        writing::RECORD_GUARD,
+        cluster_writes::RECORD_GUARD,
         "the admission policy that guards the records of resizes",
-        writing::record_guard,
+        cluster_writes::record_guard,
     ),
     row(
-        writing::CLEAN_UP,
+        cluster_writes::CLEAN_UP,
         "the CronJob that restores bounds if all replicas are lost",
-        writing::clean_up,
+        cluster_writes::clean_up,
     ),
     row(
         rights::RIGHTS,
@@ -167,39 +179,39 @@ pub const CHECKS: &[Check] = &[
         scheduler::names,
     ),
     row(
-        calls::ANSWERS,
+        call_failures::ANSWERS,
         "calls of the API server and kube-scheduler are answered",
-        calls::check,
+        call_failures::check,
     ),
     row(
-        choices::NOTICES,
+        bind_calls::NOTICES,
         "kube-scheduler reports its choices",
-        choices::told,
+        bind_calls::told,
     ),
     row(
-        measuring::FRESH,
+        node_measurements::FRESH,
         "the load of every node is measured",
-        measuring::fresh,
+        node_measurements::fresh,
     ),
     row(
-        series::SERIES,
+        load_series::SERIES,
         "Prometheus has the series that loads are made of",
-        series::check,
+        load_series::check,
     ),
     row(
-        measuring::NAMES,
+        node_measurements::NAMES,
         "measurements carry names of nodes",
-        measuring::names,
+        node_measurements::names,
     ),
     row(
-        measuring::CAPACITY,
+        node_measurements::CAPACITY,
         "the network and disk capacities of nodes are known",
-        measuring::capacity,
+        node_measurements::capacity,
     ),
     row(
-        signals::SERVED,
+        hpa_metrics::SERVED,
         "the metrics APIs that HPAs scale by are served",
-        signals::served,
+        hpa_metrics::served,
     ),
     row(
         api_services::EXTERNAL,
@@ -252,14 +264,14 @@ pub const CHECKS: &[Check] = &[
         own_objects::check,
     ),
     row(
-        unreadable::UNREADABLE,
+        unreadable_objects::UNREADABLE,
         "the objects of the cluster can be read",
-        unreadable::check,
+        unreadable_objects::check,
     ),
     row(
-        waiting::REFUSED,
+        held_pods::REFUSED,
         "Pods that wait for headroom",
-        waiting::check,
+        held_pods::check,
     ),
     row(
         node_autoscaler::CONFLICT,
@@ -275,11 +287,11 @@ pub const CHECKS: &[Check] = &[
 
 /// Runs all checks: at least one finding for each, or the one that Evenkeel is in another namespace.
 #[must_use]
-pub fn check(observation: &Observation) -> Vec<Finding> {
+pub fn check(observation: &DoctorObservation) -> Vec<DoctorFinding> {
     let evidence = Evidence::new(observation);
     if let Some(elsewhere) = install::elsewhere(&evidence) {
         return vec![elsewhere];
     }
-    let run = |check: &Check| (check.run)(&evidence).unwrap_or_else(|blind| vec![blind]);
+    let run = |check: &DoctorCheck| (check.run)(&evidence).unwrap_or_else(|blind| vec![blind]);
     CHECKS.iter().flat_map(run).collect()
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum FindingSeverity {
     /// As it should be.
     Ok,
     /// Something worth knowing.
@@ -18,10 +18,10 @@ pub enum Severity {
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// The check, from a closed set.
     pub id: &'static str,
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// The fact that was found.
     pub what: String,
     /// Evidence for the fact.
@@ -30,7 +30,7 @@ pub struct Finding {
     /// The command that mends it, or the field to change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
-    /// The page about this check, of a finding that is not [`Severity::Ok`].
+    /// The page about this check, of a finding that is not [`FindingSeverity::Ok`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
 }
@@ -47,15 +47,15 @@ pub fn link(id: &str) -> String {
     format!("{PAGE}#{id}")
 }
 
-impl Finding {
+impl DoctorFinding {
     /// A check without fault.
     pub(super) fn ok(id: &'static str, what: impl Into<String>) -> Self {
-        Self::new(id, Severity::Ok, what, None)
+        Self::new(id, FindingSeverity::Ok, what, None)
     }
 
     /// A fact to know, and the change for those who do not want it.
     pub(super) fn info(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(id, Severity::Info, what, Some(fix.into()))
+        Self::new(id, FindingSeverity::Info, what, Some(fix.into()))
     }
 
     /// Something that should be better.
@@ -64,12 +64,12 @@ impl Finding {
         what: impl Into<String>,
         fix: impl Into<String>,
     ) -> Self {
-        Self::new(id, Severity::Warning, what, Some(fix.into()))
+        Self::new(id, FindingSeverity::Warning, what, Some(fix.into()))
     }
 
     /// Something that does not work.
     pub(super) fn error(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self::new(id, Severity::Error, what, Some(fix.into()))
+        Self::new(id, FindingSeverity::Error, what, Some(fix.into()))
     }
 
     /// Adds the evidence.
@@ -81,7 +81,7 @@ impl Finding {
 
     fn new(
         id: &'static str,
-        severity: Severity,
+        severity: FindingSeverity,
         what: impl Into<String>,
         fix: Option<String>,
     ) -> Self {
@@ -91,7 +91,7 @@ impl Finding {
             what: what.into(),
             detail: None,
             fix,
-            link: (severity != Severity::Ok).then(|| link(id)),
+            link: (severity != FindingSeverity::Ok).then(|| link(id)),
         }
     }
 }

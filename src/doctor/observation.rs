@@ -17,12 +17,12 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde::Deserialize;
 
-use super::Finding;
-use crate::config::{Config, ConfigError, Sources};
+use super::DoctorFinding;
+use crate::config::{Config, ConfigError, ConfigSources};
 use evenkeel_kubernetes::annotated_object::AnnotatedObject;
 use evenkeel_kubernetes::annotation_check::Carrier;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched::Namespace};
+use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched_types::Namespace};
 
 /// The ConfigMap that the replicas' configuration is mounted from.
 pub(crate) const CONFIGURATION_MAP: &str = "evenkeel";
@@ -36,18 +36,18 @@ pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";
 /// Result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Seen<T> {
+pub enum ReadOutcome<T> {
     There(T),
     /// The API server says that there is no such object, or that it does not know the kind.
     Absent,
     /// The read failed.
-    Unseen(Unseen),
+    Unseen(ReadFailure),
 }
 
 /// Reason why something could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Unseen {
+pub enum ReadFailure {
     /// The user lacks a right, given as `kubectl auth can-i` takes it.
     Needs(String),
     Failed(String),
@@ -55,10 +55,14 @@ pub enum Unseen {
     Without(String),
 }
 
-impl<T> Seen<T> {
+impl<T> ReadOutcome<T> {
     /// The value, `None` where it is absent; the finding of check `id` where `subject` could not be
     /// read.
-    pub(super) fn look(&self, id: &'static str, subject: &str) -> Result<Option<&T>, Finding> {
+    pub(super) fn look(
+        &self,
+        id: &'static str,
+        subject: &str,
+    ) -> Result<Option<&T>, DoctorFinding> {
         match self {
             Self::There(there) => Ok(Some(there)),
             Self::Absent => Ok(None),
@@ -75,22 +79,22 @@ impl<T> Seen<T> {
     }
 }
 
-impl Unseen {
-    fn finding(&self, id: &'static str, subject: &str) -> Finding {
+impl ReadFailure {
+    fn finding(&self, id: &'static str, subject: &str) -> DoctorFinding {
         let blind = format!("{subject} could not be read");
         match self {
-            Self::Needs(right) => Finding::warning(
+            Self::Needs(right) => DoctorFinding::warning(
                 id,
                 format!("{blind}: needs {right}"),
                 format!("run doctor as a user for whom `kubectl auth can-i {right}` answers yes"),
             ),
-            Self::Failed(error) => Finding::warning(
+            Self::Failed(error) => DoctorFinding::warning(
                 id,
                 format!("{blind}: the call failed"),
                 "run doctor again; if it fails again, look at the API server's log",
             )
             .seen_by(error),
-            Self::Without(what) => Finding::info(
+            Self::Without(what) => DoctorFinding::info(
                 id,
                 format!("{blind}: {what}"),
                 "see the findings about that",
@@ -104,7 +108,7 @@ impl Unseen {
 pub struct Replica {
     pub pod: Pod,
     /// The text of its `/metrics`.
-    pub metrics: Seen<String>,
+    pub metrics: ReadOutcome<String>,
 }
 
 /// The certificate that the Services' endpoints serve; public parts only.
@@ -207,7 +211,7 @@ pub enum PodOfDryRun {
 /// Everything that the checks look at.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Observation {
+pub struct DoctorObservation {
     /// Time of the observation.
     pub now: Timestamp,
     /// The same by the API server's clock, where its answers are dated.
@@ -218,72 +222,72 @@ pub struct Observation {
     /// Namespace that Evenkeel runs in.
     pub namespace: String,
     /// The API server's `gitVersion`.
-    pub server: Seen<String>,
+    pub server: ReadOutcome<String>,
     /// ConfigMap `evenkeel` in that namespace.
-    pub configuration: Seen<ConfigMap>,
+    pub configuration: ReadOutcome<ConfigMap>,
     /// Deployment `evenkeel` in that namespace.
-    pub deployment: Seen<Deployment>,
+    pub deployment: ReadOutcome<Deployment>,
     /// Deployment `evenkeel-signer` in that namespace.
-    pub signer: Seen<Deployment>,
+    pub signer: ReadOutcome<Deployment>,
     /// Pods of that Deployment.
-    pub replicas: Seen<Vec<Replica>>,
+    pub replicas: ReadOutcome<Vec<Replica>>,
     /// Metrics behind the Service for metrics, where there are no such Pods.
-    pub outside: Seen<String>,
+    pub outside: ReadOutcome<String>,
     /// The Lease of the leader.
-    pub lease: Seen<Lease>,
+    pub lease: ReadOutcome<Lease>,
     /// All mutating webhooks of the cluster.
-    pub webhooks: Seen<Vec<MutatingWebhookConfiguration>>,
+    pub webhooks: ReadOutcome<Vec<MutatingWebhookConfiguration>>,
     /// The Service that the webhook names.
-    pub webhook_service: Seen<Service>,
+    pub webhook_service: ReadOutcome<Service>,
     /// The Service that kube-scheduler calls.
-    pub extender_service: Seen<Service>,
+    pub extender_service: ReadOutcome<Service>,
     /// The endpoints in Evenkeel's namespace.
-    pub endpoints: Seen<Vec<EndpointSlice>>,
-    pub certificate: Seen<ServedCertificate>,
+    pub endpoints: ReadOutcome<Vec<EndpointSlice>>,
+    pub certificate: ReadOutcome<ServedCertificate>,
     /// The annotations of the signer's Secret.
-    pub key_annotations: Seen<BTreeMap<String, String>>,
+    pub key_annotations: ReadOutcome<BTreeMap<String, String>>,
     /// The NetworkPolicies in Evenkeel's namespace.
-    pub network_policies: Seen<Vec<NetworkPolicy>>,
+    pub network_policies: ReadOutcome<Vec<NetworkPolicy>>,
     /// Binding of the policy that narrows Evenkeel's writes.
-    pub write_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    pub write_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
     /// That policy, which names the resources that it concerns.
-    pub write_rules: Seen<ValidatingAdmissionPolicy>,
+    pub write_rules: ReadOutcome<ValidatingAdmissionPolicy>,
     /// CronJob `evenkeel-restore` in that namespace, which puts back what nobody holds any more.
-    pub clean_up: Seen<CronJob>,
+    pub clean_up: ReadOutcome<CronJob>,
     /// Binding of the policy that narrows the writes of that CronJob.
-    pub clean_up_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    pub clean_up_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
     /// The binding of the policy by which nobody writes in Evenkeel's name what a Pod was resized from.
-    pub record_guard: Seen<ValidatingAdmissionPolicyBinding>,
+    pub record_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
     /// Rights that the ServiceAccounts need.
-    pub rights: Seen<Vec<Right>>,
+    pub rights: ReadOutcome<Vec<Right>>,
     /// The kinds of custom resources that the configuration wants scaled.
-    pub custom_kinds: Seen<Vec<ScaledKindSeen>>,
-    pub nodes: Seen<Vec<Node>>,
-    pub namespaces: Seen<Vec<Namespace>>,
+    pub custom_kinds: ReadOutcome<Vec<ScaledKindSeen>>,
+    pub nodes: ReadOutcome<Vec<Node>>,
+    pub namespaces: ReadOutcome<Vec<Namespace>>,
     /// All Pods that are bound to no node.
-    pub unbound: Seen<Vec<pod::Pod>>,
+    pub unbound: ReadOutcome<Vec<pod::Pod>>,
     /// The Pods of kube-scheduler, where the control plane shows them.
-    pub schedulers: Seen<Vec<Pod>>,
+    pub schedulers: ReadOutcome<Vec<Pod>>,
     /// When each scheduler last bound a Pod, by its name, as far back as Events tell.
-    pub placed: Seen<BTreeMap<String, Timestamp>>,
+    pub placed: ReadOutcome<BTreeMap<String, Timestamp>>,
     /// The Deployment of a second scheduler, `evenkeel-scheduler`.
-    pub second_scheduler: Seen<Deployment>,
+    pub second_scheduler: ReadOutcome<Deployment>,
     /// All HPAs of the cluster.
-    pub autoscalers: Seen<Vec<Autoscaler>>,
+    pub autoscalers: ReadOutcome<Vec<Autoscaler>>,
     /// The names of the API groups that are served.
-    pub api_groups: Seen<Vec<String>>,
+    pub api_groups: ReadOutcome<Vec<String>>,
     /// The APIService of external metrics, whoever holds it.
-    pub api_service: Seen<APIService>,
+    pub api_service: ReadOutcome<APIService>,
     /// That of the metrics provider.
-    pub provider_api_service: Seen<APIService>,
+    pub provider_api_service: ReadOutcome<APIService>,
     /// Result of sending a Pod through the webhook.
-    pub trial: Seen<WebhookTrial>,
+    pub trial: ReadOutcome<WebhookTrial>,
     /// The objects that carry annotations of Evenkeel's, and all of its own kinds; a kind each.
     #[serde(default)]
     pub objects: Vec<ObjectsOfKind>,
     /// The node autoscalers that are installed, by name; `None` where that was not looked at.
     #[serde(default)]
-    pub node_autoscalers: Option<Seen<Vec<String>>>,
+    pub node_autoscalers: Option<ReadOutcome<Vec<String>>>,
     /// The objects that cannot be read and were left out, a text for each kind.
     #[serde(default)]
     pub unreadable: Vec<String>,
@@ -297,7 +301,7 @@ pub struct ObjectsOfKind {
     pub api_version: String,
     /// The kind, as objects name it.
     pub kind: String,
-    pub objects: Seen<Vec<AnnotatedObject>>,
+    pub objects: ReadOutcome<Vec<AnnotatedObject>>,
 }
 
 impl ObjectsOfKind {
@@ -323,13 +327,13 @@ impl ObjectsOfKind {
     }
 }
 
-impl Observation {
+impl DoctorObservation {
     /// The configuration that replicas start with: the ConfigMap's file, with the variables of the
     /// Deployment's container over it. `None` where there is no file to be read.
     #[must_use]
     pub fn configured(&self) -> Option<Result<Config, ConfigError>> {
         let files = self.configuration.there()?.data.as_ref()?;
-        let sources = Sources {
+        let sources = ConfigSources {
             file: Some(CONFIGURATION_FILE.into()),
             environment: self.environment(),
             flags: Vec::new(),

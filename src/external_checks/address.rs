@@ -6,22 +6,22 @@ use evenkeel_http_client::{Uri, server_address};
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 
 use super::Settings;
-use super::allowed::{AllowedUrl, origin};
+use super::allowed_urls::{AllowedUrl, origin};
 use super::error::CheckError;
-use evenkeel_kubernetes::excerpt::excerpt;
+use evenkeel_kubernetes::truncate::excerpt;
 
 /// The characters of an address that an error repeats.
 const TOLD: usize = 100;
 
 /// An address with the audience that is asked there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
+pub(super) struct CheckAddress {
     pub(super) uri: Uri,
     /// Its origin, which no other server has.
     pub(super) audience: String,
 }
 
-impl Address {
+impl CheckAddress {
     /// That of a URL.
     ///
     /// # Errors
@@ -130,11 +130,11 @@ mod tests {
 
     #[test]
     fn the_audience_is_the_origin_that_is_asked() {
-        let service = Address::of_service("http", "shop", "smoke", 8080, "/web?quick");
+        let service = CheckAddress::of_service("http", "shop", "smoke", 8080, "/web?quick");
         let service = service.unwrap();
         assert_eq!(service.uri, "http://smoke.shop.svc:8080/web?quick");
         assert_eq!(service.audience, "http://smoke.shop.svc:8080");
-        let api = Address::of_service("https", "default", "kubernetes", 443, "/");
+        let api = CheckAddress::of_service("https", "default", "kubernetes", 443, "/");
         assert_eq!(
             api.unwrap().audience,
             "https://kubernetes.default.svc:443",
@@ -143,14 +143,14 @@ mod tests {
         let settings = Settings {
             allowed: vec![AllowedUrl::parse("https://a.example/x").unwrap()],
         };
-        let url = Address::of_url("https://a.example:443/x/y", &settings).unwrap();
+        let url = CheckAddress::of_url("https://a.example:443/x/y", &settings).unwrap();
         assert_eq!(url.audience, "https://a.example");
         for (url, settings, reason) in [
             ("https://a.example/y", &settings, "NotAllowed"),
             ("https://a.example/x", &Settings::default(), "NotAllowed"),
             ("https://a.example@evil/x", &settings, "InvalidName"),
         ] {
-            let error = Address::of_url(url, settings).unwrap_err();
+            let error = CheckAddress::of_url(url, settings).unwrap_err();
             assert_eq!(error.reason(), reason);
         }
     }

@@ -1,25 +1,25 @@
 //! What is known of a check, as evidence on the last step of a change.
 
-use evenkeel_core::scaling::Evidence;
-use evenkeel_core::scaling::stability::Answer;
+use evenkeel_core::scaling::CheckInput;
+use evenkeel_core::scaling::stability::ExternalCheckAnswer;
 use jiff::Timestamp;
 
+use super::check_query::StepCheckAnswer;
 use super::error::CheckError;
-use super::question::Answered;
-use crate::metrics::questions::Known;
+use crate::metrics::target_queries::CachedAnswer;
 
 /// The newest word on the step that was made at `stepped`. One on another step says nothing of it, even where it was
 /// asked for after it: that step had not been told of yet.
 #[must_use]
 pub fn evidence(
-    known: Option<&Known<Answered, CheckError>>,
+    known: Option<&CachedAnswer<StepCheckAnswer, CheckError>>,
     stepped: Option<Timestamp>,
-) -> Evidence {
+) -> CheckInput {
     let answer = known.and_then(|known| known.answer.as_ref());
     let answer = answer.filter(|entry| entry.value.stepped == stepped);
-    let error = known.and_then(Known::error);
-    Evidence::External {
-        answer: answer.map(|entry| Answer {
+    let error = known.and_then(CachedAnswer::error);
+    CheckInput::External {
+        answer: answer.map(|entry| ExternalCheckAnswer {
             passes: entry.value.answer.passes,
             message: entry.value.answer.message.clone(),
             at: entry.fetched_at,
@@ -33,16 +33,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::{Entry, Failed};
+    use crate::metrics::{CachedValue, FailedRefresh};
     use evenkeel_kubernetes::external_check::CheckAnswer;
     use jiff::SignedDuration;
 
     #[test]
     fn a_word_on_another_step_says_nothing_of_the_last() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let known = Known {
-            answer: Some(Entry {
-                value: Arc::new(Answered {
+        let known = CachedAnswer {
+            answer: Some(CachedValue {
+                value: Arc::new(StepCheckAnswer {
                     answer: CheckAnswer {
                         passes: true,
                         message: "well".to_owned(),
@@ -51,14 +51,14 @@ mod tests {
                 }),
                 fetched_at: at(25),
             }),
-            failed: Some(Failed {
+            failed: Some(FailedRefresh {
                 error: Arc::new(CheckError::Status(503)),
                 attempted_at: at(40),
             }),
             look_back: SignedDuration::ZERO,
         };
         let failure = Some("HTTP 503; accepted: 200".to_owned());
-        let answer = Answer {
+        let answer = ExternalCheckAnswer {
             passes: true,
             message: "well".to_owned(),
             at: at(25),
@@ -69,10 +69,10 @@ mod tests {
             (None, None),
         ] {
             let failure = failure.clone();
-            let expected = Evidence::External { answer, failure };
+            let expected = CheckInput::External { answer, failure };
             assert_eq!(evidence(Some(&known), stepped), expected);
         }
-        let nothing = Evidence::External {
+        let nothing = CheckInput::External {
             answer: None,
             failure: None,
         };

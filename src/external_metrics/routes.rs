@@ -17,11 +17,12 @@ use k8s_openapi::api::authorization::v1::ResourceAttributes;
 use serde::Serialize;
 
 use crate::aggregation::{
-    Denied, EVERY, Introductions, Refused, Rights, Unknown, endpoint, is_read, parameters, routes,
+    AccessDeniedError, EVERY, Introductions, Rights, StatusErrorResponse, UnknownCallerError,
+    endpoint, is_read, parameters, routes,
 };
 use crate::controller::scaling::ServedLoads;
 use crate::server::{Routes, paths};
-use evenkeel_kubernetes::external_metrics::{self, Refusal};
+use evenkeel_kubernetes::external_metrics::{self, ExternalMetricsRefusal};
 use evenkeel_kubernetes::kinds::Kind;
 
 /// The external metrics of one replica.
@@ -62,13 +63,14 @@ impl ExternalMetrics {
     }
 
     /// The caller of a request that reads.
-    fn reader(&self, request: &Parts) -> Result<UserInfo, Refused> {
+    fn reader(&self, request: &Parts) -> Result<UserInfo, StatusErrorResponse> {
         let caller = self.introductions.caller(request);
-        let caller = caller.map_err(|Unknown(why)| Refusal::Unauthenticated(why))?;
+        let caller = caller
+            .map_err(|UnknownCallerError(why)| ExternalMetricsRefusal::Unauthenticated(why))?;
         if is_read(request) {
             Ok(caller)
         } else {
-            Err(Refusal::NotListed.into())
+            Err(ExternalMetricsRefusal::NotListed.into())
         }
     }
 
@@ -76,7 +78,7 @@ impl ExternalMetrics {
         &self,
         request: &Parts,
         document: impl FnOnce() -> T,
-    ) -> Result<Response, Refused> {
+    ) -> Result<Response, StatusErrorResponse> {
         self.reader(request)?;
         Ok(Json(document()).into_response())
     }
@@ -87,7 +89,7 @@ impl ExternalMetrics {
         user: UserInfo,
         namespace: &str,
         metric: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), ExternalMetricsRefusal> {
         let name = user.username.clone().unwrap_or_default();
         let attempt = ResourceAttributes {
             group: Some(Kind::ExternalMetrics.group().to_owned()),
@@ -99,40 +101,49 @@ impl ExternalMetrics {
         };
         let checked = self.rights.check(user, attempt).await;
         checked.map_err(|denied| match denied {
-            Denied::Forbidden => Refusal::Forbidden {
+            AccessDeniedError::Forbidden => ExternalMetricsRefusal::Forbidden {
                 user: name,
                 metric: metric.to_owned(),
                 namespace: namespace.to_owned(),
             },
-            Denied::Unreviewed => Refusal::Unreviewed(denied.to_string()),
+            AccessDeniedError::Unreviewed => ExternalMetricsRefusal::Unreviewed(denied.to_string()),
         })
     }
 }
 
-type Shared = State<Arc<ExternalMetrics>>;
+type ExternalMetricsState = State<Arc<ExternalMetrics>>;
 
-async fn group(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+async fn group(
+    State(shared): ExternalMetricsState,
+    request: Request,
+) -> Result<Response, StatusErrorResponse> {
     let (parts, _) = request.into_parts();
     shared.discovered(&parts, external_metrics::group)
 }
 
-async fn resources(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+async fn resources(
+    State(shared): ExternalMetricsState,
+    request: Request,
+) -> Result<Response, StatusErrorResponse> {
     let (parts, _) = request.into_parts();
     shared.discovered(&parts, external_metrics::resources)
 }
 
 async fn values(
-    State(shared): Shared,
+    State(shared): ExternalMetricsState,
     Path((namespace, metric)): Path<(String, String)>,
     request: Request,
-) -> Result<Response, Refused> {
+) -> Result<Response, StatusErrorResponse> {
     let (parts, _) = request.into_parts();
     let user = shared.reader(&parts)?;
     shared.authorise(user, &namespace, &metric).await?;
     let mut parameters = parameters(&parts).into_iter();
     let selector = parameters.find(|(name, _)| name == "labelSelector");
     let selector = selector.map(|(_, text)| text).unwrap_or_default();
-    let newest = shared.loads.newest().ok_or(Refusal::Starting)?;
+    let newest = shared
+        .loads
+        .newest()
+        .ok_or(ExternalMetricsRefusal::Starting)?;
     let of_namespace = newest.get(namespace.as_str());
     let of_namespace = of_namespace.map_or(&[][..], Vec::as_slice);
     let at = (shared.clock.now(), shared.max_age);
@@ -140,8 +151,8 @@ async fn values(
     Ok(Json(list).into_response())
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<ExternalMetricsRefusal> for StatusErrorResponse {
+    fn from(refusal: ExternalMetricsRefusal) -> Self {
         refusal.status().into()
     }
 }

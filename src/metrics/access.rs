@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use evenkeel_http_client::{self as http, HeaderValue, Identity, TlsError, Trust};
+use evenkeel_http_client::{self as http, HeaderValue, Identity, TlsError, TrustAnchors};
 
 use super::error::MetricsError;
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Access {
+pub struct EndpointAccess {
     pub authorization: Authorization,
     /// A PEM file with the certificate authorities to trust, instead of the system's.
     pub ca_file: Option<PathBuf>,
@@ -44,10 +44,10 @@ pub struct IdentityFiles {
     pub key: PathBuf,
 }
 
-/// The HTTP client of one [`Access`], built again when a file of its TLS changes.
+/// The HTTP client of one [`EndpointAccess`], built again when a file of its TLS changes.
 pub(super) struct AccessClient {
-    access: Access,
-    built: Mutex<Option<Built>>,
+    access: EndpointAccess,
+    built: Mutex<Option<CachedHttpClient>>,
 }
 
 /// The contents of the files that the TLS of a client is made of.
@@ -58,13 +58,13 @@ struct TlsFiles {
     identity: Option<(Vec<u8>, Vec<u8>)>,
 }
 
-struct Built {
+struct CachedHttpClient {
     files: TlsFiles,
-    http: http::Client,
+    http: http::PooledHttpClient,
 }
 
 impl AccessClient {
-    pub(super) fn new(access: Access) -> Self {
+    pub(super) fn new(access: EndpointAccess) -> Self {
         Self {
             access,
             built: Mutex::new(None),
@@ -78,8 +78,8 @@ impl AccessClient {
     pub(super) async fn open(
         &self,
         uri: &http::Uri,
-    ) -> Result<(http::Client, Option<HeaderValue>), MetricsError> {
-        let Access {
+    ) -> Result<(http::PooledHttpClient, Option<HeaderValue>), MetricsError> {
+        let EndpointAccess {
             authorization,
             ca_file,
             identity,
@@ -101,7 +101,7 @@ impl AccessClient {
         Ok((http, authorization.header().await?))
     }
 
-    fn http(&self, files: TlsFiles, uri: &http::Uri) -> Result<http::Client, TlsError> {
+    fn http(&self, files: TlsFiles, uri: &http::Uri) -> Result<http::PooledHttpClient, TlsError> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = built.as_ref().filter(|known| known.files == files) {
             return Ok(known.http.clone());
@@ -111,12 +111,12 @@ impl AccessClient {
             .as_ref()
             .map(|(chain, key)| Identity { chain, key });
         let http = match ca {
-            Some(pem) => http::Client::new(Trust::Authorities(pem), identity)?,
+            Some(pem) => http::PooledHttpClient::new(TrustAnchors::Authorities(pem), identity)?,
             // An image without system roots can still speak plain HTTP.
-            None if uri.scheme_str() == Some("http") => http::Client::plain(),
-            None => http::Client::new(Trust::System, identity)?,
+            None if uri.scheme_str() == Some("http") => http::PooledHttpClient::plain(),
+            None => http::PooledHttpClient::new(TrustAnchors::System, identity)?,
         };
-        *built = Some(Built {
+        *built = Some(CachedHttpClient {
             files,
             http: http.clone(),
         });

@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::dropped::Dropped;
-use super::query::Query;
+use super::query::UsageQuery;
+use super::rejected_samples::RejectedSamples;
 use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_core::units::Resource;
 
 /// The answer to one query.
 #[derive(Debug, Default)]
-pub struct Answer {
+pub struct QueryAnswer {
     pub content: Content,
     /// Values that were not taken.
-    pub dropped: Dropped,
+    pub dropped: RejectedSamples,
     /// What the source says against its own answer, which may lack nodes or Pods for it.
     pub warning: Option<String>,
 }
@@ -66,7 +66,7 @@ impl NodeTimes {
     }
 }
 
-impl Answer {
+impl QueryAnswer {
     /// The time of the newest measurement of any node.
     pub(crate) fn newest(&self) -> Option<Timestamp> {
         let Content::Usage(usage) = &self.content else {
@@ -78,7 +78,7 @@ impl Answer {
     }
 }
 
-impl From<UsageSample> for Answer {
+impl From<UsageSample> for QueryAnswer {
     fn from(usage: UsageSample) -> Self {
         Self {
             content: Content::Usage(usage),
@@ -89,10 +89,10 @@ impl From<UsageSample> for Answer {
 
 /// The answers that a round has had so far, in the order asked; clones share them.
 #[derive(Debug, Clone, Default)]
-pub struct Answers(Vec<(Query, Arc<Answer>)>);
+pub struct Answers(Vec<(UsageQuery, Arc<QueryAnswer>)>);
 
 impl Answers {
-    pub(crate) fn push(&mut self, query: Query, answer: Arc<Answer>) {
+    pub(crate) fn push(&mut self, query: UsageQuery, answer: Arc<QueryAnswer>) {
         self.0.push((query, answer));
     }
 
@@ -101,14 +101,14 @@ impl Answers {
     }
 
     /// True where the query has been answered in this round.
-    pub(crate) fn hold(&self, query: Query) -> bool {
+    pub(crate) fn hold(&self, query: UsageQuery) -> bool {
         self.0.iter().any(|(answered, _)| *answered == query)
     }
 
     /// The times of the exporters behind a resource of the nodes.
     pub(crate) fn times(&self, resource: Resource) -> Option<&SampleTimes> {
         let mut times = self.all_times();
-        let (_, times) = times.find(|(query, _)| *query == Query::SampleTime(resource))?;
+        let (_, times) = times.find(|(query, _)| *query == UsageQuery::SampleTime(resource))?;
         Some(times)
     }
 
@@ -128,7 +128,7 @@ impl Answers {
         usage
     }
 
-    fn all_times(&self) -> impl Iterator<Item = (Query, &SampleTimes)> {
+    fn all_times(&self) -> impl Iterator<Item = (UsageQuery, &SampleTimes)> {
         self.0.iter().filter_map(|(query, answer)| {
             let Content::Times(times) = &answer.content else {
                 return None;

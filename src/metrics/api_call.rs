@@ -13,7 +13,7 @@ use evenkeel_core::units::Bytes;
 
 /// Bounds of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ApiCallLimits {
     /// The longest that it may take.
     pub timeout: Duration,
     /// The longest answer that is read.
@@ -41,7 +41,7 @@ impl LongAnswers {
 }
 
 /// The body of a success, with the place that it takes while it is held.
-pub(super) struct Answer {
+pub(super) struct ApiCallBody {
     pub(super) body: Vec<u8>,
     _place: Option<OwnedSemaphorePermit>,
 }
@@ -50,9 +50,9 @@ pub(super) struct Answer {
 pub(super) async fn get_among(
     client: &kube::Client,
     path: &str,
-    bounds: Bounds,
+    bounds: ApiCallLimits,
     long: Option<&LongAnswers>,
-) -> Result<Answer, MetricsError> {
+) -> Result<ApiCallBody, MetricsError> {
     let reading = async {
         let request = Request::get(path)
             .header("accept", "application/json")
@@ -74,7 +74,7 @@ async fn collect(
     mut body: Body,
     limit: Bytes,
     long: Option<&LongAnswers>,
-) -> Result<Answer, MetricsError> {
+) -> Result<ApiCallBody, MetricsError> {
     let most = usize::try_from(limit.0).unwrap_or(usize::MAX);
     let (mut read, mut place) = (Vec::new(), None);
     while let Some(frame) = body.frame().await {
@@ -91,13 +91,13 @@ async fn collect(
         }
         read.extend_from_slice(&data);
     }
-    Ok(Answer {
+    Ok(ApiCallBody {
         body: read,
         _place: place,
     })
 }
 
-fn success(status: StatusCode, answer: Answer) -> Result<Answer, MetricsError> {
+fn success(status: StatusCode, answer: ApiCallBody) -> Result<ApiCallBody, MetricsError> {
     if status == StatusCode::OK {
         return Ok(answer);
     }
@@ -166,7 +166,7 @@ mod tests {
     async fn long_answers_wait_for_places_and_short_ones_for_nobody() {
         let rest = Arc::new(Notify::new());
         let client = client(&rest);
-        let bounds = Bounds {
+        let bounds = ApiCallLimits {
             timeout: Duration::from_secs(5),
             body_limit: Bytes(4 * 1024 * 1024),
         };

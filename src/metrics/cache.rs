@@ -17,7 +17,7 @@ use moka::policy::EvictionPolicy;
 use super::error::MetricsError;
 
 /// Why a key has no newer value.
-pub trait Failure: fmt::Display + Send + Sync + 'static {
+pub trait RefreshError: fmt::Display + Send + Sync + 'static {
     /// None came in time.
     fn timeout() -> Self;
 
@@ -33,7 +33,7 @@ pub trait Failure: fmt::Display + Send + Sync + 'static {
     }
 }
 
-impl Failure for MetricsError {
+impl RefreshError for MetricsError {
     fn timeout() -> Self {
         Self::Timeout
     }
@@ -64,13 +64,13 @@ pub struct Settings {
 
 /// A value with the time at which it was asked for.
 #[derive(Debug)]
-pub struct Entry<V> {
+pub struct CachedValue<V> {
     pub value: Arc<V>,
     /// The time of the refresh that brought it.
     pub fetched_at: Timestamp,
 }
 
-impl<V> Clone for Entry<V> {
+impl<V> Clone for CachedValue<V> {
     fn clone(&self) -> Self {
         Self {
             value: Arc::clone(&self.value),
@@ -81,12 +81,12 @@ impl<V> Clone for Entry<V> {
 
 /// An attempt to get a value that has failed.
 #[derive(Debug)]
-pub struct Failed<E = MetricsError> {
+pub struct FailedRefresh<E = MetricsError> {
     pub error: Arc<E>,
     pub attempted_at: Timestamp,
 }
 
-impl<E> Clone for Failed<E> {
+impl<E> Clone for FailedRefresh<E> {
     fn clone(&self) -> Self {
         Self {
             error: Arc::clone(&self.error),
@@ -97,7 +97,7 @@ impl<E> Clone for Failed<E> {
 
 /// The last good value of a key, and how the last attempt to get a newer one ended.
 struct Slot<V, E> {
-    entry: Option<Entry<V>>,
+    entry: Option<CachedValue<V>>,
     attempted_at: Timestamp,
     error: Option<Arc<E>>,
 }
@@ -131,7 +131,7 @@ impl<K, V, E> MetricsCache<K, V, E>
 where
     K: Clone + Eq + Hash + Send + Sync + 'static,
     V: Send + Sync + 'static,
-    E: Failure,
+    E: RefreshError,
 {
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
@@ -167,12 +167,12 @@ where
 
     /// The newest good value of `key`, whatever its age. Reads memory only, also while a refresh
     /// is under way.
-    pub async fn get(&self, key: &K) -> Option<Entry<V>> {
+    pub async fn get(&self, key: &K) -> Option<CachedValue<V>> {
         self.slots.get(key).await?.entry
     }
 
     /// The newest good value of `key`, and the last attempt to get a newer one, if that failed.
-    pub async fn last(&self, key: &K) -> (Option<Entry<V>>, Option<Failed<E>>) {
+    pub async fn last(&self, key: &K) -> (Option<CachedValue<V>>, Option<FailedRefresh<E>>) {
         let Some(slot) = self.slots.get(key).await else {
             return (None, None);
         };
@@ -183,7 +183,7 @@ where
         } = slot;
         (
             entry,
-            error.map(|error| Failed {
+            error.map(|error| FailedRefresh {
                 error,
                 attempted_at,
             }),
@@ -200,7 +200,7 @@ where
         key: K,
         now: Timestamp,
         fetch: impl Future<Output = Result<V, E>> + Send,
-    ) -> Result<Entry<V>, Arc<E>> {
+    ) -> Result<CachedValue<V>, Arc<E>> {
         let attempt = self.attempt(&key, now, fetch);
         let slot = self
             .slots
@@ -225,7 +225,7 @@ where
             .unwrap_or(Err(E::timeout()));
         match outcome {
             Ok(value) => Slot {
-                entry: Some(Entry {
+                entry: Some(CachedValue {
                     value: Arc::new(value),
                     fetched_at: now,
                 }),

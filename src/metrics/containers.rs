@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::api_call::Bounds;
-use super::aside::aside;
+use super::api_call::ApiCallLimits;
+use super::blocking_pool::aside;
 use super::container_usage::{ContainerName, ContainerUsage};
 use super::error::MetricsError;
 use super::prometheus::PrometheusSource;
@@ -31,7 +31,7 @@ impl Containers {
     pub fn new(
         prometheus: Option<Arc<PrometheusSource>>,
         client: kube::Client,
-        bounds: Bounds,
+        bounds: ApiCallLimits,
     ) -> Self {
         Self {
             prometheus: prometheus.filter(|prometheus| prometheus.knows_containers()),

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use crate::account_tokens::TokenError;
 use evenkeel_core::units::Bytes;
 use evenkeel_http_client as http_client;
-use evenkeel_kubernetes::excerpt;
 use evenkeel_kubernetes::metric_query::{QueryError, ValuesError};
+use evenkeel_kubernetes::truncate;
 
 /// The longest text of the other side that an error repeats, in characters.
 const EXCERPT: usize = 200;
@@ -194,7 +194,7 @@ impl MetricsError {
 
 /// The beginning of a foreign text, on one line.
 pub(crate) fn excerpt(text: &str) -> String {
-    excerpt::excerpt(text.trim(), EXCERPT)
+    truncate::excerpt(text.trim(), EXCERPT)
 }
 
 /// An error with its causes; the HTTP client's own text names none of them.

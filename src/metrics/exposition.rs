@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 /// The samples of one page of `/metrics`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Exposition {
-    samples: Vec<Sample>,
+    samples: Vec<ExpositionSample>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Sample {
+struct ExpositionSample {
     name: String,
     labels: BTreeMap<String, String>,
     value: f64,
 }
 
 /// Labels that a sample must carry, as pairs of name and value.
-pub type Labels<'a> = &'a [(&'a str, &'a str)];
+pub type ExpositionLabels<'a> = &'a [(&'a str, &'a str)];
 
 impl Exposition {
     #[must_use]
@@ -33,7 +33,7 @@ impl Exposition {
 
     /// Sum of the samples of `name` that carry all of `labels`; `None` where there is none.
     #[must_use]
-    pub fn sum(&self, name: &str, labels: Labels<'_>) -> Option<f64> {
+    pub fn sum(&self, name: &str, labels: ExpositionLabels<'_>) -> Option<f64> {
         self.values(name, labels).reduce(|sum, value| sum + value)
     }
 
@@ -41,9 +41,9 @@ impl Exposition {
     pub fn values<'a>(
         &'a self,
         name: &'a str,
-        labels: Labels<'a>,
+        labels: ExpositionLabels<'a>,
     ) -> impl Iterator<Item = f64> + 'a {
-        let carries = move |sample: &Sample| {
+        let carries = move |sample: &ExpositionSample| {
             let has = |&(key, value): &(&str, &str)| {
                 sample.labels.get(key).map(String::as_str) == Some(value)
             };
@@ -74,14 +74,14 @@ impl Exposition {
         })
     }
 
-    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Sample> + 'a {
+    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a ExpositionSample> + 'a {
         self.samples
             .iter()
             .filter(move |sample| sample.name == name)
     }
 }
 
-fn sample(line: &str) -> Option<Sample> {
+fn sample(line: &str) -> Option<ExpositionSample> {
     let (name, rest) = line.split_once(['{', ' '])?;
     let (labels, rest) = if line[name.len()..].starts_with('{') {
         labels(rest)?
@@ -89,7 +89,7 @@ fn sample(line: &str) -> Option<Sample> {
         (BTreeMap::new(), rest)
     };
     let value = rest.split_whitespace().next()?.parse().ok()?;
-    Some(Sample {
+    Some(ExpositionSample {
         name: name.to_owned(),
         labels,
         value,

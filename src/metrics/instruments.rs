@@ -14,8 +14,8 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::error::MetricsError;
-use super::round::Round;
-use super::self_check::Finding;
+use super::round::MetricsRound;
+use super::self_check::MetricsFinding;
 
 /// The query label of a round that failed as a whole.
 const WHOLE_ROUND: &str = "all";
@@ -41,7 +41,7 @@ struct DropLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabel {
+struct FindingReasonLabel {
     reason: &'static str,
 }
 
@@ -53,16 +53,16 @@ struct LaneLabels {
 
 /// The metrics of the measuring itself.
 #[derive(Debug, Clone)]
-pub struct Metrics {
+pub struct QueryMetrics {
     durations: Family<QueryLabel, Histogram, fn() -> Histogram>,
     failures: Family<FailureLabels, Counter>,
     dropped: Family<DropLabels, Counter>,
     waits: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     age: Gauge<f64, AtomicU64>,
-    findings: Family<ReasonLabel, Gauge>,
+    findings: Family<FindingReasonLabel, Gauge>,
 }
 
-impl Default for Metrics {
+impl Default for QueryMetrics {
     fn default() -> Self {
         Self {
             durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
@@ -75,7 +75,7 @@ impl Default for Metrics {
     }
 }
 
-impl Metrics {
+impl QueryMetrics {
     /// Makes the metrics part of what the process exports.
     pub fn register(&self, registry: &mut Registry) {
         let metrics = self;
@@ -117,14 +117,14 @@ impl Metrics {
     }
 
     /// Counts what a round brought, or that it failed.
-    pub(crate) fn observe(&self, outcome: Result<&Round, &MetricsError>) {
+    pub(crate) fn observe(&self, outcome: Result<&MetricsRound, &MetricsError>) {
         match outcome {
             Ok(round) => self.observe_round(round),
             Err(error) => self.count_failure(WHOLE_ROUND, error.reason()),
         }
     }
 
-    fn observe_round(&self, round: &Round) {
+    fn observe_round(&self, round: &MetricsRound) {
         for report in &round.reports {
             let query = report.query.as_str();
             let label = QueryLabel { query };
@@ -185,10 +185,10 @@ impl Metrics {
     }
 
     /// Shows what the check of names found; what it did not find shows as 0.
-    pub fn observe_findings(&self, findings: &[Finding]) {
-        for reason in Finding::REASONS {
+    pub fn observe_findings(&self, findings: &[MetricsFinding]) {
+        for reason in MetricsFinding::REASONS {
             let found = findings.iter().any(|finding| finding.reason() == reason);
-            let label = ReasonLabel { reason };
+            let label = FindingReasonLabel { reason };
             self.findings.get_or_create(&label).set(i64::from(found));
         }
     }
@@ -201,32 +201,32 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::{DropCause, Dropped, Query, QueryReport};
+    use crate::metrics::{DropCause, QueryReport, RejectedSamples, UsageQuery};
     use evenkeel_core::units::Resource;
 
     #[test]
     fn rounds_show_in_the_export() {
         let mut registry = Registry::default();
-        let metrics = Metrics::default();
+        let metrics = QueryMetrics::default();
         metrics.register(&mut registry);
-        let mut dropped = Dropped::default();
+        let mut dropped = RejectedSamples::default();
         dropped.add(DropCause::Negative);
         let report = |error| QueryReport {
-            query: Query::Node(Resource::Cpu),
+            query: UsageQuery::Node(Resource::Cpu),
             took: Duration::from_millis(20),
             dropped,
             warning: None,
             error: Some(Arc::new(error)),
         };
-        let round = Round {
+        let round = MetricsRound {
             reports: vec![report(MetricsError::Timeout), report(MetricsError::Late)],
-            ..Round::default()
+            ..MetricsRound::default()
         };
         metrics.observe(Ok(&round));
         metrics.observe(Err(&MetricsError::Skipped));
         metrics.observe_wait("externalMetrics", "soon", SignedDuration::from_secs(3));
         metrics.observe_age(SignedDuration::from_secs(10));
-        metrics.observe_findings(&[Finding::NoSeries]);
+        metrics.observe_findings(&[MetricsFinding::NoSeries]);
         let mut text = String::new();
         prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();
         for line in [

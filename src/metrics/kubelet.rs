@@ -10,7 +10,7 @@ mod asker;
 mod disks;
 mod source;
 
-pub use asker::{Asker, Kubelet, Settings};
+pub use asker::{Kubelet, KubeletPoller, Settings};
 pub use disks::Disks;
 pub use source::WithDisks;
 

@@ -10,20 +10,20 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use super::answer::{Answer, Answers, Content};
-use super::api_call::Bounds;
-use super::aside::aside;
-use super::dropped::{DropCause, Dropped};
+use super::answer::{Answers, Content, QueryAnswer};
+use super::api_call::ApiCallLimits;
+use super::blocking_pool::aside;
 use super::error::MetricsError;
-use super::query::Query;
+use super::query::UsageQuery;
+use super::rejected_samples::{DropCause, RejectedSamples};
 use super::resource_metrics::ResourceMetrics;
 use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, PodNames, Span, UsageSample};
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
-use evenkeel_kubernetes::guarded::{Guarded, UnreadableItems};
+use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableItems};
 use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// Usage from the cluster's own metrics API.
 pub struct MetricsApiSource {
@@ -35,7 +35,7 @@ pub struct MetricsApiSource {
 impl MetricsApiSource {
     /// A source that reads through `client`.
     #[must_use]
-    pub fn new(client: kube::Client, bounds: Bounds) -> Self {
+    pub fn new(client: kube::Client, bounds: ApiCallLimits) -> Self {
         Self {
             api: ResourceMetrics::new(client, bounds),
             pod_names: Arc::default(),
@@ -49,29 +49,29 @@ impl MetricsSource for MetricsApiSource {
         "metrics-api"
     }
 
-    fn queries(&self) -> &[Query] {
-        &[Query::NodeMetrics, Query::PodMetrics]
+    fn queries(&self) -> &[UsageQuery] {
+        &[UsageQuery::NodeMetrics, UsageQuery::PodMetrics]
     }
 
     async fn fetch(
         &self,
-        query: Query,
+        query: UsageQuery,
         before: &Answers,
         _now: Timestamp,
-    ) -> Result<Answer, MetricsError> {
+    ) -> Result<QueryAnswer, MetricsError> {
         let path = match query {
-            Query::NodeMetrics => "nodes",
+            UsageQuery::NodeMetrics => "nodes",
             // Without the nodes the Pods' usage has no time.
-            Query::PodMetrics if !before.hold(Query::NodeMetrics) => {
+            UsageQuery::PodMetrics if !before.hold(UsageQuery::NodeMetrics) => {
                 return Err(MetricsError::Skipped);
             }
-            Query::PodMetrics => "pods",
-            _ => return Ok(Answer::default()),
+            UsageQuery::PodMetrics => "pods",
+            _ => return Ok(QueryAnswer::default()),
         };
         let body = self.api.get(path).await?;
         let names = Arc::clone(&self.pod_names);
         aside(move || match query {
-            Query::NodeMetrics => read_nodes(&body),
+            UsageQuery::NodeMetrics => read_nodes(&body),
             _ => read_pods(&body, &names),
         })
         .await?
@@ -80,7 +80,7 @@ impl MetricsSource for MetricsApiSource {
 
 #[derive(Deserialize)]
 struct NodeMetricsList {
-    items: Vec<Guarded<NodeMetrics>>,
+    items: Vec<LenientObject<NodeMetrics>>,
 }
 
 #[derive(Deserialize)]
@@ -89,9 +89,9 @@ struct Metadata {
 }
 
 #[derive(Deserialize)]
-struct Usage {
-    cpu: Option<Text>,
-    memory: Option<Text>,
+struct UsageQuantities {
+    cpu: Option<YamlText>,
+    memory: Option<YamlText>,
 }
 
 #[derive(Deserialize)]
@@ -99,13 +99,13 @@ struct NodeMetrics {
     metadata: Metadata,
     timestamp: Timestamp,
     window: SignedDuration,
-    usage: Usage,
+    usage: UsageQuantities,
 }
 
-impl Usage {
+impl UsageQuantities {
     /// The two amounts in base units; what is no quantity is counted and left out.
-    fn amounts(&self, dropped: &mut Dropped) -> Resources<Option<Amount>> {
-        let mut quantity = |text: &Option<Text>| -> Option<Quantity> {
+    fn amounts(&self, dropped: &mut RejectedSamples) -> Resources<Option<Amount>> {
+        let mut quantity = |text: &Option<YamlText>| -> Option<Quantity> {
             let parsed = text.as_ref()?.0.parse();
             parsed
                 .inspect_err(|_| dropped.add(DropCause::NotANumber))
@@ -118,12 +118,12 @@ impl Usage {
     }
 }
 
-fn read_nodes(body: &[u8]) -> Result<Answer, MetricsError> {
+fn read_nodes(body: &[u8]) -> Result<QueryAnswer, MetricsError> {
     let list: NodeMetricsList =
         serde_json::from_slice(body).map_err(|error| MetricsError::malformed(&error, body))?;
-    let (mut usage, mut dropped) = (UsageSample::default(), Dropped::default());
+    let (mut usage, mut dropped) = (UsageSample::default(), RejectedSamples::default());
     let mut unreadable = UnreadableItems::default();
-    for Guarded(node) in list.items {
+    for LenientObject(node) in list.items {
         let node = match node {
             Ok(node) => node,
             Err(item) => {
@@ -158,15 +158,15 @@ fn read_nodes(body: &[u8]) -> Result<Answer, MetricsError> {
 /// The answer, with a warning that names the first item that cannot be read; none where no item can be.
 fn answer(
     usage: UsageSample,
-    dropped: Dropped,
+    dropped: RejectedSamples,
     unreadable: &UnreadableItems,
     is_empty: bool,
     body: &[u8],
-) -> Result<Answer, MetricsError> {
+) -> Result<QueryAnswer, MetricsError> {
     let warning = (unreadable.count > 0).then(|| unreadable.to_string());
     match warning {
         Some(warning) if is_empty => Err(MetricsError::malformed(&warning, body)),
-        warning => Ok(Answer {
+        warning => Ok(QueryAnswer {
             content: Content::Usage(usage),
             dropped,
             warning,
@@ -176,8 +176,8 @@ fn answer(
 
 /// The usage of the Pods. One of which a container lacks a resource is not measured in it: the sum of
 /// the others would be taken for the whole.
-fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<Answer, MetricsError> {
-    let (mut usage, mut dropped) = (UsageSample::default(), Dropped::default());
+fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<QueryAnswer, MetricsError> {
+    let (mut usage, mut dropped) = (UsageSample::default(), RejectedSamples::default());
     let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
     let read = pod_metrics::for_each(body, |pod| {
         let PodUsage {
@@ -218,8 +218,8 @@ mod tests {
     use kube::client::Body;
 
     use super::*;
-    use crate::metrics::asking::{Asking, Limits};
-    use crate::metrics::round::Round;
+    use crate::metrics::query_rounds::{QueryRounds, QueryTimeLimits};
+    use crate::metrics::round::MetricsRound;
     use evenkeel_core::placement::usage::PodName;
     use evenkeel_core::units::Bytes;
 
@@ -241,19 +241,19 @@ mod tests {
                     .unwrap(),
             )
         });
-        let bounds = Bounds {
+        let bounds = ApiCallLimits {
             timeout: Duration::from_secs(5),
             body_limit,
         };
         MetricsApiSource::new(kube::Client::new(service, "default"), bounds)
     }
 
-    async fn ask(source: MetricsApiSource) -> Result<Round, Arc<MetricsError>> {
-        let limits = Limits {
+    async fn ask(source: MetricsApiSource) -> Result<MetricsRound, Arc<MetricsError>> {
+        let limits = QueryTimeLimits {
             deadline: Duration::from_mins(1),
             patience: Duration::from_mins(1),
         };
-        let mut asking = Asking::new(Arc::new(source), limits);
+        let mut asking = QueryRounds::new(Arc::new(source), limits);
         asking.round(Timestamp::UNIX_EPOCH).await
     }
 

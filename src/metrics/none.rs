@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::answer::{Answer, Answers};
+use super::answer::{Answers, QueryAnswer};
 use super::error::MetricsError;
-use super::query::Query;
+use super::query::UsageQuery;
 use super::source::MetricsSource;
 
 /// A source that measures nothing.
@@ -18,16 +18,16 @@ impl MetricsSource for NoMetrics {
         "none"
     }
 
-    fn queries(&self) -> &[Query] {
+    fn queries(&self) -> &[UsageQuery] {
         &[]
     }
 
     async fn fetch(
         &self,
-        _query: Query,
+        _query: UsageQuery,
         _before: &Answers,
         _now: Timestamp,
-    ) -> Result<Answer, MetricsError> {
-        Ok(Answer::default())
+    ) -> Result<QueryAnswer, MetricsError> {
+        Ok(QueryAnswer::default())
     }
 }

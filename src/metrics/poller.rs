@@ -9,10 +9,10 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use super::asking::{Asking, Limits};
 use super::error::MetricsError;
-use super::instruments::Metrics;
-use super::round::Round;
+use super::instruments::QueryMetrics;
+use super::query_rounds::{QueryRounds, QueryTimeLimits};
+use super::round::MetricsRound;
 use super::source::MetricsSource;
 use evenkeel_clock::Clock;
 
@@ -24,7 +24,7 @@ const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 pub struct Settings {
     /// The distance between ticks, by the cluster's clock.
     pub interval: Duration,
-    pub limits: Limits,
+    pub limits: QueryTimeLimits,
 }
 
 /// Outcome of a tick.
@@ -33,15 +33,15 @@ pub struct Update {
     /// The time of the tick.
     pub at: Timestamp,
     /// The new round, or the cause for which there is none.
-    pub outcome: Result<Arc<Round>, Arc<MetricsError>>,
+    pub outcome: Result<Arc<MetricsRound>, Arc<MetricsError>>,
 }
 
 /// Asks a source at each tick, until cancelled.
 pub struct Poller {
-    asking: Asking,
+    asking: QueryRounds,
     interval: Duration,
     clock: Clock,
-    metrics: Metrics,
+    metrics: QueryMetrics,
     fault_logged_at: Option<Timestamp>,
 }
 
@@ -52,11 +52,11 @@ impl Poller {
         source: Arc<dyn MetricsSource>,
         settings: Settings,
         clock: Clock,
-        metrics: Metrics,
+        metrics: QueryMetrics,
     ) -> Self {
         let Settings { interval, limits } = settings;
         Self {
-            asking: Asking::new(source, limits),
+            asking: QueryRounds::new(source, limits),
             interval,
             clock,
             metrics,
@@ -91,7 +91,7 @@ impl Poller {
         Update { at: now, outcome }
     }
 
-    fn log(&mut self, outcome: &Result<Arc<Round>, Arc<MetricsError>>, now: Timestamp) {
+    fn log(&mut self, outcome: &Result<Arc<MetricsRound>, Arc<MetricsError>>, now: Timestamp) {
         let source = self.asking.source();
         let fault = match outcome {
             Err(error) => Some(("all", &**error)),
@@ -125,8 +125,8 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::metrics::answer::{Answer, Answers};
-    use crate::metrics::query::Query;
+    use crate::metrics::answer::{Answers, QueryAnswer};
+    use crate::metrics::query::UsageQuery;
     use evenkeel_core::placement::usage::{Measurement, UsageSample};
     use evenkeel_core::units::{Amount, Resource, Resources};
 
@@ -145,16 +145,19 @@ mod tests {
             "fake"
         }
 
-        fn queries(&self) -> &[Query] {
-            &[Query::Node(Resource::Cpu), Query::Pod(Resource::Cpu)]
+        fn queries(&self) -> &[UsageQuery] {
+            &[
+                UsageQuery::Node(Resource::Cpu),
+                UsageQuery::Pod(Resource::Cpu),
+            ]
         }
 
         async fn fetch(
             &self,
-            _query: Query,
+            _query: UsageQuery,
             _before: &Answers,
             now: Timestamp,
-        ) -> Result<Answer, MetricsError> {
+        ) -> Result<QueryAnswer, MetricsError> {
             let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
             self.most_running.fetch_max(running, Ordering::SeqCst);
             tokio::time::sleep(self.takes).await;
@@ -174,10 +177,10 @@ mod tests {
         }
     }
 
-    fn poller(source: &Arc<Fake>, metrics: &Metrics) -> Poller {
+    fn poller(source: &Arc<Fake>, metrics: &QueryMetrics) -> Poller {
         let settings = Settings {
             interval: Duration::from_secs(15),
-            limits: Limits {
+            limits: QueryTimeLimits {
                 deadline: Duration::from_secs(10),
                 patience: Duration::from_secs(40),
             },
@@ -191,7 +194,7 @@ mod tests {
 
     #[tokio::test]
     async fn each_poll_tells_what_it_brought_and_the_age_of_what_is_kept() {
-        let (source, metrics) = (Arc::new(Fake::default()), Metrics::default());
+        let (source, metrics) = (Arc::new(Fake::default()), QueryMetrics::default());
         let mut registry = Registry::default();
         metrics.register(&mut registry);
         let mut poller = poller(&source, &metrics);
@@ -218,7 +221,7 @@ mod tests {
             takes: Duration::from_secs(5),
             ..Fake::default()
         });
-        let poller = poller(&source, &Metrics::default());
+        let poller = poller(&source, &QueryMetrics::default());
         let (sender, mut updates) = mpsc::unbounded_channel();
         let cancelled = CancellationToken::new();
         let running = tokio::spawn(poller.run(cancelled.clone(), move |update| {

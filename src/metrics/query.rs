@@ -12,12 +12,12 @@ pub struct QueryKey {
     /// The name of the source, from the closed set of
     /// [`MetricsSource::name`](super::MetricsSource::name).
     pub source: &'static str,
-    pub query: Query,
+    pub query: UsageQuery,
 }
 
 /// Subject of a query; a closed set, since it is a metric label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Query {
+pub enum UsageQuery {
     /// Time at which the exporter behind this resource of the nodes was last read.
     SampleTime(Resource),
     /// Usage of each node.
@@ -38,7 +38,7 @@ pub enum Query {
     Trace,
 }
 
-impl Query {
+impl UsageQuery {
     /// Queries that the configuration may replace, in the order in which it shows them.
     pub const SETTABLE: [Self; 12] = [
         Self::Node(Resource::Cpu),

@@ -6,7 +6,7 @@
 
 mod trace;
 
-pub use trace::{Trace, TraceError};
+pub use trace::{TraceError, UsageTrace};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
-use self::trace::{Row, Subject};
-use super::answer::{Answer, Answers};
+use self::trace::{UsageTraceRow, UsageTraceSubject};
+use super::answer::{Answers, QueryAnswer};
 use super::error::MetricsError;
-use super::query::Query;
+use super::query::UsageQuery;
 use super::source::MetricsSource;
 use evenkeel_core::placement::usage::{Measurement, UsageSample};
 use evenkeel_core::units::Ratio;
@@ -32,7 +32,7 @@ pub struct Settings {
 
 /// Usage from a trace.
 pub struct ReplaySource {
-    trace: Trace,
+    trace: UsageTrace,
     speed: Ratio,
     started_at: Timestamp,
 }
@@ -41,7 +41,7 @@ impl ReplaySource {
     /// A source that plays `trace`, whose second 0 is at `started_at`, at `speed` seconds of the
     /// trace for each second of the clock.
     #[must_use]
-    pub fn new(trace: Trace, speed: Ratio, started_at: Timestamp) -> Self {
+    pub fn new(trace: UsageTrace, speed: Ratio, started_at: Timestamp) -> Self {
         Self {
             trace,
             speed,
@@ -70,12 +70,17 @@ impl ReplaySource {
     }
 }
 
-fn record(usage: &mut UsageSample, subject: &Subject, row: &Row, at: Timestamp) {
+fn record(
+    usage: &mut UsageSample,
+    subject: &UsageTraceSubject,
+    row: &UsageTraceRow,
+    at: Timestamp,
+) {
     match subject {
-        Subject::Pod(pod) => {
+        UsageTraceSubject::Pod(pod) => {
             usage.insert_pod(pod, &row.amounts);
         }
-        Subject::Node(node) => {
+        UsageTraceSubject::Node(node) => {
             let measured = row.amounts.map(|amount| {
                 amount.map(|value| Measurement {
                     value,
@@ -97,19 +102,19 @@ impl MetricsSource for ReplaySource {
         "replay"
     }
 
-    fn queries(&self) -> &[Query] {
-        &[Query::Trace]
+    fn queries(&self) -> &[UsageQuery] {
+        &[UsageQuery::Trace]
     }
 
     async fn fetch(
         &self,
-        query: Query,
+        query: UsageQuery,
         _before: &Answers,
         now: Timestamp,
-    ) -> Result<Answer, MetricsError> {
+    ) -> Result<QueryAnswer, MetricsError> {
         Ok(match query {
-            Query::Trace => self.at(now).into(),
-            _ => Answer::default(),
+            UsageQuery::Trace => self.at(now).into(),
+            _ => QueryAnswer::default(),
         })
     }
 }

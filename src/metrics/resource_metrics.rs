@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::api_call::{self, Answer, Bounds, LongAnswers};
+use super::api_call::{self, ApiCallBody, ApiCallLimits, LongAnswers};
 use super::error::MetricsError;
 
 /// The versions that are read.
@@ -16,14 +16,14 @@ const VERSIONS: [&str; 2] = ["v1beta1", "v1"];
 #[derive(Clone)]
 pub(super) struct ResourceMetrics {
     client: kube::Client,
-    bounds: Bounds,
+    bounds: ApiCallLimits,
     /// The position of the version that answered last.
     served: Arc<AtomicUsize>,
 }
 
 impl ResourceMetrics {
     /// Those behind `client`, with nothing known of their version.
-    pub(super) fn new(client: kube::Client, bounds: Bounds) -> Self {
+    pub(super) fn new(client: kube::Client, bounds: ApiCallLimits) -> Self {
         Self {
             client,
             bounds,
@@ -44,7 +44,7 @@ impl ResourceMetrics {
         &self,
         path: &str,
         long: Option<&LongAnswers>,
-    ) -> Result<Answer, MetricsError> {
+    ) -> Result<ApiCallBody, MetricsError> {
         let first = self.served.load(Ordering::Relaxed) % VERSIONS.len();
         let refused = match self.call(first, path, long).await {
             Err(refused @ MetricsError::NotServed { .. }) => refused,
@@ -66,7 +66,7 @@ impl ResourceMetrics {
         version: usize,
         path: &str,
         long: Option<&LongAnswers>,
-    ) -> Result<Answer, MetricsError> {
+    ) -> Result<ApiCallBody, MetricsError> {
         let version = VERSIONS.get(version).copied().unwrap_or_default();
         let path = format!("/apis/metrics.k8s.io/{version}/{path}");
         api_call::get_among(&self.client, &path, self.bounds, long).await

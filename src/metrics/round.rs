@@ -8,18 +8,18 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::answer::{Answer, Answers};
-use super::cache::Entry;
-use super::dropped::Dropped;
+use super::answer::{Answers, QueryAnswer};
+use super::cache::CachedValue;
 use super::error::MetricsError;
-use super::pace::End;
-use super::query::Query;
+use super::query::UsageQuery;
+use super::query_backoff::QueryCompletion;
+use super::rejected_samples::RejectedSamples;
 use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Outcome of asking the queries of a source.
 #[derive(Debug, Default)]
-pub struct Round {
+pub struct MetricsRound {
     pub usage: Arc<UsageSample>,
     /// When the usage of the Pods was asked for, by resource: where it is older than the nodes', it
     /// speaks of no later time.
@@ -31,41 +31,41 @@ pub struct Round {
 /// Outcome of one query.
 #[derive(Debug)]
 pub struct QueryReport {
-    pub query: Query,
+    pub query: UsageQuery,
     /// Time that it took, reading the answer included.
     pub took: Duration,
     /// Values of the answer that were not taken.
-    pub dropped: Dropped,
+    pub dropped: RejectedSamples,
     /// What the source says against its own answer.
     pub warning: Option<String>,
     /// Cause for which there is no new answer.
     pub error: Option<Arc<MetricsError>>,
 }
 
-pub(super) type Outcome = Result<Arc<Answer>, Arc<MetricsError>>;
+pub(super) type QueryResult = Result<Arc<QueryAnswer>, Arc<MetricsError>>;
 
 /// One query that has ended, or that a round goes without.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) query: Query,
+pub(super) struct FinishedQuery {
+    pub(super) query: UsageQuery,
     /// The time of the round that asked it.
     pub(super) at: Timestamp,
     pub(super) took: Duration,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: QueryResult,
 }
 
-impl Asked {
+impl FinishedQuery {
     /// A query that is still under way, or that rests since it was slow.
-    pub(super) fn late(query: Query) -> Self {
+    pub(super) fn late(query: UsageQuery) -> Self {
         Self::without(query, Timestamp::MIN, MetricsError::Late)
     }
 
     /// A query that was not asked.
-    pub(super) fn skipped(query: Query, at: Timestamp) -> Self {
+    pub(super) fn skipped(query: UsageQuery, at: Timestamp) -> Self {
         Self::without(query, at, MetricsError::Skipped)
     }
 
-    fn without(query: Query, at: Timestamp, error: MetricsError) -> Self {
+    fn without(query: UsageQuery, at: Timestamp, error: MetricsError) -> Self {
         Self {
             query,
             at,
@@ -74,27 +74,27 @@ impl Asked {
         }
     }
 
-    pub(super) fn end(&self) -> End {
+    pub(super) fn end(&self) -> QueryCompletion {
         match &self.outcome {
-            Ok(_) => End::Answered,
-            Err(error) if error.is_unreachable() => End::Unreached,
-            Err(_) => End::Failed,
+            Ok(_) => QueryCompletion::Answered,
+            Err(error) if error.is_unreachable() => QueryCompletion::Unreached,
+            Err(_) => QueryCompletion::Failed,
         }
     }
 }
 
-impl Round {
+impl MetricsRound {
     /// The round of these queries, each with the answer before it where that counts.
     ///
     /// # Errors
     /// There is no answer to any of them; the first cause is given.
     pub(super) fn of(
-        queries: Vec<(Asked, Option<Entry<Answer>>)>,
+        queries: Vec<(FinishedQuery, Option<CachedValue<QueryAnswer>>)>,
     ) -> Result<Self, Arc<MetricsError>> {
         let (mut answers, mut reports) = (Answers::default(), Vec::with_capacity(queries.len()));
         let mut pods_as_of = Resources::default();
         for (asked, last) in queries {
-            let Asked {
+            let FinishedQuery {
                 query, at, took, ..
             } = asked;
             let answer = match (&asked.outcome, last) {
@@ -122,7 +122,7 @@ impl Round {
     }
 
     /// The queries without a new answer.
-    pub fn failures(&self) -> impl Iterator<Item = (Query, &MetricsError)> {
+    pub fn failures(&self) -> impl Iterator<Item = (UsageQuery, &MetricsError)> {
         self.reports
             .iter()
             .filter_map(|report| Some((report.query, report.error.as_deref()?)))
@@ -130,17 +130,17 @@ impl Round {
 }
 
 /// The resources of the Pods that a query reads.
-fn pods_of(query: Query) -> Vec<Resource> {
+fn pods_of(query: UsageQuery) -> Vec<Resource> {
     match query {
-        Query::Pod(resource) => vec![resource],
-        Query::PodMetrics => vec![Resource::Cpu, Resource::Memory],
-        Query::KubeletDisk => vec![Resource::Disk],
-        Query::SampleTime(_)
-        | Query::Node(_)
-        | Query::NetworkCapacity
-        | Query::IoPressure
-        | Query::NodeMetrics
-        | Query::Trace => Vec::new(),
+        UsageQuery::Pod(resource) => vec![resource],
+        UsageQuery::PodMetrics => vec![Resource::Cpu, Resource::Memory],
+        UsageQuery::KubeletDisk => vec![Resource::Disk],
+        UsageQuery::SampleTime(_)
+        | UsageQuery::Node(_)
+        | UsageQuery::NetworkCapacity
+        | UsageQuery::IoPressure
+        | UsageQuery::NodeMetrics
+        | UsageQuery::Trace => Vec::new(),
     }
 }
 
@@ -151,10 +151,10 @@ impl QueryReport {
         !matches!(error, Some(MetricsError::Late | MetricsError::Skipped))
     }
 
-    fn new(query: Query, took: Duration, outcome: &Outcome) -> Self {
+    fn new(query: UsageQuery, took: Duration, outcome: &QueryResult) -> Self {
         let (dropped, warning, error) = match outcome {
             Ok(answer) => (answer.dropped, answer.warning.clone(), None),
-            Err(error) => (Dropped::default(), None, Some(Arc::clone(error))),
+            Err(error) => (RejectedSamples::default(), None, Some(Arc::clone(error))),
         };
         Self {
             query,

@@ -9,9 +9,9 @@ mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::dropped::DropCause;
-use super::query::Query;
-use super::round::Round;
+use super::query::UsageQuery;
+use super::rejected_samples::DropCause;
+use super::round::MetricsRound;
 use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
 use jiff::{SignedDuration, Timestamp};
@@ -27,7 +27,7 @@ pub struct NodeIdentity {
 
 /// Something about the measuring that an operator should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+pub enum MetricsFinding {
     /// No series that could name a node was found.
     NoSeries,
     /// Nodes without any measurement.
@@ -91,8 +91,8 @@ pub enum Finding {
     },
 }
 
-impl Finding {
-    /// All that [`Finding::reason`] gives.
+impl MetricsFinding {
+    /// All that [`MetricsFinding::reason`] gives.
     pub const REASONS: [&str; 11] = [
         "NoSeries",
         "NodesUnmeasured",
@@ -128,7 +128,7 @@ impl Finding {
 
 /// What a comparison of the names in `round` with those of the cluster's nodes shows by itself.
 #[must_use]
-pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
+pub fn compare(names: &BTreeSet<&str>, round: &MetricsRound) -> Vec<MetricsFinding> {
     let measured = names_in(round);
     let owned = |names: Vec<&&str>| names.into_iter().map(|name| (*name).to_owned()).collect();
     let unmeasured: Vec<String> = owned(names.difference(&measured).collect());
@@ -137,7 +137,7 @@ pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
     if unmeasured.is_empty() {
         findings.extend(unmeasured_resources(round));
     } else {
-        findings.push(Finding::Unmeasured {
+        findings.push(MetricsFinding::Unmeasured {
             nodes: unmeasured,
             of: names.len(),
         });
@@ -145,7 +145,7 @@ pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
     findings.extend(partly_unmeasured_resources(names, round));
     findings.extend(unmeasured_resources_of_pods(round));
     if !unmatched.is_empty() {
-        findings.push(Finding::Unmatched { names: unmatched });
+        findings.push(MetricsFinding::Unmatched { names: unmatched });
     }
     findings.extend(several_series(round));
     findings.extend(partial_answers(round));
@@ -154,47 +154,51 @@ pub fn compare(names: &BTreeSet<&str>, round: &Round) -> Vec<Finding> {
 
 /// What mends that nodes are not measured, by the labels of the `series` of a probe.
 #[must_use]
-pub fn advise(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Option<Finding> {
+pub fn advise(
+    nodes: &[NodeIdentity],
+    round: &MetricsRound,
+    series: &[LabelSet],
+) -> Option<MetricsFinding> {
     let measured = names_in(round);
     let found = nodes.iter().filter(|node| measured.contains(&*node.name));
     better_label(nodes, series, found.count())
 }
 
 /// The names of nodes in what the source measured; what kubelets told is theirs by the cluster's own word.
-fn names_in(round: &Round) -> BTreeSet<&str> {
-    let by_kubelets = has_asked(round, |query| query == Query::KubeletDisk);
+fn names_in(round: &MetricsRound) -> BTreeSet<&str> {
+    let by_kubelets = has_asked(round, |query| query == UsageQuery::KubeletDisk);
     let columns = round.usage.nodes.iter();
     let of_source = columns.filter(|(resource, _)| !by_kubelets || *resource != Resource::Disk);
     let names = of_source.flat_map(|(_, column)| column.keys());
     names.map(|name| &**name).collect()
 }
 
-fn has_asked(round: &Round, which: impl Fn(Query) -> bool) -> bool {
+fn has_asked(round: &MetricsRound, which: impl Fn(UsageQuery) -> bool) -> bool {
     round.reports.iter().any(|report| which(report.query))
 }
 
-fn has_answered(round: &Round, which: impl Fn(Query) -> bool) -> bool {
+fn has_answered(round: &MetricsRound, which: impl Fn(UsageQuery) -> bool) -> bool {
     let mut answered = round.reports.iter().filter(|report| report.error.is_none());
     answered.any(|report| which(report.query))
 }
 
-fn partial_answers(round: &Round) -> Option<Finding> {
+fn partial_answers(round: &MetricsRound) -> Option<MetricsFinding> {
     let warned = round
         .reports
         .iter()
         .filter_map(|report| Some((report.query.as_str().to_owned(), report.warning.clone()?)));
     let (queries, warnings): (Vec<String>, Vec<String>) = warned.unzip();
     let first = warnings.into_iter().next()?;
-    Some(Finding::PartialAnswers { first, queries })
+    Some(MetricsFinding::PartialAnswers { first, queries })
 }
 
-fn several_series(round: &Round) -> Option<Finding> {
+fn several_series(round: &MetricsRound) -> Option<MetricsFinding> {
     let counts = round.reports.iter().map(|report| {
         let others = report.dropped.count(DropCause::Ambiguous);
         (report.query.as_str(), others)
     });
     let doubled: Vec<_> = counts.filter(|(_, others)| *others > 0).collect();
-    (!doubled.is_empty()).then(|| Finding::SeveralSeries {
+    (!doubled.is_empty()).then(|| MetricsFinding::SeveralSeries {
         others: doubled.iter().map(|(_, others)| others).sum(),
         queries: doubled
             .iter()
@@ -204,29 +208,29 @@ fn several_series(round: &Round) -> Option<Finding> {
 }
 
 /// The resources that no node has although they were asked for, where nodes have others.
-fn unmeasured_resources(round: &Round) -> impl Iterator<Item = Finding> + '_ {
+fn unmeasured_resources(round: &MetricsRound) -> impl Iterator<Item = MetricsFinding> + '_ {
     let columns = &round.usage.nodes;
     let any = columns.values().iter().any(|column| !column.is_empty());
     let asked = |resource| {
-        let by_kubelets = |query| resource == Resource::Disk && query == Query::KubeletDisk;
+        let by_kubelets = |query| resource == Resource::Disk && query == UsageQuery::KubeletDisk;
         has_asked(round, |query| {
-            query == Query::Node(resource) || by_kubelets(query)
+            query == UsageQuery::Node(resource) || by_kubelets(query)
         })
     };
     Resource::ALL
         .into_iter()
         .filter(move |resource| any && columns[*resource].is_empty() && asked(*resource))
-        .map(|resource| Finding::ResourceUnmeasured { resource })
+        .map(|resource| MetricsFinding::ResourceUnmeasured { resource })
 }
 
 /// The resources that some nodes lack although others have them. The use of disks comes from one kubelet after
 /// another.
 fn partly_unmeasured_resources<'a>(
     names: &'a BTreeSet<&str>,
-    round: &'a Round,
-) -> impl Iterator<Item = Finding> + 'a {
+    round: &'a MetricsRound,
+) -> impl Iterator<Item = MetricsFinding> + 'a {
     let measured = names_in(round);
-    let asked = |resource| has_asked(round, |query| query == Query::Node(resource));
+    let asked = |resource| has_asked(round, |query| query == UsageQuery::Node(resource));
     let resources = Resource::ALL.into_iter().filter(move |resource| {
         *resource != Resource::Disk && asked(*resource) && !round.usage.nodes[*resource].is_empty()
     });
@@ -235,7 +239,7 @@ fn partly_unmeasured_resources<'a>(
         let lacking = names.intersection(&measured);
         let lacking = lacking.filter(|name| !column.contains_key(**name));
         let nodes: Vec<String> = lacking.map(|name| (*name).to_owned()).collect();
-        (!nodes.is_empty()).then_some(Finding::ResourcePartlyUnmeasured {
+        (!nodes.is_empty()).then_some(MetricsFinding::ResourcePartlyUnmeasured {
             resource,
             nodes,
             of: names.len(),
@@ -244,22 +248,29 @@ fn partly_unmeasured_resources<'a>(
 }
 
 /// The resources that nodes have and no Pod has, although both were asked for and Pods have others.
-fn unmeasured_resources_of_pods(round: &Round) -> impl Iterator<Item = Finding> + '_ {
+fn unmeasured_resources_of_pods(round: &MetricsRound) -> impl Iterator<Item = MetricsFinding> + '_ {
     let (nodes, pods) = (&round.usage.nodes, &round.usage.pods);
     let any = pods.values().iter().any(|column| !column.is_empty());
-    let asked = |resource| has_answered(round, |query| query == Query::Pod(resource));
+    let asked = |resource| has_answered(round, |query| query == UsageQuery::Pod(resource));
     let lacking = Resource::ALL.into_iter().filter(move |resource| {
         any && pods[*resource].is_empty() && !nodes[*resource].is_empty() && asked(*resource)
     });
-    lacking.map(|resource| Finding::PodResourceUnmeasured { resource })
+    lacking.map(|resource| MetricsFinding::PodResourceUnmeasured { resource })
 }
 
 /// What says that a clock is off: measurements of nodes that are new to the source, and not of `now`.
 #[must_use]
-pub fn clocks(round: &Round, now: Timestamp, max_age: SignedDuration) -> Option<Finding> {
+pub fn clocks(
+    round: &MetricsRound,
+    now: Timestamp,
+    max_age: SignedDuration,
+) -> Option<MetricsFinding> {
     // Where the source does not answer, what it said before grows old.
     if !has_answered(round, |query| {
-        matches!(query, Query::SampleTime(Resource::Cpu) | Query::NodeMetrics)
+        matches!(
+            query,
+            UsageQuery::SampleTime(Resource::Cpu) | UsageQuery::NodeMetrics
+        )
     }) {
         return None;
     }
@@ -271,7 +282,7 @@ pub fn clocks(round: &Round, now: Timestamp, max_age: SignedDuration) -> Option<
     let newest = off.clone().map(|(_, measured)| measured.at).max()?;
     let mut nodes: Vec<String> = off.map(|(name, _)| name.to_string()).collect();
     nodes.sort_unstable();
-    Some(Finding::ClockOff {
+    Some(MetricsFinding::ClockOff {
         nodes,
         of: cpu.len(),
         minutes: (age(newest).as_secs() + 30).div_euclid(60),
@@ -280,13 +291,17 @@ pub fn clocks(round: &Round, now: Timestamp, max_age: SignedDuration) -> Option<
 
 /// The label that names more nodes than the `matched` ones, in the series of every metric, else one
 /// that holds addresses.
-fn better_label(nodes: &[NodeIdentity], series: &[LabelSet], matched: usize) -> Option<Finding> {
+fn better_label(
+    nodes: &[NodeIdentity],
+    series: &[LabelSet],
+    matched: usize,
+) -> Option<MetricsFinding> {
     if series.is_empty() {
-        return Some(Finding::NoSeries);
+        return Some(MetricsFinding::NoSeries);
     }
     let named = named_by_all(nodes, series);
     match named.iter().max_by_key(|(_, nodes)| nodes.len()) {
-        Some((label, found)) if found.len() > matched => Some(Finding::UseLabel {
+        Some((label, found)) if found.len() > matched => Some(MetricsFinding::UseLabel {
             label: (*label).to_owned(),
             names: found.len(),
             of: nodes.len(),
@@ -326,7 +341,7 @@ fn named_by_all<'a>(
     all.unwrap_or_default()
 }
 
-fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<Finding> {
+fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<MetricsFinding> {
     let mut owners = BTreeMap::new();
     for node in nodes {
         for (kind, address) in &node.addresses {
@@ -335,7 +350,7 @@ fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<Finding>
     }
     series.iter().flatten().find_map(|(label, value)| {
         let (node, kind) = owners.get(without_port(value))?;
-        Some(Finding::AddressOnly {
+        Some(MetricsFinding::AddressOnly {
             label: label.clone(),
             value: value.clone(),
             node: node.name.clone(),
@@ -349,7 +364,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::metrics::dropped::Dropped;
+    use crate::metrics::rejected_samples::RejectedSamples;
     use crate::metrics::round::QueryReport;
     use evenkeel_core::placement::usage::Measurement;
     use evenkeel_core::units::{Amount, Resources};
@@ -363,13 +378,13 @@ mod tests {
             .collect()
     }
 
-    fn measured(names: &[&str]) -> Round {
+    fn measured(names: &[&str]) -> MetricsRound {
         let measurement = Measurement {
             value: Amount::ZERO,
             at: Timestamp::UNIX_EPOCH,
             window: SignedDuration::ZERO,
         };
-        let mut round = Round::default();
+        let mut round = MetricsRound::default();
         for name in names {
             let row = Resources::from_fn(|_| Some(measurement));
             Arc::make_mut(&mut round.usage).insert_node(*name, &row);
@@ -384,7 +399,7 @@ mod tests {
             .collect()
     }
 
-    fn report(query: Query, dropped: Dropped) -> QueryReport {
+    fn report(query: UsageQuery, dropped: RejectedSamples) -> QueryReport {
         QueryReport {
             query,
             took: std::time::Duration::ZERO,
@@ -394,15 +409,20 @@ mod tests {
         }
     }
 
-    fn texts(findings: &[Finding]) -> Vec<String> {
+    fn texts(findings: &[MetricsFinding]) -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
     }
 
     /// Everything that is found, with the advice where nodes are not measured.
-    fn check(nodes: &[NodeIdentity], round: &Round, series: &[LabelSet]) -> Vec<Finding> {
+    fn check(
+        nodes: &[NodeIdentity],
+        round: &MetricsRound,
+        series: &[LabelSet],
+    ) -> Vec<MetricsFinding> {
         let names = nodes.iter().map(|node| &*node.name).collect();
         let mut found = compare(&names, round);
-        let unmeasured = |finding: &Finding| matches!(finding, Finding::Unmeasured { .. });
+        let unmeasured =
+            |finding: &MetricsFinding| matches!(finding, MetricsFinding::Unmeasured { .. });
         if found.iter().any(unmeasured) {
             found.extend(advise(nodes, round, series));
         }
@@ -466,9 +486,9 @@ mod tests {
                 Some(1),
             ),
         ] {
-            let found = advise(&nodes(2), &Round::default(), &labels);
+            let found = advise(&nodes(2), &MetricsRound::default(), &labels);
             let names = match found {
-                Some(Finding::UseLabel { names, .. }) => Some(names),
+                Some(MetricsFinding::UseLabel { names, .. }) => Some(names),
                 _ => None,
             };
             assert_eq!(names, advised, "{labels:?}");
@@ -500,14 +520,14 @@ mod tests {
                 series(&[("__name__", "b"), ("node", "node-1")]),
             ],
         );
-        let reasons: Vec<&str> = findings.iter().map(Finding::reason).collect();
+        let reasons: Vec<&str> = findings.iter().map(MetricsFinding::reason).collect();
         assert_eq!(reasons, ["NodesUnmeasured"]);
     }
 
     #[test]
     fn a_prometheus_without_the_exporters_is_named_as_such() {
-        let findings = check(&nodes(1), &Round::default(), &[]);
-        assert_eq!(findings.last(), Some(&Finding::NoSeries));
+        let findings = check(&nodes(1), &MetricsRound::default(), &[]);
+        assert_eq!(findings.last(), Some(&MetricsFinding::NoSeries));
     }
 
     #[test]
@@ -518,17 +538,22 @@ mod tests {
         assert_eq!(check(&nodes(1), &round, &[]), [], "nobody asked for it");
         round
             .reports
-            .push(report(Query::KubeletDisk, Dropped::default()));
+            .push(report(UsageQuery::KubeletDisk, RejectedSamples::default()));
         let findings = check(&nodes(1), &round, &[]);
         let disk = Resource::Disk;
-        assert_eq!(findings, [Finding::ResourceUnmeasured { resource: disk }]);
+        assert_eq!(
+            findings,
+            [MetricsFinding::ResourceUnmeasured { resource: disk }]
+        );
     }
 
     #[test]
     fn a_node_without_a_known_interface_is_named() {
         let mut round = measured(&["node-1", "node-2"]);
-        let query = Query::Node(Resource::NetworkIo);
-        round.reports.push(report(query, Dropped::default()));
+        let query = UsageQuery::Node(Resource::NetworkIo);
+        round
+            .reports
+            .push(report(query, RejectedSamples::default()));
         assert_eq!(check(&nodes(2), &round, &[]), []);
         let columns = &mut Arc::make_mut(&mut round.usage).nodes;
         Arc::make_mut(&mut columns[Resource::NetworkIo]).remove("node-2");
@@ -545,7 +570,7 @@ mod tests {
         let found = check(&nodes(2), &round, &[]);
         assert_eq!(
             found,
-            [Finding::ResourceUnmeasured {
+            [MetricsFinding::ResourceUnmeasured {
                 resource: Resource::NetworkIo
             }]
         );
@@ -559,7 +584,7 @@ mod tests {
         used[Resource::Cpu] = Some(Amount::ZERO);
         Arc::make_mut(&mut round.usage).insert_pod(&pod, &used);
         for resource in [Resource::Cpu, Resource::NetworkIo, Resource::DiskIo] {
-            let report = report(Query::Pod(resource), Dropped::default());
+            let report = report(UsageQuery::Pod(resource), RejectedSamples::default());
             round.reports.push(report);
         }
         let told = texts(&check(&nodes(1), &round, &[]));
@@ -575,7 +600,7 @@ mod tests {
         let max_age = SignedDuration::from_mins(3);
         let at = |minutes: i64| Timestamp::UNIX_EPOCH + SignedDuration::from_mins(minutes);
         assert_eq!(clocks(&round, at(10), max_age), None, "it does not answer");
-        let report = report(Query::NodeMetrics, Dropped::default());
+        let report = report(UsageQuery::NodeMetrics, RejectedSamples::default());
         round.reports.push(report);
         for (now, minutes) in [
             (-10, Some(-10)),
@@ -586,7 +611,7 @@ mod tests {
         ] {
             let found = clocks(&round, at(now), max_age);
             let told = match &found {
-                Some(Finding::ClockOff { nodes, minutes, .. }) => {
+                Some(MetricsFinding::ClockOff { nodes, minutes, .. }) => {
                     assert_eq!(nodes.len(), 2);
                     Some(*minutes)
                 }
@@ -603,10 +628,10 @@ mod tests {
     fn several_series_of_one_node_are_told_of_and_what_keeps_strangers_out() {
         let mut round = measured(&["node-1"]);
         for (query, others) in [
-            (Query::Node(Resource::Cpu), 2),
-            (Query::Pod(Resource::Cpu), 0),
+            (UsageQuery::Node(Resource::Cpu), 2),
+            (UsageQuery::Pod(Resource::Cpu), 0),
         ] {
-            let mut dropped = Dropped::default();
+            let mut dropped = RejectedSamples::default();
             for _ in 0..others {
                 dropped.add(DropCause::Ambiguous);
             }
@@ -627,7 +652,7 @@ mod tests {
         Arc::make_mut(&mut round.usage).insert_node("node-2", &disk);
         round
             .reports
-            .push(report(Query::KubeletDisk, Dropped::default()));
+            .push(report(UsageQuery::KubeletDisk, RejectedSamples::default()));
         let told = texts(&check(&nodes(2), &round, &[]));
         assert!(
             told[0].starts_with("1 of 2 nodes have no measurement"),
@@ -639,12 +664,12 @@ mod tests {
     fn warnings_of_the_source_are_told_with_what_it_warned_of() {
         let mut round = measured(&["node-1"]);
         for (query, warning) in [
-            (Query::Node(Resource::Cpu), Some("store-2 is down")),
-            (Query::Pod(Resource::Cpu), None),
+            (UsageQuery::Node(Resource::Cpu), Some("store-2 is down")),
+            (UsageQuery::Pod(Resource::Cpu), None),
         ] {
             round.reports.push(QueryReport {
                 warning: warning.map(str::to_owned),
-                ..report(query, Dropped::default())
+                ..report(query, RejectedSamples::default())
             });
         }
         let told = texts(&check(&nodes(1), &round, &[]));
@@ -654,7 +679,7 @@ mod tests {
 
     #[test]
     fn long_lists_are_cut() {
-        let findings = check(&nodes(7), &Round::default(), &[]);
+        let findings = check(&nodes(7), &MetricsRound::default(), &[]);
         let text = findings[0].to_string();
         assert!(text.ends_with("node-5 and 2 more"), "{text}");
     }

@@ -2,7 +2,7 @@
 
 use evenkeel_core::units::Bytes;
 
-use super::api_call::Bounds;
+use super::api_call::ApiCallLimits;
 use super::{kubelet, poller, prometheus, replay, signals};
 
 /// The longest answer that a source reads: one for 150,000 Pods is some 30 MB.
@@ -11,7 +11,7 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
 /// The source of measured usage, and how often it is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    pub source: Source,
+    pub source: MetricsSourceSettings,
     pub poller: poller::Settings,
     /// How kubelets are asked what Pods use of the disks; `None` where the source tells it, or nobody.
     pub kubelet: Option<kubelet::Settings>,
@@ -21,11 +21,11 @@ pub struct Settings {
 
 /// The source of measured usage.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
+pub enum MetricsSourceSettings {
     /// A Prometheus server, or what speaks its API.
     Prometheus(Box<prometheus::Settings>),
     /// metrics.k8s.io: cpu and memory only.
-    MetricsApi(Bounds),
+    MetricsApi(ApiCallLimits),
     /// A trace in a file.
     Replay(replay::Settings),
     /// None: loads are the sums of the Pods' demands.

@@ -7,13 +7,13 @@ mod source;
 
 pub use question::{TargetPods, wanted};
 pub use served::ServedSource;
-pub use source::Sources;
+pub use source::SignalSources;
 
 use std::time::Duration;
 
 use super::error::MetricsError;
-use super::questions::{self, Known, Newest, Questions};
-use evenkeel_core::scaling::hpa::Reading;
+use super::target_queries::{self, CachedAnswer, LatestAnswers, Questions};
+use evenkeel_core::scaling::hpa::MetricsApiReading;
 use evenkeel_core::units::Bytes;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 
@@ -24,13 +24,13 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(4 * 1024 * 1024);
 pub type Signals = Questions<MetricQuery>;
 
 /// A signal that a target wants.
-pub type Wanted = questions::Wanted<MetricQuery>;
+pub type SignalRequest = target_queries::TargetQueryRequest<MetricQuery>;
 
 /// The state of one signal's question.
-pub type SignalReading = Known<Reading, MetricsError>;
+pub type SignalReading = CachedAnswer<MetricsApiReading, MetricsError>;
 
 /// The newest answers by question.
-pub type SignalReadings = Newest<MetricQuery>;
+pub type SignalReadings = LatestAnswers<MetricQuery>;
 
 /// The bounds of one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use super::answer::{Answer, Answers};
+use super::answer::{Answers, QueryAnswer};
 use super::error::MetricsError;
-use super::query::Query;
+use super::query::UsageQuery;
 
 /// Something that answers a few queries, each for all nodes or all Pods at once.
 #[async_trait]
@@ -15,7 +15,7 @@ pub trait MetricsSource: Send + Sync {
 
     /// The queries of a round in the order in which they are to be asked: those that date others
     /// come before these, and nodes before Pods.
-    fn queries(&self) -> &[Query];
+    fn queries(&self) -> &[UsageQuery];
 
     /// Asks one of the queries at `now`; `before` are the answers that the round has had so far. A
     /// query of another source has an empty answer.
@@ -24,8 +24,8 @@ pub trait MetricsSource: Send + Sync {
     /// The query has no answer; nothing of it is taken.
     async fn fetch(
         &self,
-        query: Query,
+        query: UsageQuery,
         before: &Answers,
         now: Timestamp,
-    ) -> Result<Answer, MetricsError>;
+    ) -> Result<QueryAnswer, MetricsError>;
 }

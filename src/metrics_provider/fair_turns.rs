@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_kubernetes::series_query::Refusal;
+use evenkeel_kubernetes::series_query::SeriesRefusal;
 use tokio::sync::oneshot;
 
 /// Questions that are asked, or whose answers are sent, at a time, beside those of the ticks: each takes a core of a small
@@ -22,19 +22,19 @@ const WAITING: usize = 128;
 
 /// The turns of all namespaces; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct FairTurns(Arc<Mutex<Line>>);
+pub(super) struct FairTurns(Arc<Mutex<SeriesQueryQueue>>);
 
 #[derive(Debug, Default)]
-struct Line {
+struct SeriesQueryQueue {
     /// Questions that are asked, by namespace.
     asked: HashMap<Arc<str>, usize>,
     /// Those that wait, by namespace, in the order of the namespaces' turns.
-    waiting: VecDeque<(Arc<str>, VecDeque<oneshot::Sender<Turn>>)>,
+    waiting: VecDeque<(Arc<str>, VecDeque<oneshot::Sender<SeriesQueryTurn>>)>,
 }
 
 /// The turn of one question, over when it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct SeriesQueryTurn {
     line: FairTurns,
     namespace: Arc<str>,
 }
@@ -44,11 +44,14 @@ impl FairTurns {
     ///
     /// # Errors
     /// Too many wait already.
-    pub(super) async fn take(&self, namespace: &Arc<str>) -> Result<Turn, Refusal> {
+    pub(super) async fn take(
+        &self,
+        namespace: &Arc<str>,
+    ) -> Result<SeriesQueryTurn, SeriesRefusal> {
         let receiver = self.lock().join(namespace)?;
         self.go_on();
         // The sender is dropped with the line only.
-        receiver.await.map_err(|_| Refusal::Busy)
+        receiver.await.map_err(|_| SeriesRefusal::Busy)
     }
 
     /// The questions that are asked.
@@ -64,7 +67,7 @@ impl FairTurns {
             let Some((namespace, waiting)) = next else {
                 return;
             };
-            let turn = Turn {
+            let turn = SeriesQueryTurn {
                 line: self.clone(),
                 namespace,
             };
@@ -73,26 +76,29 @@ impl FairTurns {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
+    fn lock(&self) -> MutexGuard<'_, SeriesQueryQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Line {
-    fn join(&mut self, namespace: &Arc<str>) -> Result<oneshot::Receiver<Turn>, Refusal> {
+impl SeriesQueryQueue {
+    fn join(
+        &mut self,
+        namespace: &Arc<str>,
+    ) -> Result<oneshot::Receiver<SeriesQueryTurn>, SeriesRefusal> {
         for (_, waiting) in &mut self.waiting {
             waiting.retain(|one| !one.is_closed());
         }
         self.waiting.retain(|(_, waiting)| !waiting.is_empty());
         let all: usize = self.waiting.iter().map(|(_, waiting)| waiting.len()).sum();
         if all >= WAITING {
-            return Err(Refusal::Busy);
+            return Err(SeriesRefusal::Busy);
         }
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self.waiting.iter_mut();
         match waiting.find(|(known, _)| known == namespace) {
             Some((_, waiting)) if waiting.len() >= WAITING_OF_NAMESPACE => {
-                return Err(Refusal::NamespaceBusy);
+                return Err(SeriesRefusal::NamespaceBusy);
             }
             Some((_, waiting)) => waiting.push_back(sender),
             None => self
@@ -103,7 +109,7 @@ impl Line {
     }
 
     /// Takes the next that may be asked; its namespace goes to the end of the line.
-    fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<Turn>)> {
+    fn next(&mut self) -> Option<(Arc<str>, oneshot::Sender<SeriesQueryTurn>)> {
         if self.asked.values().sum::<usize>() >= AT_ONCE {
             return None;
         }
@@ -131,7 +137,7 @@ impl Line {
     }
 }
 
-impl Drop for Turn {
+impl Drop for SeriesQueryTurn {
     fn drop(&mut self) {
         self.line.lock().end(&self.namespace);
         self.line.go_on();
@@ -161,7 +167,7 @@ mod tests {
             waiting.push(turn);
         }
         let refused = turns.take(&loud).await.unwrap_err();
-        assert_eq!(refused, Refusal::NamespaceBusy);
+        assert_eq!(refused, SeriesRefusal::NamespaceBusy);
         // Others are asked at once, beside and before those that wait.
         let other = turns.take(&quiet).await.unwrap();
         let another = turns.take(&quiet).await.unwrap();
@@ -209,7 +215,10 @@ mod tests {
             assert!(futures::poll!(&mut turn).is_pending());
             waiting.push(turn);
         }
-        assert_eq!(turns.take(&name("late")).await.unwrap_err(), Refusal::Busy);
+        assert_eq!(
+            turns.take(&name("late")).await.unwrap_err(),
+            SeriesRefusal::Busy
+        );
         drop(waiting);
         drop(held);
         turns.take(&name("late")).await.unwrap();

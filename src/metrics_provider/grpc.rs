@@ -17,21 +17,21 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, header};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
-use evenkeel_kubernetes::series_query::{Asked, Refusal, words};
+use evenkeel_kubernetes::series_query::{SeriesRefusal, SeriesRequest, words};
 use tonic::server::Grpc;
 use tonic::{Code, Status};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
 
 use self::messages::{QueryLatestRequest, QueryLatestResponse, QueryRequest, QueryResponse};
-use super::fair_turns::Turn;
+use super::fair_turns::SeriesQueryTurn;
 use super::pod_callers::PodCallers;
-use super::provider::{Answered, MetricsProvider};
-use super::sending::until_sent;
-use crate::server::reviews::Attempt;
+use super::provider::{HeldSeriesAnswer, MetricsProvider};
+use super::response_body::until_sent;
+use crate::server::access_reviews::AuthorizationAttributes;
 use crate::server::{
-    self, BodyPace, Call, Endpoint, GrpcCall, Limits, Load, PeerAddress, Reviewer, Routes, paths,
-    token,
+    self, BodyPace, BufferedRequest, GrpcCall, LoadShedDecision, PathLimits, PeerAddress, Reviewer,
+    RouteEndpoint, Routes, paths, token,
 };
 use evenkeel_core::units::Bytes;
 
@@ -41,7 +41,7 @@ const MESSAGE: Bytes = Bytes(64 * 1024);
 /// The memory of all messages that are read at a time.
 const MESSAGES: Bytes = Bytes(2 * 1024 * 1024);
 
-const LIMITS: Limits = Limits {
+const LIMITS: PathLimits = PathLimits {
     body: MESSAGE,
     body_pace: BodyPace {
         grace: Duration::from_secs(2),
@@ -86,7 +86,7 @@ impl GrpcService {
     pub fn routes(self, routes: Routes) -> Routes {
         let shared = Arc::new(self);
         let path = |path, handler: MethodRouter<Arc<Self>>| {
-            let endpoint = Endpoint {
+            let endpoint = RouteEndpoint {
                 path,
                 limits: LIMITS,
                 // Asked by the handlers, which say in the words of gRPC why a caller is refused.
@@ -104,39 +104,48 @@ impl GrpcService {
         )
     }
 
-    async fn answer(&self, asked: &Asked, caller: &Caller) -> Result<Answered, Refusal> {
+    async fn answer(
+        &self,
+        asked: &SeriesRequest,
+        caller: &Caller,
+    ) -> Result<HeldSeriesAnswer, SeriesRefusal> {
         if caller.is_shed {
-            return Err(Refusal::Busy);
+            return Err(SeriesRefusal::Busy);
         }
         self.authorise(asked, caller).await?;
         self.provider.answer(asked).await
     }
 
-    async fn authorise(&self, asked: &Asked, caller: &Caller) -> Result<(), Refusal> {
+    async fn authorise(&self, asked: &SeriesRequest, caller: &Caller) -> Result<(), SeriesRefusal> {
         let addresses = match &self.callers {
             Callers::Addresses(addresses) => addresses,
             Callers::Tokens(reviewer) => {
                 let rights = asked.query.rights();
-                let missing =
-                    || Refusal::Unauthenticated(server::Refusal::Unauthenticated.to_string());
+                let missing = || {
+                    SeriesRefusal::Unauthenticated(
+                        server::ScrapeRefusal::Unauthenticated.to_string(),
+                    )
+                };
                 let token = token(&caller.headers).ok_or_else(missing)?;
                 let attempts = rights
                     .clone()
-                    .map(|right| Attempt::Resource(Box::new(right)));
+                    .map(|right| AuthorizationAttributes::Resource(Box::new(right)));
                 let admitted = reviewer.admit(token, &attempts).await;
                 return admitted.map_err(|refused| match refused {
-                    server::Refusal::Unauthenticated => missing(),
-                    server::Refusal::Forbidden => Refusal::Forbidden {
+                    server::ScrapeRefusal::Unauthenticated => missing(),
+                    server::ScrapeRefusal::Forbidden => SeriesRefusal::Forbidden {
                         user: "the token's owner".to_owned(),
                         right: rights.map(|right| words(&right)).join(" and "),
                     },
-                    server::Refusal::Unavailable => Refusal::Unreviewed(refused.to_string()),
-                    server::Refusal::Busy => Refusal::Busy,
+                    server::ScrapeRefusal::Unavailable => {
+                        SeriesRefusal::Unreviewed(refused.to_string())
+                    }
+                    server::ScrapeRefusal::Busy => SeriesRefusal::Busy,
                 });
             }
         };
         let PeerAddress(address) = caller.address.ok_or_else(|| {
-            Refusal::Unauthenticated("the caller has no known address".to_owned())
+            SeriesRefusal::Unauthenticated("the caller has no known address".to_owned())
         })?;
         addresses.authorise(address, &asked.query).await
     }
@@ -148,14 +157,14 @@ struct Caller {
     address: Option<PeerAddress>,
     is_shed: bool,
     /// The call, whose place among those of its path is its own until it is answered.
-    _call: Call,
+    _call: BufferedRequest,
 }
 
-type Shared = State<Arc<GrpcService>>;
+type GrpcServiceState = State<Arc<GrpcService>>;
 type Address = Option<Extension<PeerAddress>>;
 
 async fn latest(
-    State(service): Shared,
+    State(service): GrpcServiceState,
     address: Address,
     headers: HeaderMap,
     call: GrpcCall,
@@ -164,7 +173,7 @@ async fn latest(
     let answer = service_fn(|request: tonic::Request<QueryLatestRequest>| async {
         let asked =
             translation::latest(request.into_inner().query).map_err(|refusal| status(&refusal))?;
-        let Answered { answer, turn } = service
+        let HeldSeriesAnswer { answer, turn } = service
             .answer(&asked, &caller)
             .await
             .map_err(|refusal| status(&refusal))?;
@@ -177,7 +186,7 @@ async fn latest(
 }
 
 async fn past(
-    State(service): Shared,
+    State(service): GrpcServiceState,
     address: Address,
     headers: HeaderMap,
     call: GrpcCall,
@@ -187,7 +196,7 @@ async fn past(
         let limits = service.provider.settings().limits;
         let asked =
             translation::past(request.into_inner(), limits).map_err(|refusal| status(&refusal))?;
-        let Answered { answer, turn } = service
+        let HeldSeriesAnswer { answer, turn } = service
             .answer(&asked, &caller)
             .await
             .map_err(|refusal| status(&refusal))?;
@@ -216,7 +225,7 @@ fn framed(
     let caller = Caller {
         headers,
         address: address.map(|Extension(address)| address),
-        is_shed: call.load == Load::Shed,
+        is_shed: call.load == LoadShedDecision::Shed,
         _call: call,
     };
     (caller, request)
@@ -224,7 +233,7 @@ fn framed(
 
 /// The response, which holds the turn of its question until it has been sent.
 fn held(mut response: axum::http::Response<tonic::body::Body>) -> Response {
-    let turn = response.extensions_mut().remove::<Arc<Turn>>();
+    let turn = response.extensions_mut().remove::<Arc<SeriesQueryTurn>>();
     response.map(|body| match turn {
         Some(turn) => until_sent(Body::new(body), turn),
         None => Body::new(body),
@@ -232,7 +241,7 @@ fn held(mut response: axum::http::Response<tonic::body::Body>) -> Response {
 }
 
 /// A refusal in the words of gRPC.
-fn status(refusal: &Refusal) -> Status {
+fn status(refusal: &SeriesRefusal) -> Status {
     let code = match refusal.code() {
         400 => Code::InvalidArgument,
         401 => Code::Unauthenticated,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evenkeel_kubernetes::series_query::{QueryKind, Refusal};
+use evenkeel_kubernetes::series_query::{QueryKind, SeriesRefusal};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -25,12 +25,12 @@ struct QueryLabel {
 
 /// The metric families of the provider.
 #[derive(Debug, Clone)]
-pub struct Metrics {
+pub struct SeriesProviderMetrics {
     questions: Family<OutcomeLabels, Counter>,
     durations: Family<QueryLabel, Histogram, fn() -> Histogram>,
 }
 
-impl Default for Metrics {
+impl Default for SeriesProviderMetrics {
     fn default() -> Self {
         Self {
             questions: Family::default(),
@@ -39,7 +39,7 @@ impl Default for Metrics {
     }
 }
 
-impl Metrics {
+impl SeriesProviderMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -55,7 +55,12 @@ impl Metrics {
         );
     }
 
-    pub(super) fn observe<T>(&self, kind: QueryKind, took: Duration, answer: &Result<T, Refusal>) {
+    pub(super) fn observe<T>(
+        &self,
+        kind: QueryKind,
+        took: Duration,
+        answer: &Result<T, SeriesRefusal>,
+    ) {
         let query = kind.as_str();
         let outcome = match answer {
             Ok(_) => "answered",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use evenkeel_clock as clock;
-use evenkeel_core::scaling::hpa::Reading;
+use evenkeel_core::scaling::hpa::MetricsApiReading;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::sample::{PodSample, ValueSample};
 use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference};
@@ -12,13 +12,13 @@ use evenkeel_core::units::i64_as_f64;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::ServedMetric;
 use evenkeel_kubernetes::series_query::{
-    Choice, GroupKind, Refusal, Series, SeriesAnswer, SeriesPoint, SeriesQuery, SeriesSubject,
-    Usage, WorkloadReference,
+    GroupKind, LabelledSeries, ObjectSelection, SeriesAnswer, SeriesPoint, SeriesQuery,
+    SeriesRefusal, SeriesSubject, UsageSubject, WorkloadReference,
 };
 use jiff::{SignedDuration, Timestamp};
 
-use super::past::{used, workload_label};
 use super::provider::{MetricsProvider, served};
+use super::series_history::{used, workload_label};
 use crate::metrics::prometheus::{LabelMatchers, PodSelection, SeriesTimes};
 
 const METRICS_API: &str = Kind::PodMetrics.group();
@@ -31,7 +31,7 @@ impl MetricsProvider {
         &self,
         query: &SeriesQuery,
         now: Timestamp,
-    ) -> Result<SeriesAnswer, Refusal> {
+    ) -> Result<SeriesAnswer, SeriesRefusal> {
         let namespace = &*query.namespace;
         match &query.subject {
             SeriesSubject::Pods { pods, usage } => match &self.sources.prometheus {
@@ -78,8 +78,8 @@ impl MetricsProvider {
         namespace: &str,
         selected: Option<Box<str>>,
         names: &[String],
-        usage: &Usage,
-    ) -> Result<SeriesAnswer, Refusal> {
+        usage: &UsageSubject,
+    ) -> Result<SeriesAnswer, SeriesRefusal> {
         if let Some(prometheus) = &self.sources.prometheus {
             let asked = used(namespace, PodSelection::Sum(names), usage);
             let now = SeriesTimes::Now(clock::now());
@@ -95,12 +95,12 @@ impl MetricsProvider {
     async fn served_pods(
         &self,
         namespace: &str,
-        pods: &Choice,
-        usage: &Usage,
-    ) -> Result<SeriesAnswer, Refusal> {
+        pods: &ObjectSelection,
+        usage: &UsageSubject,
+    ) -> Result<SeriesAnswer, SeriesRefusal> {
         let (selector, name) = match pods {
-            Choice::Named(name) => (Box::default(), Some(name)),
-            Choice::Selected(selector) => (selector.clone(), None),
+            ObjectSelection::Named(name) => (Box::default(), Some(name)),
+            ObjectSelection::Selected(selector) => (selector.clone(), None),
         };
         let mut samples = self.served_usage(namespace, selector, usage).await?;
         samples.retain(|sample| name.is_none_or(|name| sample.pod == *name));
@@ -111,14 +111,14 @@ impl MetricsProvider {
         &self,
         namespace: &str,
         selector: Box<str>,
-        usage: &Usage,
-    ) -> Result<Vec<PodSample>, Refusal> {
-        let Usage {
+        usage: &UsageSubject,
+    ) -> Result<Vec<PodSample>, SeriesRefusal> {
+        let UsageSubject {
             resource,
             container,
         } = usage;
         let resource = served(*resource).ok_or_else(|| {
-            Refusal::NotFound(format!(
+            SeriesRefusal::NotFound(format!(
                 "{METRICS_API} has cpu and memory only, and metrics.source is not prometheus"
             ))
         })?;
@@ -138,9 +138,9 @@ impl MetricsProvider {
         &self,
         namespace: &str,
         kind: &GroupKind,
-        objects: &Choice,
+        objects: &ObjectSelection,
         metric: &MetricIdentifier,
-    ) -> Result<SeriesAnswer, Refusal> {
+    ) -> Result<SeriesAnswer, SeriesRefusal> {
         let reference = |name: &str, api_version: String| {
             Box::new(ObjectReference {
                 api_version,
@@ -151,21 +151,21 @@ impl MetricsProvider {
         let api_version = self.api_version(kind).await?;
         let metric = metric.clone();
         match objects {
-            Choice::Named(name) => {
+            ObjectSelection::Named(name) => {
                 let object = reference(name, api_version);
                 let metric = ServedMetric::Object { object, metric };
                 let reading = self.served(CUSTOM_API, namespace, &metric).await?;
-                let Reading::Object(sample) = reading else {
+                let MetricsApiReading::Object(sample) = reading else {
                     return Err(shapeless(CUSTOM_API));
                 };
                 let labels = [("namespace", namespace), ("name", name.as_str())];
                 Ok(one(labels, &sample))
             }
             // No path says that it is that of the asker alone.
-            Choice::Selected(_) if kind.known() == Some(Kind::Namespace) => {
-                Err(Refusal::Parameter("a namespace needs a name".to_owned()))
-            }
-            Choice::Selected(selector) => {
+            ObjectSelection::Selected(_) if kind.known() == Some(Kind::Namespace) => Err(
+                SeriesRefusal::Parameter("a namespace needs a name".to_owned()),
+            ),
+            ObjectSelection::Selected(selector) => {
                 let metric = ServedMetric::Objects {
                     object: reference("", api_version),
                     selector: selector.clone(),
@@ -177,7 +177,7 @@ impl MetricsProvider {
         }
     }
 
-    async fn api_version(&self, kind: &GroupKind) -> Result<String, Refusal> {
+    async fn api_version(&self, kind: &GroupKind) -> Result<String, SeriesRefusal> {
         if let Some(known) = kind.known() {
             return Ok(known.api_version());
         }
@@ -195,13 +195,15 @@ impl MetricsProvider {
         namespace: &str,
         metric: &MetricIdentifier,
         now: Timestamp,
-    ) -> Result<SeriesAnswer, Refusal> {
+    ) -> Result<SeriesAnswer, SeriesRefusal> {
         if self.configured(&metric.name).is_some() {
             let matchers = LabelMatchers::default().equal("namespace", namespace);
             return self.read(metric, matchers, SeriesTimes::Now(now)).await;
         }
         let asked = ServedMetric::External(metric.clone());
-        let Reading::Series(samples) = self.served(EXTERNAL_API, namespace, &asked).await? else {
+        let MetricsApiReading::Series(samples) =
+            self.served(EXTERNAL_API, namespace, &asked).await?
+        else {
             return Err(shapeless(EXTERNAL_API));
         };
         let timestamp = samples.iter().map(|sample| sample.timestamp).max();
@@ -219,7 +221,7 @@ impl MetricsProvider {
         workload: &WorkloadReference,
         metric: &MetricIdentifier,
         now: Timestamp,
-    ) -> Result<SeriesAnswer, Refusal> {
+    ) -> Result<SeriesAnswer, SeriesRefusal> {
         let pods = self.workload_pods(namespace, workload)?;
         let names: Vec<&str> = pods.members.iter().map(|pod| pod.name.as_str()).collect();
         if self.configured(&metric.name).is_some() {
@@ -228,7 +230,7 @@ impl MetricsProvider {
             return self.read(metric, matchers, SeriesTimes::Now(now)).await;
         }
         let selector = pods.selector.ok_or_else(|| {
-            Refusal::NotFound(
+            SeriesRefusal::NotFound(
                 "the workload is of a kind that is not watched: its selector is not known"
                     .to_owned(),
             )
@@ -248,10 +250,10 @@ impl MetricsProvider {
         api: &'static str,
         namespace: &str,
         metric: &ServedMetric,
-    ) -> Result<Vec<PodSample>, Refusal> {
+    ) -> Result<Vec<PodSample>, SeriesRefusal> {
         match self.served(api, namespace, metric).await? {
-            Reading::Pods(samples) => Ok(samples),
-            Reading::Object(_) | Reading::Series(_) => Err(shapeless(api)),
+            MetricsApiReading::Pods(samples) => Ok(samples),
+            MetricsApiReading::Object(_) | MetricsApiReading::Series(_) => Err(shapeless(api)),
         }
     }
 
@@ -260,7 +262,7 @@ impl MetricsProvider {
         api: &'static str,
         namespace: &str,
         metric: &ServedMetric,
-    ) -> Result<Reading, Refusal> {
+    ) -> Result<MetricsApiReading, SeriesRefusal> {
         let reading = self.sources.served.value(namespace, metric, clock::now());
         reading.await.map_err(|error| self.failed(api, &error))
     }
@@ -306,7 +308,7 @@ fn by_object(namespace: &str, label: &str, samples: Vec<PodSample>) -> SeriesAns
             ("namespace".to_owned(), namespace.to_owned()),
             (label.to_owned(), pod),
         ];
-        Series {
+        LabelledSeries {
             labels: labels.into(),
             points: vec![SeriesPoint {
                 at: measurement.timestamp,
@@ -324,7 +326,7 @@ fn one<const N: usize>(labels: [(&str, &str); N], sample: &ValueSample) -> Serie
     let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
     SeriesAnswer {
         window: None,
-        series: vec![Series {
+        series: vec![LabelledSeries {
             labels: BTreeMap::from(labels),
             points: vec![SeriesPoint {
                 at: sample.timestamp,
@@ -334,8 +336,8 @@ fn one<const N: usize>(labels: [(&str, &str); N], sample: &ValueSample) -> Serie
     }
 }
 
-const fn shapeless(asked: &'static str) -> Refusal {
-    Refusal::Failed {
+const fn shapeless(asked: &'static str) -> SeriesRefusal {
+    SeriesRefusal::Failed {
         asked,
         reason: "Malformed",
     }

@@ -10,8 +10,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use evenkeel_kubernetes::excerpt::excerpt;
-use evenkeel_kubernetes::series_query::{Refusal, SeriesQuery};
+use evenkeel_kubernetes::series_query::{SeriesQuery, SeriesRefusal};
+use evenkeel_kubernetes::truncate::excerpt;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
@@ -21,8 +21,8 @@ use tokio::sync::Semaphore;
 
 use super::routes::authorise;
 use crate::aggregation::Rights;
-use crate::cluster::pages;
-use crate::server::reviews::REVIEW_TIME;
+use crate::cluster::paged_list;
+use crate::server::access_reviews::REVIEW_TIME;
 
 /// How long a Pod is known by its address: shorter than an address rests before it is another's.
 const HELD: Duration = Duration::from_secs(5);
@@ -84,20 +84,20 @@ impl PodCallers {
         &self,
         address: IpAddr,
         query: &SeriesQuery,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), SeriesRefusal> {
         let account = self
             .known
             .try_get_with(address, self.look_up(address))
             .await;
         let account = account.map_err(|refusal| (*refusal).clone())?;
         let account = account.ok_or_else(|| {
-            Refusal::Unauthenticated(format!(
+            SeriesRefusal::Unauthenticated(format!(
                 "no single running Pod with its own network has the address {address}"
             ))
         })?;
         if account.namespace != *query.namespace {
             let Account { namespace, .. } = account;
-            return Err(Refusal::Forbidden {
+            return Err(SeriesRefusal::Forbidden {
                 user: format!("a Pod of the namespace {namespace}"),
                 right: format!(
                     "query the namespace {:?} without a token",
@@ -108,17 +108,17 @@ impl PodCallers {
         authorise(&self.rights, account.user(), query).await
     }
 
-    async fn look_up(&self, address: IpAddr) -> Result<Option<Account>, Refusal> {
-        let _place = self.line.try_acquire().map_err(|_| Refusal::Busy)?;
+    async fn look_up(&self, address: IpAddr) -> Result<Option<Account>, SeriesRefusal> {
+        let _place = self.line.try_acquire().map_err(|_| SeriesRefusal::Busy)?;
         let looked = async {
             let turn = self.turns.acquire().await;
             let _turn = turn.expect("the semaphore is never closed");
             let with_address = format!("status.podIP={address}");
             let params = ListParams::default().fields(&with_address);
-            pages::list(&self.pods, params).await
+            paged_list::list(&self.pods, params).await
         };
         let unknown = || {
-            Refusal::Unreviewed(
+            SeriesRefusal::Unreviewed(
                 "the API server cannot be asked for the Pod of the address".to_owned(),
             )
         };

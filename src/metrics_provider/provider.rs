@@ -7,22 +7,22 @@ use std::sync::Arc;
 
 use evenkeel_clock as clock;
 use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::guarded::Guarded;
+use evenkeel_kubernetes::lenient_object::LenientObject;
 use evenkeel_kubernetes::series_query::{
-    Asked, Choice, Refusal, SeriesAnswer, SeriesRange, WorkloadReference,
+    ObjectSelection, SeriesAnswer, SeriesRange, SeriesRefusal, SeriesRequest, WorkloadReference,
 };
-use evenkeel_kubernetes::watched::Owned;
+use evenkeel_kubernetes::watched_types::OwnedObject;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
 
-use super::fair_turns::{FairTurns, Turn};
-use super::instruments::Metrics;
+use super::fair_turns::{FairTurns, SeriesQueryTurn};
+use super::instruments::SeriesProviderMetrics;
 use super::settings::{ConfiguredQuery, Settings};
-use crate::cluster::pages::Listing;
+use crate::cluster::paged_list::Listing;
 use crate::cluster::{ClusterState, WorkloadPods};
 use crate::metrics::MetricsError;
-use crate::metrics::prometheus::{Grid, PrometheusSource, SeriesError, SeriesTimes};
+use crate::metrics::prometheus::{Grid, PromSeriesError, PrometheusSource, SeriesTimes};
 use crate::metrics::signals::ServedSource;
 use crate::telemetry::RateLimited;
 
@@ -33,7 +33,7 @@ const POINTS: usize = 200_000;
 const PODS: u32 = 1_000;
 
 /// Those who tell.
-pub struct Sources {
+pub struct SeriesSources {
     pub client: kube::Client,
     /// The metrics APIs.
     pub served: ServedSource,
@@ -44,17 +44,17 @@ pub struct Sources {
 
 /// An answer, and the turn that lasts as long as anything of it is held.
 #[derive(Debug)]
-pub struct Answered {
+pub struct HeldSeriesAnswer {
     pub answer: SeriesAnswer,
-    pub(super) turn: Arc<Turn>,
+    pub(super) turn: Arc<SeriesQueryTurn>,
 }
 
 /// The provider of series.
 pub struct MetricsProvider {
-    pub(super) sources: Sources,
+    pub(super) sources: SeriesSources,
     pub(super) settings: Settings,
     turns: FairTurns,
-    metrics: Metrics,
+    metrics: SeriesProviderMetrics,
     warned: RateLimited<&'static str>,
 }
 
@@ -67,7 +67,7 @@ impl std::fmt::Debug for MetricsProvider {
 impl MetricsProvider {
     /// A provider that has not been asked anything yet.
     #[must_use]
-    pub fn new(sources: Sources, settings: Settings, metrics: Metrics) -> Self {
+    pub fn new(sources: SeriesSources, settings: Settings, metrics: SeriesProviderMetrics) -> Self {
         Self {
             sources,
             settings,
@@ -85,7 +85,7 @@ impl MetricsProvider {
     ///
     /// # Errors
     /// There is none, with the reason.
-    pub async fn answer(&self, asked: &Asked) -> Result<Answered, Refusal> {
+    pub async fn answer(&self, asked: &SeriesRequest) -> Result<HeldSeriesAnswer, SeriesRefusal> {
         let begun = clock::runtime();
         let answering = async {
             let turn = self.turns.take(&asked.query.namespace).await?;
@@ -93,14 +93,14 @@ impl MetricsProvider {
                 None => self.latest(&asked.query, clock::now()).await?,
                 Some(range) => self.past(&asked.query, range).await?,
             };
-            Ok(Answered {
+            Ok(HeldSeriesAnswer {
                 answer: within_bounds(answer)?,
                 turn: Arc::new(turn),
             })
         };
         let answer = match tokio::time::timeout(self.settings.timeout, answering).await {
             Ok(answer) => answer,
-            Err(_) => Err(Refusal::Late),
+            Err(_) => Err(SeriesRefusal::Late),
         };
         let kind = asked.query.kind();
         self.metrics.observe(kind, begun.elapsed(), &answer);
@@ -120,15 +120,17 @@ impl MetricsProvider {
         &self,
         namespace: &str,
         workload: &WorkloadReference,
-    ) -> Result<WorkloadPods, Refusal> {
+    ) -> Result<WorkloadPods, SeriesRefusal> {
         let pods = self.sources.cluster.workload_pods(namespace, workload);
         let pods = pods.ok_or_else(|| {
-            Refusal::Unreviewed("this replica has just started and knows no Pods yet".to_owned())
+            SeriesRefusal::Unreviewed(
+                "this replica has just started and knows no Pods yet".to_owned(),
+            )
         })?;
         if pods.members.is_empty() {
             let WorkloadReference { kind, name } = workload;
             let kind = &kind.kind;
-            return Err(Refusal::NotFound(format!(
+            return Err(SeriesRefusal::NotFound(format!(
                 "no Pods of the {kind} {name} are known in the namespace {namespace}"
             )));
         }
@@ -143,17 +145,17 @@ impl MetricsProvider {
     pub(super) async fn pod_names(
         &self,
         namespace: &str,
-        pods: &Choice,
-    ) -> Result<Vec<String>, Refusal> {
+        pods: &ObjectSelection,
+    ) -> Result<Vec<String>, SeriesRefusal> {
         let selector = match pods {
-            Choice::Named(name) => return Ok(vec![name.clone()]),
-            Choice::Selected(selector) => selector,
+            ObjectSelection::Named(name) => return Ok(vec![name.clone()]),
+            ObjectSelection::Selected(selector) => selector,
         };
         let api: Api<Pod> = Api::namespaced(self.sources.client.clone(), namespace);
         let wanted = ListParams::default().labels(selector).limit(PODS);
-        let mut listing = Listing::<Owned>::of_metadata(&api, wanted);
+        let mut listing = Listing::<OwnedObject>::of_metadata(&api, wanted);
         let mut names = Vec::new();
-        let mut take = |pod: Guarded<Owned>| {
+        let mut take = |pod: LenientObject<OwnedObject>| {
             names.extend(match pod.0 {
                 Ok(pod) => pod.metadata.name,
                 Err(unreadable) => unreadable.metadata.name,
@@ -162,7 +164,7 @@ impl MetricsProvider {
         listing.page(&mut take).await.map_err(|error| {
             let error = &error as &dyn std::error::Error;
             self.warn("the Pods of a selector cannot be listed", error);
-            Refusal::Failed {
+            SeriesRefusal::Failed {
                 asked: "the API server",
                 reason: "Pods cannot be listed",
             }
@@ -175,34 +177,34 @@ impl MetricsProvider {
 
     /// The refusal where a source did not answer. Its own words are for the log: they may hold what the
     /// asker may not know.
-    pub(super) fn failed(&self, asked: &'static str, error: &MetricsError) -> Refusal {
+    pub(super) fn failed(&self, asked: &'static str, error: &MetricsError) -> SeriesRefusal {
         self.warn("a query of the metrics provider failed", error);
         match error {
-            MetricsError::NotServed { .. } => Refusal::NotFound(format!(
+            MetricsError::NotServed { .. } => SeriesRefusal::NotFound(format!(
                 "{asked}: there is no such metric, or no server for it"
             )),
-            MetricsError::Values(_) => Refusal::NotFound(format!(
+            MetricsError::Values(_) => SeriesRefusal::NotFound(format!(
                 "{asked}: the metric has no values ({})",
                 error.reason()
             )),
-            MetricsError::Query(fault) => Refusal::Parameter(fault.to_string()),
+            MetricsError::Query(fault) => SeriesRefusal::Parameter(fault.to_string()),
             MetricsError::TooLarge { .. } => {
-                Refusal::TooLarge("the answer is too large: query less at a time".to_owned())
+                SeriesRefusal::TooLarge("the answer is too large: query less at a time".to_owned())
             }
-            MetricsError::Timeout => Refusal::Late,
-            _ => Refusal::Failed {
+            MetricsError::Timeout => SeriesRefusal::Late,
+            _ => SeriesRefusal::Failed {
                 asked,
                 reason: error.reason(),
             },
         }
     }
 
-    pub(super) fn unmeasured(&self, error: SeriesError) -> Refusal {
+    pub(super) fn unmeasured(&self, error: PromSeriesError) -> SeriesRefusal {
         match error {
-            SeriesError::NotMeasured(_) | SeriesError::NoContainers(_) => {
-                Refusal::NotFound(error.to_string())
+            PromSeriesError::NotMeasured(_) | PromSeriesError::NoContainers(_) => {
+                SeriesRefusal::NotFound(error.to_string())
             }
-            SeriesError::Source(error) => self.failed("Prometheus", &error),
+            PromSeriesError::Source(error) => self.failed("Prometheus", &error),
         }
     }
 
@@ -218,19 +220,19 @@ impl MetricsProvider {
     }
 }
 
-fn within_bounds(answer: SeriesAnswer) -> Result<SeriesAnswer, Refusal> {
+fn within_bounds(answer: SeriesAnswer) -> Result<SeriesAnswer, SeriesRefusal> {
     let points = answer.points();
     if points <= POINTS {
         return Ok(answer);
     }
-    Err(Refusal::TooLarge(format!(
+    Err(SeriesRefusal::TooLarge(format!(
         "the answer has {points} points; accepted: at most {POINTS}; query fewer Pods, or use a \
          longer step"
     )))
 }
 
-fn too_many_pods() -> Refusal {
-    Refusal::TooLarge(format!(
+fn too_many_pods() -> SeriesRefusal {
+    SeriesRefusal::TooLarge(format!(
         "the query covers more than {PODS} Pods: use a narrower selector"
     ))
 }

@@ -17,13 +17,14 @@ use axum::routing::on;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use sha2::{Digest as _, Sha256};
 
-use super::provider::{Answered, MetricsProvider};
-use super::sending::until_sent;
+use super::provider::{HeldSeriesAnswer, MetricsProvider};
+use super::response_body::until_sent;
 use crate::aggregation::{
-    Denied, EVERY, Introductions, Refused, Rights, Unknown, endpoint, is_read, parameters, routes,
+    AccessDeniedError, EVERY, Introductions, Rights, StatusErrorResponse, UnknownCallerError,
+    endpoint, is_read, parameters, routes,
 };
 use crate::server::{Routes, paths};
-use evenkeel_kubernetes::series_query::{self, Refusal, SeriesQuery};
+use evenkeel_kubernetes::series_query::{self, SeriesQuery, SeriesRefusal};
 
 /// Hexadecimal digits of the hash of a document.
 const HASH: usize = 16;
@@ -70,13 +71,14 @@ impl SeriesApi {
     }
 
     /// The caller of a request that reads.
-    fn reader(&self, request: &Parts) -> Result<UserInfo, Refused> {
+    fn reader(&self, request: &Parts) -> Result<UserInfo, StatusErrorResponse> {
         let caller = self.introductions.caller(request);
-        let caller = caller.map_err(|Unknown(why)| Refusal::Unauthenticated(why))?;
+        let caller =
+            caller.map_err(|UnknownCallerError(why)| SeriesRefusal::Unauthenticated(why))?;
         if is_read(request) {
             Ok(caller)
         } else {
-            Err(Refusal::NotGot.into())
+            Err(SeriesRefusal::NotGot.into())
         }
     }
 }
@@ -86,33 +88,42 @@ pub(super) async fn authorise(
     rights: &Rights,
     user: UserInfo,
     query: &SeriesQuery,
-) -> Result<(), Refusal> {
+) -> Result<(), SeriesRefusal> {
     for right in query.rights() {
         let checked = rights.check(user.clone(), right.clone()).await;
         checked.map_err(|denied| match denied {
-            Denied::Forbidden => Refusal::Forbidden {
+            AccessDeniedError::Forbidden => SeriesRefusal::Forbidden {
                 user: user.username.clone().unwrap_or_default(),
                 right: series_query::words(&right),
             },
-            Denied::Unreviewed => Refusal::Unreviewed(denied.to_string()),
+            AccessDeniedError::Unreviewed => SeriesRefusal::Unreviewed(denied.to_string()),
         })?;
     }
     Ok(())
 }
 
-type Shared = State<Arc<SeriesApi>>;
+type SeriesApiState = State<Arc<SeriesApi>>;
 
-async fn group(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+async fn group(
+    State(shared): SeriesApiState,
+    request: Request,
+) -> Result<Response, StatusErrorResponse> {
     shared.reader(&request.into_parts().0)?;
     Ok(Json(series_query::group()).into_response())
 }
 
-async fn resources(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+async fn resources(
+    State(shared): SeriesApiState,
+    request: Request,
+) -> Result<Response, StatusErrorResponse> {
     shared.reader(&request.into_parts().0)?;
     Ok(Json(series_query::resources()).into_response())
 }
 
-async fn index(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+async fn index(
+    State(shared): SeriesApiState,
+    request: Request,
+) -> Result<Response, StatusErrorResponse> {
     shared.reader(&request.into_parts().0)?;
     let digest = Sha256::digest(series_query::document().to_string());
     let mut hash = String::new();
@@ -122,22 +133,25 @@ async fn index(State(shared): Shared, request: Request) -> Result<Response, Refu
     Ok(Json(series_query::index(&hash)).into_response())
 }
 
-async fn document(State(shared): Shared, request: Request) -> Result<Response, Refused> {
+async fn document(
+    State(shared): SeriesApiState,
+    request: Request,
+) -> Result<Response, StatusErrorResponse> {
     shared.reader(&request.into_parts().0)?;
     Ok(Json(series_query::document()).into_response())
 }
 
 async fn series(
-    State(shared): Shared,
+    State(shared): SeriesApiState,
     Path((namespace, kind)): Path<(String, String)>,
     request: Request,
-) -> Result<Response, Refused> {
+) -> Result<Response, StatusErrorResponse> {
     let (parts, _) = request.into_parts();
     let user = shared.reader(&parts)?;
     let limits = shared.provider.settings().limits;
     let asked = series_query::parse(&namespace, &kind, &parameters(&parts), limits)?;
     authorise(&shared.rights, user, &asked.query).await?;
-    let Answered { answer, turn } = shared.provider.answer(&asked).await?;
+    let HeldSeriesAnswer { answer, turn } = shared.provider.answer(&asked).await?;
     let (kind, unit) = (asked.query.kind(), asked.query.unit());
     let held = Arc::clone(&turn);
     let body = written(move || {
@@ -151,9 +165,9 @@ async fn series(
 /// Writes an answer where it holds up nobody: it may be of megabytes.
 async fn written(
     list: impl FnOnce() -> serde_json::Result<Vec<u8>> + Send + 'static,
-) -> Result<Vec<u8>, Refused> {
+) -> Result<Vec<u8>, StatusErrorResponse> {
     let written = tokio::task::spawn_blocking(list).await;
-    let aborted = || Refusal::Failed {
+    let aborted = || SeriesRefusal::Failed {
         asked: "Evenkeel",
         reason: "Aborted",
     };
@@ -161,8 +175,8 @@ async fn written(
     written.ok_or_else(|| aborted().into())
 }
 
-impl From<Refusal> for Refused {
-    fn from(refusal: Refusal) -> Self {
+impl From<SeriesRefusal> for StatusErrorResponse {
+    fn from(refusal: SeriesRefusal) -> Self {
         refusal.status().into()
     }
 }

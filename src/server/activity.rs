@@ -15,10 +15,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Notes on a connection; clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Activity(Arc<Noted>);
+pub(super) struct Activity(Arc<ActivityCounters>);
 
 #[derive(Debug, Default)]
-struct Noted {
+struct ActivityCounters {
     calls: AtomicU64,
     in_flight: AtomicUsize,
     head_begun: AtomicBool,
@@ -82,8 +82,8 @@ impl Activity {
         self.0.untaken[look.wrapping_add(2) % 3].load(Ordering::Relaxed) > 0
     }
 
-    fn look(&self) -> Look {
-        Look {
+    fn look(&self) -> ActivitySample {
+        ActivitySample {
             unsent: self.0.unsent.load(Ordering::Relaxed),
             calls: self.0.calls.load(Ordering::Relaxed),
             in_flight: self.0.in_flight.load(Ordering::Relaxed),
@@ -114,7 +114,7 @@ impl Drop for InFlight {
 
 /// A connection as it was at one look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
+struct ActivitySample {
     calls: u64,
     in_flight: usize,
     head_begun: bool,
@@ -123,7 +123,7 @@ struct Look {
 
 /// Conclusion from the looks so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ConnectionVerdict {
     Keep,
     /// A request head has been incomplete for more than a whole interval.
     SlowHead,
@@ -135,14 +135,14 @@ pub(super) enum Verdict {
 
 /// Judges a connection by looks at a fixed interval.
 #[derive(Debug)]
-pub(super) struct Pace {
+pub(super) struct ConnectionWatchdog {
     activity: Activity,
-    last: Option<Look>,
+    last: Option<ActivitySample>,
     quiet: u32,
     most_quiet: u32,
 }
 
-impl Pace {
+impl ConnectionWatchdog {
     /// A connection that may be quiet for `most_quiet` intervals.
     pub(super) fn new(activity: Activity, most_quiet: u32) -> Self {
         Self {
@@ -154,39 +154,39 @@ impl Pace {
     }
 
     /// The verdict at the end of an interval.
-    pub(super) fn look(&mut self) -> Verdict {
+    pub(super) fn look(&mut self) -> ConnectionVerdict {
         if self.activity.is_untaken() {
-            return Verdict::SlowReader;
+            return ConnectionVerdict::SlowReader;
         }
         let look = self.activity.look();
         let unchanged = self.last.replace(look) == Some(look);
         if unchanged && look.unsent {
-            return Verdict::SlowReader;
+            return ConnectionVerdict::SlowReader;
         }
         if !unchanged || look.in_flight > 0 {
             self.quiet = 0;
-            return Verdict::Keep;
+            return ConnectionVerdict::Keep;
         }
         if look.head_begun {
-            return Verdict::SlowHead;
+            return ConnectionVerdict::SlowHead;
         }
         self.quiet += 1;
         if self.quiet >= self.most_quiet {
-            Verdict::Idle
+            ConnectionVerdict::Idle
         } else {
-            Verdict::Keep
+            ConnectionVerdict::Keep
         }
     }
 }
 
 /// A stream whose bytes are noted, those that arrive and those that are not taken.
 #[derive(Debug)]
-pub(super) struct Noting<I> {
+pub(super) struct ActivityStream<I> {
     stream: I,
     activity: Activity,
 }
 
-impl<I> Noting<I> {
+impl<I> ActivityStream<I> {
     pub(super) fn new(stream: I, activity: Activity) -> Self {
         Self { stream, activity }
     }
@@ -198,7 +198,7 @@ impl<I> Noting<I> {
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Noting<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for ActivityStream<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -213,7 +213,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Noting<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Noting<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for ActivityStream<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -260,9 +260,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Noting<I> {
 mod tests {
     use super::*;
 
-    fn paced() -> (Activity, Pace) {
+    fn paced() -> (Activity, ConnectionWatchdog) {
         let activity = Activity::default();
-        let pace = Pace::new(activity.clone(), 3);
+        let pace = ConnectionWatchdog::new(activity.clone(), 3);
         (activity, pace)
     }
 
@@ -272,7 +272,12 @@ mod tests {
         let looks: Vec<_> = (0..4).map(|_| pace.look()).collect();
         assert_eq!(
             looks,
-            [Verdict::Keep, Verdict::Keep, Verdict::Keep, Verdict::Idle],
+            [
+                ConnectionVerdict::Keep,
+                ConnectionVerdict::Keep,
+                ConnectionVerdict::Keep,
+                ConnectionVerdict::Idle
+            ],
             "the first look only begins"
         );
     }
@@ -283,8 +288,8 @@ mod tests {
         for _ in 0..20 {
             activity.received();
             drop(activity.call());
-            assert_eq!(pace.look(), Verdict::Keep);
-            assert_eq!(pace.look(), Verdict::Keep);
+            assert_eq!(pace.look(), ConnectionVerdict::Keep);
+            assert_eq!(pace.look(), ConnectionVerdict::Keep);
         }
     }
 
@@ -293,9 +298,9 @@ mod tests {
         let (activity, mut pace) = paced();
         pace.look();
         activity.received();
-        assert_eq!(pace.look(), Verdict::Keep);
+        assert_eq!(pace.look(), ConnectionVerdict::Keep);
         activity.received();
-        assert_eq!(pace.look(), Verdict::SlowHead);
+        assert_eq!(pace.look(), ConnectionVerdict::SlowHead);
     }
 
     #[test]
@@ -303,12 +308,12 @@ mod tests {
         let (activity, mut pace) = paced();
         drop(activity.call());
         activity.sent(true);
-        assert_eq!(pace.look(), Verdict::Keep);
+        assert_eq!(pace.look(), ConnectionVerdict::Keep);
         activity.sent(false);
-        assert_eq!(pace.look(), Verdict::Keep, "it was taken");
+        assert_eq!(pace.look(), ConnectionVerdict::Keep, "it was taken");
         activity.sent(true);
-        assert_eq!(pace.look(), Verdict::Keep);
-        assert_eq!(pace.look(), Verdict::SlowReader);
+        assert_eq!(pace.look(), ConnectionVerdict::Keep);
+        assert_eq!(pace.look(), ConnectionVerdict::SlowReader);
     }
 
     #[test]
@@ -321,13 +326,13 @@ mod tests {
         };
         for _ in 0..9 {
             let request = answered();
-            assert_eq!(pace.look(), Verdict::Keep);
+            assert_eq!(pace.look(), ConnectionVerdict::Keep);
             drop(request);
         }
         let _untaken = answered();
-        assert_eq!(pace.look(), Verdict::Keep);
+        assert_eq!(pace.look(), ConnectionVerdict::Keep);
         drop(answered());
-        assert_eq!(pace.look(), Verdict::SlowReader);
+        assert_eq!(pace.look(), ConnectionVerdict::SlowReader);
     }
 
     #[test]
@@ -337,7 +342,7 @@ mod tests {
         let request = activity.call();
         for _ in 0..9 {
             activity.received();
-            assert_eq!(pace.look(), Verdict::Keep);
+            assert_eq!(pace.look(), ConnectionVerdict::Keep);
             assert!(activity.is_busy());
         }
         drop(request);

@@ -20,9 +20,9 @@ use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::arrival::{Arrival, Limits, Load};
-use super::budget::{BodyBudget, Room, overloaded};
+use super::budget::{BodyBudget, BodyReservation, overloaded};
 use super::error::ApiError;
+use super::path_limits::{Arrival, LoadShedDecision, PathLimits};
 
 /// Bytes of an unwanted body that are read before its connection is given up.
 const DISCARDED: u64 = 1024 * 1024;
@@ -32,10 +32,10 @@ const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 /// A request of one of the [`Routes`](super::Routes) with its whole JSON body.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct BufferedRequest {
     /// The body, not parsed.
     pub body: Bytes,
-    pub load: Load,
+    pub load: LoadShedDecision,
     /// When the request arrived.
     pub started: Instant,
     _turn: Arc<Option<OwnedSemaphorePermit>>,
@@ -43,9 +43,9 @@ pub struct Call {
 
 /// A call of gRPC with its whole body, which is one message in its frame.
 #[derive(Debug, Clone)]
-pub struct GrpcCall(pub Call);
+pub struct GrpcCall(pub BufferedRequest);
 
-impl<S: Sync> FromRequest<S> for Call {
+impl<S: Sync> FromRequest<S> for BufferedRequest {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
@@ -57,11 +57,13 @@ impl<S: Sync> FromRequest<S> for GrpcCall {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        Call::of(request, "application/grpc").await.map(Self)
+        BufferedRequest::of(request, "application/grpc")
+            .await
+            .map(Self)
     }
 }
 
-impl Call {
+impl BufferedRequest {
     /// The call of a request whose body is of a type.
     async fn of(request: Request, media_type: &'static str) -> Result<Self, ApiError> {
         let Some(Arrival {
@@ -141,16 +143,16 @@ async fn discard(body: &mut Body) -> bool {
 async fn read(
     mut body: Body,
     started: Instant,
-    limits: &Limits,
+    limits: &PathLimits,
     budget: &BodyBudget,
-) -> Result<(Bytes, Room), ApiError> {
+) -> Result<(Bytes, BodyReservation), ApiError> {
     let limit = limits.body.0.min(budget.largest());
     let announced = body.size_hint().lower();
     if announced > limit {
         return Err(too_large(limit, body).await);
     }
     let mut room = budget.begin();
-    let mut whole = Whole::of(announced);
+    let mut whole = ReceivedBody::of(announced);
     loop {
         let deadline = started + limits.body_pace.limit(whole.length);
         let frame = tokio::select! {
@@ -177,14 +179,14 @@ async fn read(
 }
 
 /// A body as far as it has arrived.
-struct Whole {
+struct ReceivedBody {
     announced: u64,
     length: u64,
     entire: Bytes,
     pieces: BytesMut,
 }
 
-impl Whole {
+impl ReceivedBody {
     fn of(announced: u64) -> Self {
         Self {
             announced,

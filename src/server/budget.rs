@@ -18,7 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
-use super::metrics::{Metrics, RoomMetrics};
+use super::metrics::{ListenerMetrics, RoomMetrics};
 use evenkeel_core::units::Bytes;
 
 /// Time for which a body waits for room: half of the 200 ms that kube-scheduler waits for an answer,
@@ -35,38 +35,38 @@ pub(super) struct BodyBudget {
     room: Arc<Semaphore>,
     units: u32,
     /// Bodies that are arriving, in the order in which they began.
-    arriving: Arc<Arriving>,
+    arriving: Arc<IncomingBodyRegistry>,
     metrics: RoomMetrics,
 }
 
 #[derive(Debug, Default)]
-struct Arriving {
+struct IncomingBodyRegistry {
     count: AtomicU64,
-    bodies: Mutex<BTreeMap<u64, Body>>,
+    bodies: Mutex<BTreeMap<u64, IncomingBodyEntry>>,
 }
 
 #[derive(Debug)]
-struct Body {
+struct IncomingBodyEntry {
     units: usize,
     cut: CancellationToken,
 }
 
 /// Room for one body, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct BodyReservation {
     permit: Option<OwnedSemaphorePermit>,
     held: Gauge,
     id: u64,
-    arriving: Arc<Arriving>,
+    arriving: Arc<IncomingBodyRegistry>,
     cut: CancellationToken,
 }
 
 /// The room of one request, from the end of its body until its answer is taken; clones share it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Charge(Arc<Mutex<Option<Room>>>);
+pub(super) struct Charge(Arc<Mutex<Option<BodyReservation>>>);
 
 impl Charge {
-    pub(super) fn set(&self, room: Room) {
+    pub(super) fn set(&self, room: BodyReservation) {
         *self.room() = Some(room);
     }
 
@@ -77,14 +77,14 @@ impl Charge {
         }
     }
 
-    fn room(&self) -> MutexGuard<'_, Option<Room>> {
+    fn room(&self) -> MutexGuard<'_, Option<BodyReservation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl BodyBudget {
     /// Room for `size` in all, rounded down to whole KiB.
-    pub(super) fn new(caller: &'static str, size: Bytes, metrics: &Metrics) -> Self {
+    pub(super) fn new(caller: &'static str, size: Bytes, metrics: &ListenerMetrics) -> Self {
         let units = u32::try_from(size.0 / UNIT).unwrap_or(u32::MAX);
         Self {
             room: Arc::new(Semaphore::new(usize::try_from(units).unwrap_or(usize::MAX))),
@@ -100,15 +100,15 @@ impl BodyBudget {
     }
 
     /// No room yet, for a body that begins to arrive.
-    pub(super) fn begin(&self) -> Room {
+    pub(super) fn begin(&self) -> BodyReservation {
         let id = self.arriving.count.fetch_add(1, Ordering::Relaxed);
         let cut = CancellationToken::new();
-        let body = Body {
+        let body = IncomingBodyEntry {
             units: 0,
             cut: cut.clone(),
         };
         self.arriving.bodies().insert(id, body);
-        Room {
+        BodyReservation {
             permit: None,
             held: self.metrics.held.clone(),
             id,
@@ -121,7 +121,11 @@ impl BodyBudget {
     ///
     /// # Errors
     /// 503 where others hold what is needed.
-    pub(super) async fn widen(&self, room: &mut Room, length: u64) -> Result<(), ApiError> {
+    pub(super) async fn widen(
+        &self,
+        room: &mut BodyReservation,
+        length: u64,
+    ) -> Result<(), ApiError> {
         let missing = units(length).saturating_sub(room.units());
         if missing == 0 {
             return Ok(());
@@ -154,8 +158,8 @@ impl BodyBudget {
     }
 }
 
-impl Arriving {
-    fn bodies(&self) -> MutexGuard<'_, BTreeMap<u64, Body>> {
+impl IncomingBodyRegistry {
+    fn bodies(&self) -> MutexGuard<'_, BTreeMap<u64, IncomingBodyEntry>> {
         self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -179,7 +183,7 @@ impl Arriving {
     }
 }
 
-impl Room {
+impl BodyReservation {
     /// Waits until the body has to make way for others.
     pub(super) async fn cut(&self) {
         self.cut.cancelled().await;
@@ -215,7 +219,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for BodyReservation {
     fn drop(&mut self) {
         self.complete();
         self.held.dec_by(bytes(self.units()));
@@ -241,7 +245,7 @@ mod tests {
     use super::*;
 
     fn budget(size: u64) -> BodyBudget {
-        BodyBudget::new("test", Bytes(size), &Metrics::default())
+        BodyBudget::new("test", Bytes(size), &ListenerMetrics::default())
     }
 
     #[tokio::test(start_paused = true)]
@@ -287,7 +291,7 @@ mod tests {
         }
         let mut newest = budget.begin();
         let [first, second, third] = arriving;
-        let ends = async |room: Room| {
+        let ends = async |room: BodyReservation| {
             room.cut().await;
         };
         let waited = budget.widen(&mut newest, 3 * UNIT);
@@ -313,7 +317,7 @@ mod tests {
         let refused = budget.widen(&mut newest, 3 * UNIT).await;
         assert!(refused.is_err() && !arriving.cut.is_cancelled());
         // With what is free it suffices, and who holds nothing has nothing to give.
-        let ends = async |room: Room| room.cut().await;
+        let ends = async |room: BodyReservation| room.cut().await;
         let (waited, ()) = tokio::join!(budget.widen(&mut newest, 2 * UNIT), ends(arriving));
         waited.unwrap();
         assert!(!empty.cut.is_cancelled());

@@ -21,14 +21,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::MissedTickBehavior;
 use tower::ServiceExt;
 
-use super::activity::{Activity, InFlight, Noting, Pace, Verdict};
+use super::activity::{Activity, ActivityStream, ConnectionVerdict, ConnectionWatchdog, InFlight};
 use super::budget::Charge;
-use super::drain::{Phase, Shutdown};
+use super::connection_limiter::Slot;
+use super::drain::{Shutdown, ShutdownPhase};
 use super::error::CloseConnection;
-use super::sending::Sending;
 use super::settings::ListenerSettings;
-use super::slots::Slot;
 use super::tls::Peer;
+use super::tracked_body::TrackedBody;
 
 /// Time for which a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
 /// request may be under way that was sent before the client knew.
@@ -50,7 +50,7 @@ pub(super) enum Protocol {
 
 /// Reason for which a connection was closed from this side without a word in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closed {
+pub(super) enum CloseReason {
     /// It was not: the client went, or the last answer said so.
     InOrder,
     /// A request head did not arrive in time.
@@ -65,7 +65,7 @@ pub(super) enum Closed {
     Aborted,
 }
 
-impl Closed {
+impl CloseReason {
     /// A short name for metrics; `None` where all was in order.
     pub(super) const fn reason(self) -> Option<&'static str> {
         match self {
@@ -81,7 +81,7 @@ impl Closed {
 
 /// The router and the peer of a connection, and its bounds.
 #[derive(Debug, Clone)]
-pub(super) struct Serving {
+pub(super) struct ConnectionContext {
     pub router: Router,
     pub peer: Option<Arc<Peer>>,
     /// Where it comes from.
@@ -94,14 +94,14 @@ pub(super) struct Serving {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerAddress(pub IpAddr);
 
-impl Serving {
+impl ConnectionContext {
     /// Serves `stream` to its end.
-    pub(super) async fn run<I>(self, stream: I, protocol: Protocol, slot: &Arc<Slot>) -> Closed
+    pub(super) async fn run<I>(self, stream: I, protocol: Protocol, slot: &Arc<Slot>) -> CloseReason
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let activity = slot.activity().clone();
-        let service = Requests {
+        let service = ConnectionService {
             router: self.router,
             peer: self.peer,
             address: self.address,
@@ -109,7 +109,7 @@ impl Serving {
             slot: Arc::downgrade(slot),
             activity: activity.clone(),
         };
-        let end = End {
+        let end = ConnectionLifetime {
             protocol,
             settings: self.settings,
             shutdown: self.shutdown,
@@ -117,10 +117,10 @@ impl Serving {
         };
         match protocol {
             Protocol::Http1 => {
-                let stream = TokioIo::new(Noting::new(stream, activity));
+                let stream = TokioIo::new(ActivityStream::new(stream, activity));
                 let connection = http1::Builder::new()
                     .timer(TokioTimer::new())
-                    // Kept by `End`, which lets an idle connection be.
+                    // Kept by `ConnectionLifetime`, which lets an idle connection be.
                     .header_read_timeout(None)
                     .serve_connection(stream, service);
                 end.drive(connection).await
@@ -142,21 +142,22 @@ impl Serving {
 }
 
 /// Decides when a connection ends.
-struct End {
+struct ConnectionLifetime {
     protocol: Protocol,
     settings: ListenerSettings,
     shutdown: Shutdown,
     activity: Activity,
 }
 
-impl End {
-    async fn drive<C: GracefulConnection>(self, connection: C) -> Closed {
+impl ConnectionLifetime {
+    async fn drive<C: GracefulConnection>(self, connection: C) -> CloseReason {
         let mut connection = pin!(connection);
         let mut draining = pin!(self.last_word());
         let mut over = pin!(self.shutdown.over());
         let mut told = false;
-        let mut closed = Closed::InOrder;
-        let mut pace = Pace::new(self.activity.clone(), self.settings.idle_intervals());
+        let mut closed = CloseReason::InOrder;
+        let mut pace =
+            ConnectionWatchdog::new(self.activity.clone(), self.settings.idle_intervals());
         let mut looks = tokio::time::interval(self.settings.header_timeout);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -165,18 +166,18 @@ impl End {
                 // An error means that the client broke off or broke the protocol, which is
                 // nothing that a log should be filled with.
                 _ = connection.as_mut() => return closed,
-                () = &mut over => return Closed::Aborted,
+                () = &mut over => return CloseReason::Aborted,
                 () = &mut draining, if !told => {
                     told = true;
                     connection.as_mut().graceful_shutdown();
                 }
                 _ = looks.tick() => match pace.look() {
-                    Verdict::Keep => {}
-                    Verdict::SlowHead => return Closed::SlowHead,
-                    Verdict::SlowReader => return Closed::SlowReader,
-                    Verdict::Idle if closed == Closed::Idle => return Closed::Idle,
-                    Verdict::Idle => {
-                        closed = Closed::Idle;
+                    ConnectionVerdict::Keep => {}
+                    ConnectionVerdict::SlowHead => return CloseReason::SlowHead,
+                    ConnectionVerdict::SlowReader => return CloseReason::SlowReader,
+                    ConnectionVerdict::Idle if closed == CloseReason::Idle => return CloseReason::Idle,
+                    ConnectionVerdict::Idle => {
+                        closed = CloseReason::Idle;
                         connection.as_mut().graceful_shutdown();
                     }
                 },
@@ -201,7 +202,7 @@ impl End {
 
 /// The service that hyper calls for each request of a connection.
 #[derive(Debug)]
-struct Requests {
+struct ConnectionService {
     router: Router,
     peer: Option<Arc<Peer>>,
     address: PeerAddress,
@@ -211,8 +212,8 @@ struct Requests {
     activity: Activity,
 }
 
-impl hyper::service::Service<Request<Incoming>> for Requests {
-    type Response = Response<Sending<(InFlight, Option<Charge>)>>;
+impl hyper::service::Service<Request<Incoming>> for ConnectionService {
+    type Response = Response<TrackedBody<(InFlight, Option<Charge>)>>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
 
@@ -236,14 +237,14 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
                 .extensions_mut()
                 .remove::<CloseConnection>()
                 .is_some()
-                || shutdown.phase() > Phase::Serving;
+                || shutdown.phase() > ShutdownPhase::Serving;
             if closes && version < Version::HTTP_2 {
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
             in_flight.answered();
             let charge = response.extensions_mut().remove::<Charge>();
-            Ok(response.map(|body| Sending::new(body, (in_flight, charge))))
+            Ok(response.map(|body| TrackedBody::new(body, (in_flight, charge))))
         })
     }
 }

@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 
 /// Phases of the end of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum ShutdownPhase {
     /// It has not begun.
     Serving,
     /// Not ready any more; connections are still accepted, and answers say that theirs closes.
@@ -31,7 +31,7 @@ pub enum Phase {
 
 /// Outcome of the end of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Drained {
+pub enum DrainOutcome {
     Complete,
     /// Something was still open at the deadline.
     TimedOut,
@@ -43,7 +43,7 @@ pub enum Drained {
 #[derive(Debug)]
 pub struct Drain {
     settings: DrainSettings,
-    phase: watch::Sender<Phase>,
+    phase: watch::Sender<ShutdownPhase>,
     part: mpsc::Sender<Infallible>,
     parts: mpsc::Receiver<Infallible>,
 }
@@ -52,8 +52,8 @@ pub struct Drain {
 /// [`Drain::part`], or a clone of it, is held.
 #[derive(Debug, Clone)]
 pub struct Shutdown {
-    phase: watch::Receiver<Phase>,
-    drains_at: Phase,
+    phase: watch::Receiver<ShutdownPhase>,
+    drains_at: ShutdownPhase,
     /// Held to be counted.
     _part: Option<mpsc::Sender<Infallible>>,
 }
@@ -64,7 +64,7 @@ impl Drain {
         let (part, parts) = mpsc::channel(1);
         Self {
             settings,
-            phase: watch::Sender::new(Phase::Serving),
+            phase: watch::Sender::new(ShutdownPhase::Serving),
             part,
             parts,
         }
@@ -74,7 +74,7 @@ impl Drain {
     pub fn part(&self) -> Shutdown {
         Shutdown {
             phase: self.phase.subscribe(),
-            drains_at: Phase::Draining,
+            drains_at: ShutdownPhase::Draining,
             _part: Some(self.part.clone()),
         }
     }
@@ -83,13 +83,13 @@ impl Drain {
     pub fn observer(&self) -> Shutdown {
         Shutdown {
             phase: self.phase.subscribe(),
-            drains_at: Phase::Over,
+            drains_at: ShutdownPhase::Over,
             _part: None,
         }
     }
 
     /// Waits for the first of `signals`, then ends the service; a second signal ends it at once.
-    pub async fn run(self, signals: impl Stream<Item = ()>) -> Drained {
+    pub async fn run(self, signals: impl Stream<Item = ()>) -> DrainOutcome {
         let Self {
             settings: DrainSettings { delay, timeout },
             phase,
@@ -104,22 +104,22 @@ impl Drain {
             ?timeout,
             "shutting down: not ready, still accepting connections"
         );
-        phase.send_replace(Phase::Leaving);
+        phase.send_replace(ShutdownPhase::Leaving);
         let mut ended = tokio::select! {
             () = tokio::time::sleep(delay) => None,
-            _ = signals.next() => Some(Drained::Forced),
+            _ = signals.next() => Some(DrainOutcome::Forced),
         };
         if ended.is_none() {
             tracing::info!("draining: no new connections");
-            phase.send_replace(Phase::Draining);
+            phase.send_replace(ShutdownPhase::Draining);
             ended = Some(tokio::select! {
-                _ = parts.recv() => Drained::Complete,
-                () = tokio::time::sleep(timeout) => Drained::TimedOut,
-                _ = signals.next() => Drained::Forced,
+                _ = parts.recv() => DrainOutcome::Complete,
+                () = tokio::time::sleep(timeout) => DrainOutcome::TimedOut,
+                _ = signals.next() => DrainOutcome::Forced,
             });
         }
-        phase.send_replace(Phase::Over);
-        let ended = ended.unwrap_or(Drained::Forced);
+        phase.send_replace(ShutdownPhase::Over);
+        let ended = ended.unwrap_or(DrainOutcome::Forced);
         tracing::info!(?ended, "over");
         ended
     }
@@ -127,7 +127,7 @@ impl Drain {
 
 impl Shutdown {
     /// The current phase.
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> ShutdownPhase {
         *self.phase.borrow()
     }
 
@@ -138,10 +138,10 @@ impl Shutdown {
 
     /// Waits until whatever is still open is dropped.
     pub async fn over(&self) {
-        self.reached(Phase::Over).await;
+        self.reached(ShutdownPhase::Over).await;
     }
 
-    async fn reached(&self, phase: Phase) {
+    async fn reached(&self, phase: ShutdownPhase) {
         // An error means that nobody runs the drain any more, which is an end as well.
         let _ = self.phase.clone().wait_for(|now| *now >= phase).await;
     }
@@ -199,15 +199,15 @@ mod tests {
         let (part, observer) = (drain.part(), drain.observer());
         let (signal, signals) = unbounded();
         let running = tokio::spawn(drain.run(signals));
-        assert_eq!(part.phase(), Phase::Serving);
+        assert_eq!(part.phase(), ShutdownPhase::Serving);
         signal.unbounded_send(()).unwrap();
         part.draining().await;
         let other = part.clone();
         drop(part);
-        assert_eq!(observer.phase(), Phase::Draining, "a clone is held");
+        assert_eq!(observer.phase(), ShutdownPhase::Draining, "a clone is held");
         drop(other);
         observer.over().await;
-        assert_eq!(running.await.unwrap(), Drained::Complete);
+        assert_eq!(running.await.unwrap(), DrainOutcome::Complete);
     }
 
     #[tokio::test]
@@ -217,22 +217,22 @@ mod tests {
         let (signal, signals) = unbounded();
         let running = tokio::spawn(drain.run(signals));
         signal.unbounded_send(()).unwrap();
-        part.reached(Phase::Leaving).await;
-        assert_eq!(part.phase(), Phase::Leaving);
+        part.reached(ShutdownPhase::Leaving).await;
+        assert_eq!(part.phase(), ShutdownPhase::Leaving);
         signal.unbounded_send(()).unwrap();
         assert_eq!(
             running.await.unwrap(),
-            Drained::Forced,
+            DrainOutcome::Forced,
             "by the second signal"
         );
-        assert_eq!(part.phase(), Phase::Over);
+        assert_eq!(part.phase(), ShutdownPhase::Over);
     }
 
     #[tokio::test]
     async fn a_part_that_hangs_is_left_behind_at_the_deadline() {
         let drain = Drain::new(settings(Duration::ZERO, Duration::from_millis(1)));
         let _held = drain.part();
-        assert_eq!(drain.run(stream::iter([()])).await, Drained::TimedOut);
+        assert_eq!(drain.run(stream::iter([()])).await, DrainOutcome::TimedOut);
     }
 
     #[tokio::test]
@@ -244,6 +244,6 @@ mod tests {
         signal.unbounded_send(()).unwrap();
         part.draining().await;
         signal.unbounded_send(()).unwrap();
-        assert_eq!(running.await.unwrap(), Drained::Forced);
+        assert_eq!(running.await.unwrap(), DrainOutcome::Forced);
     }
 }

@@ -19,12 +19,12 @@ pub struct ApiError {
     status: StatusCode,
     reason: &'static str,
     message: Cow<'static, str>,
-    connection: Connection,
+    connection: ConnectionPersistence,
 }
 
 /// Fate of the connection after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Connection {
+enum ConnectionPersistence {
     Stays,
     Closes,
 }
@@ -35,7 +35,7 @@ enum Connection {
 pub(super) struct CloseConnection;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ErrorResponseBody<'a> {
     error: &'a str,
     reason: &'static str,
 }
@@ -51,7 +51,7 @@ impl ApiError {
             status,
             reason,
             message: message.into(),
-            connection: Connection::Stays,
+            connection: ConnectionPersistence::Stays,
         }
     }
 
@@ -63,7 +63,7 @@ impl ApiError {
     /// The same, and the connection is closed after it.
     #[must_use]
     pub(super) fn closing(mut self) -> Self {
-        self.connection = Connection::Closes;
+        self.connection = ConnectionPersistence::Closes;
         self
     }
 
@@ -85,12 +85,12 @@ impl IntoResponse for ApiError {
             message,
             connection,
         } = self;
-        let body = Json(Body {
+        let body = Json(ErrorResponseBody {
             error: &message,
             reason,
         });
         let mut response = (status, body).into_response();
-        if connection == Connection::Closes {
+        if connection == ConnectionPersistence::Closes {
             response.extensions_mut().insert(CloseConnection);
         }
         response

@@ -6,15 +6,15 @@
 
 mod admission;
 mod answer;
-mod choices;
-mod decisions;
+mod bind_wait;
 mod extender;
 mod fail_open;
 mod metrics;
+mod recent_decisions;
 mod routes;
 mod state;
 
 pub(crate) use answer::json_body;
-pub use metrics::Metrics;
+pub use metrics::HandlerMetrics;
 pub use routes::Settings;
 pub use state::Handlers;

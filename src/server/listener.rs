@@ -1,7 +1,7 @@
 //! A socket that accepts connections, in plain HTTP or over TLS, until the service drains.
 //!
 //! The number of connections is bounded, and a newcomer takes the place of whoever needs theirs least
-//! ([`Slots`]). A failure to accept, such as too many open files, is waited out instead of being retried
+//! ([`ConnectionLimiter`]). A failure to accept, such as too many open files, is waited out instead of being retried
 //! in a loop.
 
 mod handshake;
@@ -17,12 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 
 use self::handshake::handshake;
-use super::connection::{Closed, PeerAddress, Protocol, Serving};
+use super::connection::{CloseReason, ConnectionContext, PeerAddress, Protocol};
+use super::connection_limiter::{ConnectionLimiter, Slot};
 use super::drain::Shutdown;
 use super::error::ServerError;
-use super::metrics::Metrics;
+use super::metrics::ListenerMetrics;
 use super::settings::ListenerSettings;
-use super::slots::{Slot, Slots};
 use super::tls::CertificateStore;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
@@ -51,7 +51,7 @@ pub struct Listener {
     socket: TcpListener,
     settings: ListenerSettings,
     transport: Transport,
-    metrics: Metrics,
+    metrics: ListenerMetrics,
 }
 
 impl Listener {
@@ -64,7 +64,7 @@ impl Listener {
         address: SocketAddr,
         settings: ListenerSettings,
         transport: Transport,
-        metrics: Metrics,
+        metrics: ListenerMetrics,
     ) -> Result<Self, ServerError> {
         let socket =
             socket::listen(address).map_err(|source| ServerError::Bind { address, source })?;
@@ -93,10 +93,10 @@ impl Listener {
             transport,
             metrics,
         } = self;
-        let accepting = Accepting {
+        let accepting = AcceptLoop {
             transport,
-            slots: Slots::new(settings.connections),
-            serving: Serving {
+            slots: ConnectionLimiter::new(settings.connections),
+            serving: ConnectionContext {
                 router,
                 peer: None,
                 // That of each connection takes its place.
@@ -112,16 +112,16 @@ impl Listener {
     }
 }
 
-struct Accepting {
+struct AcceptLoop {
     transport: Transport,
-    serving: Serving,
-    metrics: Metrics,
-    slots: Slots,
+    serving: ConnectionContext,
+    metrics: ListenerMetrics,
+    slots: ConnectionLimiter,
     connections: TaskTracker,
     log: Arc<RateLimited<&'static str>>,
 }
 
-impl Accepting {
+impl AcceptLoop {
     async fn run(self, socket: TcpListener) {
         tokio::select! {
             biased;
@@ -175,7 +175,7 @@ impl Accepting {
         let name = self.serving.settings.name;
         let open = self.metrics.connections().open(name);
         let transport = self.transport.clone();
-        let serving = Serving {
+        let serving = ConnectionContext {
             address: PeerAddress(peer.to_canonical()),
             ..self.serving.clone()
         };
@@ -184,7 +184,7 @@ impl Accepting {
         self.connections.spawn(async move {
             let served = tokio::select! {
                 biased;
-                () = slot.crowded_out() => Ok(Closed::Crowded),
+                () = slot.crowded_out() => Ok(CloseReason::Crowded),
                 served = serve(stream, transport, serving, &slot) => served,
             };
             let closed = match served {
@@ -192,7 +192,7 @@ impl Accepting {
                 Err(failure) => {
                     metrics.connections().handshake_failed(failure.reason());
                     failure.log(&log);
-                    Closed::InOrder
+                    CloseReason::InOrder
                 }
             };
             if let Some(reason) = closed.reason() {
@@ -206,9 +206,9 @@ impl Accepting {
 async fn serve(
     stream: TcpStream,
     transport: Transport,
-    serving: Serving,
+    serving: ConnectionContext,
     slot: &Arc<Slot>,
-) -> Result<Closed, handshake::HandshakeFailure> {
+) -> Result<CloseReason, handshake::HandshakeFailure> {
     // Best effort: a connection without these is slower or longer-lived, and works.
     let _ = stream.set_nodelay(true);
     let _ = SockRef::from(&stream).set_tcp_keepalive(
@@ -221,13 +221,13 @@ async fn serve(
         Transport::PlainHttp2 => Ok(serving.run(stream, Protocol::Http2, slot).await),
         Transport::Tls(store) => {
             let begun = tokio::select! {
-                () = serving.shutdown.over() => return Ok(Closed::Aborted),
+                () = serving.shutdown.over() => return Ok(CloseReason::Aborted),
                 begun = handshake(store, stream, serving.settings.handshake_timeout) => begun?,
             };
             if begun.peer.is_known(clock::now()) {
                 slot.known();
             }
-            let serving = Serving {
+            let serving = ConnectionContext {
                 peer: Some(begun.peer),
                 ..serving
             };

@@ -1,27 +1,27 @@
 //! Counters of the listeners, in three groups: requests by path, connections, certificates.
 
 mod certificates;
+mod common_metrics;
 mod connections;
 mod requests;
-mod shared;
 
 pub(crate) use certificates::CertificateMetrics;
+pub(super) use common_metrics::GaugeGuard;
 pub(super) use connections::{CERTIFICATE_REFUSED, ConnectionMetrics};
 use requests::RequestMetrics;
 pub(super) use requests::{PathMetrics, RoomMetrics};
-pub(super) use shared::Open;
 
 use crate::telemetry::Registry;
 
 /// The metrics of all listeners; a clone counts in the same places.
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
+pub struct ListenerMetrics {
     requests: RequestMetrics,
     connections: ConnectionMetrics,
     certificates: CertificateMetrics,
 }
 
-impl Metrics {
+impl ListenerMetrics {
     /// Puts the metrics into `registry`.
     pub fn register(&self, registry: &mut Registry) {
         let Self {

@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, Semaphore};
 
 use super::error::ApiError;
 use super::paths;
-use super::scrape_access::{Refusal, ScrapeAccess};
+use super::scrape_access::{ScrapeAccess, ScrapeRefusal};
 use crate::telemetry::{self, Registry};
 use evenkeel_clock as clock;
 
@@ -30,10 +30,10 @@ const AT_ONCE: usize = 8;
 
 /// The page of the service's metrics; clones show the same text.
 #[derive(Debug, Clone)]
-pub struct MetricsPage(Arc<Shared>);
+pub struct MetricsPage(Arc<MetricsPageCache>);
 
 #[derive(Debug)]
-struct Shared {
+struct MetricsPageCache {
     registry: Arc<Registry>,
     last: Mutex<Option<(Instant, Bytes)>>,
     turns: Semaphore,
@@ -41,7 +41,7 @@ struct Shared {
 
 impl MetricsPage {
     pub fn new(registry: Arc<Registry>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(MetricsPageCache {
             registry,
             last: Mutex::default(),
             turns: Semaphore::new(AT_ONCE),
@@ -91,7 +91,7 @@ async fn show(
     Ok(([(header::CONTENT_TYPE, telemetry::CONTENT_TYPE)], text).into_response())
 }
 
-fn refused(refusal: Refusal) -> Response {
+fn refused(refusal: ScrapeRefusal) -> Response {
     let error = ApiError::new(refusal.status(), refusal.reason(), refusal.to_string());
     if refusal.status() == StatusCode::UNAUTHORIZED {
         return ([(header::WWW_AUTHENTICATE, "Bearer")], error).into_response();

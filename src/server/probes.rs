@@ -13,7 +13,7 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 
-use super::{Phase, Readiness, Shutdown, paths};
+use super::{Readiness, Shutdown, ShutdownPhase, paths};
 
 /// State that the probes report.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Probes {
 }
 
 #[derive(Serialize)]
-struct Ready {
+struct ReadinessProbe {
     ready: bool,
     missing: Vec<&'static str>,
 }
@@ -42,7 +42,7 @@ impl Probes {
 
 async fn ready(State(probes): State<Arc<Probes>>) -> Response {
     let mut missing = probes.readiness.missing();
-    if probes.shutdown.phase() > Phase::Serving {
+    if probes.shutdown.phase() > ShutdownPhase::Serving {
         missing.push("not shutting down");
     }
     let ready = missing.is_empty();
@@ -51,5 +51,5 @@ async fn ready(State(probes): State<Arc<Probes>>) -> Response {
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    (status, Json(Ready { ready, missing })).into_response()
+    (status, Json(ReadinessProbe { ready, missing })).into_response()
 }

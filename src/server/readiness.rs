@@ -14,16 +14,16 @@ pub struct Readiness(Arc<Mutex<BTreeMap<&'static str, bool>>>);
 /// One condition, held by the part that reports it.
 #[derive(Debug)]
 #[must_use = "a condition that nobody reports keeps the service unready"]
-pub struct Condition {
+pub struct ReadinessCondition {
     name: &'static str,
     readiness: Readiness,
 }
 
 impl Readiness {
     /// Adds a condition, not met yet; the name says what is so when it is met.
-    pub fn condition(&self, name: &'static str) -> Condition {
+    pub fn condition(&self, name: &'static str) -> ReadinessCondition {
         self.lock().insert(name, false);
-        Condition {
+        ReadinessCondition {
             name,
             readiness: self.clone(),
         }
@@ -41,7 +41,7 @@ impl Readiness {
     }
 }
 
-impl Condition {
+impl ReadinessCondition {
     /// Says that the condition is met from now on.
     pub fn met(&self) {
         self.report(true);

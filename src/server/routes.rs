@@ -22,21 +22,21 @@ use futures::FutureExt;
 use hyper::body::Body as _;
 use jiff::Timestamp;
 
-use super::arrival::{Arrival, Limits, Turns};
 use super::body::refuse;
 use super::budget::{BodyBudget, Charge};
 use super::error::ApiError;
-use super::metrics::{Metrics, Open, PathMetrics};
-use super::tls::{Authority, Peer, Unauthorised};
+use super::metrics::{GaugeGuard, ListenerMetrics, PathMetrics};
+use super::path_limits::{Arrival, ConcurrencyLimiter, PathLimits};
+use super::tls::{Authority, Peer, PeerAuthorisationError};
 use evenkeel_clock as clock;
 use evenkeel_core::units::Bytes;
 
 /// A path of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct RouteEndpoint {
     /// The path, also in metrics.
     pub path: &'static str,
-    pub limits: Limits,
+    pub limits: PathLimits,
     /// Authority whose clients may call, where it is configured; `None` for everybody.
     pub authority: Option<Authority>,
 }
@@ -45,12 +45,12 @@ pub struct Endpoint {
 #[derive(Debug)]
 pub struct Routes {
     router: Router,
-    metrics: Metrics,
+    metrics: ListenerMetrics,
 }
 
 impl Routes {
     /// No path yet.
-    pub fn new(metrics: Metrics) -> Self {
+    pub fn new(metrics: ListenerMetrics) -> Self {
         Self {
             router: Router::new(),
             metrics,
@@ -64,7 +64,7 @@ impl Routes {
         mut self,
         caller: &'static str,
         budget: Bytes,
-        paths: impl IntoIterator<Item = (Endpoint, MethodRouter)>,
+        paths: impl IntoIterator<Item = (RouteEndpoint, MethodRouter)>,
     ) -> Self {
         let budget = Arc::new(BodyBudget::new(caller, budget, &self.metrics));
         for (endpoint, handler) in paths {
@@ -97,16 +97,16 @@ async fn method_not_allowed(request: Request) -> ApiError {
 /// The checks before a handler.
 #[derive(Debug)]
 struct Guard {
-    endpoint: Endpoint,
+    endpoint: RouteEndpoint,
     budget: Arc<BodyBudget>,
     metrics: PathMetrics,
-    turns: Arc<Turns>,
+    turns: Arc<ConcurrencyLimiter>,
 }
 
 impl Guard {
-    fn new(endpoint: Endpoint, budget: Arc<BodyBudget>, metrics: &Metrics) -> Self {
+    fn new(endpoint: RouteEndpoint, budget: Arc<BodyBudget>, metrics: &ListenerMetrics) -> Self {
         let metrics = metrics.path(endpoint.path);
-        let turns = Turns::new(endpoint.limits.concurrency, metrics.shed.clone());
+        let turns = ConcurrencyLimiter::new(endpoint.limits.concurrency, metrics.shed.clone());
         Self {
             endpoint,
             budget,
@@ -116,7 +116,7 @@ impl Guard {
     }
 
     async fn middleware(State(guard): State<Arc<Self>>, request: Request, next: Next) -> Response {
-        let counted = Counted::new(&guard.metrics);
+        let counted = RequestMetricsGuard::new(&guard.metrics);
         let response = guard.answer(request, next, counted.started).await;
         counted.answered(&response);
         response
@@ -147,13 +147,13 @@ impl Guard {
         response
     }
 
-    fn authorise(&self, request: &Request, now: Timestamp) -> Result<(), Unauthorised> {
+    fn authorise(&self, request: &Request, now: Timestamp) -> Result<(), PeerAuthorisationError> {
         let Some(authority) = self.endpoint.authority else {
             return Ok(());
         };
         match request.extensions().get::<Arc<Peer>>() {
             Some(peer) => peer.authorise(authority, now),
-            None => Err(Unauthorised::NoCertificate(authority)),
+            None => Err(PeerAuthorisationError::NoCertificate(authority)),
         }
     }
 
@@ -175,28 +175,28 @@ impl Guard {
     }
 }
 
-impl From<Unauthorised> for ApiError {
-    fn from(refusal: Unauthorised) -> Self {
+impl From<PeerAuthorisationError> for ApiError {
+    fn from(refusal: PeerAuthorisationError) -> Self {
         let status = match refusal {
-            Unauthorised::NoCertificate(_) => StatusCode::UNAUTHORIZED,
-            Unauthorised::OutOfDate
-            | Unauthorised::OtherAuthority(_)
-            | Unauthorised::OtherName(_)
-            | Unauthorised::NoAuthority(_) => StatusCode::FORBIDDEN,
+            PeerAuthorisationError::NoCertificate(_) => StatusCode::UNAUTHORIZED,
+            PeerAuthorisationError::OutOfDate
+            | PeerAuthorisationError::OtherAuthority(_)
+            | PeerAuthorisationError::OtherName(_)
+            | PeerAuthorisationError::NoAuthority(_) => StatusCode::FORBIDDEN,
         };
         Self::new(status, refusal.reason(), refusal.to_string())
     }
 }
 
 /// A request that is counted whether it is answered or its client leaves first.
-struct Counted<'a> {
+struct RequestMetricsGuard<'a> {
     metrics: &'a PathMetrics,
-    _in_flight: Open,
+    _in_flight: GaugeGuard,
     started: Instant,
     answered: bool,
 }
 
-impl<'a> Counted<'a> {
+impl<'a> RequestMetricsGuard<'a> {
     fn new(metrics: &'a PathMetrics) -> Self {
         Self {
             metrics,
@@ -213,7 +213,7 @@ impl<'a> Counted<'a> {
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for RequestMetricsGuard<'_> {
     fn drop(&mut self) {
         if !self.answered {
             self.metrics.cancelled.inc();

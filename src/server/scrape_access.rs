@@ -7,7 +7,7 @@
 //! taken away soon ends. Without an answer of the API server nobody is admitted whom it has not admitted
 //! just before. However many tokens strangers show, whoever was admitted is reviewed anew without delay.
 
-mod turns;
+mod token_review_limiter;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,9 +22,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use self::turns::Turns;
+use self::token_review_limiter::TokenReviewLimiter;
+use super::access_reviews::{
+    AccessReviews, AuthorizationAttributes, HeldVerdicts, REVIEW_TIME, ReviewDigest,
+};
 use super::paths;
-use super::reviews::{AccessReviews, Attempt, Digested, HeldVerdicts, REVIEW_TIME};
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
@@ -61,7 +63,7 @@ pub enum ScrapeAccess {
 
 /// Cause for which a reader is not admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ScrapeRefusal {
     /// There is no token, or one that the API server does not know.
     #[error("a bearer token that the API server knows is required")]
     Unauthenticated,
@@ -77,7 +79,7 @@ pub enum Refusal {
     Busy,
 }
 
-impl Refusal {
+impl ScrapeRefusal {
     /// A short name for answers.
     pub const fn reason(self) -> &'static str {
         match self {
@@ -103,12 +105,12 @@ impl ScrapeAccess {
         Self::Authorised(Arc::new(Reviewer::new(client)))
     }
 
-    pub(super) async fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub(super) async fn admit(&self, headers: &HeaderMap) -> Result<(), ScrapeRefusal> {
         match self {
             Self::Everybody => Ok(()),
             Self::Authorised(reviewer) => {
-                let token = token(headers).ok_or(Refusal::Unauthenticated)?;
-                let attempt = Attempt::Get(paths::METRICS);
+                let token = token(headers).ok_or(ScrapeRefusal::Unauthenticated)?;
+                let attempt = AuthorizationAttributes::Get(paths::METRICS);
                 reviewer.admit(token, &[attempt]).await
             }
         }
@@ -132,10 +134,10 @@ pub struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: AccessReviews,
     /// By the digests of the tokens, which are secrets, and of what their owners would do.
-    verdicts: HeldVerdicts<Refusal>,
+    verdicts: HeldVerdicts<ScrapeRefusal>,
     /// Tokens that were admitted.
-    known: Cache<Digested, ()>,
-    turns: Turns,
+    known: Cache<ReviewDigest, ()>,
+    turns: TokenReviewLimiter,
     warned: RateLimited<()>,
 }
 
@@ -156,7 +158,7 @@ impl Reviewer {
                 .max_capacity(MOST_KNOWN)
                 .time_to_idle(KNOWN)
                 .build(),
-            turns: Turns::default(),
+            turns: TokenReviewLimiter::default(),
             warned: RateLimited::default(),
         }
     }
@@ -165,8 +167,12 @@ impl Reviewer {
     ///
     /// # Errors
     /// The API server does not know the token, does not allow it, or cannot be asked.
-    pub(crate) async fn admit(&self, token: &str, attempts: &[Attempt]) -> Result<(), Refusal> {
-        let digest: Digested = Sha256::digest(token).into();
+    pub(crate) async fn admit(
+        &self,
+        token: &str,
+        attempts: &[AuthorizationAttributes],
+    ) -> Result<(), ScrapeRefusal> {
+        let digest: ReviewDigest = Sha256::digest(token).into();
         let mut on = Sha256::new_with_prefix(digest);
         on.update(format!("{attempts:?}"));
         let now = clock::runtime();
@@ -178,14 +184,14 @@ impl Reviewer {
     async fn review(
         &self,
         token: &str,
-        digest: Digested,
-        attempts: &[Attempt],
+        digest: ReviewDigest,
+        attempts: &[AuthorizationAttributes],
         now: Instant,
-    ) -> Result<Result<(), Refusal>, Refusal> {
+    ) -> Result<Result<(), ScrapeRefusal>, ScrapeRefusal> {
         let reviewed = async {
             let _turn = match self.known.get(&digest).await {
                 Some(()) => self.turns.known().await,
-                None => self.turns.stranger(now).await.ok_or(Refusal::Busy)?,
+                None => self.turns.stranger(now).await.ok_or(ScrapeRefusal::Busy)?,
             };
             self.ask(token, attempts).await
         };
@@ -200,11 +206,15 @@ impl Reviewer {
         Ok(verdict)
     }
 
-    async fn ask(&self, token: &str, attempts: &[Attempt]) -> Result<Result<(), Refusal>, Refusal> {
+    async fn ask(
+        &self,
+        token: &str,
+        attempts: &[AuthorizationAttributes],
+    ) -> Result<Result<(), ScrapeRefusal>, ScrapeRefusal> {
         let asked = async {
             match self.owner(token).await? {
                 Some(owner) => self.may(owner, attempts).await,
-                None => Ok(Err(Refusal::Unauthenticated)),
+                None => Ok(Err(ScrapeRefusal::Unauthenticated)),
             }
         };
         let answer: kube::Result<_> = asked.await;
@@ -212,7 +222,7 @@ impl Reviewer {
     }
 
     /// The refusal where the API server did not answer, which is logged now and then.
-    fn failed(&self, error: &str) -> Refusal {
+    fn failed(&self, error: &str) -> ScrapeRefusal {
         if let Some(suppressed) = self.warned.permit((), clock::instant()) {
             tracing::warn!(
                 error,
@@ -220,7 +230,7 @@ impl Reviewer {
                 "the owner of a token could not be authenticated"
             );
         }
-        Refusal::Unavailable
+        ScrapeRefusal::Unavailable
     }
 
     async fn owner(&self, token: &str) -> kube::Result<Option<UserInfo>> {
@@ -240,11 +250,11 @@ impl Reviewer {
     async fn may(
         &self,
         owner: UserInfo,
-        attempts: &[Attempt],
-    ) -> kube::Result<Result<(), Refusal>> {
+        attempts: &[AuthorizationAttributes],
+    ) -> kube::Result<Result<(), ScrapeRefusal>> {
         for attempt in attempts {
             if !self.accesses.may(owner.clone(), attempt.clone()).await? {
-                return Ok(Err(Refusal::Forbidden));
+                return Ok(Err(ScrapeRefusal::Forbidden));
             }
         }
         Ok(Ok(()))

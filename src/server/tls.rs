@@ -17,9 +17,9 @@ use std::path::PathBuf;
 
 pub use authorities::{Authority, ClientAuthorities};
 pub use files::{CertificateFiles, FileWatch, ServerFiles};
-pub use peer::{ClientIdentity, Peer, Unauthorised};
+pub use peer::{ClientIdentity, Peer, PeerAuthorisationError};
 pub use server_certificate::ServerCertificate;
-pub use store::{CertificateStore, Change};
+pub use store::{CertificateStore, CertificateUpdate};
 
 /// Certificates that could not be taken into use.
 #[derive(Debug, thiserror::Error)]

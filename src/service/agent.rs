@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use futures::StreamExt as _;
 
-use super::parts::lasting;
+use super::components::lasting;
 use super::process::Process;
 use super::{failure, listeners};
-use crate::agent::{Agent, Given, Metrics, Paths};
+use crate::agent::{Agent, AgentContext, AgentMetrics, Paths};
 use crate::cluster;
 use crate::config::Config;
 use crate::server::{Drain, DrainSettings, signals};
@@ -72,9 +72,9 @@ impl Process {
     fn agent(&mut self, config: &Config, node: String, paths: Paths) -> anyhow::Result<Agent> {
         // Nobody else writes of the Pods of this node.
         let (queue, counted) = self.writer(config);
-        let metrics = Metrics::default();
+        let metrics = AgentMetrics::default();
         metrics.register(&mut self.registry);
-        let given = Given {
+        let given = AgentContext {
             switch: self.switch.clone(),
             queue,
             reporter: self.replica.identity.clone(),
@@ -88,7 +88,7 @@ impl Process {
 
     /// Keeps the watches at work, and tells when what they watch is known.
     fn follow(&mut self, agent: &Agent, node: &str) {
-        let metrics = cluster::Metrics::default();
+        let metrics = cluster::ClusterMetrics::default();
         metrics.register_watches(&mut self.registry);
         let mut watches = agent.watches(&self.api, &metrics, node);
         let synced = agent.synced();

@@ -7,22 +7,23 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use super::parts::{Parts, Tasks, lasting};
-use super::{checks, measuring, reload};
+use super::components::{Components, Tasks, lasting};
+use super::{checks, metrics_sources, reload};
 use crate::certificates::CertificateProvider;
 use crate::cluster::ClusterState;
-use crate::cluster::watch::{self, Further, LeaseName, Watches};
+use crate::cluster::watch::{self, LeaseName, OptionalWatches, Watches};
 use crate::config::ExternalAlgorithms;
-use crate::controller::external_portraits::Part;
-use crate::controller::scaling::{self, Past, Scaling};
+use crate::controller::external_portraits::PortraitWorkerRole;
+use crate::controller::scaling::{self, HistorySource, ScalingLoop};
 use crate::controller::{
-    Elector, ExternalPortraits, Leadership, OnlineConditions, Rounds, Tuning, WriteQueue, Writer,
+    Elector, ExternalPortraits, Leadership, OnlineConditions, Rounds, TuningLoop, WriteQueue,
+    Writer,
 };
 use crate::metrics::Containers;
-use crate::server::Condition;
+use crate::server::ReadinessCondition;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
-use evenkeel_core::forecast::Shared;
+use evenkeel_core::forecast::ModelAssets;
 use evenkeel_kubernetes::plan::external_portraits::Settings;
 
 /// Pause between two looks whether all stores are filled.
@@ -30,17 +31,17 @@ const SYNC: Duration = Duration::from_millis(100);
 
 /// Starts everything that lasts until `cancel`, and gives the source of the certificates.
 pub(super) fn start(
-    parts: &Parts,
+    parts: &Components,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
 ) -> anyhow::Result<CertificateProvider> {
-    let Parts { config, client, .. } = parts;
+    let Components { config, client, .. } = parts;
     watches(parts, cancel, tasks);
-    let measuring::Asked {
+    let metrics_sources::ScalingMetricSources {
         past,
         signals,
         containers,
-    } = measuring::start(parts, cancel, tasks)?;
+    } = metrics_sources::start(parts, cancel, tasks)?;
     let leadership = Leadership::default();
     let elector = Elector::new(
         client.clone(),
@@ -62,13 +63,13 @@ pub(super) fn start(
     let tuning = tuning(parts, containers, queue.clone(), leadership.clone());
     lasting(tasks, "tuning loop", cancel, tuning.run(cancel.clone()));
     external_portraits(parts, &queue, leadership.clone(), cancel, tasks);
-    let scaling = Scaling {
+    let scaling = ScalingLoop {
         settings: scaling_settings(parts),
         cluster: parts.cluster.clone(),
         samples: parts.scaling.samples.clone(),
         signals,
         checks: checks::start(parts, cancel, tasks),
-        past: past.map(|past| past as Arc<dyn Past>),
+        past: past.map(|past| past as Arc<dyn HistorySource>),
         client: client.clone(),
         queue: queue.clone(),
         leadership,
@@ -76,9 +77,9 @@ pub(super) fn start(
         identity: parts.replica.identity.clone(),
         metrics: parts.instruments.scaling.clone(),
         traces: parts.scaling.traces.clone(),
-        shared: Arc::new(Shared {
+        shared: Arc::new(ModelAssets {
             calendar: config.calendar.clone(),
-            ..Shared::default()
+            ..ModelAssets::default()
         }),
         swish_net: config.swish_net.clone(),
         served: parts.scaling.served.clone(),
@@ -92,7 +93,7 @@ pub(super) fn start(
 
 /// Writes the condition that lets Pods take traffic.
 fn online_conditions(
-    parts: &Parts,
+    parts: &Components,
     leadership: Leadership,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
@@ -112,12 +113,12 @@ fn online_conditions(
 
 /// The loop that tunes running Pods in place.
 fn tuning(
-    parts: &Parts,
+    parts: &Components,
     containers: Option<Containers>,
     queue: WriteQueue,
     leadership: Leadership,
-) -> Tuning {
-    Tuning {
+) -> TuningLoop {
+    TuningLoop {
         settings: parts.config.tuning,
         cluster: parts.cluster.clone(),
         policy: Arc::new(parts.config.policy.clone()),
@@ -134,12 +135,12 @@ fn tuning(
 }
 
 /// Follows the file of the configuration.
-fn reloading(parts: &Parts, queue: WriteQueue, cancel: &CancellationToken, tasks: &mut Tasks) {
-    let reload = reload::Watch {
+fn reloading(parts: &Components, queue: WriteQueue, cancel: &CancellationToken, tasks: &mut Tasks) {
+    let reload = reload::ConfigReloader {
         config: parts.config.clone(),
         switch: parts.switch.clone(),
         metrics: parts.instruments.configuration.clone(),
-        events: Some(reload::Events {
+        events: Some(reload::ConfigEventWriter {
             queue,
             client: parts.client.clone(),
             replica: parts.replica.clone(),
@@ -151,7 +152,7 @@ fn reloading(parts: &Parts, queue: WriteQueue, cancel: &CancellationToken, tasks
 }
 
 /// A round of measurements holds until the one after the next should be there.
-fn scaling_settings(parts: &Parts) -> scaling::Settings {
+fn scaling_settings(parts: &Components) -> scaling::Settings {
     let plan = parts.config.scaling;
     let interval = SignedDuration::try_from(parts.config.metrics.poller.interval);
     let rounds = interval.unwrap_or(SignedDuration::MAX).saturating_mul(2);
@@ -161,7 +162,7 @@ fn scaling_settings(parts: &Parts) -> scaling::Settings {
     }
 }
 
-fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
+fn watches(parts: &Components, cancel: &CancellationToken, tasks: &mut Tasks) {
     let synced = parts.readiness.condition("stores synced");
     let (client, cluster) = (parts.client.clone(), parts.cluster.clone());
     let metrics = parts.instruments.cluster.clone();
@@ -171,7 +172,7 @@ fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
         namespace: parts.replica.namespace.clone(),
         name,
     });
-    let further = Further {
+    let further = OptionalWatches {
         discovery: watch::DISCOVERY,
         second_scheduler,
         kinds: parts.config.kinds.clone(),
@@ -189,7 +190,7 @@ fn watches(parts: &Parts, cancel: &CancellationToken, tasks: &mut Tasks) {
 
 /// Keeps the condition in line with the stores, which are not filled any more once their watch has
 /// been refused for a while.
-async fn follow_stores(cluster: &ClusterState, synced: &Condition) {
+async fn follow_stores(cluster: &ClusterState, synced: &ReadinessCondition) {
     let mut filled = false;
     loop {
         let missing = cluster.unsynced();
@@ -211,7 +212,7 @@ async fn follow_stores(cluster: &ClusterState, synced: &Condition) {
 }
 
 fn external_portraits(
-    parts: &Parts,
+    parts: &Components,
     queue: &WriteQueue,
     leadership: Leadership,
     cancel: &CancellationToken,
@@ -219,7 +220,7 @@ fn external_portraits(
 ) {
     let ExternalAlgorithms { are_run, most_jobs } = parts.config.external_algorithms;
     let portraits = ExternalPortraits {
-        part: Part::Portraits,
+        part: PortraitWorkerRole::Portraits,
         cluster: parts.cluster.clone(),
         client: parts.client.clone(),
         queue: queue.clone(),
@@ -236,7 +237,7 @@ fn external_portraits(
 }
 
 fn rounds(
-    parts: &Parts,
+    parts: &Components,
     queue: &WriteQueue,
     leadership: Leadership,
     cancel: &CancellationToken,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::parts::{Parts, Tasks, lasting};
+use super::components::{Components, Tasks, lasting};
 use crate::external_checks::{CheckQuestions, CheckSource, TIMEOUT};
 
 /// Starts the asking; `None` where checks are not asked.
 pub(super) fn start(
-    parts: &Parts,
+    parts: &Components,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
 ) -> Option<CheckQuestions> {

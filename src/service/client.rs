@@ -11,7 +11,7 @@ use kube::Client;
 use kube::client::{Body, ConfigExt as _};
 use tower::{BoxError, ServiceBuilder};
 
-use crate::config::Connection;
+use crate::config::ClusterConnection;
 use crate::kubeconfig;
 
 /// Each API request has this long; watches are renewed by the server before that.
@@ -25,7 +25,7 @@ const BETWEEN_QUESTIONS: Duration = Duration::from_secs(5);
 
 /// The API server's address and our credentials: from the kubeconfig that is named, else from the
 /// Pod's service account, else from the user's own kubeconfig.
-pub(super) async fn kubernetes(connection: &Connection) -> anyhow::Result<kube::Config> {
+pub(super) async fn kubernetes(connection: &ClusterConnection) -> anyhow::Result<kube::Config> {
     let context = connection.context.as_deref();
     let mut kubernetes = kubeconfig::find(connection.kubeconfig.as_deref(), context).await?;
     // Watches, election and writer try again by themselves, at their own times; a client that does

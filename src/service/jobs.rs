@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use futures::StreamExt as _;
 
-use super::parts::lasting;
+use super::components::lasting;
 use super::process::Process;
-use super::{descriptors, failure, listeners};
+use super::{failure, file_limits, listeners};
 use crate::cluster::watch::Watches;
 use crate::cluster::{self, ClusterState};
 use crate::config::{Config, ExternalAlgorithms};
-use crate::controller::external_portraits::{ExternalPortraits, Part};
+use crate::controller::external_portraits::{ExternalPortraits, PortraitWorkerRole};
 use crate::controller::{Leadership, WriteQueue};
 use crate::server::{Drain, DrainSettings, signals};
 use crate::telemetry;
@@ -26,7 +26,7 @@ use evenkeel_kubernetes::plan::external_portraits::Settings;
 /// have.
 pub async fn run_jobs(mut config: Config) -> anyhow::Result<()> {
     telemetry::init(&config.log)?;
-    descriptors::provide(&mut config);
+    file_limits::provide(&mut config);
     let mut signals = std::pin::pin!(signals().context("signals cannot be received")?);
     let mut process = Process::new(&config).await?;
     let (queue, _) = process.writer(&config);
@@ -60,7 +60,7 @@ pub async fn run_jobs(mut config: Config) -> anyhow::Result<()> {
 impl Process {
     /// Keeps the watches of portraits, their autoscalers and namespaces at work.
     fn follow_portraits(&mut self, cluster: &ClusterState) {
-        let metrics = cluster::Metrics::default();
+        let metrics = cluster::ClusterMetrics::default();
         metrics.register_watches(&mut self.registry);
         let mut watches = Watches::of_portraits(&self.api, cluster, &metrics);
         let cancel = self.cancel.clone();
@@ -76,7 +76,7 @@ impl Process {
     fn portraits(&mut self, config: &Config, cluster: ClusterState, queue: WriteQueue) {
         let ExternalAlgorithms { are_run, most_jobs } = config.external_algorithms;
         let portraits = ExternalPortraits {
-            part: Part::Jobs,
+            part: PortraitWorkerRole::Jobs,
             cluster,
             client: self.api.clone(),
             queue,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use tokio_util::sync::CancellationToken;
 
-use super::parts::{Instruments, Parts, Tasks};
+use super::components::{Components, Instruments, Tasks};
 use super::provider::{self, Grpc};
 use crate::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
 use crate::certificates::CertificateProvider;
@@ -24,7 +24,7 @@ use crate::telemetry::{self, Registry};
 use evenkeel_kubernetes::{external_metrics, series_query};
 
 /// The page of all parts' metrics.
-pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
+pub(super) fn metrics_page(parts: &Components) -> MetricsPage {
     let mut registry = telemetry::registry();
     let Instruments {
         server,
@@ -50,7 +50,7 @@ pub(super) fn metrics_page(parts: &Parts) -> MetricsPage {
 }
 
 /// Serves `/livez` and `/readyz` until the very end.
-pub(super) fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> anyhow::Result<()> {
+pub(super) fn probes(parts: &Components, drain: &Drain, tasks: &mut Tasks) -> anyhow::Result<()> {
     let probes = Probes {
         readiness: parts.readiness.clone(),
         shutdown: drain.observer(),
@@ -64,7 +64,7 @@ pub(super) fn probes(parts: &Parts, drain: &Drain, tasks: &mut Tasks) -> anyhow:
 /// Serves `/metrics` to whoever reaches it, where that is configured; authenticated readers are served
 /// over HTTPS, beside [`https`].
 pub(super) fn open_metrics(
-    parts: &Parts,
+    parts: &Components,
     page: &MetricsPage,
     drain: &Drain,
     tasks: &mut Tasks,
@@ -88,7 +88,7 @@ pub(super) fn alone(
     drain: &Drain,
     tasks: &mut Tasks,
 ) -> anyhow::Result<()> {
-    let metrics = server::Metrics::default();
+    let metrics = server::ListenerMetrics::default();
     let bind =
         |address, settings| Listener::bind(address, settings, Transport::Plain, metrics.clone());
     let for_kubelet = bind(config.server.http, ListenerSettings::for_probes())?;
@@ -115,14 +115,14 @@ fn spawn(listener: Listener, router: Router, drain: &Drain, tasks: &mut Tasks) {
 /// Serves explanations, the targets of scaling and the metrics on loopback, where the right to forward
 /// a port is the right to read.
 pub(super) fn dashboard(
-    parts: &Parts,
+    parts: &Components,
     page: &MetricsPage,
     drain: &Drain,
     tasks: &mut Tasks,
 ) -> anyhow::Result<()> {
     let address = parts.config.server.dashboard;
     let listener = plain(parts, address, ListenerSettings::for_dashboard())?;
-    let scaling = dashboard::Scaling {
+    let scaling = dashboard::DashboardScalingState {
         board: parts.instruments.scaling.board().clone(),
         traces: parts.scaling.traces.clone(),
     };
@@ -136,7 +136,7 @@ pub(super) fn dashboard(
 }
 
 fn plain(
-    parts: &Parts,
+    parts: &Components,
     address: SocketAddr,
     settings: ListenerSettings,
 ) -> anyhow::Result<Listener> {
@@ -151,7 +151,7 @@ fn plain(
 
 /// Serves the metrics provider to Pods by their addresses, where that is configured.
 pub(super) fn plaintext_grpc(
-    parts: &Parts,
+    parts: &Components,
     provider: Option<&Arc<MetricsProvider>>,
     drain: &Drain,
     tasks: &mut Tasks,
@@ -186,7 +186,11 @@ struct OverTls {
 }
 
 impl OverTls {
-    fn new(parts: &Parts, page: &MetricsPage, provider: Option<&Arc<MetricsProvider>>) -> Self {
+    fn new(
+        parts: &Components,
+        page: &MetricsPage,
+        provider: Option<&Arc<MetricsProvider>>,
+    ) -> Self {
         let settings = &parts.config.server;
         let calls = parts
             .handlers
@@ -211,7 +215,7 @@ impl OverTls {
 
 /// Adds the groups that are served behind the API server, with who follows how it introduces callers.
 fn behind_the_api_server(
-    parts: &Parts,
+    parts: &Components,
     provider: Option<&Arc<MetricsProvider>>,
     mut calls: Routes,
 ) -> (Routes, Option<FrontProxy>) {
@@ -253,7 +257,7 @@ fn behind_the_api_server(
 /// Serves webhook and extender as soon as there is a certificate, metrics where their readers are
 /// authenticated, and the metrics provider.
 pub(super) fn https(
-    parts: &Parts,
+    parts: &Components,
     (page, provider): (&MetricsPage, Option<&Arc<MetricsProvider>>),
     mut certificates: CertificateProvider,
     ends: &Ends<'_>,

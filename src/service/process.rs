@@ -5,8 +5,8 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::client;
-use super::parts::{Tasks, lasting};
-use super::reload::{self, Watch};
+use super::components::{Tasks, lasting};
+use super::reload::{self, ConfigReloader};
 use crate::config::Config;
 use crate::controller::{self, Leadership, Replica, WriteQueue, WriteSwitch, Writer};
 use crate::server::Readiness;
@@ -43,8 +43,11 @@ impl Process {
     }
 
     /// The way to write, for a process that shares what it writes with nobody.
-    pub(super) fn writer(&mut self, config: &Config) -> (WriteQueue, controller::Metrics) {
-        let counted = controller::Metrics::default();
+    pub(super) fn writer(
+        &mut self,
+        config: &Config,
+    ) -> (WriteQueue, controller::ControllerMetrics) {
+        let counted = controller::ControllerMetrics::default();
         counted.register_writes(&mut self.registry);
         let (writer, queue) = Writer::new(
             self.api.clone(),
@@ -60,9 +63,9 @@ impl Process {
 
     /// Follows the configuration file.
     pub(super) fn reload(&mut self, config: Config) {
-        let metrics = reload::Metrics::default();
+        let metrics = reload::ConfigReloadMetrics::default();
         metrics.register(&mut self.registry);
-        let reload = Watch {
+        let reload = ConfigReloader {
             config,
             switch: self.switch.clone(),
             metrics,

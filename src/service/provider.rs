@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use axum::Router;
 
-use super::parts::Parts;
+use super::components::Components;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::signals::ServedSource;
-use crate::metrics::{Bounds, Source};
-use crate::metrics_provider::{Callers, GrpcService, MetricsProvider, PodCallers, Sources};
+use crate::metrics::{ApiCallLimits, MetricsSourceSettings};
+use crate::metrics_provider::{Callers, GrpcService, MetricsProvider, PodCallers, SeriesSources};
 use crate::server::{ListenerSettings, Routes};
 use evenkeel_core::units::Bytes;
 
@@ -17,22 +17,24 @@ use evenkeel_core::units::Bytes;
 const BODY_LIMIT: Bytes = Bytes(16 * 1024 * 1024);
 
 /// The provider, where it is configured.
-pub(super) fn new(parts: &Parts) -> Option<Arc<MetricsProvider>> {
+pub(super) fn new(parts: &Components) -> Option<Arc<MetricsProvider>> {
     let settings = parts.config.metrics_provider.clone()?;
     let prometheus = match &parts.config.metrics.source {
-        Source::Prometheus(prometheus) => {
+        MetricsSourceSettings::Prometheus(prometheus) => {
             let mut prometheus = prometheus.as_ref().clone();
             prometheus.connection.timeout = settings.timeout;
             prometheus.connection.body_limit = BODY_LIMIT;
             Some(PrometheusSource::new(prometheus))
         }
-        Source::MetricsApi(_) | Source::Replay(_) | Source::None => None,
+        MetricsSourceSettings::MetricsApi(_)
+        | MetricsSourceSettings::Replay(_)
+        | MetricsSourceSettings::None => None,
     };
-    let bounds = Bounds {
+    let bounds = ApiCallLimits {
         timeout: settings.timeout,
         body_limit: BODY_LIMIT,
     };
-    let sources = Sources {
+    let sources = SeriesSources {
         client: parts.client.clone(),
         served: ServedSource::new(parts.client.clone(), bounds),
         prometheus,
@@ -50,14 +52,14 @@ pub(super) struct Grpc {
 }
 
 /// gRPC over TLS, to whoever shows a token, where that is configured.
-pub(super) fn grpc(parts: &Parts, provider: &Arc<MetricsProvider>) -> Option<Grpc> {
+pub(super) fn grpc(parts: &Components, provider: &Arc<MetricsProvider>) -> Option<Grpc> {
     let address = parts.config.metrics_provider.as_ref()?.grpc?;
     let service = GrpcService::for_tokens(parts.client.clone(), Arc::clone(provider));
     Some(served("grpc", address, service, parts))
 }
 
 /// gRPC without TLS, to Pods by their addresses, where that is configured.
-pub(super) fn plaintext(parts: &Parts, provider: &Arc<MetricsProvider>) -> Option<Grpc> {
+pub(super) fn plaintext(parts: &Components, provider: &Arc<MetricsProvider>) -> Option<Grpc> {
     let address = parts.config.metrics_provider.as_ref()?.plaintext_grpc?;
     let service = GrpcService {
         callers: Callers::Addresses(PodCallers::new(parts.client.clone())),
@@ -70,7 +72,7 @@ fn served(
     name: &'static str,
     address: std::net::SocketAddr,
     service: GrpcService,
-    parts: &Parts,
+    parts: &Components,
 ) -> Grpc {
     let routes = Routes::new(parts.instruments.server.clone());
     Grpc {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use evenkeel_clock::Clock;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::Purpose;
-use evenkeel_kubernetes::plan::event::{Event, Regarding, Severity};
+use evenkeel_kubernetes::plan::event::{EventContent, EventSeverity, RegardingObject};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use prometheus_client::metrics::gauge::Gauge;
@@ -28,11 +28,11 @@ const CONFIGURATION: &str = "evenkeel";
 
 /// Figures of the configuration in force.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Metrics {
+pub(super) struct ConfigReloadMetrics {
     refused: Gauge,
 }
 
-impl Metrics {
+impl ConfigReloadMetrics {
     pub(super) fn register(&self, registry: &mut Registry) {
         let Self { refused } = self.clone();
         registry.register(
@@ -45,16 +45,16 @@ impl Metrics {
 }
 
 /// Looks at the file.
-pub(super) struct Watch {
+pub(super) struct ConfigReloader {
     pub(super) config: Config,
     pub(super) switch: WriteSwitch,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: ConfigReloadMetrics,
     /// The way of Events; `None` where others report a refused file already.
-    pub(super) events: Option<Events>,
+    pub(super) events: Option<ConfigEventWriter>,
 }
 
 /// What it takes to write an Event about the ConfigMap.
-pub(super) struct Events {
+pub(super) struct ConfigEventWriter {
     pub(super) queue: WriteQueue,
     pub(super) client: Client,
     pub(super) replica: Replica,
@@ -64,22 +64,22 @@ pub(super) struct Events {
 
 /// The last messages, so that each is told once.
 #[derive(Debug, Default)]
-struct Told {
+struct LastReloadMessages {
     needs_restart: Vec<String>,
     refused: Option<String>,
 }
 
-impl Watch {
+impl ConfigReloader {
     /// Looks until `cancel`.
     pub(super) async fn run(self, cancel: CancellationToken) {
         let mut ticks = tokio::time::interval(LOOK);
-        let mut told = Told::default();
+        let mut told = LastReloadMessages::default();
         while cancel.run_until_cancelled(ticks.tick()).await.is_some() {
             self.look(&mut told).await;
         }
     }
 
-    async fn look(&self, told: &mut Told) {
+    async fn look(&self, told: &mut LastReloadMessages) {
         let error = match self.config.reload() {
             Ok(Reload {
                 writes,
@@ -125,17 +125,17 @@ impl Watch {
     }
 }
 
-impl Events {
+impl ConfigEventWriter {
     async fn refused(&self, error: &ConfigError) {
         let note = format!("the configuration in force stays: {error}");
-        let event = Event {
+        let event = EventContent {
             purpose: Purpose::Configuration,
-            severity: Severity::Warning,
+            severity: EventSeverity::Warning,
             reason: "ConfigurationRefused",
             action: "Keep",
             note: &note,
         };
-        let regarding = Regarding {
+        let regarding = RegardingObject {
             kind: Kind::ConfigMap,
             namespace: Some(self.replica.namespace.clone()),
             name: CONFIGURATION.to_owned(),
@@ -164,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::config::Sources;
+    use crate::config::ConfigSources;
     use crate::controller::fake_api::{FakeApi, eventually};
     use crate::controller::{self, Leadership, Writer, writer};
     use crate::telemetry;
@@ -178,10 +178,10 @@ mod tests {
         std::fs::write(path, format!("{head}{fields}")).unwrap();
     }
 
-    fn watch(path: &Path, api: &FakeApi) -> Watch {
-        let sources = Sources {
+    fn watch(path: &Path, api: &FakeApi) -> ConfigReloader {
+        let sources = ConfigSources {
             file: Some(path.to_owned()),
-            ..Sources::default()
+            ..ConfigSources::default()
         };
         let config = Config::load(&sources).unwrap();
         let switch = WriteSwitch::new(config.writes);
@@ -190,14 +190,14 @@ mod tests {
             writer::Settings::default(),
             Leadership::leading(),
             WriteSwitch::new(Writes::Enabled),
-            controller::Metrics::default(),
+            controller::ControllerMetrics::default(),
         );
         tokio::spawn(writer.run(CancellationToken::new()));
-        Watch {
+        ConfigReloader {
             config,
             switch,
-            metrics: Metrics::default(),
-            events: Some(Events {
+            metrics: ConfigReloadMetrics::default(),
+            events: Some(ConfigEventWriter {
                 queue,
                 client: api.client(),
                 replica: Replica {
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    fn refused(watch: &Watch) -> i64 {
+    fn refused(watch: &ConfigReloader) -> i64 {
         let mut registry = telemetry::registry();
         watch.metrics.register(&mut registry);
         let page = telemetry::encode(&registry).unwrap();
@@ -224,7 +224,7 @@ mod tests {
         let (api, folder) = (FakeApi::default(), tempfile::tempdir().unwrap());
         let path = folder.path().join("config.yaml");
         write(&path, "writes: disabled\n");
-        let (watch, mut told) = (watch(&path, &api), Told::default());
+        let (watch, mut told) = (watch(&path, &api), LastReloadMessages::default());
         watch.look(&mut told).await;
         assert_eq!((watch.switch.get(), refused(&watch)), (Writes::Disabled, 0));
         // What would switch writes on stands beside a value that is not accepted.
@@ -257,7 +257,7 @@ mod tests {
         api.set("/api/v1/namespaces/keel/configmaps/evenkeel", map);
         let path = folder.path().join("config.yaml");
         write(&path, "");
-        let (watch, mut told) = (watch(&path, &api), Told::default());
+        let (watch, mut told) = (watch(&path, &api), LastReloadMessages::default());
         write(&path, "scheduling: {headroom: 7}\n");
         watch.look(&mut told).await;
         eventually("an Event", || !api.writes().is_empty()).await;

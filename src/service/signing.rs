@@ -4,9 +4,9 @@
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
-use super::parts::{Tasks, lasting};
-use super::{client, descriptors, failure, led, listeners};
-use crate::certificates::{Serving, Signer, signer};
+use super::components::{Tasks, lasting};
+use super::{client, failure, file_limits, led, listeners};
+use crate::certificates::{ServingCertificateSource, Signer, signer};
 use crate::config::Config;
 use crate::server::{Drain, Readiness, signals};
 use crate::telemetry;
@@ -18,9 +18,9 @@ use crate::telemetry;
 /// kubeconfig that cannot be used.
 pub async fn sign(mut config: Config) -> anyhow::Result<()> {
     telemetry::init(&config.log)?;
-    descriptors::provide(&mut config);
+    file_limits::provide(&mut config);
     let signals = signals().context("signals cannot be received")?;
-    let metrics = signer::Metrics::default();
+    let metrics = signer::SignerMetrics::default();
     let readiness = Readiness::default();
     let placed = readiness.condition("certificates in place");
     let signer = signer(&config, metrics.clone()).await?;
@@ -49,8 +49,11 @@ pub async fn sign(mut config: Config) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// A configuration by which there is nothing to sign, or a kubeconfig that cannot be used.
-pub(crate) async fn signer(config: &Config, metrics: signer::Metrics) -> anyhow::Result<Signer> {
-    let Serving::SelfManaged(settings) = &config.certificates.serving else {
+pub(crate) async fn signer(
+    config: &Config,
+    metrics: signer::SignerMetrics,
+) -> anyhow::Result<Signer> {
+    let ServingCertificateSource::SelfManaged(settings) = &config.certificates.serving else {
         anyhow::bail!(
             "certificates.mode is files: there is nothing to sign; accepted: self-managed"
         );

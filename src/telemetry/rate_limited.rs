@@ -19,11 +19,11 @@ const MAX_KEYS: usize = 1024;
 #[derive(Debug)]
 pub struct RateLimited<K> {
     period: Duration,
-    last: Mutex<HashMap<K, Line>>,
+    last: Mutex<HashMap<K, LogSuppression>>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct LogSuppression {
     at: Instant,
     suppressed: u64,
 }
@@ -57,7 +57,7 @@ impl<K: Eq + Hash> RateLimited<K> {
         }
         last.insert(
             key,
-            Line {
+            LogSuppression {
                 at: now,
                 suppressed: 0,
             },

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::doctor::Unseen;
+use crate::doctor::ReadFailure;
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_kubernetes::kinds::Kind;
 
@@ -13,13 +13,13 @@ use evenkeel_kubernetes::kinds::Kind;
 #[serde(rename_all = "camelCase")]
 pub struct Inventory {
     /// The traces on objects that are not its own.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ModifiedObject>,
     /// The installation's own objects.
-    pub objects: Vec<Object>,
+    pub objects: Vec<InventoryObjectRef>,
     /// The user's own annotations, which stay.
     pub yours: Vec<UserAnnotations>,
     /// The kinds that could not be listed.
-    pub unseen: Vec<Unlisted>,
+    pub unseen: Vec<ListFailure>,
 }
 
 impl Inventory {
@@ -33,26 +33,27 @@ impl Inventory {
     #[must_use]
     pub fn has_tried_all(&self) -> bool {
         let mut outcomes = self.marks.iter().map(|mark| &mark.outcome);
-        let has_failed = outcomes.any(|outcome| matches!(outcome, Some(Outcome::Failed(_))));
+        let has_failed =
+            outcomes.any(|outcome| matches!(outcome, Some(UninstallOutcome::Failed(_))));
         self.unseen.is_empty() && !has_failed
     }
 
     /// The traces on objects that the API server refuses to change.
-    pub fn refused(&self) -> impl Iterator<Item = &Mark> {
+    pub fn refused(&self) -> impl Iterator<Item = &ModifiedObject> {
         self.marks.iter().filter(|mark| mark.is_refused())
     }
 }
 
 /// One object by its names, as it is printed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Object {
+pub struct InventoryObjectRef {
     pub kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     pub name: String,
 }
 
-impl fmt::Display for Object {
+impl fmt::Display for InventoryObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             kind,
@@ -69,9 +70,9 @@ impl fmt::Display for Object {
 /// The traces on one object.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Mark {
+pub struct ModifiedObject {
     #[serde(flatten)]
-    pub object: Object,
+    pub object: InventoryObjectRef,
     /// The kind in the table.
     #[serde(skip)]
     pub kind: Kind,
@@ -107,14 +108,14 @@ pub struct Mark {
     pub taints: Vec<String>,
     /// The outcome, once it was to be taken away.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<UninstallOutcome>,
 }
 
-impl Mark {
+impl ModifiedObject {
     /// An object on which nothing was found.
     #[cfg(test)]
     pub(crate) fn of(kind: Kind, namespace: Option<&str>, name: &str) -> Self {
-        let object = Object {
+        let object = InventoryObjectRef {
             kind: kind.as_str().to_owned(),
             namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
@@ -137,14 +138,14 @@ impl Mark {
     /// True if the API server refuses the change of this object.
     #[must_use]
     pub const fn is_refused(&self) -> bool {
-        matches!(self.outcome, Some(Outcome::Refused(_)))
+        matches!(self.outcome, Some(UninstallOutcome::Refused(_)))
     }
 
     /// The reason why the traces are left.
     #[must_use]
     pub fn why(&self) -> &str {
         match &self.outcome {
-            Some(Outcome::Failed(why) | Outcome::Refused(why)) => why,
+            Some(UninstallOutcome::Failed(why) | UninstallOutcome::Refused(why)) => why,
             _ => self.damaged.as_deref().unwrap_or("it has changed"),
         }
     }
@@ -153,7 +154,7 @@ impl Mark {
 /// The outcome of taking the traces on one object away.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Outcome {
+pub enum UninstallOutcome {
     /// The traces are gone, and bounds are the user's.
     Restored,
     /// The traces were gone already, or the object was.
@@ -170,26 +171,26 @@ pub enum Outcome {
 #[derive(Debug, Clone, Serialize)]
 pub struct UserAnnotations {
     #[serde(flatten)]
-    pub object: Object,
+    pub object: InventoryObjectRef,
     /// The names of the annotations.
     pub annotations: Vec<String>,
 }
 
 /// A kind whose objects could not be listed.
 #[derive(Debug, Clone, Serialize)]
-pub struct Unlisted {
+pub struct ListFailure {
     /// The resource and where it was looked for.
     pub what: String,
     /// The missing right or the error.
     pub why: String,
 }
 
-impl Unlisted {
-    pub(super) fn new(what: String, unseen: &Unseen) -> Self {
+impl ListFailure {
+    pub(super) fn new(what: String, unseen: &ReadFailure) -> Self {
         let why = match unseen {
-            Unseen::Needs(right) => format!("needs {right}"),
-            Unseen::Failed(error) => error.clone(),
-            Unseen::Without(missing) => format!("without {missing}"),
+            ReadFailure::Needs(right) => format!("needs {right}"),
+            ReadFailure::Failed(error) => error.clone(),
+            ReadFailure::Without(missing) => format!("without {missing}"),
         };
         Self { what, why }
     }
@@ -202,13 +203,13 @@ fn write_bounds<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Written {
+    struct BoundsEntry {
         #[serde(skip_serializing_if = "Option::is_none")]
         min: Option<i32>,
         #[serde(skip_serializing_if = "Option::is_none")]
         max: Option<i32>,
     }
-    let written = bounds.map(|bounds| Written {
+    let written = bounds.map(|bounds| BoundsEntry {
         min: bounds.min,
         max: (!bounds.is_count()).then_some(bounds.max),
     });

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use evenkeel_kubernetes::lease::Record;
+use evenkeel_kubernetes::lease::LeaseRecord;
 use evenkeel_kubernetes::plan::uninstall::Extent;
 use evenkeel_kubernetes::plan::uninstall::installation::{LEASE, LEASE_LABELLED};
 use jiff::{SignedDuration, Timestamp};
@@ -27,7 +27,7 @@ pub struct Election {
 }
 
 /// A Lease with its name.
-type Found = (String, Record);
+type NamedLease = (String, LeaseRecord);
 
 /// The part of the traces that is nobody's any more, and the time by which that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,13 +102,13 @@ impl Election {
     }
 
     /// A Lease that changes while its holder has time to renew it.
-    async fn changed_since(&self, found: &[Found]) -> kube::Result<Option<Record>> {
+    async fn changed_since(&self, found: &[NamedLease]) -> kube::Result<Option<LeaseRecord>> {
         let Some(longest) = held(found).map(|(_, record)| record.duration).max() else {
             return Ok(None);
         };
         tokio::time::sleep(longest.min(MOST)).await;
         let later = self.leases().await?;
-        let is_new = |(name, record): &Found| {
+        let is_new = |(name, record): &NamedLease| {
             let before = found.iter().find(|(other, _)| other == name);
             record.holder.is_some()
                 && before
@@ -119,10 +119,10 @@ impl Election {
 
     /// The Lease of the configured name, and those that carry Evenkeel's label: the replicas may have another
     /// name by a variable. Whoever may not list them knows the one by its name.
-    async fn leases(&self) -> kube::Result<Vec<Found>> {
-        let named = |lease: &Lease| (lease.name_any(), Record::of(lease));
+    async fn leases(&self) -> kube::Result<Vec<NamedLease>> {
+        let named = |lease: &Lease| (lease.name_any(), LeaseRecord::of(lease));
         let configured = self.api.get_opt(&self.name).await?;
-        let mut found: Vec<Found> = configured.iter().map(named).collect();
+        let mut found: Vec<NamedLease> = configured.iter().map(named).collect();
         let labelled = ListParams::default().labels(LEASE_LABELLED);
         match self.api.list(&labelled).await {
             Ok(leases) => {
@@ -136,6 +136,6 @@ impl Election {
     }
 }
 
-fn held(found: &[Found]) -> impl Iterator<Item = &Found> {
+fn held(found: &[NamedLease]) -> impl Iterator<Item = &NamedLease> {
     found.iter().filter(|(_, record)| record.holder.is_some())
 }

@@ -10,7 +10,7 @@ use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::writer::{is_lost_race, send};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::Purpose;
-use evenkeel_kubernetes::plan::resize::{Rules, put_back};
+use evenkeel_kubernetes::plan::resize::{ResizeRules, put_back};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 use evenkeel_kubernetes::shallow_object::ShallowObject;
@@ -63,7 +63,7 @@ pub async fn put_resources_back(
     client: &Client,
     namespace: &str,
     name: &str,
-    rules: Rules,
+    rules: ResizeRules,
 ) -> Result<(), NotPutBack> {
     let pods = SingleObjects::new(client, Kind::Pod, Some(namespace));
     let (mut last, mut was_refused) = (String::new(), false);

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::Patch;
 use serde::Deserialize as _;
 
-use super::inventory::{Inventory, Mark, Outcome};
+use super::inventory::{Inventory, ModifiedObject, UninstallOutcome};
 use super::resize::{NotPutBack, put_resources_back};
 use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::tuning::lowers_memory_limits;
@@ -15,7 +15,7 @@ use crate::controller::writer::is_lost_race;
 use evenkeel_kubernetes::annotations::RESIZED;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::online_condition;
-use evenkeel_kubernetes::plan::resize::Rules;
+use evenkeel_kubernetes::plan::resize::ResizeRules;
 use evenkeel_kubernetes::plan::uninstall::{Extent, patch};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::shallow_object::ShallowObject;
@@ -37,7 +37,7 @@ pub async fn restore_all(
         .map(|mark| restore(client, mark, extent, now).boxed())
         .collect();
     let outcomes = stream::iter(outcomes).buffered(AT_ONCE);
-    let outcomes: Vec<Outcome> = outcomes.collect().await;
+    let outcomes: Vec<UninstallOutcome> = outcomes.collect().await;
     for (mark, outcome) in inventory.marks.iter_mut().zip(outcomes) {
         mark.outcome = Some(outcome);
     }
@@ -45,46 +45,58 @@ pub async fn restore_all(
 
 /// Puts bounds back and takes away what Evenkeel wrote on the mark's object, as far as it is still
 /// to be. A Pod comes back into traffic though its resources are refused, and then keeps their record.
-pub async fn restore(client: &Client, mark: &Mark, extent: Extent, now: Timestamp) -> Outcome {
+pub async fn restore(
+    client: &Client,
+    mark: &ModifiedObject,
+    extent: Extent,
+    now: Timestamp,
+) -> UninstallOutcome {
     if mark.kind != Kind::Pod || !mark.annotations.contains(&RESIZED) {
         return take_away(client, mark, extent, now).await;
     }
     let resized = resources(client, mark).await;
     match (resized, take_away(client, mark, extent, now).await) {
-        (Err(error), Outcome::Restored | Outcome::LeftAlone) => match error {
-            NotPutBack::Refused(why) => Outcome::Refused(why),
-            NotPutBack::Failed(why) => Outcome::Failed(why),
+        (Err(error), UninstallOutcome::Restored | UninstallOutcome::LeftAlone) => match error {
+            NotPutBack::Refused(why) => UninstallOutcome::Refused(why),
+            NotPutBack::Failed(why) => UninstallOutcome::Failed(why),
         },
         // The record of a resize went with its resources.
-        (Ok(()), Outcome::Gone) => Outcome::Restored,
+        (Ok(()), UninstallOutcome::Gone) => UninstallOutcome::Restored,
         (_, outcome) => outcome,
     }
 }
 
-async fn take_away(client: &Client, mark: &Mark, extent: Extent, now: Timestamp) -> Outcome {
+async fn take_away(
+    client: &Client,
+    mark: &ModifiedObject,
+    extent: Extent,
+    now: Timestamp,
+) -> UninstallOutcome {
     let objects = SingleObjects::new(client, mark.kind, mark.object.namespace.as_deref());
     let mut last = None;
     for _ in 0..TRIES {
         match attempt(&objects, mark, extent, now).await {
             Ok(outcome) => return outcome,
             Err(kube::Error::Api(status)) if is_lost_race(&status) => last = Some(status.message),
-            Err(kube::Error::Api(status)) if status.code == 404 => return Outcome::Gone,
+            Err(kube::Error::Api(status)) if status.code == 404 => return UninstallOutcome::Gone,
             Err(kube::Error::Api(status)) if is_about_the_object(&status) => {
-                return Outcome::Refused(status.message);
+                return UninstallOutcome::Refused(status.message);
             }
             // An answer about one object that cannot be read.
-            Err(error @ kube::Error::SerdeError(_)) => return Outcome::Refused(error.to_string()),
-            Err(error) => return Outcome::Failed(error.to_string()),
+            Err(error @ kube::Error::SerdeError(_)) => {
+                return UninstallOutcome::Refused(error.to_string());
+            }
+            Err(error) => return UninstallOutcome::Failed(error.to_string()),
         }
     }
     let last = last.unwrap_or_default();
-    Outcome::Refused(format!("another writer was faster {TRIES} times: {last}"))
+    UninstallOutcome::Refused(format!("another writer was faster {TRIES} times: {last}"))
 }
 
 /// Puts the resources of a Pod back, by what the API server of this version takes.
-async fn resources(client: &Client, mark: &Mark) -> Result<(), NotPutBack> {
+async fn resources(client: &Client, mark: &ModifiedObject) -> Result<(), NotPutBack> {
     let lowers = lowers_memory_limits(client).await;
-    let rules = Rules {
+    let rules = ResizeRules {
         may_restart: true,
         may_lower_memory_limits: lowers.map_err(|error| NotPutBack::Failed(error.to_string()))?,
     };
@@ -94,17 +106,17 @@ async fn resources(client: &Client, mark: &Mark) -> Result<(), NotPutBack> {
 
 async fn attempt(
     objects: &SingleObjects,
-    mark: &Mark,
+    mark: &ModifiedObject,
     extent: Extent,
     now: Timestamp,
-) -> kube::Result<Outcome> {
+) -> kube::Result<UninstallOutcome> {
     let name = mark.object.name.as_str();
     let object = objects.get(name).await?;
     let Ok(change) = patch(mark.kind, &object.0, extent, now) else {
-        return Ok(Outcome::LeftAlone);
+        return Ok(UninstallOutcome::LeftAlone);
     };
     let Some(change) = change else {
-        return Ok(Outcome::Gone);
+        return Ok(UninstallOutcome::Gone);
     };
     let mut after = object;
     if !change.is_empty() {
@@ -114,7 +126,7 @@ async fn attempt(
     if mark.kind == Kind::Pod {
         open(objects, &after, now).await?;
     }
-    Ok(Outcome::Restored)
+    Ok(UninstallOutcome::Restored)
 }
 
 /// Opens the readiness gate of a Pod, whose condition nobody else is left to write.
@@ -148,7 +160,7 @@ mod tests {
     }
 
     /// The outcome where the API server answers each patch like this.
-    async fn outcome(status: u16) -> Outcome {
+    async fn outcome(status: u16) -> UninstallOutcome {
         let service = tower::service_fn(move |request: Request<kube::client::Body>| async move {
             let refusal = json!({"kind": "Status", "status": "Failure", "code": status, "message": "no",
                 "details": {"causes": [{"reason": "FieldValueInvalid", "message": "no"}]}});
@@ -159,7 +171,7 @@ mod tests {
             let answer = Response::builder().status(status).body(Body::from(text));
             Ok::<_, Infallible>(answer.unwrap())
         });
-        let mut mark = Mark::of(Kind::Deployment, Some("shop"), "web");
+        let mut mark = ModifiedObject::of(Kind::Deployment, Some("shop"), "web");
         mark.annotations = vec![SCALING_STATUS];
         let client = Client::new(service, "default");
         restore(&client, &mark, Extent::All, Timestamp::UNIX_EPOCH).await
@@ -169,7 +181,7 @@ mod tests {
     /// its end.
     #[tokio::test]
     async fn an_object_that_nests_deep_is_put_back() {
-        assert_eq!(outcome(200).await, Outcome::Restored);
+        assert_eq!(outcome(200).await, UninstallOutcome::Restored);
     }
 
     #[tokio::test]
@@ -177,17 +189,17 @@ mod tests {
         for status in [400, 403, 409, 413, 422] {
             let outcome = outcome(status).await;
             assert!(
-                matches!(outcome, Outcome::Refused(_)),
+                matches!(outcome, UninstallOutcome::Refused(_)),
                 "{status} {outcome:?}"
             );
         }
         for status in [401, 408, 429, 500, 503] {
             let outcome = outcome(status).await;
             assert!(
-                matches!(outcome, Outcome::Failed(_)),
+                matches!(outcome, UninstallOutcome::Failed(_)),
                 "{status} {outcome:?}"
             );
         }
-        assert_eq!(outcome(404).await, Outcome::Gone);
+        assert_eq!(outcome(404).await, UninstallOutcome::Gone);
     }
 }

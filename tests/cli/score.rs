@@ -1,6 +1,6 @@
 //! `score`: what it prints is what the library decides.
 
-use evenkeel_core::placement::balance::{Normalization, Scoring, detail};
+use evenkeel_core::placement::balance::{Normalization, ScoringStrategy, detail};
 use evenkeel_core::placement::{NodeLoad, SELDOM_DEMANDED, headroom};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
@@ -102,7 +102,12 @@ fn score_prints_what_the_library_computes() {
             let profiles = ProfileTable::default();
             let profile = pod["profile"].as_str().expect("a name");
             let weights = profiles.get(profile).expect("a built-in profile");
-            let details = detail(&candidates, &demand, weights, Scoring::pure(normalization));
+            let details = detail(
+                &candidates,
+                &demand,
+                weights,
+                ScoringStrategy::pure(normalization),
+            );
             let mut most = f64::NEG_INFINITY;
             for ((node, _), detail) in passing.iter().zip(details) {
                 let total = node["total"].as_f64().expect("a number");

@@ -17,14 +17,16 @@ use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::owners::Owner;
 use evenkeel::server::paths::MUTATE;
 use evenkeel_clock as clock;
-use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::admission::{Known, Outcome, Request, review, ungated};
+use evenkeel_kubernetes::admission::{
+    AdmissionContext, AdmissionOutcome, AdmissionRequestView, review, ungated,
+};
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::demand::{self, DemandSource};
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lease::Record;
+use evenkeel_kubernetes::lease::LeaseRecord;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::snapshot::Snapshot;
 use proptest::prelude::*;
@@ -153,7 +155,7 @@ fn nodes() -> ClusterState {
     cluster
 }
 
-fn opted_in(policy: Policy) -> Asked {
+fn opted_in(policy: SchedulingPolicy) -> Asked {
     let cluster = nodes();
     add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
     renewed(&cluster, &[4, 2]);
@@ -330,7 +332,7 @@ fn is_clusters_own(pod: &Value) -> bool {
 fn renewed(cluster: &ClusterState, ago: &[i64]) {
     for &ago in ago {
         let at = cluster.now() - jiff::SignedDuration::from_secs(ago);
-        let record = Record {
+        let record = LeaseRecord {
             holder: Some("a".to_owned()),
             resource_version: ago.to_string(),
             duration: std::time::Duration::from_secs(15),
@@ -381,7 +383,7 @@ async fn pods_are_given_to_the_second_scheduler_while_it_is_alive_and_the_cluste
             add_namespace(&cluster, namespace, &[("evenkeel.dev/enabled", "true")]);
         }
         renewed(&cluster, leases);
-        let second = Policy {
+        let second = SchedulingPolicy {
             scheduler_name: Some("evenkeel-scheduler".to_owned()),
             ..policy()
         };
@@ -406,12 +408,12 @@ async fn pods_are_given_to_the_second_scheduler_while_it_is_alive_and_the_cluste
 async fn a_second_review_changes_nothing() {
     for policy in [
         policy(),
-        Policy {
+        SchedulingPolicy {
             scheduler_name: Some("evenkeel-scheduler".to_owned()),
             ..policy()
         },
         // What the API server enters by itself.
-        Policy {
+        SchedulingPolicy {
             scheduler_name: Some("default-scheduler".to_owned()),
             ..policy()
         },
@@ -473,11 +475,14 @@ fn nothing_is_decided_on_a_cluster_that_was_never_listed() {
     let cluster = nodes();
     add_namespace(&cluster, NAMESPACE, &[("evenkeel.dev/enabled", "true")]);
     let body = recorded("pod-create-plain").to_string();
-    let request = Request::parse(body.as_bytes()).unwrap();
+    let request = AdmissionRequestView::parse(body.as_bytes()).unwrap();
     let mut snapshot = Snapshot::clone(&cluster.snapshot());
-    for (synced, outcome) in [(true, Outcome::Patched), (false, Outcome::NotSynced)] {
+    for (synced, outcome) in [
+        (true, AdmissionOutcome::Patched),
+        (false, AdmissionOutcome::NotSynced),
+    ] {
         snapshot.synced = synced;
-        let known = Known {
+        let known = AdmissionContext {
             snapshot: &snapshot,
             policy: &policy(),
             gates: &ungated,
@@ -500,7 +505,7 @@ fn recorded(name: &str) -> Value {
 
 #[tokio::test]
 async fn caps_are_demand_where_that_is_configured() {
-    let service = opted_in(Policy {
+    let service = opted_in(SchedulingPolicy {
         caps_as_demand: true,
         ..policy()
     });
@@ -849,7 +854,7 @@ proptest! {
     #[test]
     fn any_pod_is_reviewed_once(pod in pod(), caps_as_demand: bool, scheduler in prop::option::of(Just("own".to_owned()))) {
         let set_scheduler = scheduler.is_some();
-        let service = opted_in(Policy { caps_as_demand, scheduler_name: scheduler, ..policy() });
+        let service = opted_in(SchedulingPolicy { caps_as_demand, scheduler_name: scheduler, ..policy() });
         let mut review = json!({
             "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
             "request": {"uid": "u", "operation": "CREATE", "namespace": NAMESPACE,

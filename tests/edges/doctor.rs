@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use evenkeel::certificates::{Bundle, Names, Validity};
-use evenkeel::doctor::{CHECKS, Finding, Observation, Severity, check};
+use evenkeel::doctor::{CHECKS, DoctorFinding, DoctorObservation, FindingSeverity, check};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -130,8 +130,8 @@ fn plant(fault: &Fault) -> Value {
     observation
 }
 
-fn diagnose(observation: Value) -> Vec<Finding> {
-    let observation: Observation =
+fn diagnose(observation: Value) -> Vec<DoctorFinding> {
+    let observation: DoctorObservation =
         serde_json::from_value(observation).expect("the fixture has the observation's form");
     check(&observation)
 }
@@ -141,7 +141,7 @@ fn nothing_is_wrong_with_a_healthy_cluster() {
     let found = diagnose(healthy());
     let not_ok: Vec<_> = found
         .iter()
-        .filter(|finding| finding.severity != Severity::Ok)
+        .filter(|finding| finding.severity != FindingSeverity::Ok)
         .collect();
     assert!(not_ok.is_empty(), "{not_ok:#?}");
     assert!(found.len() > 25, "{}", found.len());
@@ -155,7 +155,7 @@ fn every_planted_fault_is_found_with_its_fix() {
             .iter()
             .filter(|finding| finding.id == fault.found)
             .collect();
-        let matches = |finding: &&&Finding| {
+        let matches = |finding: &&&DoctorFinding| {
             json!(finding.severity) == fault.severity
                 && finding
                     .fix
@@ -174,7 +174,7 @@ fn every_planted_fault_is_found_with_its_fix() {
 }
 
 /// The severity of the finding about notices, by the first replica's last lines on choices.
-fn notices(in_a_row: &str, untold: &str, told: &str) -> Severity {
+fn notices(in_a_row: &str, untold: &str, told: &str) -> FindingSeverity {
     let mut observation = healthy();
     for (path, of) in [(0, [in_a_row, untold, "-1.0"]), (1, ["0", "-1.0", told])] {
         let text = &mut observation["replicas"]["there"][path]["metrics"]["there"];
@@ -199,22 +199,26 @@ fn notices(in_a_row: &str, untold: &str, told: &str) -> Severity {
 
 #[test]
 fn notices_are_missed_once_several_pods_are_bound_without_and_no_replica_gets_one() {
-    assert_eq!(notices("5", "3.0", "-1.0"), Severity::Warning);
-    assert_eq!(notices("5", "3.0", "900.0"), Severity::Warning);
-    assert_eq!(notices("4", "3.0", "900.0"), Severity::Ok, "a few");
+    assert_eq!(notices("5", "3.0", "-1.0"), FindingSeverity::Warning);
+    assert_eq!(notices("5", "3.0", "900.0"), FindingSeverity::Warning);
+    assert_eq!(notices("4", "3.0", "900.0"), FindingSeverity::Ok, "a few");
     assert_eq!(
         notices("5", "3.0", "10.0"),
-        Severity::Ok,
+        FindingSeverity::Ok,
         "the other is told"
     );
-    assert_eq!(notices("5", "900.0", "10.0"), Severity::Ok, "long past");
+    assert_eq!(
+        notices("5", "900.0", "10.0"),
+        FindingSeverity::Ok,
+        "long past"
+    );
 }
 
 #[test]
 fn what_is_not_ok_always_has_a_fix() {
     for fault in faults() {
         for finding in diagnose(plant(&fault)) {
-            let is_ok = finding.severity == Severity::Ok;
+            let is_ok = finding.severity == FindingSeverity::Ok;
             assert_eq!(finding.fix.is_none(), is_ok, "{}: {finding:#?}", fault.name);
         }
     }
@@ -237,7 +241,7 @@ fn all_findings_are_of_a_listed_check_and_link_to_its_place_on_the_page() {
     for fault in faults() {
         for finding in diagnose(plant(&fault)) {
             assert!(listed.contains(&finding.id), "{}", finding.id);
-            let is_ok = finding.severity == Severity::Ok;
+            let is_ok = finding.severity == FindingSeverity::Ok;
             let link = (!is_ok).then(|| evenkeel::doctor::link(finding.id));
             assert_eq!(finding.link, link, "{finding:?}");
             if !is_ok {
@@ -270,7 +274,7 @@ fn a_mistyped_value_is_found_on_every_kind_with_the_word_that_was_meant() {
         observation["objects"][at]["objects"]["there"][0]["metadata"]["annotations"] = annotations;
         let found = diagnose(observation);
         let mut of_check = found.iter().filter(|finding| finding.id == "annotations");
-        let finding = of_check.find(|finding| finding.severity == Severity::Warning);
+        let finding = of_check.find(|finding| finding.severity == FindingSeverity::Warning);
         let finding = finding.unwrap_or_else(|| panic!("{kind}: {found:#?}"));
         // Nothing reads the mode of a CronHPA or a CronJob.
         let is_read = kind != "CronHPA" && kind != "CronJob";
@@ -355,11 +359,11 @@ fn a_missing_right_of_the_user_is_told_and_is_no_error() {
         let found = diagnose(observation);
         let errors: Vec<_> = found
             .iter()
-            .filter(|finding| finding.severity == Severity::Error)
+            .filter(|finding| finding.severity == FindingSeverity::Error)
             .collect();
         assert!(errors.is_empty(), "{field}: {errors:#?}");
         let told = found.iter().any(|finding| {
-            finding.severity == Severity::Warning
+            finding.severity == FindingSeverity::Warning
                 && finding.what.contains("needs get things")
                 && finding
                     .fix
@@ -391,7 +395,7 @@ fn what_runs_outside_of_the_cluster_is_no_fault() {
     let found = diagnose(observation.clone());
     let told: Vec<&str> = found
         .iter()
-        .filter(|finding| finding.severity != Severity::Ok)
+        .filter(|finding| finding.severity != FindingSeverity::Ok)
         .map(|finding| finding.id)
         .collect();
     assert_eq!(told, ["deployment", "write-guard", "rights"], "{found:#?}");
@@ -404,7 +408,7 @@ fn what_runs_outside_of_the_cluster_is_no_fault() {
     }
     let found = diagnose(observation);
     let deployment = found.iter().find(|finding| finding.id == "deployment");
-    assert_eq!(deployment.unwrap().severity, Severity::Error);
+    assert_eq!(deployment.unwrap().severity, FindingSeverity::Error);
 }
 
 #[test]
@@ -418,7 +422,7 @@ fn a_wrong_namespace_is_told_once() {
     let [finding] = &found[..] else {
         panic!("{found:#?}")
     };
-    assert_eq!(finding.severity, Severity::Error);
+    assert_eq!(finding.severity, FindingSeverity::Error);
     assert!(finding.what.contains("default") && finding.what.contains("evenkeel-system"));
     let fix = finding.fix.as_deref();
     assert_eq!(fix, Some("evenkeel doctor -n evenkeel-system"));

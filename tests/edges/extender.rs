@@ -15,7 +15,7 @@ use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::owners::Owner;
-use evenkeel::config::{Config, Sources};
+use evenkeel::config::{Config, ConfigSources};
 use evenkeel::server::paths::{BIND, FILTER, PREEMPT, PRIORITIZE};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
@@ -93,9 +93,9 @@ async fn priority_classes_and_profiles_of_the_configuration_reach_the_scheduler(
           headroomByPriorityClass: {batch: 0.1}
           profiles:
             ingest: {weights: {cpu: 0, memory: 0, networkIo: 1, diskIo: 0, disk: 0}}";
-    let sources = Sources {
+    let sources = ConfigSources {
         file: Some("config.yaml".into()),
-        ..Sources::default()
+        ..ConfigSources::default()
     };
     let policy = Config::parse(file, &sources).unwrap().policy;
     let service = Asked::new(opted_in(), policy);

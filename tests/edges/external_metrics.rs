@@ -21,8 +21,8 @@ use evenkeel::controller::scaling::ServedLoads;
 use evenkeel::external_metrics::ExternalMetrics;
 use evenkeel::server::tls::{Authority, CertificateStore};
 use evenkeel::server::{
-    BodyPace, Call, Drain, DrainSettings, Endpoint, Limits, Listener, ListenerSettings, Metrics,
-    Routes, Transport,
+    BodyPace, BufferedRequest, Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings,
+    PathLimits, RouteEndpoint, Routes, Transport,
 };
 use evenkeel_clock::Clock;
 use evenkeel_core::scaling::LoadBasis;
@@ -134,7 +134,7 @@ pub(super) fn certificate(authority: &Authorities, name: &str) -> ClientCertific
     }
 }
 
-const LIMITS: Limits = Limits {
+const LIMITS: PathLimits = PathLimits {
     body: evenkeel_core::units::Bytes(1024),
     body_pace: BodyPace {
         grace: Duration::from_mins(1),
@@ -153,7 +153,7 @@ impl Served {
             reviews: Arc::default(),
             away: Arc::default(),
         };
-        let metrics = Metrics::default();
+        let metrics = ListenerMetrics::default();
         let store = Arc::new(CertificateStore::new(change(&bundle), metrics.clone()).unwrap());
         let (headers, loads) = (CallerHeaders::default(), ServedLoads::default());
         let cancel = CancellationToken::new();
@@ -173,12 +173,12 @@ impl Served {
             clock: Clock::real(),
             max_age: SignedDuration::from_mins(3),
         };
-        let filter = Endpoint {
+        let filter = RouteEndpoint {
             path: "/scheduler/filter",
             limits: LIMITS,
             authority: Some(Authority::Scheduler),
         };
-        let answers = post(async |call: Call| format!("{} bytes", call.body.len()));
+        let answers = post(async |call: BufferedRequest| format!("{} bytes", call.body.len()));
         let extender = Routes::new(metrics.clone());
         let extender = extender.caller("extender", LIMITS.body, [(filter, answers)]);
         let router = groups

@@ -13,9 +13,10 @@ use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use evenkeel::account_tokens::AccountTokens;
-use evenkeel::metrics::kubelet::{self, Asker, Disks, Kubelet, Settings, WithDisks};
+use evenkeel::metrics::kubelet::{self, Disks, Kubelet, KubeletPoller, Settings, WithDisks};
 use evenkeel::metrics::{
-    Access, Asking, Authorization, Limits, Metrics, MetricsSource, NoMetrics, Round,
+    Authorization, EndpointAccess, MetricsRound, MetricsSource, NoMetrics, QueryMetrics,
+    QueryRounds, QueryTimeLimits,
 };
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::{Amount, Resource};
@@ -73,7 +74,7 @@ impl Files {
     fn settings(&self) -> Settings {
         let file = |name: &str| -> PathBuf { Path::join(self.folder.path(), name) };
         Settings {
-            access: Access {
+            access: EndpointAccess {
                 authorization: Authorization::Bearer(file("token")),
                 ca_file: Some(file("ca.crt")),
                 identity: None,
@@ -113,7 +114,7 @@ fn tokens(made: &Arc<AtomicUsize>, may: bool) -> AccountTokens {
 }
 
 /// An asker of these kubelets, running, with the rounds that it feeds and its metrics.
-fn start(settings: Settings, kubelets: Vec<(String, u16)>) -> (Asking, Metrics) {
+fn start(settings: Settings, kubelets: Vec<(String, u16)>) -> (QueryRounds, QueryMetrics) {
     start_with(settings, None, kubelets)
 }
 
@@ -121,10 +122,10 @@ fn start_with(
     settings: Settings,
     tokens: Option<AccountTokens>,
     kubelets: Vec<(String, u16)>,
-) -> (Asking, Metrics) {
-    let (disks, metrics) = (Disks::default(), Metrics::default());
+) -> (QueryRounds, QueryMetrics) {
+    let (disks, metrics) = (Disks::default(), QueryMetrics::default());
     let clock = Clock::real();
-    let asker = Asker::new(settings, tokens, disks.clone(), clock, metrics.clone());
+    let asker = KubeletPoller::new(settings, tokens, disks.clone(), clock, metrics.clone());
     let known = move || {
         let one = |(node, port): &(String, u16)| Kubelet {
             node: node.as_str().into(),
@@ -135,11 +136,11 @@ fn start_with(
     };
     tokio::spawn(asker.run(known));
     let source: Arc<dyn MetricsSource> = Arc::new(WithDisks::new(Arc::new(NoMetrics), disks));
-    let limits = Limits {
+    let limits = QueryTimeLimits {
         deadline: PATIENCE,
         patience: PATIENCE,
     };
-    (Asking::new(source, limits), metrics)
+    (QueryRounds::new(source, limits), metrics)
 }
 
 async fn until<T>(what: &str, mut found: impl AsyncFnMut() -> Option<T>) -> T {
@@ -154,7 +155,7 @@ async fn until<T>(what: &str, mut found: impl AsyncFnMut() -> Option<T>) -> T {
 }
 
 /// The first round in which so many nodes are measured.
-async fn measured(asking: &mut Asking, nodes: usize) -> Round {
+async fn measured(asking: &mut QueryRounds, nodes: usize) -> MetricsRound {
     until("no disk is measured", async || {
         let round = asking.round(clock::now()).await.ok()?;
         (round.usage.nodes[Resource::Disk].len() == nodes).then_some(round)
@@ -162,7 +163,7 @@ async fn measured(asking: &mut Asking, nodes: usize) -> Round {
     .await
 }
 
-fn exported(metrics: &Metrics) -> String {
+fn exported(metrics: &QueryMetrics) -> String {
     let mut registry = evenkeel::telemetry::Registry::default();
     metrics.register(&mut registry);
     let mut text = String::new();

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use crate::support::metrics_stand_in::{Reply, StandIn, certificate, start, vector};
 use evenkeel::metrics::prometheus::{
-    Connection, ExporterMatchers, Grid, NodeLabel, PrometheusSource, Queries, Settings,
+    ExporterMatchers, Grid, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
     WorkloadName, Workloads,
 };
 use evenkeel::metrics::{
-    Access, Asking, Authorization, DropCause, IdentityFiles, Limits, MetricsError, MetricsSource,
-    Round, self_check,
+    Authorization, DropCause, EndpointAccess, IdentityFiles, MetricsError, MetricsRound,
+    MetricsSource, QueryRounds, QueryTimeLimits, self_check,
 };
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Amount, Bytes, Resource};
@@ -34,10 +34,10 @@ fn settings(url: &evenkeel_http_client::Uri) -> Settings {
     // The first to install it wins; the others find it there.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Settings {
-        connection: Connection {
+        connection: PrometheusConnection {
             url: url.clone(),
             headers: HeaderMap::new(),
-            access: Access::default(),
+            access: EndpointAccess::default(),
             timeout: PATIENT,
             body_limit: Bytes(1 << 20),
         },
@@ -48,19 +48,19 @@ fn settings(url: &evenkeel_http_client::Uri) -> Settings {
     }
 }
 
-async fn sample(stand_in: &StandIn, timeout: Duration) -> Result<Round, Arc<MetricsError>> {
+async fn sample(stand_in: &StandIn, timeout: Duration) -> Result<MetricsRound, Arc<MetricsError>> {
     let mut settings = settings(&stand_in.url);
     settings.connection.timeout = timeout;
     ask(&Arc::new(PrometheusSource::new(settings))).await
 }
 
 /// One round, with nothing kept of any before it.
-async fn ask(source: &Arc<PrometheusSource>) -> Result<Round, Arc<MetricsError>> {
-    let limits = Limits {
+async fn ask(source: &Arc<PrometheusSource>) -> Result<MetricsRound, Arc<MetricsError>> {
+    let limits = QueryTimeLimits {
         deadline: PATIENT,
         patience: PATIENT,
     };
-    Asking::new(Arc::clone(source) as Arc<dyn MetricsSource>, limits)
+    QueryRounds::new(Arc::clone(source) as Arc<dyn MetricsSource>, limits)
         .round(clock::now())
         .await
 }

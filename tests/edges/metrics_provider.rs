@@ -19,17 +19,17 @@ use evenkeel::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Ri
 use evenkeel::certificates::Bundle;
 use evenkeel::cluster::{self, ClusterState, SCALING};
 use evenkeel::metrics::prometheus::{
-    Connection as PrometheusConnection, ExporterMatchers, NodeLabel, PrometheusSource, Queries,
+    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries,
 };
 use evenkeel::metrics::signals::ServedSource;
-use evenkeel::metrics::{Access, Bounds, prometheus};
+use evenkeel::metrics::{ApiCallLimits, EndpointAccess, prometheus};
 use evenkeel::metrics_provider::{
-    Callers, ConfiguredQuery, GrpcService, MetricsProvider, PodCallers, SeriesApi, Settings,
-    Sources, messages,
+    Callers, ConfiguredQuery, GrpcService, MetricsProvider, PodCallers, SeriesApi, SeriesSources,
+    Settings, messages,
 };
 use evenkeel::server::tls::CertificateStore;
 use evenkeel::server::{
-    Drain, DrainSettings, Listener, ListenerSettings, Metrics, Routes, Transport,
+    Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings, Routes, Transport,
 };
 use evenkeel_core::placement::node_table;
 use evenkeel_kubernetes::capacities::Capacities;
@@ -38,9 +38,9 @@ use evenkeel_kubernetes::series_query::{self, RangeLimits};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use messages::{
-    ExternalQuery, GroupKind, MetricIdentifier, PodIdentifier, PodResourceQuery,
-    QueryLatestRequest, QueryLatestResponse, QueryRequest, QueryResponse, QueryType, Subject,
-    WorkloadExternalQuery, WorkloadResourceQuery,
+    ExternalQuery, GroupKind, KapacityQuerySubject, MetricIdentifier, PodIdentifier,
+    PodResourceQuery, QueryLatestRequest, QueryLatestResponse, QueryRequest, QueryResponse,
+    QueryType, WorkloadExternalQuery, WorkloadResourceQuery,
 };
 use prost::Message;
 use serde_json::{Value, json};
@@ -199,7 +199,7 @@ impl Stage {
         let api = Api {
             client_ca: proxy.pem.clone(),
         };
-        let metrics = Metrics::default();
+        let metrics = ListenerMetrics::default();
         let store = Arc::new(CertificateStore::new(change(&bundle), metrics.clone()).unwrap());
         let (headers, cancel) = (CallerHeaders::default(), CancellationToken::new());
         let follower = FrontProxy::new(api.client(), headers.clone());
@@ -293,7 +293,7 @@ impl Stage {
 }
 
 fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> MetricsProvider {
-    let bounds = Bounds {
+    let bounds = ApiCallLimits {
         timeout,
         body_limit: evenkeel_core::units::Bytes(1 << 20),
     };
@@ -302,7 +302,7 @@ fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> Metri
             connection: PrometheusConnection {
                 url: stand_in.url.clone(),
                 headers: evenkeel_http_client::HeaderMap::new(),
-                access: Access::default(),
+                access: EndpointAccess::default(),
                 timeout,
                 body_limit: evenkeel_core::units::Bytes(1 << 20),
             },
@@ -312,7 +312,7 @@ fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> Metri
             queries: Queries::default(),
         })
     });
-    let sources = Sources {
+    let sources = SeriesSources {
         client: api.client(),
         served: ServedSource::new(api.client(), bounds),
         prometheus,
@@ -332,7 +332,7 @@ fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> Metri
     MetricsProvider::new(
         sources,
         settings,
-        evenkeel::metrics_provider::Metrics::default(),
+        evenkeel::metrics_provider::SeriesProviderMetrics::default(),
     )
 }
 
@@ -387,15 +387,15 @@ async fn call<M: Message + Default>(
     }
 }
 
-fn query(of: QueryType, subject: Subject) -> messages::Query {
-    messages::Query {
+fn query(of: QueryType, subject: KapacityQuerySubject) -> messages::KapacityQuery {
+    messages::KapacityQuery {
         r#type: of as i32,
         query: Some(subject),
     }
 }
 
 fn pod(namespace: &str) -> QueryLatestRequest {
-    let subject = Subject::PodResource(PodResourceQuery {
+    let subject = KapacityQuerySubject::PodResource(PodResourceQuery {
         namespace: namespace.to_owned(),
         pod_identifier: Some(PodIdentifier::Name("web-0".to_owned())),
         resource_name: "cpu".to_owned(),
@@ -413,7 +413,7 @@ fn group_kind() -> GroupKind {
 }
 
 /// The past of a workload, as Kapacity's client asks for it.
-fn past(query: messages::Query, seconds: i64) -> QueryRequest {
+fn past(query: messages::KapacityQuery, seconds: i64) -> QueryRequest {
     let at = |seconds| prost_types::Timestamp { seconds, nanos: 0 };
     QueryRequest {
         query: Some(query),
@@ -426,8 +426,8 @@ fn past(query: messages::Query, seconds: i64) -> QueryRequest {
     }
 }
 
-fn workload(namespace: &str) -> messages::Query {
-    let subject = Subject::WorkloadResource(WorkloadResourceQuery {
+fn workload(namespace: &str) -> messages::KapacityQuery {
+    let subject = KapacityQuerySubject::WorkloadResource(WorkloadResourceQuery {
         group_kind: Some(group_kind()),
         namespace: namespace.to_owned(),
         name: "web".to_owned(),
@@ -437,8 +437,8 @@ fn workload(namespace: &str) -> messages::Query {
     query(QueryType::WorkloadResource, subject)
 }
 
-fn ready_pods(namespace: &str) -> messages::Query {
-    let subject = Subject::WorkloadExternal(WorkloadExternalQuery {
+fn ready_pods(namespace: &str) -> messages::KapacityQuery {
+    let subject = KapacityQuerySubject::WorkloadExternal(WorkloadExternalQuery {
         group_kind: Some(group_kind()),
         namespace: namespace.to_owned(),
         name: "web".to_owned(),
@@ -451,7 +451,7 @@ fn ready_pods(namespace: &str) -> messages::Query {
 }
 
 fn external_metric(name: &str) -> QueryLatestRequest {
-    let subject = Subject::External(ExternalQuery {
+    let subject = KapacityQuerySubject::External(ExternalQuery {
         namespace: Some("shop".to_owned()),
         metric: Some(MetricIdentifier {
             name: name.to_owned(),

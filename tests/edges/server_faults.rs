@@ -13,8 +13,10 @@ use crate::support::server_client::{Connection, Http, NoAnswer, Trust, agreed, c
 use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, PATIENT, Running, until};
 use axum::http::{Request, StatusCode, header};
 use evenkeel::certificates::{ClientCertificate, SigningAuthority};
-use evenkeel::server::tls::{Authority, CertificateStore, Change, ClientAuthorities};
-use evenkeel::server::{BodyPace, DrainSettings, Drained, ListenerSettings, Metrics, Phase};
+use evenkeel::server::tls::{Authority, CertificateStore, CertificateUpdate, ClientAuthorities};
+use evenkeel::server::{
+    BodyPace, DrainOutcome, DrainSettings, ListenerMetrics, ListenerSettings, ShutdownPhase,
+};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -104,7 +106,10 @@ async fn under_load_the_end_loses_no_request() {
     until("answers", || answers.load(Ordering::Relaxed) > 100).await;
 
     server.terminate();
-    until("draining", || server.shutdown.phase() == Phase::Draining).await;
+    until("draining", || {
+        server.shutdown.phase() == ShutdownPhase::Draining
+    })
+    .await;
     for caller in callers {
         caller.await.expect("no request is lost");
     }
@@ -123,7 +128,7 @@ async fn under_load_the_end_loses_no_request() {
     );
     let cancelled = "evenkeel_http_requests_cancelled_total{path=\"/mutate\"}";
     assert_eq!(server.metric(cancelled), 0);
-    assert_eq!(server.drained().await, Drained::Complete);
+    assert_eq!(server.drained().await, DrainOutcome::Complete);
 }
 
 #[tokio::test]
@@ -136,7 +141,7 @@ async fn idle_connections_do_not_hold_up_the_end() {
         idle.push((used, open(&server, http).await));
     }
     server.terminate();
-    assert_eq!(server.drained().await, Drained::Complete);
+    assert_eq!(server.drained().await, DrainOutcome::Complete);
     for (mut used, mut fresh) in idle {
         for connection in [&mut used, &mut fresh] {
             let sent = connection.post("/mutate", "{}").await;
@@ -149,8 +154,8 @@ async fn idle_connections_do_not_hold_up_the_end() {
 async fn what_hangs_is_dropped_at_the_deadline_and_at_a_second_signal() {
     let short = Duration::from_millis(1);
     for (timeout, signals, expected) in [
-        (short, 1, Drained::TimedOut),
-        (PATIENCE, 2, Drained::Forced),
+        (short, 1, DrainOutcome::TimedOut),
+        (PATIENCE, 2, DrainOutcome::Forced),
     ] {
         let drain = DrainSettings {
             delay: Duration::ZERO,
@@ -190,7 +195,10 @@ async fn probes_name_what_is_missing_and_turn_with_the_first_signal() {
     stores.met();
     assert_eq!(probe(&server, "/readyz").await.0, "200");
     server.terminate();
-    until("leaving", || server.shutdown.phase() == Phase::Leaving).await;
+    until("leaving", || {
+        server.shutdown.phase() == ShutdownPhase::Leaving
+    })
+    .await;
     let (status, body) = probe(&server, "/readyz").await;
     assert_eq!(status, "503");
     assert!(body.contains("not shutting down"), "{body}");
@@ -199,7 +207,7 @@ async fn probes_name_what_is_missing_and_turn_with_the_first_signal() {
     let answer = answer.expect("new connections are served for a while");
     assert!(answer.closes());
     server.terminate();
-    assert_eq!(server.drained().await, Drained::Forced);
+    assert_eq!(server.drained().await, DrainOutcome::Forced);
 }
 
 /// Asks a probe in plain HTTP; the status and the body.
@@ -527,7 +535,7 @@ async fn open_connections_follow_a_change_of_the_authorities() {
         .await
         .unwrap();
     let mut status = async |authorities: ClientAuthorities| {
-        server.store.replace(Change {
+        server.store.replace(CertificateUpdate {
             server: None,
             authorities: Some(authorities),
         });
@@ -562,8 +570,8 @@ async fn open_connections_follow_a_change_of_the_authorities() {
 
 #[tokio::test]
 async fn without_an_authority_no_certificate_is_asked_for() {
-    let (bundle, metrics) = (fixture::bundle(), Metrics::default());
-    let without = Change {
+    let (bundle, metrics) = (fixture::bundle(), ListenerMetrics::default());
+    let without = CertificateUpdate {
         authorities: None,
         ..fixture::change(&bundle)
     };

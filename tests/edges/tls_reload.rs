@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use crate::support::server_client::{Connection, Http, Trust};
 use crate::support::server_fixture::{Options, Running, bundle, change, until};
-use evenkeel::certificates::{Bundle, ClientCertificate, Kept, Names, Validity, next};
+use evenkeel::certificates::{Bundle, ClientCertificate, Names, SignerSecret, Validity, next};
 use evenkeel::server::tls::{
     Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
 };
-use evenkeel::server::{Drain, Metrics, Shutdown};
+use evenkeel::server::{Drain, ListenerMetrics, Shutdown};
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -91,7 +91,7 @@ struct Watched {
 async fn serve_files(files: CertificateFiles, bundle: Bundle) -> Watched {
     let mut watch = FileWatch::new(files, LOOK);
     let initial = watch.load().await.unwrap().expect("the first look");
-    let metrics = Metrics::default();
+    let metrics = ListenerMetrics::default();
     let store = Arc::new(CertificateStore::new(initial, metrics.clone()).unwrap());
     let server = Running::start_with(store, metrics, bundle, Options::default());
     let drain = Drain::new(Options::default().drain);
@@ -304,7 +304,7 @@ async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years(
     let names: Names = fixture::names();
     let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let mut bundle = Bundle::generate(start, &names, &validity).unwrap();
-    let metrics = Metrics::default();
+    let metrics = ListenerMetrics::default();
     let store = Arc::new(CertificateStore::new(change(&bundle), metrics.clone()).unwrap());
     let options = Options::default();
     let server = Running::start_with(store, metrics, bundle.clone(), options);
@@ -348,10 +348,15 @@ async fn through_a_rotation_of_all_keys_clients_of_both_generations_are_served()
     let validity = Validity::default();
     let names = fixture::names();
     let first = Bundle::generate(start, &names, &validity).unwrap();
-    let store = CertificateStore::new(change(&first), Metrics::default()).unwrap();
+    let store = CertificateStore::new(change(&first), ListenerMetrics::default()).unwrap();
     let options = Options::default();
-    let server = Running::start_with(Arc::new(store), Metrics::default(), first.clone(), options);
-    let mut kept = Kept::from(first.clone());
+    let server = Running::start_with(
+        Arc::new(store),
+        ListenerMetrics::default(),
+        first.clone(),
+        options,
+    );
+    let mut kept = SignerSecret::from(first.clone());
     kept.request = Some("24h".parse().unwrap());
     let old_caller = first.issue_scheduler_client(start, HOUR * 48).unwrap();
     let (mut new_caller, mut both) = (None, String::new());

@@ -11,14 +11,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evenkeel::certificates::Serving;
+use evenkeel::certificates::ServingCertificateSource;
 use evenkeel::cluster::access::{self, Identity, Need, Scope};
-use evenkeel::config::{Config, Sources};
+use evenkeel::config::{Config, ConfigSources};
 use evenkeel::server::MetricsAuthentication;
-use evenkeel::service::Ending;
-use evenkeel_core::placement::in_tree::EXTENDER_WEIGHT;
+use evenkeel::service::ShutdownTimeouts;
+use evenkeel_core::placement::kube_scheduler_scores::EXTENDER_WEIGHT;
 use evenkeel_kubernetes::managed_fields::MANAGER;
-use evenkeel_kubernetes::plan::Operation;
+use evenkeel_kubernetes::plan::WriteOperation;
 use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
@@ -51,7 +51,7 @@ const OF_PODS: [&str; 3] = ["pods", "pods/status", "pods/resize"];
 const PLACEHOLDERS: [&str; 4] = ["EXTENDER_IP", "CA_DATA", "CERT_DATA", "KEY_DATA"];
 
 fn configuration(objects: &[Value]) -> Config {
-    let sources = Sources {
+    let sources = ConfigSources {
         file: Some(root().join("deploy/base/config.yaml")),
         environment: environment(find(objects, "Deployment", "evenkeel")),
         flags: Vec::new(),
@@ -243,7 +243,8 @@ fn prometheus_shows_its_token_to_a_server_that_it_knows() {
     assert_eq!(endpoint["port"], service["spec"]["ports"][0]["name"]);
     assert_eq!(endpoint["scheme"], "https");
     assert!(endpoint["bearerTokenFile"].is_string());
-    let Serving::SelfManaged(own) = configuration(&objects).certificates.serving else {
+    let ServingCertificateSource::SelfManaged(own) = configuration(&objects).certificates.serving
+    else {
         panic!("the base makes its own certificates");
     };
     let tls = &endpoint["tlsConfig"];
@@ -292,7 +293,7 @@ fn the_parts_of_the_end_add_up_to_less_than_the_grace_period() {
     let pod = &find(&objects, "Deployment", "evenkeel")["spec"]["template"]["spec"];
     let seconds = |value: &Value| Duration::from_secs(value.as_u64().unwrap());
     let before = seconds(&pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]);
-    let ending = Ending::of(&configuration(&objects));
+    let ending = ShutdownTimeouts::of(&configuration(&objects));
     let grace = seconds(&pod["terminationGracePeriodSeconds"]);
     let longest = before + ending.longest();
     assert!(longest < grace, "{longest:?}: {before:?} and {ending:?}");
@@ -384,7 +385,7 @@ fn the_configuration_is_accepted_and_names_the_objects_that_are_installed() {
         "{:?}",
         config.unknown_variables
     );
-    let Serving::SelfManaged(own) = &config.certificates.serving else {
+    let ServingCertificateSource::SelfManaged(own) = &config.certificates.serving else {
         panic!("the base makes its own certificates");
     };
     for service in &own.services {
@@ -425,11 +426,11 @@ struct Right {
 
 /// The rights that the code of `identity` says it needs for `need`.
 fn access(identity: Identity, need: Need) -> BTreeSet<Right> {
-    let its = |access: &access::Access<'_>| access.need == need && access.identity == identity;
+    let its = |access: &access::RbacRule<'_>| access.need == need && access.identity == identity;
     rights(access::access().into_iter().filter(its))
 }
 
-fn rights<'a>(all: impl IntoIterator<Item = access::Access<'a>>) -> BTreeSet<Right> {
+fn rights<'a>(all: impl IntoIterator<Item = access::RbacRule<'a>>) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
     for access in all {
         let names: &[&str] = if access.names.is_empty() {
@@ -616,7 +617,7 @@ fn the_signers_guard_follows_the_namespace_and_lets_its_secrets_through() {
             "kind": "ServiceAccount", "name": "evenkeel-signer", "namespace": "elsewhere"});
         assert_eq!(grant["subjects"], json!([account]), "{folder}");
         let made = certificate_secret::create("keel", "any", &Files::new()).operation;
-        let Operation::Create(made) = made else {
+        let WriteOperation::Create(made) = made else {
             panic!("a Secret is created");
         };
         let allowed = &policy["spec"]["validations"][0]["expression"];
@@ -988,7 +989,7 @@ fn with_cert_manager_evenkeel_has_no_right_to_secrets() {
 fn with_cert_manager_the_configured_files_are_mounted() {
     let objects = built("deploy/overlays/cert-manager");
     let config = configuration(&objects);
-    let Serving::Files(files) = &config.certificates.serving else {
+    let ServingCertificateSource::Files(files) = &config.certificates.serving else {
         panic!("cert-manager gives files");
     };
     let deployment = find(&objects, "Deployment", "evenkeel");
@@ -1865,7 +1866,7 @@ fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel(
 }
 
 fn the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of() {
-    use evenkeel_core::scaling::signal::{Signal, Target};
+    use evenkeel_core::scaling::signal::{MetricTarget, Signal};
     use evenkeel_kubernetes::autoscaler::Autoscaler;
     use evenkeel_kubernetes::external_metrics::is_own;
     let example = documents("examples/external-metrics/hpa.yaml").remove(0);
@@ -1878,7 +1879,7 @@ fn the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of() {
     assert_eq!(metrics.len(), 2);
     assert_eq!(metrics[0].signal, Signal::CPU);
     assert!(is_own(&metrics[1].signal));
-    assert_eq!(metrics[1].target, Target::AverageValue(400));
+    assert_eq!(metrics[1].target, MetricTarget::AverageValue(400));
 }
 
 /// The block of `page` between fences that begins with, or holds, `part`.

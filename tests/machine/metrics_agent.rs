@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use evenkeel::metrics::{DropCause, Round};
+use evenkeel::metrics::{DropCause, MetricsRound};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Resource;
 
@@ -35,12 +35,12 @@ fn configuration(exporter: SocketAddr, jobs: &[(&str, &str)]) -> String {
     text
 }
 
-fn of_node(round: &Round, number: u32) -> Option<u64> {
+fn of_node(round: &MetricsRound, number: u32) -> Option<u64> {
     let measured = round.usage.node(&format!("node-{number}"))[Resource::DiskIo];
     measured.map(|measured| measured.value.get())
 }
 
-fn of_pod(round: &Round, name: &str) -> Option<u64> {
+fn of_pod(round: &MetricsRound, name: &str) -> Option<u64> {
     let row = round.usage.pod(&PodName::new("shop", name));
     row[Resource::DiskIo].map(evenkeel_core::units::Amount::get)
 }

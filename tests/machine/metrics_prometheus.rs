@@ -14,11 +14,14 @@ use std::time::Duration;
 use crate::support::metrics_exporter::Exporter;
 use crate::support::metrics_server::Prometheus;
 use evenkeel::metrics::prometheus::{
-    Connection, ExporterMatchers, Grid, LabelMatchers, NodeLabel, PodSelection, PodsAsked,
-    PrometheusSource, Queries, SeriesError, SeriesTimes, Settings, WorkloadName, Workloads,
+    ExporterMatchers, Grid, LabelMatchers, NodeLabel, PodSelection, PodsAsked, PromSeriesError,
+    PrometheusConnection, PrometheusSource, Queries, SeriesTimes, Settings, WorkloadName,
+    Workloads,
 };
-use evenkeel::metrics::self_check::{self, Finding, NodeIdentity};
-use evenkeel::metrics::{Access, Asking, Limits, MetricsSource, Query, Round};
+use evenkeel::metrics::self_check::{self, MetricsFinding, NodeIdentity};
+use evenkeel::metrics::{
+    EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits, UsageQuery,
+};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Bytes, Resource, Resources};
@@ -88,10 +91,10 @@ pub(crate) fn source(prometheus: &Prometheus, matchers: &str) -> Arc<PrometheusS
 fn settings(prometheus: &Prometheus, matchers: &str) -> Settings {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Settings {
-        connection: Connection {
+        connection: PrometheusConnection {
             url: prometheus.url.clone(),
             headers: HeaderMap::new(),
-            access: Access::default(),
+            access: EndpointAccess::default(),
             timeout: PATIENCE,
             body_limit: Bytes(1 << 20),
         },
@@ -109,14 +112,14 @@ fn settings(prometheus: &Prometheus, matchers: &str) -> Settings {
 pub(crate) async fn until(
     source: &Arc<PrometheusSource>,
     prometheus: &Prometheus,
-    mut wanted: impl FnMut(&Round) -> Result<(), String>,
-) -> Round {
+    mut wanted: impl FnMut(&MetricsRound) -> Result<(), String>,
+) -> MetricsRound {
     let begun = clock::instant();
-    let limits = Limits {
+    let limits = QueryTimeLimits {
         deadline: PATIENCE,
         patience: PATIENCE,
     };
-    let mut asking = Asking::new(Arc::clone(source) as Arc<dyn MetricsSource>, limits);
+    let mut asking = QueryRounds::new(Arc::clone(source) as Arc<dyn MetricsSource>, limits);
     loop {
         let missing = match asking.round(clock::now()).await {
             Ok(round) => match wanted(&round) {
@@ -145,7 +148,7 @@ pub(crate) fn near(what: &str, measured: Option<u64>, truth: f64) -> Result<(), 
 }
 
 /// Every figure of every node and Pod is what the exporter plays.
-fn true_figures(round: &Round) -> Result<(), String> {
+fn true_figures(round: &MetricsRound) -> Result<(), String> {
     for number in 1..=3 {
         let node = format!("node-{number}");
         let row = round.usage.node(&node);
@@ -169,7 +172,7 @@ fn true_figures(round: &Round) -> Result<(), String> {
     Ok(())
 }
 
-fn true_pod(round: &Round, name: &str, network: Option<f64>) -> Result<(), String> {
+fn true_pod(round: &MetricsRound, name: &str, network: Option<f64>) -> Result<(), String> {
     let row = round.usage.pod(&PodName::new("shop", name));
     let truth = Resources::new([Some(400.0), Some(2e8), network, Some(3e5), Some(4e7)]);
     for (resource, truth) in truth.iter() {
@@ -241,7 +244,7 @@ async fn a_stranger_makes_no_node_idle(prometheus: &Prometheus) {
     })
     .await;
     let told = self_check::compare(&BTreeSet::new(), &round);
-    let reasons: Vec<&str> = told.iter().map(Finding::reason).collect();
+    let reasons: Vec<&str> = told.iter().map(MetricsFinding::reason).collect();
     assert!(reasons.contains(&"SeveralSeries"), "{told:?}");
 }
 
@@ -271,11 +274,11 @@ async fn an_operators_own_query_grows_old_with_its_series(prometheus: &Prometheu
     let mut settings = settings(prometheus, r#"job!="tenant""#);
     for (query, promql) in [
         (
-            Query::Node(Resource::Memory),
+            UsageQuery::Node(Resource::Memory),
             "max by ($node) (avg_over_time(node_memory_MemTotal_bytes{$exporter}[$window]))",
         ),
         (
-            Query::Node(Resource::Cpu),
+            UsageQuery::Node(Resource::Cpu),
             "max by ($node) (avg_over_time(node_memory_MemTotal_bytes{$exporter}[$window]) \
              - avg_over_time(node_memory_MemAvailable_bytes{$exporter}[$window]))",
         ),
@@ -476,7 +479,7 @@ async fn an_operators_own_query_for_pods_is_narrowed_too(prometheus: &Prometheus
                (rate(container_cpu_usage_seconds_total{container=\"app\"}[$window]))";
     settings
         .queries
-        .set(Query::Pod(Resource::Cpu), own)
+        .set(UsageQuery::Pod(Resource::Cpu), own)
         .unwrap();
     let source = PrometheusSource::new(settings);
     let names = ["web-1", "web-2"].map(str::to_owned);
@@ -500,11 +503,11 @@ async fn an_operators_own_query_for_pods_is_narrowed_too(prometheus: &Prometheus
     let refused = source.pod_series(Resource::Cpu, &app, now).await;
     assert!(matches!(
         refused,
-        Err(SeriesError::NoContainers(Resource::Cpu))
+        Err(PromSeriesError::NoContainers(Resource::Cpu))
     ));
 }
 
-async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &Round) {
+async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &MetricsRound) {
     let nodes: Vec<NodeIdentity> = (1..=4)
         .map(|number| NodeIdentity {
             name: format!("node-{number}"),
@@ -513,7 +516,7 @@ async fn nodes_nobody_scrapes_are_found(source: &PrometheusSource, round: &Round
         .collect();
     let names = nodes.iter().map(|node| &*node.name).collect();
     let findings = self_check::compare(&names, round);
-    let unmeasured = Finding::Unmeasured {
+    let unmeasured = MetricsFinding::Unmeasured {
         nodes: vec!["node-4".to_owned()],
         of: 4,
     };

@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use crate::support::metrics_server::Prometheus;
 use evenkeel::metrics::prometheus::{
-    Connection, ExporterMatchers, NodeLabel, PrometheusSource, Queries, Settings,
+    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
 };
-use evenkeel::metrics::{Access, Asking, Limits, MetricsSource, Round};
+use evenkeel::metrics::{
+    EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits,
+};
 use evenkeel_clock as clock;
 use evenkeel_core::placement::node_table::{self, NodeFacts, NodeTable};
-use evenkeel_core::placement::overload::{self, Candidate, Overload};
-use evenkeel_core::random::Random;
+use evenkeel_core::placement::overload::{self, Overload, TaintCandidate};
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::{Amount, Bytes, Resource};
 use evenkeel_http_client::HeaderMap;
 use jiff::SignedDuration;
@@ -54,7 +56,7 @@ const NAMES: [&str; 18] = [
 ];
 
 /// Draws numbers of a stream one after another.
-struct Draw(Random, u64);
+struct Draw(RandomSource, u64);
 
 impl Draw {
     fn below(&mut self, count: usize) -> usize {
@@ -290,7 +292,7 @@ impl Node {
     }
 
     fn generate(number: u64) -> Self {
-        let mut draw = Draw(Random::new(27).stream(&number.to_string()), 0);
+        let mut draw = Draw(RandomSource::new(27).stream(&number.to_string()), 0);
         let told = Told {
             flags: !draw.chance(3),
             info: !draw.chance(3),
@@ -469,10 +471,10 @@ fn text(nodes: &[Node]) -> String {
 fn source(prometheus: &Prometheus) -> PrometheusSource {
     let _ = rustls::crypto::ring::default_provider().install_default();
     PrometheusSource::new(Settings {
-        connection: Connection {
+        connection: PrometheusConnection {
             url: prometheus.url.clone(),
             headers: HeaderMap::new(),
-            access: Access::default(),
+            access: EndpointAccess::default(),
             timeout: Duration::from_mins(2),
             body_limit: Bytes(16 << 20),
         },
@@ -484,14 +486,14 @@ fn source(prometheus: &Prometheus) -> PrometheusSource {
 }
 
 /// The first round in which the nodes are there: Prometheus takes a moment to start.
-async fn round(prometheus: &Prometheus) -> Round {
+async fn round(prometheus: &Prometheus) -> MetricsRound {
     let patience = Duration::from_mins(3);
-    let limits = Limits {
+    let limits = QueryTimeLimits {
         deadline: patience,
         patience,
     };
     let source = Arc::new(source(prometheus)) as Arc<dyn MetricsSource>;
-    let mut asking = Asking::new(source, limits);
+    let mut asking = QueryRounds::new(source, limits);
     let begun = clock::instant();
     loop {
         match asking.round(clock::now()).await {
@@ -556,7 +558,7 @@ async fn what_is_measured_is_the_true_load_whatever_the_interfaces_and_pools() {
 }
 
 /// The nodes that are taken for overloaded on account of their network and are not, or the other way round.
-fn wrongly_tainted(nodes: &[Node], round: &Round) -> Vec<String> {
+fn wrongly_tainted(nodes: &[Node], round: &MetricsRound) -> Vec<String> {
     let now = clock::now();
     let mut table = NodeTable::new(node_table::Settings::default());
     let facts = NodeFacts {
@@ -592,8 +594,8 @@ fn wrongly_tainted(nodes: &[Node], round: &Round) -> Vec<String> {
         table.apply_sample(Arc::new(usage), now);
         overload.observe(table.nodes(), now);
     }
-    let candidates: Vec<Candidate<'_>> = names
-        .map(|name| Candidate {
+    let candidates: Vec<TaintCandidate<'_>> = names
+        .map(|name| TaintCandidate {
             name,
             schedulable: true,
             control_plane: false,

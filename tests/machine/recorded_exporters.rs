@@ -13,9 +13,9 @@ use axum::extract::Form;
 use axum::routing::post;
 use axum::{Json, Router};
 use evenkeel::metrics::prometheus::{
-    Connection, ExporterMatchers, NodeLabel, PrometheusSource, Queries, Settings,
+    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
 };
-use evenkeel::metrics::{Access, Answers, MetricsSource, Query};
+use evenkeel::metrics::{Answers, EndpointAccess, MetricsSource, UsageQuery};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Bytes, Resource};
 use evenkeel_http_client::HeaderMap;
@@ -90,10 +90,10 @@ async fn queries() -> BTreeMap<String, String> {
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let _ = rustls::crypto::ring::default_provider().install_default();
     let source = PrometheusSource::new(Settings {
-        connection: Connection {
+        connection: PrometheusConnection {
             url: url.parse().unwrap(),
             headers: HeaderMap::new(),
-            access: Access::default(),
+            access: EndpointAccess::default(),
             timeout: Duration::from_mins(1),
             body_limit: Bytes(1 << 20),
         },
@@ -134,7 +134,10 @@ fn clean_up() -> String {
 
 /// The number of series that a query is to give; of some the rule is only that there are any.
 fn expected(name: &str) -> Option<u64> {
-    let of_disk = [Query::Node(Resource::Disk), Query::Pod(Resource::Disk)];
+    let of_disk = [
+        UsageQuery::Node(Resource::Disk),
+        UsageQuery::Pod(Resource::Disk),
+    ];
     if of_disk.iter().any(|query| query.as_str() == name) || name == "sampleTimeDisk" {
         // Under containerd cAdvisor knows the disks of the root cgroup alone: kubelets are asked.
         return Some(0);

@@ -4,7 +4,8 @@
 use axum::http::{Request, header};
 use bytes::Bytes;
 use evenkeel::metrics_provider::messages::{
-    GroupKind, Query, QueryRequest, QueryResponse, QueryType, Subject, WorkloadResourceQuery,
+    GroupKind, KapacityQuery, KapacityQuerySubject, QueryRequest, QueryResponse, QueryType,
+    WorkloadResourceQuery,
 };
 use evenkeel_clock::{self as clock, Clock};
 use http_body_util::{BodyExt, Full};
@@ -216,9 +217,9 @@ async fn call(from: [u8; 4], port: u16, namespace: &str) -> Result<QueryResponse
         ready_pods_only: true,
     };
     let request = QueryRequest {
-        query: Some(Query {
+        query: Some(KapacityQuery {
             r#type: QueryType::WorkloadResource as i32,
-            query: Some(Subject::WorkloadResource(workload)),
+            query: Some(KapacityQuerySubject::WorkloadResource(workload)),
         }),
         start: at(now - 600),
         end: at(now),

@@ -5,8 +5,8 @@
 //! conditions that the test writes.
 
 use evenkeel_kubernetes::managed_fields::MANAGER;
-use evenkeel_kubernetes::plan::resize::{Rules, put_back, record, resize};
-use evenkeel_kubernetes::plan::{Operation, Purpose};
+use evenkeel_kubernetes::plan::resize::{ResizeRules, put_back, record, resize};
+use evenkeel_kubernetes::plan::{Purpose, WriteOperation};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::pod::ResourceRequirements;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
@@ -29,7 +29,7 @@ const PLANNED: &str = "planned";
 const NAMESPACE: &str = "resized";
 const OUTSIDE: &str = "not-resized";
 const FORGED: &str = "resized-by-record";
-const RULES: Rules = Rules {
+const RULES: ResizeRules = ResizeRules {
     may_restart: false,
     may_lower_memory_limits: true,
 };
@@ -355,7 +355,7 @@ async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
         let Some(write) = write.expect("all of it can be") else {
             return Ok(());
         };
-        let Operation::Conditional(change) = &write.operation else {
+        let WriteOperation::Conditional(change) = &write.operation else {
             panic!("a patch")
         };
         let (params, change) = (PatchParams::default(), Patch::<()>::Json(change.to_patch()));

@@ -15,13 +15,13 @@ use evenkeel::cluster::{Settings, WATCHED};
 use evenkeel::dashboard;
 use evenkeel::server::handlers::{self, Handlers};
 use evenkeel::server::tls::{
-    Authority, CertificateStore, Change, ClientAuthorities, Peer, ServerCertificate,
+    Authority, CertificateStore, CertificateUpdate, ClientAuthorities, Peer, ServerCertificate,
 };
-use evenkeel::server::{self, BodyPace, Metrics};
+use evenkeel::server::{self, BodyPace, ListenerMetrics};
 use evenkeel::telemetry::{self, Registry};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
+use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{self, Ratio, Resources};
 use evenkeel_kubernetes::capacities::Capacities;
@@ -38,15 +38,15 @@ pub(crate) const ADMISSION_BODY: u64 = 3 << 20;
 pub(crate) const EXTENDER_BODY: u64 = 64 << 20;
 
 /// The policy that stands where nothing is configured.
-pub(crate) fn policy() -> Policy {
-    Policy {
+pub(crate) fn policy() -> SchedulingPolicy {
+    SchedulingPolicy {
         headroom: Ratio::share(0.8).expect("a share"),
         headroom_by_priority_class: [].into(),
         profile_threshold: Ratio::share(0.15).expect("a share"),
         no_headroom: NoHeadroom::Reject,
         nodes_to_score: NodesToScore::ALL,
         relax_after: Some(SignedDuration::from_mins(5)),
-        scoring: Scoring::pure(Normalization::Joint),
+        scoring: ScoringStrategy::pure(Normalization::Joint),
         profiles: ProfileTable::default(),
         caps_as_demand: false,
         default_capacity: Resources::default(),
@@ -136,11 +136,11 @@ impl Certificates {
             bundle.server_certificate().as_bytes(),
             bundle.server_key().as_bytes(),
         );
-        let change = Change {
+        let change = CertificateUpdate {
             server: Some(server.expect("a certificate")),
             authorities,
         };
-        let store = CertificateStore::new(change, Metrics::default()).expect("a store");
+        let store = CertificateStore::new(change, ListenerMetrics::default()).expect("a store");
         let client = bundle
             .issue_scheduler_client(clock::now(), day)
             .expect("a client certificate");
@@ -157,14 +157,14 @@ impl Certificates {
 impl Asked {
     /// The paths of the HTTPS listener, asked by somebody without a certificate where none is
     /// needed.
-    pub(crate) fn new(cluster: ClusterState, policy: Policy) -> Self {
+    pub(crate) fn new(cluster: ClusterState, policy: SchedulingPolicy) -> Self {
         Self::by(cluster, policy, &Certificates::new(false), false)
     }
 
     /// The same, asked by kube-scheduler with its certificate or by somebody without one.
     pub(crate) fn by(
         cluster: ClusterState,
-        policy: Policy,
+        policy: SchedulingPolicy,
         certificates: &Certificates,
         scheduler: bool,
     ) -> Self {
@@ -180,7 +180,7 @@ impl Asked {
     pub(crate) fn by_client_of(
         other: &Certificates,
         cluster: ClusterState,
-        policy: Policy,
+        policy: SchedulingPolicy,
         certificates: &Certificates,
     ) -> Self {
         Self::with_chain(cluster, policy, certificates, other.scheduler.clone())
@@ -188,11 +188,11 @@ impl Asked {
 
     fn with_chain(
         cluster: ClusterState,
-        policy: Policy,
+        policy: SchedulingPolicy,
         certificates: &Certificates,
         chain: Vec<CertificateDer<'static>>,
     ) -> Self {
-        let metrics = handlers::Metrics::default();
+        let metrics = handlers::HandlerMetrics::default();
         let mut registry = telemetry::registry();
         metrics.register(&mut registry);
         let handlers = Handlers::new(cluster, Arc::new(policy), metrics);
@@ -212,7 +212,7 @@ impl Asked {
         };
         Self {
             router: handlers
-                .routes(&settings, server::Metrics::default())
+                .routes(&settings, server::ListenerMetrics::default())
                 .into_router(),
             explanations: dashboard::explanations(&handlers),
             registry,

@@ -12,11 +12,12 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::server::tls::{
-    Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate,
+    Authority, CertificateStore, CertificateUpdate, ClientAuthorities, ServerCertificate,
 };
 use evenkeel::server::{
-    BodyPace, Call, Drain, DrainSettings, Drained, Endpoint, Limits, Listener, ListenerSettings,
-    Load, Metrics, MetricsPage, Probes, Readiness, Routes, ScrapeAccess, Shutdown, Transport,
+    BodyPace, BufferedRequest, Drain, DrainOutcome, DrainSettings, Listener, ListenerMetrics,
+    ListenerSettings, LoadShedDecision, MetricsPage, PathLimits, Probes, Readiness, RouteEndpoint,
+    Routes, ScrapeAccess, Shutdown, Transport,
 };
 use evenkeel::telemetry::{self, Registry};
 use evenkeel_core::units::Bytes;
@@ -71,7 +72,7 @@ pub(crate) struct Running {
     pub address: SocketAddr,
     pub store: Arc<CertificateStore>,
     pub bundle: Bundle,
-    pub metrics: Metrics,
+    pub metrics: ListenerMetrics,
     pub registry: Arc<Registry>,
     /// A request to `/hold` waits for a permit of it.
     pub hold: Arc<Semaphore>,
@@ -81,7 +82,7 @@ pub(crate) struct Running {
     pub scrapes: SocketAddr,
     pub shutdown: Shutdown,
     signal: UnboundedSender<()>,
-    drained: JoinHandle<Drained>,
+    drained: JoinHandle<DrainOutcome>,
 }
 
 /// The name by which kube-scheduler asks for the extender.
@@ -97,13 +98,13 @@ pub(crate) fn bundle() -> Bundle {
 }
 
 /// The bundle as the server takes it.
-pub(crate) fn change(bundle: &Bundle) -> Change {
+pub(crate) fn change(bundle: &Bundle) -> CertificateUpdate {
     let scheduler = bundle.scheduler_ca_bundle();
     let server = ServerCertificate::from_pem(
         bundle.server_certificate().as_bytes(),
         bundle.server_key().as_bytes(),
     );
-    Change {
+    CertificateUpdate {
         server: Some(server.unwrap()),
         authorities: Some(
             ClientAuthorities::default()
@@ -116,14 +117,14 @@ pub(crate) fn change(bundle: &Bundle) -> Change {
 impl Running {
     pub(crate) fn start(options: Options) -> Self {
         let bundle = bundle();
-        let metrics = Metrics::default();
+        let metrics = ListenerMetrics::default();
         let store = CertificateStore::new(change(&bundle), metrics.clone()).unwrap();
         Self::start_with(Arc::new(store), metrics, bundle, options)
     }
 
     pub(crate) fn start_with(
         store: Arc<CertificateStore>,
-        metrics: Metrics,
+        metrics: ListenerMetrics,
         bundle: Bundle,
         options: Options,
     ) -> Self {
@@ -177,7 +178,7 @@ impl Running {
     }
 
     /// Waits until the service is over.
-    pub(crate) async fn drained(self) -> Drained {
+    pub(crate) async fn drained(self) -> DrainOutcome {
         let Self { drained, .. } = self;
         tokio::time::timeout(PATIENCE, drained)
             .await
@@ -211,15 +212,15 @@ pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
         .unwrap_or_else(|_| panic!("waited in vain for {what}"));
 }
 
-fn bind(settings: ListenerSettings, transport: Transport, metrics: &Metrics) -> Listener {
+fn bind(settings: ListenerSettings, transport: Transport, metrics: &ListenerMetrics) -> Listener {
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     Listener::bind(any, settings, transport, metrics.clone()).unwrap()
 }
 
-fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::Router {
-    let endpoint = |path, authority| Endpoint {
+fn routes(options: Options, metrics: &ListenerMetrics, hold: &Arc<Semaphore>) -> axum::Router {
+    let endpoint = |path, authority| RouteEndpoint {
         path,
-        limits: Limits {
+        limits: PathLimits {
             body: Bytes(BODY_LIMIT as u64),
             body_pace: options.body_pace,
             concurrency: NonZeroUsize::new(options.concurrency).unwrap(),
@@ -227,8 +228,8 @@ fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::R
         authority,
     };
     let hold = Arc::clone(hold);
-    let waits = async move |call: Call| {
-        if call.load == Load::Shed {
+    let waits = async move |call: BufferedRequest| {
+        if call.load == LoadShedDecision::Shed {
             return "shed".to_owned();
         }
         hold.acquire().await.unwrap().forget();
@@ -256,16 +257,16 @@ fn routes(options: Options, metrics: &Metrics, hold: &Arc<Semaphore>) -> axum::R
         .route("/plain", get(async || StatusCode::NO_CONTENT))
 }
 
-async fn answer(call: Call) -> String {
+async fn answer(call: BufferedRequest) -> String {
     format!("{} bytes", call.body.len())
 }
 
 /// An answer as large as the body.
-async fn echo(call: Call) -> bytes::Bytes {
+async fn echo(call: BufferedRequest) -> bytes::Bytes {
     call.body.clone()
 }
 
-async fn panics(call: Call) -> String {
+async fn panics(call: BufferedRequest) -> String {
     assert!(call.body.is_empty(), "a bug of ours");
     String::new()
 }

@@ -17,9 +17,9 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use evenkeel::cli::dev::cluster::TimedEvent;
-use evenkeel::cli::dev::cluster::{Cluster, Options};
-use evenkeel::cli::dev::cluster::{Event, Events};
-use evenkeel::cli::dev::embedded;
+use evenkeel::cli::dev::cluster::{DevCluster, DevClusterOptions};
+use evenkeel::cli::dev::cluster::{DevEvent, DevEventBus};
+use evenkeel::cli::dev::embedded_service;
 use evenkeel_core::units::Ratio;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -50,26 +50,26 @@ const PROFILES: [(&str, &str); 5] = [
 
 async fn start(
     folder: &std::path::Path,
-    change: impl FnOnce(&mut Options),
-) -> (Cluster, Receiver<TimedEvent>) {
+    change: impl FnOnce(&mut DevClusterOptions),
+) -> (DevCluster, Receiver<TimedEvent>) {
     // Fails only where a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut options = Options::new(folder.to_owned());
+    let mut options = DevClusterOptions::new(folder.to_owned());
     options.patience = Some(Duration::from_secs(10));
     change(&mut options);
-    let serve = async |wiring| embedded::run(wiring).await.map_err(Into::into);
-    let events = Events::default();
+    let serve = async |wiring| embedded_service::run(wiring).await.map_err(Into::into);
+    let events = DevEventBus::default();
     let happened = events.subscribe();
-    let cluster = Cluster::start(options, events, serve).await;
+    let cluster = DevCluster::start(options, events, serve).await;
     let cluster = cluster.unwrap_or_else(|error| panic!("{}: {error}", error.reason()));
     (cluster, happened)
 }
 
 /// Reads events until `done` is content.
 async fn until(
-    cluster: &mut Cluster,
+    cluster: &mut DevCluster,
     events: &mut Receiver<TimedEvent>,
-    mut done: impl FnMut(Event) -> bool,
+    mut done: impl FnMut(DevEvent) -> bool,
 ) {
     let reading = async {
         loop {
@@ -97,7 +97,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
     let (mut scored, mut scaled) = (false, false);
     until(&mut cluster, &mut events, |event| {
         match event {
-            Event::PodPlaced {
+            DevEvent::PodPlaced {
                 pod,
                 profile,
                 score,
@@ -112,7 +112,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
                 scored |= score.is_some_and(|score| score > 0);
                 placed.insert(workload, profile.unwrap_or_default());
             }
-            Event::Scaled { workload, to, .. } => scaled |= workload == "web" && to > 2,
+            DevEvent::Scaled { workload, to, .. } => scaled |= workload == "web" && to > 2,
             _ => {}
         }
         scored && scaled && placed.len() == PROFILES.len() + 1
@@ -147,7 +147,7 @@ async fn every_workload_is_classified_placed_and_the_web_is_scaled() {
 }
 
 /// Runs `evenkeel doctor` on the cluster: its exit code, and the checks by severity.
-async fn examine(cluster: &Cluster) -> (i32, BTreeMap<String, Vec<String>>, String) {
+async fn examine(cluster: &DevCluster) -> (i32, BTreeMap<String, Vec<String>>, String) {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command
         .args(["doctor", "-o", "json", "--kubeconfig"])
@@ -166,7 +166,7 @@ async fn examine(cluster: &Cluster) -> (i32, BTreeMap<String, Vec<String>>, Stri
 }
 
 /// Runs doctor until it finds that this check is wrong, and nothing else is.
-async fn await_fault(cluster: &Cluster, check: &str, mut plant: impl AsyncFnMut()) {
+async fn await_fault(cluster: &DevCluster, check: &str, mut plant: impl AsyncFnMut()) {
     let found = timeout(PATIENCE, async {
         loop {
             plant().await;
@@ -184,7 +184,7 @@ async fn await_fault(cluster: &Cluster, check: &str, mut plant: impl AsyncFnMut(
 }
 
 /// Waits until Events of these reasons were told of in a namespace.
-async fn await_events(cluster: &Cluster, namespace: &str, reasons: &[&str]) {
+async fn await_events(cluster: &DevCluster, namespace: &str, reasons: &[&str]) {
     let events: Api<k8s_openapi::api::core::v1::Event> =
         Api::namespaced(cluster.client.clone(), namespace);
     eventually(reasons, async || {
@@ -217,7 +217,7 @@ fn of<T: serde::de::DeserializeOwned>(object: Value) -> T {
 }
 
 /// Applies by hand a Deployment of four Pods with everything around it.
-async fn apply_by_hand(cluster: &Cluster) {
+async fn apply_by_hand(cluster: &DevCluster) {
     let client = &cluster.client;
     let (post, labels) = (PostParams::default(), json!({"app": "hand"}));
     let containers = json!([
@@ -292,7 +292,7 @@ async fn what_is_applied_by_hand_fares_as_on_a_real_cluster() {
 }
 
 /// Endpoints, the disruption budget, and the Leases of nodes.
-async fn what_is_around_follows(cluster: &Cluster) {
+async fn what_is_around_follows(cluster: &DevCluster) {
     let client = &cluster.client;
     let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), "default");
     eventually("four endpoints", async || {
@@ -332,7 +332,7 @@ async fn what_is_around_follows(cluster: &Cluster) {
 
 /// A metric that nobody serves is told, one on memory scales up to the most, and a raised minimum
 /// acts at once.
-async fn replicas_follow_memory(cluster: &Cluster) {
+async fn replicas_follow_memory(cluster: &DevCluster) {
     let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(cluster.client.clone(), "default");
     let unknown = json!({"type": "Pods", "pods": {"metric": {"name": "rps"},
         "target": {"type": "AverageValue", "averageValue": "10"}}});
@@ -371,7 +371,7 @@ async fn new_versions_roll_out(deployments: &Api<Deployment>) {
 }
 
 /// Usage stands under the names of the containers, in the shares that they request.
-async fn containers_are_measured(cluster: &Cluster) {
+async fn containers_are_measured(cluster: &DevCluster) {
     let path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
     let containers = eventually("measured containers", async || {
         let request = axum::http::Request::get(path).body(Vec::new()).unwrap();
@@ -445,7 +445,9 @@ async fn doctor_misses_the_extender_of_a_scheduler_without_one() {
     let plain = Patch::Merge(json!({"data": {"config.yaml": "percentageOfNodesToScore: 100"}}));
     let params = PatchParams::default();
     maps.patch("kube-scheduler", &params, &plain).await.unwrap();
-    let namespace = Options::new(folder.path().to_owned()).scenario.workloads[0]
+    let namespace = DevClusterOptions::new(folder.path().to_owned())
+        .scenario
+        .workloads[0]
         .namespace
         .clone();
     let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
@@ -462,7 +464,10 @@ async fn doctor_misses_the_extender_of_a_scheduler_without_one() {
     }));
     pods.create(&post, &pod.unwrap()).await.unwrap();
     timeout(PATIENCE, async {
-        while !matches!(events.recv().await.unwrap().event, Event::PodPlaced { .. }) {}
+        while !matches!(
+            events.recv().await.unwrap().event,
+            DevEvent::PodPlaced { .. }
+        ) {}
     })
     .await
     .expect("the Pod is placed");

@@ -2,7 +2,7 @@
 
 use evenkeel_clock as clock;
 use evenkeel_sandbox::store::Stores;
-use evenkeel_sandbox::{Events, Timeline, controllers};
+use evenkeel_sandbox::{SandboxEventSink, Timeline, controllers};
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -45,7 +45,13 @@ fn silent_nodes_are_marked_and_left_until_they_answer() {
         let stores = Stores::start(client, &mut tasks);
         let timeline = Timeline::new(clock::Clock::real());
         timeline.begin();
-        controllers::start(client, &stores, &timeline, &Events::default(), &mut tasks);
+        controllers::start(
+            client,
+            &stores,
+            &timeline,
+            &SandboxEventSink::default(),
+            &mut tasks,
+        );
         let node = async || get(client, "/api/v1/nodes/silent").await;
         eventually("the node to be marked", async || {
             let node = node().await;

@@ -8,13 +8,13 @@ use crate::support::custom_kind::{DEFINITIONS, KEDA, definition};
 use crate::support::dev_api::{
     ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
 };
-use evenkeel::cluster::watch::{Further, Watches};
-use evenkeel::cluster::{ClusterState, Metrics, Settings};
+use evenkeel::cluster::watch::{OptionalWatches, Watches};
+use evenkeel::cluster::{ClusterMetrics, ClusterState, Settings};
 use evenkeel::telemetry;
 use evenkeel_core::placement::node_table;
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::plan::scaling::Observed;
+use evenkeel_kubernetes::plan::scaling::TargetObjects;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use kube::Client;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn real_custom_resources_are_scaled_while_they_have_scale() {
 /// The watches with what they fill, until dropped.
 struct Watched {
     state: ClusterState,
-    metrics: Metrics,
+    metrics: ClusterMetrics,
     namespace: String,
     _watches: Watches,
 }
@@ -69,9 +69,9 @@ impl Watched {
             expects_metrics: false,
             balances_scale_in: false,
         });
-        let metrics = Metrics::default();
+        let metrics = ClusterMetrics::default();
         let often = Duration::from_millis(200);
-        let further = Further {
+        let further = OptionalWatches {
             discovery: often,
             second_scheduler: None,
             kinds: kinds.iter().map(scaled).collect(),
@@ -94,14 +94,14 @@ impl Watched {
         assert_eq!(status, 200, "{answer}");
     }
 
-    fn targets(&self) -> Vec<Observed> {
+    fn targets(&self) -> Vec<TargetObjects> {
         let mut targets = self.state.scaling_view().targets;
         targets.retain(|target| *target.namespace == *self.namespace);
         targets
     }
 
     /// Waits until the namespace's only target is so.
-    async fn one(&self, what: &str, is: impl Fn(&Observed) -> bool) {
+    async fn one(&self, what: &str, is: impl Fn(&TargetObjects) -> bool) {
         eventually(what, async || {
             let targets = self.targets();
             let fits = matches!(targets.as_slice(), [one] if is(one));
@@ -315,7 +315,7 @@ fn scale(path: &str) -> Value {
         "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}})
 }
 
-fn has(count: i32) -> impl Fn(&Observed) -> bool {
+fn has(count: i32) -> impl Fn(&TargetObjects) -> bool {
     move |one| {
         let workload = one.workload.as_ref();
         workload.is_some_and(|workload| workload.replicas == count)

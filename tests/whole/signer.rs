@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::process::Output;
 
-use evenkeel::cli::dev::cluster::{Cluster, Events, Options};
-use evenkeel::cli::dev::embedded;
+use evenkeel::cli::dev::cluster::{DevCluster, DevClusterOptions, DevEventBus};
+use evenkeel::cli::dev::embedded_service;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;
@@ -19,17 +19,17 @@ use crate::support::control_plane::wait::{eventually, holds};
 
 const OWN: &str = "evenkeel-system";
 
-async fn start(folder: &std::path::Path) -> Cluster {
+async fn start(folder: &std::path::Path) -> DevCluster {
     // Fails only where a provider is installed already, which serves as well.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut options = Options::new(folder.to_owned());
+    let mut options = DevClusterOptions::new(folder.to_owned());
     options.scenario.workloads.clear();
-    let serve = async |wiring| embedded::run(wiring).await.map_err(Into::into);
-    let cluster = Cluster::start(options, Events::default(), serve).await;
+    let serve = async |wiring| embedded_service::run(wiring).await.map_err(Into::into);
+    let cluster = DevCluster::start(options, DevEventBus::default(), serve).await;
     cluster.unwrap_or_else(|error| panic!("{}: {error}", error.reason()))
 }
 
-async fn certs(cluster: &Cluster, arguments: &[&str]) -> Output {
+async fn certs(cluster: &DevCluster, arguments: &[&str]) -> Output {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command
         .arg("certs")
@@ -41,7 +41,7 @@ async fn certs(cluster: &Cluster, arguments: &[&str]) -> Output {
 }
 
 /// The files of a Secret.
-async fn files(cluster: &Cluster, name: &str) -> BTreeMap<String, String> {
+async fn files(cluster: &DevCluster, name: &str) -> BTreeMap<String, String> {
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), OWN);
     let data = secrets.get(name).await.unwrap().data.unwrap_or_default();
     data.into_iter()
@@ -49,7 +49,7 @@ async fn files(cluster: &Cluster, name: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-async fn ca_bundle(cluster: &Cluster) -> String {
+async fn ca_bundle(cluster: &DevCluster) -> String {
     let webhooks: Api<MutatingWebhookConfiguration> = Api::all(cluster.client.clone());
     let configuration = webhooks.get("evenkeel").await.unwrap();
     let webhook = configuration.webhooks.unwrap().remove(0);
@@ -58,7 +58,7 @@ async fn ca_bundle(cluster: &Cluster) -> String {
 }
 
 /// Waits until the webhook trusts what the signer keeps, and the replicas' Secret agrees.
-async fn in_step(cluster: &Cluster) -> BTreeMap<String, String> {
+async fn in_step(cluster: &DevCluster) -> BTreeMap<String, String> {
     eventually("Secrets and caBundle are in step", async || {
         let kept = files(cluster, "evenkeel-certificates").await;
         let served = files(cluster, "evenkeel-serving-certificate").await;
@@ -72,7 +72,7 @@ async fn in_step(cluster: &Cluster) -> BTreeMap<String, String> {
 const KEYS: [&str; 3] = ["ca.key", "scheduler-ca.key", "tls.key"];
 
 /// What a call that fails says, with its exit code.
-async fn refusal(cluster: &Cluster, arguments: &[&str]) -> (Option<i32>, String) {
+async fn refusal(cluster: &DevCluster, arguments: &[&str]) -> (Option<i32>, String) {
     let refused = certs(cluster, arguments).await;
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     (refused.status.code(), said)
@@ -80,7 +80,7 @@ async fn refusal(cluster: &Cluster, arguments: &[&str]) -> (Option<i32>, String)
 
 /// The moments of the rotation that a call begins or finishes: when it began, when the new authority
 /// signs, and when the old ones leave.
-async fn rotation(cluster: &Cluster, arguments: &[&str]) -> [Timestamp; 3] {
+async fn rotation(cluster: &DevCluster, arguments: &[&str]) -> [Timestamp; 3] {
     let asked = certs(cluster, arguments).await;
     let said = String::from_utf8_lossy(&asked.stderr).into_owned();
     assert!(asked.status.success(), "{said}");
@@ -90,7 +90,7 @@ async fn rotation(cluster: &Cluster, arguments: &[&str]) -> [Timestamp; 3] {
 }
 
 /// Nothing is begun or finished where there is nothing to begin or to finish.
-async fn what_makes_no_sense_is_refused(cluster: &Cluster) {
+async fn what_makes_no_sense_is_refused(cluster: &DevCluster) {
     for command in [&["rotate"][..], &["scheduler-config"]] {
         let elsewhere = [command, &["-n", "default"]].concat();
         let (code, said) = refusal(cluster, &elsewhere).await;
@@ -140,7 +140,7 @@ async fn keys_are_replaced_on_request_and_never_come_back() {
 
 /// A rotation that goes on is not begun anew, and is finished once the scheduler is ready, in steps
 /// that replicas and API servers can follow.
-async fn finish_early(cluster: &Cluster, planned: Timestamp) {
+async fn finish_early(cluster: &DevCluster, planned: Timestamp) {
     let (code, said) = refusal(cluster, &["rotate", "--overlap", "4368h"]).await;
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains(&planned.to_string()), "{said}");
@@ -163,7 +163,7 @@ async fn finish_early(cluster: &Cluster, planned: Timestamp) {
 }
 
 /// All keys have leaked, and somebody takes the Secret away.
-async fn delete_leaked(cluster: &Cluster, leaked: &BTreeMap<String, String>) {
+async fn delete_leaked(cluster: &DevCluster, leaked: &BTreeMap<String, String>) {
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), OWN);
     let now = DeleteParams::default();
     secrets.delete("evenkeel-certificates", &now).await.unwrap();

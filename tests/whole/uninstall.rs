@@ -13,7 +13,7 @@ use axum::http::{Method, Request};
 use evenkeel::uninstall::{self, Extent};
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -85,7 +85,7 @@ fn record() -> String {
         min: Some(2),
         max: 10,
     };
-    let floor = Contribution::of_prediction(6, now + SignedDuration::from_mins(10));
+    let floor = ReplicaRecommendation::of_prediction(6, now + SignedDuration::from_mins(10));
     let mut annotation = BoundsAnnotation::of_user(user);
     annotation.record.contribute(floor, now);
     annotation.settle(now);
@@ -894,7 +894,7 @@ fn an_edit_that_comes_between_is_kept() {
         let found = uninstall::gather(client, OWN, &[], now).await;
         let slow = outrun(client, web.clone());
         let outcome = uninstall::restore(&slow, &found.marks[0], Extent::All, now).await;
-        assert_eq!(outcome, uninstall::Outcome::Restored);
+        assert_eq!(outcome, uninstall::UninstallOutcome::Restored);
         let spec = get(client, &web).await["spec"].clone();
         assert_eq!(
             (&spec["minReplicas"], &spec["maxReplicas"]),

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-use evenkeel_manifests::{Manifests, Options};
+use evenkeel_manifests::{InstallOptions, Manifests};
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -15,7 +15,10 @@ async fn install(client: &Client) {
     for (names, scope) in OTHERS {
         define(client, names, scope).await;
     }
-    for object in Manifests::read().unwrap().objects(&Options::default()) {
+    for object in Manifests::read()
+        .unwrap()
+        .objects(&InstallOptions::default())
+    {
         let text = |field: &Value| field.as_str().unwrap().to_owned();
         let namespace = object["metadata"]["namespace"].as_str();
         let url = url(

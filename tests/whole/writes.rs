@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{Method, Request, Response};
-use evenkeel::cluster::watch::{Further, Watches};
+use evenkeel::cluster::watch::{OptionalWatches, Watches};
 use evenkeel::cluster::{self, ClusterState};
 use evenkeel::controller::leadership::{self, Elector, Leadership, Replica};
 use evenkeel::controller::writer::{self, Writer};
-use evenkeel::controller::{Metrics, WriteQueue, WriteSwitch, Writes};
+use evenkeel::controller::{ControllerMetrics, WriteQueue, WriteSwitch, Writes};
 use evenkeel_core::placement::node_table;
-use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::horizon::Horizon;
 use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_core::scaling::{Decision, Grounds};
+use evenkeel_core::scaling::{DecisionBasis, ScalingDecision};
 use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::plan::election::Timing;
-use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, PlanMemory};
+use evenkeel_kubernetes::plan::scaling::{self, PlanMemory, ScalingContext, TargetObjects};
 use evenkeel_kubernetes::plan::{Purpose, Write};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -127,7 +127,7 @@ fn denial() -> Response<Body> {
 }
 
 /// The HPAs as the watches show them.
-async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<Observed> {
+async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<TargetObjects> {
     let state = ClusterState::new(cluster::Settings {
         table: node_table::Settings::default(),
         capacities: Capacities::default(),
@@ -135,9 +135,9 @@ async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<O
         expects_metrics: false,
         balances_scale_in: false,
     });
-    let metrics = cluster::Metrics::default();
+    let metrics = cluster::ClusterMetrics::default();
     let rarely = Duration::from_mins(1);
-    let further = Further {
+    let further = OptionalWatches {
         discovery: rarely,
         second_scheduler: None,
         kinds: Vec::new(),
@@ -146,7 +146,7 @@ async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<O
     eventually("all HPAs are seen", async || {
         let mut targets = state.scaling_view().targets;
         targets.retain(|target| namespaces.iter().any(|one| **one == *target.namespace));
-        let known = |target: &Observed| {
+        let known = |target: &TargetObjects| {
             let hpa = target.autoscaler.as_ref();
             hpa.is_some_and(|hpa| hpa.status.current_replicas.is_some())
         };
@@ -157,21 +157,21 @@ async fn observed(client: &Client, namespaces: &[String], count: usize) -> Vec<O
 }
 
 /// Plans the floor of each HPA, and queues it.
-fn queue_floors(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
+fn queue_floors(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) {
     for observed in targets {
         let name = observed.target.name().strip_prefix("web-").unwrap();
         let min = floor(name.parse().unwrap());
         let report = TickReport {
             traffic: None,
-            decision: Decision {
+            decision: ScalingDecision {
                 replicas: min,
                 reason: format!("the floor is to be {min}"),
                 limited_by: None,
-                grounds: Grounds::Reaction,
+                grounds: DecisionBasis::Reaction,
             },
             loads: Vec::new(),
             horizon: Horizon::default(),
-            contribution: Some(Contribution::of_prediction(
+            contribution: Some(ReplicaRecommendation::of_prediction(
                 min,
                 now + SignedDuration::from_mins(10),
             )),
@@ -180,7 +180,7 @@ fn queue_floors(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
         };
         let settings = scaling::Settings::default();
         let resolved = scaling::resolve(observed, false, &settings, None, now);
-        let context = Context {
+        let context = ScalingContext {
             now,
             reporter: "evenkeel-0",
         };
@@ -197,10 +197,10 @@ fn queue_floors(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
 }
 
 /// The plan of an HPA without any decision.
-fn plan_without_floor(observed: &Observed, now: Timestamp) -> Vec<Write> {
+fn plan_without_floor(observed: &TargetObjects, now: Timestamp) -> Vec<Write> {
     let settings = scaling::Settings::default();
     let resolved = scaling::resolve(observed, false, &settings, None, now);
-    let context = Context {
+    let context = ScalingContext {
         now,
         reporter: "evenkeel-0",
     };
@@ -280,7 +280,7 @@ async fn forge(client: &Client, tenant: &str, shop: &str) -> String {
 }
 
 /// Queues what each tick plans for these: that their bounds are put back.
-fn queue_repairs(targets: &[Observed], queue: &WriteQueue, now: Timestamp) {
+fn queue_repairs(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) {
     let plans = targets
         .iter()
         .flat_map(|target| plan_without_floor(target, now));
@@ -311,7 +311,7 @@ async fn refused_writes_delay_nobody(client: &Client) {
         writer::Settings::default(),
         leading(client, shop, &mut tasks).await,
         WriteSwitch::new(Writes::Enabled),
-        Metrics::default(),
+        ControllerMetrics::default(),
     );
     let now = evenkeel_clock::now();
     queue_repairs(&theirs, &queue, now);
@@ -373,7 +373,7 @@ async fn floors_rise_by_the_thousand(client: &Client) {
         writer::Settings::default(),
         leadership,
         WriteSwitch::new(Writes::Enabled),
-        Metrics::default(),
+        ControllerMetrics::default(),
     );
     queue_floors(&targets, &queue, evenkeel_clock::now());
     // After the plans were made, every object changes, and again while they are written.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The closed set of reasons, each with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum StatusReason {
     /// The request cannot be read.
     BadRequest,
     /// A token is asked for, and none or another one was given.
@@ -39,7 +39,7 @@ pub(crate) enum Reason {
     ServiceUnavailable,
 }
 
-impl Reason {
+impl StatusReason {
     /// The HTTP status and the word in the `Status` object.
     const fn wire(self) -> (u16, &'static str) {
         match self {
@@ -128,7 +128,7 @@ impl Cause {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct ApiError {
-    why: Reason,
+    why: StatusReason,
     status: u16,
     message: String,
     details: Option<Value>,
@@ -137,7 +137,7 @@ pub(crate) struct ApiError {
 
 impl ApiError {
     /// A refusal without details.
-    pub(crate) fn new(why: Reason, message: impl Into<String>) -> Self {
+    pub(crate) fn new(why: StatusReason, message: impl Into<String>) -> Self {
         Self {
             why,
             status: why.wire().0,
@@ -149,13 +149,13 @@ impl ApiError {
 
     /// A request that cannot be understood.
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Self::new(Reason::BadRequest, message)
+        Self::new(StatusReason::BadRequest, message)
     }
 
     /// Nothing is served under that path.
     pub(crate) fn no_such_path() -> Self {
         let mut error = Self::new(
-            Reason::NotFound,
+            StatusReason::NotFound,
             "the server could not find the requested resource",
         );
         error.details = Some(json!({}));
@@ -165,7 +165,7 @@ impl ApiError {
     /// The verb is not served here.
     pub(crate) fn method_not_allowed() -> Self {
         Self::new(
-            Reason::MethodNotAllowed,
+            StatusReason::MethodNotAllowed,
             "the server does not allow this method on the requested resource",
         )
     }
@@ -173,13 +173,13 @@ impl ApiError {
     /// Kubernetes can do this, this server cannot.
     pub(crate) fn unsupported(what: &str) -> Self {
         Self::new(
-            Reason::NotImplemented,
+            StatusReason::NotImplemented,
             format!("this API server does not implement {what}"),
         )
     }
 
     /// A refusal that concerns one object: `name`, and the plural of its resource with its group.
-    pub(crate) fn about(why: Reason, details: Value, message: String) -> Self {
+    pub(crate) fn about(why: StatusReason, details: Value, message: String) -> Self {
         Self {
             details: Some(details),
             ..Self::new(why, message)
@@ -216,7 +216,7 @@ impl ApiError {
     }
 
     /// The reason as a member of the closed set.
-    pub(crate) const fn kind(&self) -> Reason {
+    pub(crate) const fn kind(&self) -> StatusReason {
         self.why
     }
 

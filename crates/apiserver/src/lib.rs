@@ -39,14 +39,13 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs, unreachable_pub)]
 
-mod access;
 mod admission;
+mod api_request;
 mod apis;
-mod call;
 mod clock;
 mod cluster;
-mod control;
 mod error;
+mod fault_injection;
 mod identity;
 mod meta;
 mod network;
@@ -60,13 +59,15 @@ mod settings;
 mod state;
 mod store;
 mod table;
+mod token_access;
 mod usage;
 mod verbs;
 mod wire;
 
-pub use self::control::Control;
-pub use self::server::running::{ApiServer, StartError};
+pub use self::fault_injection::Control;
+pub use self::server::server_handle::{ApiServer, StartError};
 pub use self::settings::{Clock, Settings};
 pub use self::usage::{
-    CustomMetrics, DescribedObject, MetricReading, Reading, ResourceMetrics, Usage,
+    CpuMemoryUsage, CustomMetrics, DescribedObject, MetricReading, ResourceMetrics,
+    UsageMeasurement,
 };

@@ -8,7 +8,7 @@ mod strategic;
 use serde_json::Value;
 
 use crate::error::ApiError;
-use crate::error::Reason;
+use crate::error::StatusReason;
 
 /// A patch as it came.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ impl Patch {
                 }
                 let accepted = accepted.join(", ");
                 Err(ApiError::new(
-                    Reason::UnsupportedMediaType,
+                    StatusReason::UnsupportedMediaType,
                     format!(
                         "the body of the request was in an unknown format - accepted media types include: {accepted}"
                     ),
@@ -70,7 +70,7 @@ impl Patch {
                 let why = format!(
                     "the server rejected our request due to an error in our request: {error}"
                 );
-                ApiError::new(Reason::Invalid, why)
+                ApiError::new(StatusReason::Invalid, why)
             })?,
             Self::Merge(patch) => json_patch::merge(&mut object, patch),
             Self::Strategic(patch) => strategic::merge(&mut object, patch)

@@ -22,7 +22,7 @@ pub(crate) use crate::rules::pod_update::resize;
 
 /// The rules of a kind; each is a pure function of objects that were decoded.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
+pub(crate) struct KindRules {
     /// Fills in what is missing.
     pub(crate) defaults: fn(&mut Value),
     /// Completes a new object that has its name and UID.
@@ -33,7 +33,7 @@ pub(crate) struct Rules {
     pub(crate) validate_update: fn(&Value, &Value, &mut Vec<Cause>),
 }
 
-impl Rules {
+impl KindRules {
     /// A kind that is stored as it comes.
     pub(crate) const NONE: Self = Self {
         defaults: |_| (),
@@ -43,78 +43,78 @@ impl Rules {
     };
 }
 
-pub(crate) const NAMESPACE: Rules = Rules {
+pub(crate) const NAMESPACE: KindRules = KindRules {
     defaults: namespace::defaults,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const NODE: Rules = Rules::NONE;
-pub(crate) const POD: Rules = Rules {
+pub(crate) const NODE: KindRules = KindRules::NONE;
+pub(crate) const POD: KindRules = KindRules {
     defaults: pod::defaults,
     complete: pod::complete,
     validate: pod::validate,
     validate_update: pod_update::validate,
 };
-pub(crate) const SERVICE: Rules = Rules {
+pub(crate) const SERVICE: KindRules = KindRules {
     defaults: service::defaults,
     validate: service::validate,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const CONFIG: Rules = Rules {
+pub(crate) const CONFIG: KindRules = KindRules {
     validate_update: configuration::validate_update,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const SECRET: Rules = Rules {
+pub(crate) const SECRET: KindRules = KindRules {
     defaults: configuration::secret_defaults,
     ..CONFIG
 };
-pub(crate) const REPLICATION_CONTROLLER: Rules = Rules {
+pub(crate) const REPLICATION_CONTROLLER: KindRules = KindRules {
     defaults: workload::replica_set_defaults,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const DEPLOYMENT: Rules = Rules {
+pub(crate) const DEPLOYMENT: KindRules = KindRules {
     defaults: workload::deployment_defaults,
     ..WORKLOAD
 };
-pub(crate) const REPLICA_SET: Rules = Rules {
+pub(crate) const REPLICA_SET: KindRules = KindRules {
     defaults: workload::replica_set_defaults,
     ..WORKLOAD
 };
-pub(crate) const STATEFUL_SET: Rules = Rules {
+pub(crate) const STATEFUL_SET: KindRules = KindRules {
     defaults: workload::stateful_set_defaults,
     ..WORKLOAD
 };
-pub(crate) const DAEMON_SET: Rules = Rules {
+pub(crate) const DAEMON_SET: KindRules = KindRules {
     defaults: workload::daemon_set_defaults,
     ..WORKLOAD
 };
-const WORKLOAD: Rules = Rules {
+const WORKLOAD: KindRules = KindRules {
     validate: workload::validate,
     validate_update: workload::validate_update,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const JOB: Rules = Rules {
+pub(crate) const JOB: KindRules = KindRules {
     defaults: workload::job_defaults,
     complete: workload::job_complete,
     validate: workload::validate_job,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const CRON_JOB: Rules = Rules {
+pub(crate) const CRON_JOB: KindRules = KindRules {
     defaults: workload::cron_job_defaults,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const HORIZONTAL_POD_AUTOSCALER: Rules = Rules {
+pub(crate) const HORIZONTAL_POD_AUTOSCALER: KindRules = KindRules {
     defaults: autoscaler::defaults,
     validate: autoscaler::validate,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const MUTATING_WEBHOOK_CONFIGURATION: Rules = Rules {
+pub(crate) const MUTATING_WEBHOOK_CONFIGURATION: KindRules = KindRules {
     defaults: webhook::defaults,
     validate: webhook::validate,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
-pub(crate) const CUSTOM_RESOURCE_DEFINITION: Rules = Rules {
+pub(crate) const CUSTOM_RESOURCE_DEFINITION: KindRules = KindRules {
     defaults: definition::defaults,
     complete: definition::complete,
     validate: definition::validate,
-    ..Rules::NONE
+    ..KindRules::NONE
 };

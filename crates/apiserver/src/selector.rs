@@ -12,7 +12,7 @@ const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];
 
 /// The limits of a list or watch.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Selection {
+pub(crate) struct ListSelector {
     labels: Selector,
     fields: Vec<FieldRequirement>,
 }
@@ -24,7 +24,7 @@ struct FieldRequirement {
     equal: bool,
 }
 
-impl Selection {
+impl ListSelector {
     /// From the two query parameters.
     pub(crate) fn parse(labels: &str, fields: &str) -> Result<Self, ApiError> {
         Ok(Self {
@@ -71,12 +71,12 @@ impl Selection {
 
 /// A selector object in the text form of query parameters.
 pub(crate) fn to_text(selector: &Value) -> String {
-    let Selection { labels, .. } = match selector
+    let ListSelector { labels, .. } = match selector
         .get("matchLabels")
         .or(selector.get("matchExpressions"))
     {
-        Some(_) => Selection::from_object(selector),
-        None => Selection::from_object(&serde_json::json!({"matchLabels": selector})),
+        Some(_) => ListSelector::from_object(selector),
+        None => ListSelector::from_object(&serde_json::json!({"matchLabels": selector})),
     };
     labels.to_string()
 }
@@ -143,10 +143,10 @@ mod tests {
             ("app=web", true),
             ("app notin (api,web)", false),
         ] {
-            let selection = Selection::parse(selector, "").expect(selector);
+            let selection = ListSelector::parse(selector, "").expect(selector);
             assert_eq!(selection.matches(&object), matches, "{selector}");
         }
-        assert!(Selection::parse("app in web", "").is_err());
+        assert!(ListSelector::parse("app in web", "").is_err());
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
             ("status.phase=", true),
             ("spec.nodeName=n,metadata.name==b", false),
         ] {
-            let selection = Selection::parse("", selector).expect(selector);
+            let selection = ListSelector::parse("", selector).expect(selector);
             assert_eq!(selection.matches(&object), matches, "{selector}");
         }
         assert!(check_fields("spec.nodeName=n", &["spec.nodeName".to_owned()]).is_ok());

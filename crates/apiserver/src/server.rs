@@ -4,4 +4,4 @@ mod authority;
 mod dispatch;
 mod listener;
 mod routes;
-pub(crate) mod running;
+pub(crate) mod server_handle;

@@ -5,27 +5,27 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::access::Access;
-use crate::control::Control;
+use crate::fault_injection::Control;
 use crate::identity::Identities;
-use crate::network::client::Client;
+use crate::network::client::OutboundClient;
 use crate::resources::definition;
 use crate::resources::registry::Registry;
 use crate::settings::Clock;
 use crate::settings::Settings;
-use crate::store::Store;
+use crate::store::ObjectStore;
+use crate::token_access::AllowedCallers;
 use crate::usage::{CustomMetrics, ResourceMetrics};
 
 /// Objects, resources, identities, connections and settings of one server.
 pub(crate) struct Api {
-    pub(crate) store: Store,
+    pub(crate) store: ObjectStore,
     pub(crate) registry: Registry,
     pub(crate) identities: Identities,
-    pub(crate) client: Client,
+    pub(crate) client: OutboundClient,
     pub(crate) metrics: Option<Arc<dyn ResourceMetrics>>,
     pub(crate) custom_metrics: Option<Arc<dyn CustomMetrics>>,
     pub(crate) control: Control,
-    pub(crate) access: Access,
+    pub(crate) access: AllowedCallers,
     pub(crate) bookmark_interval: std::time::Duration,
     clock: Clock,
 }
@@ -39,16 +39,16 @@ impl fmt::Debug for Api {
 }
 
 impl Api {
-    pub(crate) fn new(settings: &Settings, store: Store, control: Control) -> Self {
+    pub(crate) fn new(settings: &Settings, store: ObjectStore, control: Control) -> Self {
         Self {
             store,
             registry: Registry::new(),
             identities: Identities::new(settings.seed),
-            client: Client::default(),
+            client: OutboundClient::default(),
             metrics: settings.metrics.clone(),
             custom_metrics: settings.custom_metrics.clone(),
             control,
-            access: Access::new(settings.token.as_deref()),
+            access: AllowedCallers::new(settings.token.as_deref()),
             bookmark_interval: settings.bookmark_interval,
             clock: Arc::clone(&settings.clock),
         }

@@ -17,56 +17,56 @@ use tokio::sync::{mpsc, watch};
 
 use crate::meta;
 
-pub(crate) use self::change::{Change, ChangeKind};
+pub(crate) use self::change::{ChangeKind, CollectionChange};
 use self::collection::Collection;
-pub(crate) use self::collection::Expired;
-pub(crate) use self::object::{Key, Location, Stored};
+pub(crate) use self::collection::ExpiredVersion;
+pub(crate) use self::object::{Location, ObjectKey, StoredObject};
 
 /// Versions below are never given out, so that no client takes one for "any".
 const FIRST_VERSION: u64 = 100;
 
 /// The state that a write takes for granted of the object that it replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub(crate) enum WritePrecondition {
     Absent,
     Version(u64),
 }
 
 /// The object is not as the write took it to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stale;
+pub(crate) struct StaleWrite;
 
 /// The objects of all collections, with their history.
 #[derive(Debug)]
-pub(crate) struct Store {
-    inner: Mutex<Inner>,
+pub(crate) struct ObjectStore {
+    inner: Mutex<StoreState>,
     history: usize,
-    notices: mpsc::UnboundedSender<Notice>,
+    notices: mpsc::UnboundedSender<GarbageNotice>,
 }
 
 /// An object that is gone, whose deletion has begun, or that is new and has owners: what the
 /// garbage collector looks at.
 #[derive(Debug, Clone)]
-pub(crate) struct Notice {
+pub(crate) struct GarbageNotice {
     pub(crate) collection: Arc<str>,
-    pub(crate) object: Arc<Stored>,
+    pub(crate) object: Arc<StoredObject>,
     pub(crate) removed: bool,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct StoreState {
     version: u64,
     collections: HashMap<Arc<str>, Collection>,
     dependents: HashMap<String, BTreeSet<Location>>,
 }
 
-impl Store {
+impl ObjectStore {
     /// An empty store that remembers `history` changes of each collection.
-    pub(crate) fn new(history: usize) -> (Self, mpsc::UnboundedReceiver<Notice>) {
+    pub(crate) fn new(history: usize) -> (Self, mpsc::UnboundedReceiver<GarbageNotice>) {
         let (notices, work) = mpsc::unbounded_channel();
-        let inner = Inner {
+        let inner = StoreState {
             version: FIRST_VERSION,
-            ..Inner::default()
+            ..StoreState::default()
         };
         let store = Self {
             inner: Mutex::new(inner),
@@ -76,7 +76,7 @@ impl Store {
         (store, work)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, StoreState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,7 +85,7 @@ impl Store {
         self.lock().version
     }
 
-    pub(crate) fn get(&self, collection: &str, key: &Key) -> Option<Arc<Stored>> {
+    pub(crate) fn get(&self, collection: &str, key: &ObjectKey) -> Option<Arc<StoredObject>> {
         let inner = self.lock();
         inner.collections.get(collection)?.get(key)
     }
@@ -95,7 +95,7 @@ impl Store {
         &self,
         collection: &str,
         namespace: Option<&str>,
-    ) -> (Vec<Arc<Stored>>, u64) {
+    ) -> (Vec<Arc<StoredObject>>, u64) {
         let inner = self.lock();
         let objects = inner
             .collections
@@ -111,7 +111,7 @@ impl Store {
         collection: &str,
         namespace: Option<&str>,
         version: u64,
-    ) -> Result<Vec<Arc<Stored>>, Expired> {
+    ) -> Result<Vec<Arc<StoredObject>>, ExpiredVersion> {
         let inner = self.lock();
         inner
             .collections
@@ -123,22 +123,24 @@ impl Store {
     pub(crate) fn commit(
         &self,
         collection: &Arc<str>,
-        expected: Expected,
+        expected: WritePrecondition,
         value: Value,
-    ) -> Result<Arc<Stored>, Stale> {
-        let key = Key::new(meta::namespace(&value), meta::name(&value));
+    ) -> Result<Arc<StoredObject>, StaleWrite> {
+        let key = ObjectKey::new(meta::namespace(&value), meta::name(&value));
         let mut inner = self.lock();
         let inner = &mut *inner;
         let found = inner.collection(collection, self.history);
         let previous = found.get(&key);
         let is = previous
             .as_ref()
-            .map_or(Expected::Absent, |stored| Expected::Version(stored.version));
+            .map_or(WritePrecondition::Absent, |stored| {
+                WritePrecondition::Version(stored.version)
+            });
         if is != expected {
-            return Err(Stale);
+            return Err(StaleWrite);
         }
         let version = inner.next_version();
-        let object = Stored::new(value, version);
+        let object = StoredObject::new(value, version);
         inner.reindex(collection, &key, previous.as_deref(), Some(&object));
         let owned = !meta::list(&object.value, "/metadata/ownerReferences").is_empty();
         if meta::is_deleting(&object.value) || (previous.is_none() && owned) {
@@ -153,18 +155,18 @@ impl Store {
     pub(crate) fn remove(
         &self,
         collection: &Arc<str>,
-        key: &Key,
+        key: &ObjectKey,
         expected: u64,
-    ) -> Result<Arc<Stored>, Stale> {
+    ) -> Result<Arc<StoredObject>, StaleWrite> {
         let mut inner = self.lock();
         let inner = &mut *inner;
         let previous = inner
             .collection(collection, self.history)
             .get(key)
             .filter(|stored| stored.version == expected)
-            .ok_or(Stale)?;
+            .ok_or(StaleWrite)?;
         let version = inner.next_version();
-        let object = Stored::new(previous.value.clone(), version);
+        let object = StoredObject::new(previous.value.clone(), version);
         inner.reindex(collection, key, Some(&previous), None);
         let found = inner.collection(collection, self.history);
         found.take(key, Arc::clone(&object), previous);
@@ -177,7 +179,7 @@ impl Store {
         &self,
         collection: &str,
         since: u64,
-    ) -> Result<(Vec<Change>, u64), Expired> {
+    ) -> Result<(Vec<CollectionChange>, u64), ExpiredVersion> {
         let inner = self.lock();
         let changes = inner
             .collections
@@ -212,9 +214,9 @@ impl Store {
             .collect()
     }
 
-    fn report(&self, collection: &Arc<str>, object: &Arc<Stored>, removed: bool) {
+    fn report(&self, collection: &Arc<str>, object: &Arc<StoredObject>, removed: bool) {
         // Without a collector, as in unit tests of the store, nobody listens.
-        let _ = self.notices.send(Notice {
+        let _ = self.notices.send(GarbageNotice {
             collection: Arc::clone(collection),
             object: Arc::clone(object),
             removed,
@@ -222,7 +224,7 @@ impl Store {
     }
 }
 
-impl Inner {
+impl StoreState {
     fn next_version(&mut self) -> u64 {
         self.version += 1;
         self.version
@@ -238,11 +240,11 @@ impl Inner {
     fn reindex(
         &mut self,
         collection: &Arc<str>,
-        key: &Key,
-        before: Option<&Stored>,
-        after: Option<&Arc<Stored>>,
+        key: &ObjectKey,
+        before: Option<&StoredObject>,
+        after: Option<&Arc<StoredObject>>,
     ) {
-        let owners = |stored: &Stored| -> BTreeSet<String> {
+        let owners = |stored: &StoredObject| -> BTreeSet<String> {
             meta::list(&stored.value, "/metadata/ownerReferences")
                 .iter()
                 .map(|owner| meta::text(owner, "/uid").to_owned())

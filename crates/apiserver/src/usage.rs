@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 /// The processor time and memory that a container or node used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
+pub struct CpuMemoryUsage {
     /// The container; empty for a node.
     pub name: String,
     /// Processor time in millicores, the mean over the window.
@@ -19,7 +19,7 @@ pub struct Usage {
 
 /// One measurement of a node or of a Pod's containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct UsageMeasurement {
     /// The Pod's namespace; empty for a node.
     pub namespace: String,
     /// The Pod's or node's name.
@@ -29,15 +29,15 @@ pub struct Reading {
     /// The length of the window.
     pub window: Duration,
     /// One for a node, one per container for a Pod.
-    pub usage: Vec<Usage>,
+    pub usage: Vec<CpuMemoryUsage>,
 }
 
 /// Tells the server what nodes and Pods use. It is asked anew for every request.
 pub trait ResourceMetrics: Send + Sync {
     /// All nodes that there are measurements of.
-    fn nodes(&self) -> Vec<Reading>;
+    fn nodes(&self) -> Vec<UsageMeasurement>;
     /// All Pods that there are measurements of.
-    fn pods(&self) -> Vec<Reading>;
+    fn pods(&self) -> Vec<UsageMeasurement>;
 }
 
 /// One value of a custom metric of an object, or of an external one.

@@ -6,13 +6,13 @@
 //! limits away has to know what stands there.
 
 mod device;
-mod figures;
+mod io_limit_plan;
+mod io_statistics;
 mod limits;
 mod mounts;
-mod plan;
 
 pub use device::{Device, DeviceError};
-pub use figures::{Pressure, Transferred, disk_stat, io_stat, pressure};
+pub use io_limit_plan::{IoLimitChange, IoLimitPlan, plan};
+pub use io_statistics::{IoByteCounts, Pressure, disk_stat, io_stat, pressure};
 pub use limits::{IoMax, IoMaxError, Limit, Sides};
-pub use mounts::{Backing, Mount, Mounts};
-pub use plan::{Change, Plan, plan};
+pub use mounts::{BackingDevice, Mount, Mounts};

@@ -24,7 +24,7 @@ pub struct Mount {
 
 /// The storage behind a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Backing<'a> {
+pub enum BackingDevice<'a> {
     Device(Device),
     /// The device of this name below `/dev`.
     Named(&'a str),
@@ -56,17 +56,17 @@ impl Mount {
 
     /// The storage of its content.
     #[must_use]
-    pub fn backing(&self) -> Backing<'_> {
+    pub fn backing(&self) -> BackingDevice<'_> {
         let named =
             |path: &str, before: &str| path.starts_with(before) && path.len() > before.len();
         if self.device.major != 0 {
-            Backing::Device(self.device)
+            BackingDevice::Device(self.device)
         } else if self.fs_type == "devtmpfs" && named(&self.root, "/") {
-            Backing::Named(&self.root[1..])
+            BackingDevice::Named(&self.root[1..])
         } else if self.fs_type != "devtmpfs" && named(&self.source, "/dev/") {
-            Backing::Named(&self.source["/dev/".len()..])
+            BackingDevice::Named(&self.source["/dev/".len()..])
         } else {
-            Backing::NoDevice
+            BackingDevice::NoDevice
         }
     }
 }
@@ -159,8 +159,8 @@ mod tests {
         Mounts::parse(TEXT)
     }
 
-    fn device(text: &str) -> Backing<'static> {
-        Backing::Device(text.parse().unwrap())
+    fn device(text: &str) -> BackingDevice<'static> {
+        BackingDevice::Device(text.parse().unwrap())
     }
 
     #[test]
@@ -171,9 +171,9 @@ mod tests {
             ("/etc/x", device("254:1")),
             ("/var/library", device("254:1")),
             ("/var/lib/kubelet", device("8:80")),
-            ("/data/x", Backing::Named("mapper/vg-data")),
-            ("/nfs", Backing::NoDevice),
-            ("/dev", Backing::NoDevice),
+            ("/data/x", BackingDevice::Named("mapper/vg-data")),
+            ("/nfs", BackingDevice::NoDevice),
+            ("/dev", BackingDevice::NoDevice),
             ("/mnt/with blank\\s/x", device("8:64")),
         ] {
             assert_eq!(mounts.holding(path).unwrap().backing(), expected, "{path}");
@@ -186,9 +186,9 @@ mod tests {
         let mounts = mounts();
         let below: Vec<_> = mounts.below("/var/lib/kubelet/pods/u-1/").collect();
         let backings: Vec<_> = below.iter().map(|mount| mount.backing()).collect();
-        assert_eq!(backings, [Backing::NoDevice, device("8:32")]);
+        assert_eq!(backings, [BackingDevice::NoDevice, device("8:32")]);
         let raw: Vec<_> = mounts.device_files("u-1").map(Mount::backing).collect();
-        assert_eq!(raw, [Backing::Named("sde")]);
+        assert_eq!(raw, [BackingDevice::Named("sde")]);
         assert_eq!(mounts.below("/var/lib/kubelet/pods/u").count(), 0);
     }
 

@@ -54,12 +54,12 @@ const LEAST_PERIOD: Duration = Duration::from_millis(200);
 pub struct Clock {
     /// `None` for the machine's clock itself. Copies share it; it lives as long as the process, because copies
     /// may stand anywhere.
-    pace: Option<&'static RwLock<Pace>>,
+    pace: Option<&'static RwLock<ClockPace>>,
 }
 
 /// The date that a clock shows at one moment, and its speeds before and after.
 #[derive(Debug, Clone, Copy)]
-struct Pace {
+struct ClockPace {
     /// The moment, by the machine's clock.
     origin: Timestamp,
     /// The date that is shown then.
@@ -69,7 +69,7 @@ struct Pace {
     speed: f64,
 }
 
-impl Pace {
+impl ClockPace {
     fn at(&self, real: Timestamp) -> Timestamp {
         let since = real.duration_since(self.origin);
         let speed = if since.is_negative() {
@@ -105,7 +105,7 @@ impl Clock {
     #[must_use]
     pub fn accelerated(speed: f64, shown: Timestamp, origin: Timestamp) -> Self {
         let speed = usable(speed).unwrap_or(1.0);
-        let pace = RwLock::new(Pace {
+        let pace = RwLock::new(ClockPace {
             origin,
             shown,
             before: speed,
@@ -131,7 +131,7 @@ impl Clock {
         let mut pace = pace.write().unwrap_or_else(PoisonError::into_inner);
         // A moment before the last change is over: it would let the date of that change go back.
         let origin = real().max(pace.origin);
-        *pace = Pace {
+        *pace = ClockPace {
             origin,
             shown: pace.at(origin),
             before: pace.speed,
@@ -145,7 +145,7 @@ impl Clock {
         self.pace().map_or(1.0, |pace| pace.speed)
     }
 
-    fn pace(self) -> Option<Pace> {
+    fn pace(self) -> Option<ClockPace> {
         let pace = self.pace?;
         Some(*pace.read().unwrap_or_else(PoisonError::into_inner))
     }

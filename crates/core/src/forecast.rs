@@ -2,10 +2,10 @@
 //! means and intervals.
 //!
 //! Pure computation: no I/O, no clock, no randomness; the same observations give the same forecast
-//! to the last bit. [`Model`] is the one interface: it reads a [`Context`] (the past of the load on
+//! to the last bit. [`Model`] is the one interface: it reads a [`ForecastContext`] (the past of the load on
 //! several grids, and what all targets share, such as the calendar). The forecasts of a tick are asked
 //! for together, so that a family whose parameters all loads share may make them as one batch. A model that only computes
-//! means is a [`PointModel`]; [`Rolling`] adds what such models have in common (gaps, bounds,
+//! means is a [`PointModel`]; [`RollingModel`] adds what such models have in common (gaps, bounds,
 //! intervals). `ScoredModel` is the model of one load with its score. What takes a library to fit is handed a [`Trainer`].
 
 mod accuracy;
@@ -14,32 +14,33 @@ mod arima_gru;
 pub mod backtest;
 mod baseline;
 mod blend;
+mod bounded_forecast;
 mod calendar;
 mod context;
 mod corrector;
-mod daily;
+mod daily_seasonal_naive;
 mod elastic_net;
 mod ets;
 mod gbdt;
 mod gru;
-mod history;
-mod minimise;
+mod historical_load;
+mod interval_widths;
+mod load_ring_buffer;
+mod minimizer;
 mod model;
 mod model_set;
 mod network;
 #[cfg(test)]
 mod noise;
 mod not_ready;
-mod outlook;
-mod past;
 mod peak;
 mod point_model;
 mod prediction;
-mod rolling;
+mod rolling_model;
 mod scored_model;
-mod selected;
+mod selected_forecast;
 mod series;
-mod shifted;
+mod shifted_trend;
 mod smoothing;
 mod swish_net;
 mod traffic;
@@ -48,43 +49,46 @@ mod tree_inputs;
 mod tree_table;
 mod trees;
 mod trust;
-mod widths;
 
-pub use accuracy::{Accuracy, Scorecard};
+pub use accuracy::{HorizonAccuracy, Scorecard};
 pub use calendar::Calendar;
-pub use context::{Context, Shared};
-pub use elastic_net::{ElasticNet, Linear, Moments, NotSettled};
+pub use context::{ForecastContext, ModelAssets};
+pub use elastic_net::{ElasticNet, LinearFunction, Moments, NotSettled};
 pub use gru::{NETWORK_ROWS, NETWORK_WINDOW};
-pub use history::{BRIDGED, Between, DailyHighs, History, Resolution, SampleError};
+pub use historical_load::{HistoricalLoad, Recording};
+pub use load_ring_buffer::{
+    BRIDGED, DailyHighs, LoadRingBuffer, MeasurementGap, Resolution, SampleError,
+};
 pub(crate) use model::forecast_together;
-pub use model::{Model, Request};
+pub use model::{ForecastRequest, Model};
 pub use model_set::{ModelSet, UnknownModel};
 pub use network::{
-    Dense, Gru, GruNetwork, GruWeights, Hidden, NetworkShape, SWISH_STEPS, ShapeError, SwishInput,
-    SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
+    DenseLayer, Gru, GruNetwork, GruState, GruWeights, NetworkShape, SWISH_STEPS, ShapeError,
+    SwishInput, SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,
 };
 pub use not_ready::{NotEnoughHistory, NotReady};
-pub use past::{Past, Recording};
 pub(crate) use peak::A_TENTH;
 pub use peak::{
-    Cover, Followed, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteLookback, Minutes,
-    OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs, own_quantiles,
+    Cover, GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback, Masks, MinuteForecast, MinuteLookback,
+    Minutes, OwnPeaks, Peak, PeakContext, PeakForecaster, PeakModelError, Quantiles, inputs,
+    own_quantiles,
 };
 pub use point_model::PointModel;
-pub use prediction::{Forecast, Interval, Step};
-pub use rolling::Rolling;
+pub use prediction::{Forecast, ForecastStep, Interval};
+pub use rolling_model::RollingModel;
 pub(crate) use scored_model::ScoredModel;
-pub(crate) use selected::Selected;
-pub use series::{Series, SeriesError, Usable};
-pub(crate) use shifted::ShiftedTrend;
+pub(crate) use selected_forecast::SelectedForecast;
+pub use series::{GapFreeSeries, RegularSeries, RegularSeriesError};
+pub(crate) use shifted_trend::ShiftedTrend;
 pub use smoothing::{
-    AdaptiveAlpha, Alpha, AlphaError, Brown, Coefficients, SHpa, Tes, Variant, window_forecast,
+    AdaptiveAlpha, Alpha, AlphaError, BrownSmoothing, Coefficients, SHpa, Tes, Variant,
+    window_forecast,
 };
 pub use swish_net::SwishWindow;
 pub use traffic::{
-    HeldOutDay, LinearResidual, Moment, RESIDUAL_INPUTS, TRAFFIC_VERSION, TrafficModel,
+    CalendarInputs, HeldOutDay, LinearResidual, RESIDUAL_INPUTS, TRAFFIC_VERSION, TrafficModel,
     TrafficModelError,
 };
-pub use trainer::{Trainer, TreeRow, Untrained};
-pub use trees::{MISSING, MOST_INPUTS, Node, TreeInput, Trees, TreesError, tree_input};
-pub use trust::{Distrust, Rival, Trust};
+pub use trainer::{Trainer, TrainingError, TreeRow};
+pub use trees::{MISSING, MOST_INPUTS, TreeInput, TreeNode, Trees, TreesError, tree_input};
+pub use trust::{Distrust, ModelTrust, Rival};

@@ -10,7 +10,7 @@ pub mod ahp;
 pub mod fnv;
 pub mod forecast;
 pub mod max_age;
-pub mod panicked;
+pub mod panic_error;
 pub mod placement;
 pub mod profile;
 pub mod random;

@@ -5,24 +5,24 @@
 //! function of its arguments; the numbers come from the service's view of the cluster.
 
 pub mod balance;
+mod candidate_loads;
 pub mod deletion_cost;
 pub mod deletion_order;
 pub mod headroom;
-pub mod in_tree;
 pub mod interfaces;
+pub mod kube_scheduler_scores;
 pub mod node_forecast;
 mod node_load;
+mod node_sampling;
 pub mod node_table;
 pub mod overload;
 mod policy;
 pub mod preemption;
 pub mod ranking;
-mod unmeasured;
 pub mod usage;
 pub mod usage_history;
-mod window;
 
+pub use candidate_loads::{SELDOM_DEMANDED, scored_loads};
 pub use node_load::NodeLoad;
-pub use policy::{NoHeadroom, Policy, UnknownNoHeadroom};
-pub use unmeasured::{SELDOM_DEMANDED, scored_loads};
-pub use window::NodesToScore;
+pub use node_sampling::NodesToScore;
+pub use policy::{NoHeadroom, SchedulingPolicy, UnknownNoHeadroom};

@@ -11,5 +11,5 @@ mod weights;
 
 pub use classification::{Classification, classify};
 pub use kind::{Profile, UnknownProfile};
-pub use table::{Choice, ProfileTable};
+pub use table::{ProfileChoice, ProfileTable};
 pub use weights::{Weights, WeightsError, judgements};

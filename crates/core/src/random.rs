@@ -5,9 +5,9 @@
 
 /// A source of numbers that depend on nothing but a seed and what is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Random(u64);
+pub struct RandomSource(u64);
 
-impl Random {
+impl RandomSource {
     /// The source of a run.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
@@ -66,14 +66,14 @@ mod tests {
 
     #[test]
     fn the_seed_and_the_name_decide() {
-        let one = Random::new(1).stream("web");
+        let one = RandomSource::new(1).stream("web");
         assert_eq!(
             one.noise(5).total_cmp(&one.noise(5)),
             std::cmp::Ordering::Equal
         );
         for other in [
-            Random::new(2).stream("web").noise(5),
-            Random::new(1).stream("wed").noise(5),
+            RandomSource::new(2).stream("web").noise(5),
+            RandomSource::new(1).stream("wed").noise(5),
             one.noise(6),
         ] {
             assert!((one.noise(5) - other).abs() > 1e-9);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn noise_is_centred_and_bounded() {
-        let source = Random::new(7);
+        let source = RandomSource::new(7);
         let values: Vec<f64> = (0..10_000).map(|step| source.noise(step)).collect();
         let mean = values.iter().sum::<f64>() / 10_000.0;
         assert!(mean.abs() < 0.02, "{mean}");

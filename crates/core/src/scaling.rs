@@ -7,65 +7,67 @@
 //!
 //! The way of the numbers: [`observation`] sums the load of each [`signal`] over the Pods,
 //! [`tracker`] remembers it and asks the models, [`decide`] turns load and forecasts into a
-//! [`Decision`], and [`contribution`] and [`bounds_record`] into the bounds of an object.
+//! [`ScalingDecision`], and [`contribution`] and [`bounds_record`] into the bounds of an object.
 
-pub mod answers_taken;
 mod bounds;
 pub mod bounds_record;
-pub mod carriers;
 mod contest;
 pub mod contribution;
+pub mod cost_benefit;
+pub mod counterfactual;
 pub mod cron;
 pub mod decide;
 mod decision;
+mod decision_basis;
 pub mod ds_hpa;
 mod expected_load;
 pub mod fit_times;
-pub mod frontier;
-mod grounds;
+pub mod history_backfill;
 pub mod horizon;
 pub mod hpa;
 pub mod hpa_aware;
 mod input;
 mod limit;
+pub mod load_sum;
 pub mod load_unit;
+pub mod measurement_dedup;
+mod merged_portraits;
 mod mode;
 pub mod observation;
+pub mod pareto_frontier;
 pub mod pod;
 mod policy;
 pub mod portrait;
-mod portrayed;
-mod ranked;
 mod reason;
-pub mod refill;
 mod replica_counts;
+mod replica_priority;
 pub mod replica_profile;
 mod risk;
 pub mod sample;
 mod scale_down;
+pub mod serving_pods;
 pub mod signal;
 pub mod stability;
-pub mod stages;
-pub mod sum;
+pub mod staged_change;
 pub mod tick_schedule;
 pub mod tracker;
 pub mod traffic;
 mod traffic_fit;
 mod traffic_need;
-pub mod trial;
-pub mod worth;
 
-pub use bounds::{Bounds, BoundsError, NO_MOST, ObjectBounds};
-pub use contest::{Contest, Rest};
-pub use decide::{State, decide};
-pub use decision::{Decision, Floor};
+pub use bounds::{BoundsError, NO_MOST, ObjectBounds, ReplicaBounds};
+pub use contest::{Contest, ContestPause};
+pub use decide::{DecisionState, decide};
+pub use decision::{Floor, ScalingDecision};
+pub use decision_basis::DecisionBasis;
 pub use expected_load::{ExpectedLoad, LoadBasis};
-pub use grounds::Grounds;
-pub use input::{DecisionInput, Estimate, Prediction, SignalLoad};
+pub use input::{DecisionInput, LoadEstimate, Prediction, SignalLoad};
 pub use limit::{LimitedBy, scale_up_limit};
-pub use mode::{Mode, ScaleDown, UnknownMode};
-pub use policy::{Policy, Strategy};
-pub use portrayed::{Check, Evidence, PortraitInput, Portrayed, Speaker};
+pub use merged_portraits::{
+    CheckInput, MergedPortraits, PortraitInput, ProviderRef, StabilityCheck,
+};
+pub use mode::{ScaleDown, ScalingMode, UnknownMode};
+pub use policy::{Strategy, TargetPolicy};
 pub use replica_counts::ReplicaCounts;
 pub use risk::{Risk, RiskError};
 pub use traffic_fit::{AcceptedTraffic, TrafficFit, TrafficRefusal};

@@ -3,35 +3,37 @@
 //! `[CLBP] 4.5` aims at the mean of five one-minute samples, widened or narrowed by an elasticity
 //! ([`target()`]). Taken alone that would set limits below what a container has just used, so bounds come
 //! first, each with its reason ([`decide()`]). Every ten minutes it is the turn ([`is_turn_of()`]) of those Pods
-//! of each node that use the most of it ([`Highest`]), as far as there is [`Room`], and of no workload that a
-//! scaling decision is about ([`Quiet`]).
+//! of each node that use the most of it ([`HighestPods`]), as far as there is [`ResourceBudget`], and of no workload that a
+//! scaling decision is about ([`HpaActivity`]).
 
 mod bounds;
 mod cpu_memory;
-mod decide;
-mod highest;
-mod lasting;
+mod highest_pods;
+mod hpa_interference;
+mod limit_step;
 mod mode;
-mod quiet;
-mod room;
+mod node_stagger;
+mod resource_budget;
+mod resource_decision;
 mod samples;
 mod standby;
-mod step;
 mod target;
-mod turn;
+mod template_recommendation;
 
-pub use bounds::{Bound, Bounds, Range};
+pub use bounds::{Bound, Range, TuningBounds};
 pub use cpu_memory::{CpuMemory, TunedResource};
-pub use decide::{Container, Decision, Unchanged, Values, decide};
-pub use highest::{Highest, HighestPod, PER_NODE};
-pub use lasting::{History, Lasting, Percentiles, lasting};
-pub use mode::{Mode, UnknownMode};
-pub use quiet::{Quiet, is_called_for};
-pub use room::{Given, Room};
-pub use samples::{SAMPLES, Samples, Window};
+pub use highest_pods::{HighestPod, HighestPods, PER_NODE};
+pub use hpa_interference::{HpaActivity, is_called_for};
+pub use mode::{TuningMode, UnknownMode};
+pub use node_stagger::is_turn_of;
+pub use resource_budget::{ResourceBudget, ResourceGrants};
+pub use resource_decision::{
+    RequestAndLimit, TuningDecision, TuningInput, TuningSkipReason, decide,
+};
+pub use samples::{MinuteSamples, SAMPLES, SampleWindow};
 pub use standby::StandbyRequest;
 pub use target::{AT_LIMIT, Elasticity, ElasticityError, STEADY, Trend, target};
-pub use turn::is_turn_of;
+pub use template_recommendation::{ContainerHistory, Percentiles, TemplateRecommendation, lasting};
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ mod uri;
 pub use error::Error;
 pub use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 pub use response::Response;
-pub use tls::{Identity, TlsError, Trust, config as tls_config};
+pub use tls::{Identity, TlsError, TrustAnchors, config as tls_config};
 pub use uri::{AddressError, form, join, server_address};
 
 use std::net::IpAddr;
@@ -32,17 +32,17 @@ use hosts::Hosts;
 
 /// A pool of connections; clones share it.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct PooledHttpClient {
     http: legacy::Client<HttpsConnector<HttpConnector<Hosts>>, Full<Bytes>>,
 }
 
-impl Client {
+impl PooledHttpClient {
     /// A client that believes servers as `trust` says, and shows them `identity` where they ask
     /// for a client certificate.
     ///
     /// # Errors
     /// A certificate or key that cannot be used, or a system without a store of certificates.
-    pub fn new(trust: Trust<'_>, identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
+    pub fn new(trust: TrustAnchors<'_>, identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
         Ok(Self::with_tls(tls::config(trust, identity)?, system()))
     }
 
@@ -57,8 +57,8 @@ impl Client {
     /// `None`. A host that is itself an address is connected to as it is.
     ///
     /// # Errors
-    /// Those of [`Client::new`].
-    pub fn pinned(address: IpAddr, trust: Option<Trust<'_>>) -> Result<Self, TlsError> {
+    /// Those of [`PooledHttpClient::new`].
+    pub fn pinned(address: IpAddr, trust: Option<TrustAnchors<'_>>) -> Result<Self, TlsError> {
         let config = match trust {
             Some(trust) => tls::config(trust, None)?,
             None => tls::nobody(),
@@ -100,10 +100,10 @@ impl Client {
         Ok(Response::new(answer, deadline))
     }
 
-    /// Asks for `address` with GET, as [`Client::send`] does.
+    /// Asks for `address` with GET, as [`PooledHttpClient::send`] does.
     ///
     /// # Errors
-    /// An address that is none, and those of [`Client::send`].
+    /// An address that is none, and those of [`PooledHttpClient::send`].
     pub async fn get(
         &self,
         address: impl TryInto<Uri, Error: Into<http::Error>>,

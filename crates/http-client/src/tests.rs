@@ -26,7 +26,9 @@ async fn server(answer: &'static str, stays: bool) -> Uri {
 async fn an_answer_is_read_up_to_its_limit() {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
     for (most, expected) in [(5, Some("hello")), (4, None)] {
-        let response = Client::plain().get(server(answer, true).await, LIMIT).await;
+        let response = PooledHttpClient::plain()
+            .get(server(answer, true).await, LIMIT)
+            .await;
         let text = response.unwrap().text(most).await;
         assert_eq!(text.ok().as_deref(), expected);
     }
@@ -35,7 +37,9 @@ async fn an_answer_is_read_up_to_its_limit() {
 #[tokio::test]
 async fn a_redirect_is_an_answer() {
     let answer = "HTTP/1.1 302 Found\r\nlocation: http://elsewhere\r\ncontent-length: 0\r\n\r\n";
-    let response = Client::plain().get(server(answer, true).await, LIMIT).await;
+    let response = PooledHttpClient::plain()
+        .get(server(answer, true).await, LIMIT)
+        .await;
     assert_eq!(response.unwrap().status(), StatusCode::FOUND);
 }
 
@@ -49,18 +53,22 @@ async fn each_fault_has_its_reason() {
         (endless, true, short, "Timeout"),
         (endless, true, LIMIT, "TooLarge"),
     ] {
-        let response = Client::plain()
+        let response = PooledHttpClient::plain()
             .get(server(answer, stays).await, limit)
             .await;
         let most = if reason == "TooLarge" { 2 } else { 100 };
         let error = response.unwrap().bytes(most).await.unwrap_err();
         assert_eq!(error.reason(), reason);
     }
-    let hangs = Client::plain().get(server("", true).await, short).await;
+    let hangs = PooledHttpClient::plain()
+        .get(server("", true).await, short)
+        .await;
     assert_eq!(hangs.unwrap_err().reason(), "Timeout");
-    let refused = Client::plain().get("http://127.0.0.1:1/", LIMIT).await;
+    let refused = PooledHttpClient::plain()
+        .get("http://127.0.0.1:1/", LIMIT)
+        .await;
     assert_eq!(refused.unwrap_err().reason(), "Connect");
-    let none = Client::plain().get("no address", LIMIT).await;
+    let none = PooledHttpClient::plain().get("no address", LIMIT).await;
     assert_eq!(none.unwrap_err().reason(), "Request");
 }
 
@@ -68,7 +76,7 @@ async fn each_fault_has_its_reason() {
 async fn a_client_that_is_pinned_connects_to_its_address_whatever_the_host() {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello";
     let port = server(answer, true).await.port_u16().unwrap();
-    let client = Client::pinned([127, 0, 0, 1].into(), None).unwrap();
+    let client = PooledHttpClient::pinned([127, 0, 0, 1].into(), None).unwrap();
     let address = format!("http://nowhere.invalid:{port}/");
     let text = client.get(address, LIMIT).await.unwrap().text(5).await;
     assert_eq!(text.unwrap(), "hello");
@@ -91,7 +99,7 @@ fn a_base_keeps_its_path() {
 #[test]
 fn a_file_without_certificate_is_refused() {
     for pem in ["", "no certificate"] {
-        let client = Client::new(Trust::Authorities(pem.as_bytes()), None);
+        let client = PooledHttpClient::new(TrustAnchors::Authorities(pem.as_bytes()), None);
         assert!(matches!(client, Err(TlsError::NoAuthority)));
     }
 }

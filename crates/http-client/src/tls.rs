@@ -10,7 +10,7 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 /// Whose certificates a server may show.
 #[derive(Debug, Clone, Copy)]
-pub enum Trust<'a> {
+pub enum TrustAnchors<'a> {
     /// Those that the operating system trusts.
     System,
     /// Those of the authorities in this PEM, and no others.
@@ -43,10 +43,13 @@ pub enum TlsError {
 ///
 /// # Errors
 /// A certificate or key that cannot be used, or a system without a store of certificates.
-pub fn config(trust: Trust<'_>, identity: Option<Identity<'_>>) -> Result<ClientConfig, TlsError> {
+pub fn config(
+    trust: TrustAnchors<'_>,
+    identity: Option<Identity<'_>>,
+) -> Result<ClientConfig, TlsError> {
     let builder = match trust {
-        Trust::System => builder().with_platform_verifier()?,
-        Trust::Authorities(pem) => authorities(pem)?,
+        TrustAnchors::System => builder().with_platform_verifier()?,
+        TrustAnchors::Authorities(pem) => authorities(pem)?,
     };
     let Some(Identity { chain, key }) = identity else {
         return Ok(builder.with_no_client_auth());

@@ -9,5 +9,7 @@ pub mod patch;
 pub mod review;
 pub mod wire;
 
-pub use review::{Gates, Known, Outcome, Reviewed, review, ungated};
-pub use wire::{Request, WireError};
+pub use review::{
+    AdmissionContext, AdmissionOutcome, AdmissionReviewResult, Gates, review, ungated,
+};
+pub use wire::{AdmissionRequestView, WireError};

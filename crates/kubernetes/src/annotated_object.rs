@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::json::{lenient, list, null_is_default};
-use crate::meta::{Annotations, Meta};
+use crate::meta::{Meta, RelevantAnnotations};
 
 /// An object with what it and its Pod template carry, and the conditions in its status.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -13,9 +13,9 @@ pub struct AnnotatedObject {
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
     #[serde(deserialize_with = "lenient")]
-    spec: Option<Spec>,
+    spec: Option<AnnotatedObjectSpec>,
     #[serde(deserialize_with = "lenient")]
-    status: Option<Status>,
+    status: Option<AnnotatedObjectStatus>,
 }
 
 /// A condition in a status, of which an object of somebody else's may lack any part.
@@ -34,7 +34,7 @@ pub struct ReportedCondition {
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Spec {
+struct AnnotatedObjectSpec {
     #[serde(deserialize_with = "lenient")]
     template: Option<Template>,
     /// Of a CronJob, whose Pods stand one level deeper.
@@ -65,7 +65,7 @@ struct Template {
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-struct Status {
+struct AnnotatedObjectStatus {
     #[serde(deserialize_with = "list")]
     conditions: Vec<ReportedCondition>,
 }
@@ -85,7 +85,7 @@ impl AnnotatedObject {
 
     /// The annotations that its Pods are made with; `None` where it makes none.
     #[must_use]
-    pub fn template(&self) -> Option<&Annotations> {
+    pub fn template(&self) -> Option<&RelevantAnnotations> {
         let spec = self.spec.as_ref()?;
         let of_job = spec.job_template.as_ref().and_then(|job| job.spec.as_ref());
         let template = spec.template.as_ref();

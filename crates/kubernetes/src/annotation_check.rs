@@ -15,7 +15,7 @@ use crate::capacities::Capacities;
 use crate::demand::demand;
 use crate::ihpa::resume;
 use crate::kinds::Kind;
-use crate::meta::{Annotations, Meta};
+use crate::meta::{Meta, RelevantAnnotations};
 use crate::namespace_policy::NamespacePolicy;
 use crate::node::{Node, node_facts};
 use crate::plan::key_rotation;
@@ -161,7 +161,7 @@ pub fn asks(carrier: Carrier, annotations: &BTreeMap<String, String>) -> bool {
 
 /// The annotations of an object whose values are not accepted, of those that are read of its kind.
 #[must_use]
-pub fn invalid(carrier: Carrier, annotations: &Annotations) -> Vec<InvalidAnnotation> {
+pub fn invalid(carrier: Carrier, annotations: &RelevantAnnotations) -> Vec<InvalidAnnotation> {
     let metadata = || Meta {
         annotations: annotations.clone(),
         ..Meta::default()
@@ -200,7 +200,7 @@ pub fn invalid(carrier: Carrier, annotations: &Annotations) -> Vec<InvalidAnnota
 
 /// Everything that is wrong with the annotations of an object.
 #[must_use]
-pub fn check(carrier: Carrier, annotations: &Annotations) -> Vec<AnnotationFault> {
+pub fn check(carrier: Carrier, annotations: &RelevantAnnotations) -> Vec<AnnotationFault> {
     let invalid = invalid(carrier, annotations);
     let mut faults: Vec<_> = invalid.into_iter().map(AnnotationFault::Invalid).collect();
     let own = annotations
@@ -240,7 +240,7 @@ mod tests {
     /// stands beside a query.
     const FREE: [&str; 2] = [PROFILE, QUERY_TARGET];
 
-    fn annotated(of: &[(&str, &str)]) -> Annotations {
+    fn annotated(of: &[(&str, &str)]) -> RelevantAnnotations {
         let map: BTreeMap<&str, &str> = of.iter().copied().collect();
         serde_json::from_value(json!(map)).unwrap()
     }

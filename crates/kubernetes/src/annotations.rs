@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::excerpt::{OF_VALUE, excerpt};
 use crate::suggestion::nearest;
+use crate::truncate::{OF_VALUE, excerpt};
 use evenkeel_core::units::{Amount, BytesPerSecond, RateError};
 
 /// The prefix of every annotation and label of Evenkeel.
@@ -206,7 +206,7 @@ impl fmt::Display for InvalidAnnotation {
 }
 
 /// A reader of one annotation.
-pub(super) struct Reader<T> {
+pub(super) struct AnnotationParser<T> {
     /// The name with its prefix.
     pub(super) key: &'static str,
     /// The accepted values, for messages.
@@ -215,7 +215,7 @@ pub(super) struct Reader<T> {
     pub(super) parse: fn(&str) -> Option<T>,
 }
 
-impl<T> Reader<T> {
+impl<T> AnnotationParser<T> {
     /// The value of the annotation; `None` where it is absent or refused.
     pub(super) fn read(
         &self,

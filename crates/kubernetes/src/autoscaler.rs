@@ -14,7 +14,7 @@ use super::meta::Meta;
 use evenkeel_core::scaling::hpa::{self, Behavior};
 use evenkeel_core::scaling::signal::ObjectReference;
 
-pub use metrics::{FOLLOWED, Metrics, ObservedMetric};
+pub use metrics::{FOLLOWED, HpaMetrics, ObservedMetric};
 pub use status::AutoscalerStatus;
 
 /// A HorizontalPodAutoscaler.
@@ -46,7 +46,7 @@ pub struct AutoscalerSpec {
     pub max_replicas: i32,
     /// The metrics that it scales by.
     #[serde(deserialize_with = "null_is_default")]
-    pub metrics: Metrics,
+    pub metrics: HpaMetrics,
     /// How fast it may scale, completed as Kubernetes does; `None` where the object does not say.
     #[serde(deserialize_with = "behavior::read")]
     pub behavior: Option<Behavior>,
@@ -82,13 +82,13 @@ impl AutoscalerSpec {
     }
 
     /// The spec as the HPA algorithm reads it, with what Kubernetes fills in filled in.
-    pub fn hpa(&self) -> hpa::Spec {
+    pub fn hpa(&self) -> hpa::HpaSpec {
         let ScaleTarget {
             api_version,
             kind,
             name,
         } = self.scale_target_ref.clone();
-        hpa::Spec {
+        hpa::HpaSpec {
             scale_target: ObjectReference {
                 api_version,
                 kind,

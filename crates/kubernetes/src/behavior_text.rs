@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::annotations::{BEHAVIOR, InvalidAnnotation};
-use crate::written::Text;
+use crate::yaml_values::YamlText;
 use evenkeel_core::scaling::hpa::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
 };
@@ -54,7 +54,7 @@ pub(super) fn annotated(
 
 /// The complete rules in JSON, and the parts of it that cannot be read.
 pub(super) fn read(written: &Value) -> (Behavior, Vec<UnreadablePart>) {
-    let mut reading = Reading(Vec::new());
+    let mut reading = BehaviorParser(Vec::new());
     let known = ["scaleUp", "scaleDown"];
     let fields = reading.fields("", written, &known, ACCEPTED);
     let mut rules = |name: &str| {
@@ -69,9 +69,9 @@ pub(super) fn read(written: &Value) -> (Behavior, Vec<UnreadablePart>) {
 }
 
 /// The parts that could not be read so far.
-struct Reading(Vec<UnreadablePart>);
+struct BehaviorParser(Vec<UnreadablePart>);
 
-impl Reading {
+impl BehaviorParser {
     fn refuse(&mut self, path: String, given: &Value, accepted: &'static str) {
         self.0.push(UnreadablePart {
             path,
@@ -174,7 +174,7 @@ fn select(given: &Value) -> Option<SelectPolicy> {
 }
 
 fn tolerance(given: &Value) -> Option<Quantity> {
-    let Text(text) = serde_json::from_value(given.clone()).ok()?;
+    let YamlText(text) = serde_json::from_value(given.clone()).ok()?;
     let quantity: Quantity = text.parse().ok()?;
     (quantity.approximate_f64() >= 0.0).then_some(quantity)
 }

@@ -12,18 +12,18 @@
 //! by the object's managed fields ([`crate::managed_fields`]). A contribution that asks for what is
 //! no count of replicas is kept as one that cannot be read.
 
-mod raw;
+mod raw_values;
 
 use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::bounds_record::BoundsRecord;
-use evenkeel_core::scaling::contribution::{Contribution, Contributor};
-use evenkeel_core::scaling::{BoundsError, Contest, ObjectBounds, Rest};
+use evenkeel_core::scaling::contribution::{Contributor, ReplicaRecommendation};
+use evenkeel_core::scaling::{BoundsError, Contest, ContestPause, ObjectBounds};
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
-use self::raw::{Fields, Raw, take};
+use self::raw_values::{RawBoundsValue, RawFields, take};
 use crate::managed_fields::MANAGER;
 
 /// The most bytes of a record. Sixteen contributions of 100 bytes fit, by contributors with names of
@@ -70,19 +70,19 @@ impl BoundsAnnotationError {
 pub struct BoundsAnnotation {
     /// The record itself, see [`BoundsRecord`].
     pub record: BoundsRecord,
-    unknown: Unknown,
+    unknown: UnknownBoundsFields,
 }
 
 /// The parts of an annotation that are not known here.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Unknown {
-    record: Fields,
-    user: Fields,
-    written: Fields,
+struct UnknownBoundsFields {
+    record: RawFields,
+    user: RawFields,
+    written: RawFields,
     /// The fields that are not known of contributions of known contributors.
-    fields: BTreeMap<Contributor, Fields>,
+    fields: BTreeMap<Contributor, RawFields>,
     /// The contributions of contributors that are not known, and those that cannot be read.
-    contributions: BTreeMap<Contributor, Raw>,
+    contributions: BTreeMap<Contributor, RawBoundsValue>,
 }
 
 #[derive(Serialize)]
@@ -91,7 +91,7 @@ struct RecordJson<'a> {
     user: WithUnknown<'a, BoundsJson>,
     written: WithUnknown<'a, BoundsJson>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    contributions: BTreeMap<String, Raw>,
+    contributions: BTreeMap<String, RawBoundsValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     undone: Option<Timestamp>,
     contested: bool,
@@ -100,7 +100,7 @@ struct RecordJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     left_until: Option<Timestamp>,
     #[serde(flatten)]
-    unknown: &'a Fields,
+    unknown: &'a RawFields,
 }
 
 /// A value with the fields beside it that are not known.
@@ -109,7 +109,7 @@ struct WithUnknown<'a, T> {
     #[serde(flatten)]
     known: T,
     #[serde(flatten)]
-    unknown: &'a Fields,
+    unknown: &'a RawFields,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -138,7 +138,7 @@ impl BoundsAnnotation {
     pub fn of_user(user: ObjectBounds) -> Self {
         Self {
             record: BoundsRecord::of_user(user),
-            unknown: Unknown::default(),
+            unknown: UnknownBoundsFields::default(),
         }
     }
 
@@ -151,10 +151,10 @@ impl BoundsAnnotation {
         if text.len() > LONGEST {
             return Err(BoundsAnnotationError::TooLong(text.len()));
         }
-        let mut fields: Fields = serde_json::from_str(text)?;
+        let mut fields: RawFields = serde_json::from_str(text)?;
         let (user, user_fields) = take_bounds(&mut fields, "user")?;
         let (written, written_fields) = take_bounds(&mut fields, "written")?;
-        let contributions: BTreeMap<String, Raw> = take(&mut fields, "contributions");
+        let contributions: BTreeMap<String, RawBoundsValue> = take(&mut fields, "contributions");
         if contributions.len() > MOST_CONTRIBUTIONS {
             return Err(BoundsAnnotationError::TooMany(contributions.len()));
         }
@@ -164,7 +164,7 @@ impl BoundsAnnotation {
         let rest = left_for.zip(take(&mut fields, "leftUntil"));
         annotation.record.contest = Contest {
             undone: take(&mut fields, "undone"),
-            rest: rest.and_then(|(seconds, until)| Rest::written(seconds, until)),
+            rest: rest.and_then(|(seconds, until)| ContestPause::written(seconds, until)),
         };
         annotation.record.contested = take(&mut fields, "contested");
         annotation.take_contributions(contributions);
@@ -192,7 +192,7 @@ impl BoundsAnnotation {
         until.filter(|_| self.unreadable().next().is_none())
     }
 
-    fn take_contributions(&mut self, contributions: BTreeMap<String, Raw>) {
+    fn take_contributions(&mut self, contributions: BTreeMap<String, RawBoundsValue>) {
         let mut readable = Vec::new();
         for (name, raw) in contributions {
             let who = Contributor::from(name.as_str());
@@ -252,7 +252,7 @@ impl BoundsAnnotation {
         let before = self.record.contributions.clone();
         let bounds = self.record.settle(now);
         let after = &self.record.contributions;
-        let Unknown {
+        let UnknownBoundsFields {
             fields,
             contributions,
             ..
@@ -300,30 +300,30 @@ impl BoundsAnnotation {
 
     /// A contribution as it is written: to the letter where its contributor is not known, but for an
     /// end that has been brought nearer.
-    fn contribution(&self, one: &Contribution) -> Raw {
-        let Contribution { who, until, .. } = one;
+    fn contribution(&self, one: &ReplicaRecommendation) -> RawBoundsValue {
+        let ReplicaRecommendation { who, until, .. } = one;
         let kept = self.unknown.contributions.get(who);
         if let (Contributor::Other(_), Some(kept)) = (who, kept) {
             let as_read = ContributionJson::read(kept, who.clone());
             if as_read.is_some_and(|read| read.until == *until) {
                 return kept.clone();
             }
-            let mut fields: Fields = kept.read().unwrap_or_default();
-            fields.insert("until".to_owned(), Raw::of(until));
-            return Raw::of(&fields);
+            let mut fields: RawFields = kept.read().unwrap_or_default();
+            fields.insert("until".to_owned(), RawBoundsValue::of(until));
+            return RawBoundsValue::of(&fields);
         }
-        let none = Fields::new();
+        let none = RawFields::new();
         let unknown = self.unknown.fields.get(who).unwrap_or(&none);
         let known = ContributionJson::of(one);
-        Raw::of(&WithUnknown { known, unknown })
+        RawBoundsValue::of(&WithUnknown { known, unknown })
     }
 }
 
 /// Takes out bounds, without which there is no record, and the fields beside them.
 fn take_bounds(
-    fields: &mut Fields,
+    fields: &mut RawFields,
     name: &'static str,
-) -> Result<(ObjectBounds, Fields), serde_json::Error> {
+) -> Result<(ObjectBounds, RawFields), serde_json::Error> {
     let raw = fields.remove(name);
     let raw = raw.ok_or_else(|| serde_json::Error::missing_field(name))?;
     let BoundsJson { min, max } = raw.read()?;
@@ -334,7 +334,7 @@ fn take_bounds(
 }
 
 impl BoundsJson {
-    fn of(ObjectBounds { min, max }: ObjectBounds, unknown: &Fields) -> WithUnknown<'_, Self> {
+    fn of(ObjectBounds { min, max }: ObjectBounds, unknown: &RawFields) -> WithUnknown<'_, Self> {
         let known = Self { min, max };
         WithUnknown { known, unknown }
     }
@@ -344,7 +344,7 @@ impl ContributionJson {
     const KNOWN: [&str; 5] = ["min", "max", "replicas", "priority", "until"];
 
     /// The contribution in the JSON of one by `who`; `None` where it cannot be read.
-    fn read(raw: &Raw, who: Contributor) -> Option<Contribution> {
+    fn read(raw: &RawBoundsValue, who: Contributor) -> Option<ReplicaRecommendation> {
         let Self {
             min,
             max,
@@ -352,7 +352,7 @@ impl ContributionJson {
             priority,
             until,
         } = raw.read().ok()?;
-        let contribution = Contribution {
+        let contribution = ReplicaRecommendation {
             priority: priority.unwrap_or_else(|| who.default_priority()),
             who,
             min,
@@ -360,15 +360,15 @@ impl ContributionJson {
             replicas,
             until,
         };
-        Some(contribution).filter(Contribution::makes_sense)
+        Some(contribution).filter(ReplicaRecommendation::makes_sense)
     }
 
-    fn unknown(raw: &Raw) -> Fields {
+    fn unknown(raw: &RawBoundsValue) -> RawFields {
         raw.fields_without(&Self::KNOWN)
     }
 
-    fn of(contribution: &Contribution) -> Self {
-        let Contribution {
+    fn of(contribution: &ReplicaRecommendation) -> Self {
+        let ReplicaRecommendation {
             who,
             min,
             max,

@@ -36,7 +36,7 @@ pub struct CronHpa {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Written {
+struct CronHpaJson {
     metadata: Value,
     spec: CronHpaSpec,
     #[serde(deserialize_with = "crate::json::lenient")]
@@ -45,11 +45,11 @@ struct Written {
 
 impl<'de> Deserialize<'de> for CronHpa {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Written {
+        let CronHpaJson {
             metadata,
             spec,
             status,
-        } = Written::deserialize(deserializer)?;
+        } = CronHpaJson::deserialize(deserializer)?;
         let generation = metadata.get("generation").and_then(Value::as_i64);
         let metadata = Option::<Meta>::deserialize(metadata).map_err(serde::de::Error::custom)?;
         Ok(Self {

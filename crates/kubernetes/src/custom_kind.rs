@@ -21,11 +21,11 @@ const DEEPEST: usize = 16;
 /// A kind of custom resource. Its names live as long as the program, as do those of the table of kinds: a
 /// few are configured, and each is made once it is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CustomKind(&'static Found);
+pub struct CustomKind(&'static DiscoveredKind);
 
 /// A kind as the API server serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Found {
+pub struct DiscoveredKind {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) kind: String,
@@ -61,7 +61,7 @@ pub struct CustomObject {
     pub(crate) status: Value,
 }
 
-impl Found {
+impl DiscoveredKind {
     /// The kind by which all else takes it.
     #[must_use]
     pub fn into_kind(self) -> CustomKind {
@@ -127,15 +127,15 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
 
 /// Reads what a path can lead to: whole numbers and text, in no list.
 fn fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
-    Fields { deeper: DEEPEST }.deserialize(deserializer)
+    ScalarFieldsSeed { deeper: DEEPEST }.deserialize(deserializer)
 }
 
 /// Reads a value as [`fields`] does, and as many levels below it.
-struct Fields {
+struct ScalarFieldsSeed {
     deeper: usize,
 }
 
-impl<'de> DeserializeSeed<'de> for Fields {
+impl<'de> DeserializeSeed<'de> for ScalarFieldsSeed {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -143,7 +143,7 @@ impl<'de> DeserializeSeed<'de> for Fields {
     }
 }
 
-impl<'de> Visitor<'de> for Fields {
+impl<'de> Visitor<'de> for ScalarFieldsSeed {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -271,7 +271,7 @@ mod tests {
             let (group, version) = ("argoproj.io".to_owned(), "v1alpha1".to_owned());
             let (kind, plural) = ("Rollout".to_owned(), plural.to_owned());
             let paths = ScalePaths::default();
-            Found {
+            DiscoveredKind {
                 group,
                 version,
                 kind,

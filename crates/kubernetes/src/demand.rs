@@ -21,8 +21,8 @@ use super::annotations::{
 use super::disk_io_limit;
 use super::meta::OwnerReference;
 use super::pod::Pod;
-use super::requests;
-use evenkeel_core::placement::in_tree::{ASSUMED_CPU, ASSUMED_MEMORY};
+use super::pod_requests;
+use evenkeel_core::placement::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};
 use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
 
 /// The source of one number of a demand.
@@ -110,7 +110,7 @@ impl fmt::Display for ExcessiveClaim {
 /// What it takes to count a demand for others, now and when claims come to count or not, or the largest
 /// node is another one: a part of the [`Demand`] that is small enough to be kept of every Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counting {
+pub struct CompactDemand {
     /// What counts where a claim does not.
     unclaimed: Resources<Amount>,
     claims: Resources<Amount>,
@@ -120,7 +120,7 @@ pub struct Counting {
     unchecked: Resources<bool>,
 }
 
-impl Counting {
+impl CompactDemand {
     /// Of this demand, with what counts of its claims at most.
     #[must_use]
     pub fn of(demand: &Demand, claims: &Resources<Option<Amount>>) -> Self {
@@ -189,7 +189,7 @@ impl Demand {
         claims: &Resources<Option<Amount>>,
         largest: &Resources<Option<Amount>>,
     ) -> Resources<Amount> {
-        Counting::of(self, claims).counted(true, largest)
+        CompactDemand::of(self, claims).counted(true, largest)
     }
 
     /// The claims that are above the capacity of the largest node.
@@ -265,7 +265,7 @@ fn demand_beside(pod: &Pod, caps_as_demand: bool, used: &Resources<Option<Amount
     let annotations = &pod.metadata.annotations;
     let mut invalid = Vec::new();
     annotations::flag(annotations, SKIP, &mut invalid);
-    let requests = requests::in_force(pod);
+    let requests = pod_requests::in_force(pod);
     let requested = |amount: Option<Amount>| amount.map(|amount| (amount, DemandSource::Requests));
     let mut annotated = |key| {
         let rate = annotations::rate(annotations, key, &mut invalid);
@@ -296,7 +296,7 @@ fn demand_beside(pod: &Pod, caps_as_demand: bool, used: &Resources<Option<Amount
         known.unwrap_or((Amount::ZERO, DemandSource::Unknown))
     });
     let amounts = parts.map(|(amount, _)| amount);
-    let together = requests::running_together(&pod.spec);
+    let together = pod_requests::running_together(&pod.spec);
     let unrequested = Resources::from_fn(|resource| match resource {
         Resource::Cpu => ASSUMED_CPU.saturating_mul(together),
         Resource::Memory => ASSUMED_MEMORY.saturating_mul(together),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use super::annotations::{DISK_IO_LIMIT, InvalidAnnotation, Reader, SKIP};
+use super::annotations::{AnnotationParser, DISK_IO_LIMIT, InvalidAnnotation, SKIP};
 use super::node_pod::NodePod;
 use evenkeel_core::units::BytesPerSecond;
 
@@ -76,7 +76,7 @@ impl fmt::Display for DiskIoLimit {
     }
 }
 
-const LIMIT: Reader<DiskIoLimit> = Reader {
+const LIMIT: AnnotationParser<DiskIoLimit> = AnnotationParser {
     key: DISK_IO_LIMIT,
     accepted: DiskIoLimitError::ACCEPTED,
     parse: |text| text.parse().ok(),

@@ -12,7 +12,7 @@ use crate::selector::WrittenSelector;
 
 /// A PodDisruptionBudget as it is watched.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "DisruptionBudgetJson")]
 pub struct DisruptionBudget {
     pub metadata: Meta,
     /// The Pods that it is about; `None` where it selects none.
@@ -27,18 +27,18 @@ pub struct DisruptionBudget {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Written {
+struct DisruptionBudgetJson {
     #[serde(deserialize_with = "null_is_default")]
     metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
-    spec: Spec,
+    spec: DisruptionBudgetSpec,
     #[serde(deserialize_with = "null_is_default")]
-    status: Status,
+    status: DisruptionBudgetStatus,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Spec {
+struct DisruptionBudgetSpec {
     #[serde(deserialize_with = "lenient")]
     selector: Option<WrittenSelector>,
     #[serde(deserialize_with = "lenient")]
@@ -49,7 +49,7 @@ struct Spec {
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Status {
+struct DisruptionBudgetStatus {
     observed_generation: Option<i64>,
     #[serde(deserialize_with = "lenient")]
     disruptions_allowed: Option<i32>,
@@ -59,9 +59,9 @@ struct Status {
     expected_pods: Option<u32>,
 }
 
-impl From<Written> for DisruptionBudget {
-    fn from(written: Written) -> Self {
-        let Written {
+impl From<DisruptionBudgetJson> for DisruptionBudget {
+    fn from(written: DisruptionBudgetJson) -> Self {
+        let DisruptionBudgetJson {
             metadata,
             spec,
             status,

@@ -4,20 +4,20 @@
 //! from judging (a namespace that has not opted in, missing data) lets every node pass with no
 //! preference, so that the scheduler goes on as if Evenkeel were not there.
 
-pub mod asked;
-pub mod bind;
+pub mod bind_notice;
+pub mod candidate_nodes;
 pub mod decide;
 pub mod explain;
-pub mod judgement;
+pub mod filter_cache;
 mod node_name;
+pub mod placement_rules;
 pub mod preempt;
 mod refusal;
-pub mod verdicts;
 pub mod wire;
 
-pub use asked::Asked;
-pub use decide::{Filtered, Prioritized};
-pub use judgement::{Call, Exemption};
+pub use candidate_nodes::CandidateNodes;
+pub use decide::{FilterResult, PrioritizeResult};
+pub use filter_cache::VerdictCache;
+pub use placement_rules::{Exemption, PlacementContext};
 pub use refusal::{REFUSAL, refused_since};
-pub use verdicts::VerdictCache;
-pub use wire::{Request, WireError};
+pub use wire::{ExtenderRequest, WireError};

@@ -14,7 +14,7 @@ mod refusal;
 pub use discovery::{group, resources};
 pub use label::label_value;
 pub use list::{KnownLoad, ServedLoad, list};
-pub use refusal::Refusal;
+pub use refusal::ExternalMetricsRefusal;
 
 use evenkeel_core::scaling::signal::Signal;
 

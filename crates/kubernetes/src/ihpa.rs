@@ -24,8 +24,8 @@ use crate::meta::Meta;
 
 pub use self::check::{IhpaError, check};
 pub use self::rules::{
-    CheckRule, Criterion, Endpoint, ExternalCheck, IhpaRules, Predictive, Provider, Reactive,
-    ScaleMode, Source,
+    CheckRule, Criterion, Endpoint, ExternalCheck, IhpaRules, PortraitSource, PredictiveRules,
+    Provider, ReactiveRules, ScaleMode,
 };
 pub use self::spec::{
     CheckService, ErrorRateCheck, ExternalChecker, GrayStrategy, IhpaBehavior, IhpaSpec,
@@ -33,8 +33,8 @@ pub use self::spec::{
     PortraitProvider, ScalingBehavior, StabilityChecker,
 };
 pub use self::status::{
-    CheckerStatus, Counts, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
-    StabilityStatus,
+    CheckerStatus, GrayStatus, HoldStatus, IhpaReplicaCounts, IhpaStatus, PortraitStatus,
+    PortraitValue, StabilityStatus,
 };
 
 /// An IntelligentHorizontalPodAutoscaler as it is watched.

@@ -48,7 +48,7 @@ const COUNT: BoundsFields = BoundsFields {
 
 /// One row of the table.
 #[derive(Debug, Clone, Copy)]
-struct Row {
+struct KindDefinition {
     group: &'static str,
     version: &'static str,
     kind: &'static str,
@@ -56,7 +56,7 @@ struct Row {
     bounds: Option<BoundsFields>,
 }
 
-impl Row {
+impl KindDefinition {
     const fn bounded(mut self, fields: BoundsFields) -> Self {
         self.bounds = Some(fields);
         self
@@ -83,16 +83,16 @@ macro_rules! kinds {
             /// Every kind in the table, without custom ones.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            const fn row(self) -> Row {
+            const fn row(self) -> KindDefinition {
                 match self {
-                    $(Self::$name => Row {
+                    $(Self::$name => KindDefinition {
                         group: $group,
                         version: $version,
                         kind: $kind,
                         plural: $plural,
                         bounds: None,
                     }$(.$more($value))*,)*
-                    Self::Custom(custom) => Row {
+                    Self::Custom(custom) => KindDefinition {
                         group: custom.group(),
                         version: custom.version(),
                         kind: custom.kind(),

@@ -8,8 +8,8 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::guarded::{Guarded, UnreadableItems};
 use super::json::{lenient_time, list, null_is_default};
+use super::lenient_object::{LenientObject, UnreadableItems};
 
 /// What the Pods of one node use of its disk.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,15 +44,15 @@ pub enum SummaryError {
 }
 
 #[derive(Deserialize)]
-struct Summary {
-    node: Node,
+struct KubeletSummary {
+    node: KubeletNodeStats,
     #[serde(default, deserialize_with = "list")]
-    pods: Vec<Guarded<Pod>>,
+    pods: Vec<LenientObject<KubeletPodStats>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Node {
+struct KubeletNodeStats {
     node_name: String,
     #[serde(default, deserialize_with = "null_is_default")]
     fs: FileSystem,
@@ -60,7 +60,7 @@ struct Node {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Pod {
+struct KubeletPodStats {
     #[serde(rename = "podRef")]
     name: PodRef,
     #[serde(default, deserialize_with = "null_is_default")]
@@ -86,7 +86,7 @@ struct FileSystem {
 /// # Errors
 /// It is no summary, or tells nothing of disks.
 pub fn disk_use(body: &[u8]) -> Result<DiskUse, SummaryError> {
-    let Summary { node, pods } = serde_json::from_slice(body)?;
+    let KubeletSummary { node, pods } = serde_json::from_slice(body)?;
     let mut found = DiskUse {
         node: node.node_name,
         at: node.fs.time.ok_or(SummaryError::Undated)?,
@@ -94,8 +94,8 @@ pub fn disk_use(body: &[u8]) -> Result<DiskUse, SummaryError> {
         unmeasured: 0,
         unreadable: UnreadableItems::default(),
     };
-    for Guarded(pod) in pods {
-        let Pod {
+    for LenientObject(pod) in pods {
+        let KubeletPodStats {
             name: PodRef { name, namespace },
             ephemeral_storage,
         } = match pod {

@@ -7,7 +7,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 
 /// The content of the Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct LeaseRecord {
     /// The name of the holder; `None` when the Lease was given back.
     pub holder: Option<String>,
     /// The version of the object, which changes with every write.
@@ -20,7 +20,7 @@ pub struct Record {
     pub transitions: i32,
 }
 
-impl Record {
+impl LeaseRecord {
     /// The content of a Lease; one that promises nothing is over at once.
     #[must_use]
     pub fn of(lease: &Lease) -> Self {

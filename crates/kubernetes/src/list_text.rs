@@ -45,7 +45,7 @@ struct Item {
 
 /// A list without its items.
 #[derive(Deserialize)]
-struct Around {
+struct ListEnvelope {
     #[serde(default, deserialize_with = "null_is_default")]
     metadata: ListMeta,
     #[serde(deserialize_with = "null_is_default")]
@@ -79,7 +79,7 @@ impl ListText {
     /// # Errors
     /// It is no list, or only the beginning of one.
     pub fn finish(self) -> serde_json::Result<ListMeta> {
-        let around: Around = serde_json::from_slice(&self.around)?;
+        let around: ListEnvelope = serde_json::from_slice(&self.around)?;
         if around.items.len() != self.items {
             return Err(serde_json::Error::custom(
                 "the items of the list could not be separated",

@@ -66,12 +66,12 @@ impl BitOrAssign for OwnRecords {
 pub(super) fn own_records<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<OwnRecords, D::Error> {
-    Look::Entries.deserialize(deserializer)
+    ManagedFieldsLevel::Entries.deserialize(deserializer)
 }
 
 /// The part of the list that is looked at.
 #[derive(Clone, Copy)]
-enum Look {
+enum ManagedFieldsLevel {
     Entries,
     Entry,
     /// The name, which has to be that of the manager.
@@ -82,7 +82,7 @@ enum Look {
     Annotations,
 }
 
-impl<'de> DeserializeSeed<'de> for Look {
+impl<'de> DeserializeSeed<'de> for ManagedFieldsLevel {
     type Value = OwnRecords;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<OwnRecords, D::Error> {
@@ -90,7 +90,7 @@ impl<'de> DeserializeSeed<'de> for Look {
     }
 }
 
-impl<'de> Visitor<'de> for Look {
+impl<'de> Visitor<'de> for ManagedFieldsLevel {
     type Value = OwnRecords;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

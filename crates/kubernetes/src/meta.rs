@@ -20,7 +20,7 @@ use super::managed_fields::{self, OwnRecords};
     rename_all = "camelCase",
     bound(deserialize = "L: Default + Deserialize<'de>")
 )]
-pub struct Meta<L = Labels> {
+pub struct Meta<L = RelevantLabels> {
     /// The name; a new Pod of a controller has none yet.
     pub name: Option<String>,
     /// The prefix from which the API server makes a name where there is none.
@@ -35,7 +35,7 @@ pub struct Meta<L = Labels> {
     pub generation: Option<i64>,
     /// The annotations that rules read; all others are left out.
     #[serde(deserialize_with = "null_is_default")]
-    pub annotations: Annotations,
+    pub annotations: RelevantAnnotations,
     #[serde(deserialize_with = "null_is_default")]
     pub labels: L,
     /// The records on the object that this program wrote, as far as `managedFields` tells
@@ -58,13 +58,13 @@ pub struct Meta<L = Labels> {
 
 /// The annotations of an object that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Annotations {
+pub struct RelevantAnnotations {
     read: BTreeMap<String, String>,
     /// True where the object has annotations at all, these or others.
     pub is_there: bool,
 }
 
-impl Deref for Annotations {
+impl Deref for RelevantAnnotations {
     type Target = BTreeMap<String, String>;
 
     fn deref(&self) -> &Self::Target {
@@ -72,15 +72,15 @@ impl Deref for Annotations {
     }
 }
 
-impl DerefMut for Annotations {
+impl DerefMut for RelevantAnnotations {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.read
     }
 }
 
-impl<'de> Deserialize<'de> for Annotations {
+impl<'de> Deserialize<'de> for RelevantAnnotations {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Relevant::deserialize(deserializer).map(|Relevant(read)| Self {
+        RelevantEntries::deserialize(deserializer).map(|RelevantEntries(read)| Self {
             read,
             is_there: true,
         })
@@ -89,9 +89,9 @@ impl<'de> Deserialize<'de> for Annotations {
 
 /// The labels of an object that rules read; all others are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Labels(BTreeMap<String, String>);
+pub struct RelevantLabels(BTreeMap<String, String>);
 
-impl Deref for Labels {
+impl Deref for RelevantLabels {
     type Target = BTreeMap<String, String>;
 
     fn deref(&self) -> &Self::Target {
@@ -99,9 +99,9 @@ impl Deref for Labels {
     }
 }
 
-impl<'de> Deserialize<'de> for Labels {
+impl<'de> Deserialize<'de> for RelevantLabels {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Relevant::deserialize(deserializer).map(|Relevant(read)| Self(read))
+        RelevantEntries::deserialize(deserializer).map(|RelevantEntries(read)| Self(read))
     }
 }
 
@@ -156,7 +156,7 @@ impl Meta<AllLabels> {
             resource_version,
             generation,
             annotations,
-            labels: Labels(read),
+            labels: RelevantLabels(read),
             own_records,
             owner_references,
             creation_timestamp,
@@ -224,9 +224,9 @@ const RECORDS: [&str; 4] = [
 
 /// A map of texts from which only what rules read is kept, and no more than [`MOST_KEYS`] and [`MOST_BYTES`] beside the
 /// [`RECORDS`].
-struct Relevant(BTreeMap<String, String>);
+struct RelevantEntries(BTreeMap<String, String>);
 
-impl<'de> Deserialize<'de> for Relevant {
+impl<'de> Deserialize<'de> for RelevantEntries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(RelevantVisitor)
     }
@@ -235,7 +235,7 @@ impl<'de> Deserialize<'de> for Relevant {
 struct RelevantVisitor;
 
 impl<'de> Visitor<'de> for RelevantVisitor {
-    type Value = Relevant;
+    type Value = RelevantEntries;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("keys with their values")
@@ -243,7 +243,7 @@ impl<'de> Visitor<'de> for RelevantVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let (mut kept, mut bytes) = (BTreeMap::new(), 0);
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(RelevantKey(key)) = map.next_key()? {
             let Some(key) = key else {
                 map.next_value::<IgnoredAny>()?;
                 continue;
@@ -264,14 +264,14 @@ impl<'de> Visitor<'de> for RelevantVisitor {
                 kept.insert(key, value);
             }
         }
-        Ok(Relevant(kept))
+        Ok(RelevantEntries(kept))
     }
 }
 
 /// A key that is only copied where it is kept.
-struct Key(Option<String>);
+struct RelevantKey(Option<String>);
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for RelevantKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(KeyVisitor)
     }
@@ -280,14 +280,16 @@ impl<'de> Deserialize<'de> for Key {
 struct KeyVisitor;
 
 impl Visitor<'_> for KeyVisitor {
-    type Value = Key;
+    type Value = RelevantKey;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
     fn visit_str<E: Error>(self, key: &str) -> Result<Self::Value, E> {
-        Ok(Key(annotations::is_read(key).then(|| key.to_owned())))
+        Ok(RelevantKey(
+            annotations::is_read(key).then(|| key.to_owned()),
+        ))
     }
 }
 

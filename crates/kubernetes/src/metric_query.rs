@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
 use evenkeel_core::scaling::sample::PodSample;
 use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, ResourceName, Signal};
 use evenkeel_label_selector::{LabelSelector, Selector, SelectorError};
@@ -15,9 +15,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub use crate::metric_values::ValuesError;
 
-use crate::excerpt::{OF_VALUE, excerpt};
 use crate::json::ParseError;
 use crate::kinds::Kind;
+use crate::truncate::{OF_VALUE, excerpt};
 use crate::{metric_values, pod_metrics};
 
 /// Everything but what no part of an address gives a meaning to.
@@ -286,7 +286,7 @@ impl ServedMetric {
     ///
     /// # Errors
     /// The answer is none, or holds no value.
-    pub fn read(&self, body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+    pub fn read(&self, body: &[u8], asked: Timestamp) -> Result<MetricsApiReading, ValuesError> {
         match self {
             Self::Container {
                 resource,
@@ -306,7 +306,7 @@ fn usage(
     body: &[u8],
     resource: &ResourceName,
     container: Option<&str>,
-) -> Result<Reading, ValuesError> {
+) -> Result<MetricsApiReading, ValuesError> {
     let mut samples = Vec::new();
     let read = pod_metrics::for_each(body, |pod| {
         let measured = pod.metrics.measurement(resource, container);
@@ -326,7 +326,7 @@ fn usage(
     if samples.is_empty() {
         return Err(ValuesError::Empty);
     }
-    Ok(Reading::Pods(samples))
+    Ok(MetricsApiReading::Pods(samples))
 }
 
 /// The selector of a metric as text; the HPA controller asks for a metric without one as for one with
@@ -503,7 +503,7 @@ mod tests {
         assert_eq!(of("nobody").unwrap_err(), ValuesError::Empty);
         let list: serde_json::Value = serde_json::from_str(text).unwrap();
         let container = list["items"][0]["containers"][0]["name"].as_str().unwrap();
-        let Reading::Pods(found) = of(container).unwrap() else {
+        let MetricsApiReading::Pods(found) = of(container).unwrap() else {
             panic!("no Pods");
         };
         assert_eq!(

@@ -4,17 +4,17 @@
 //! not say of when it is counts as of when it was asked for; one of the future is no newer than that. A Pod whose
 //! value cannot be read is one without a value; where values are added up, one that cannot be read refuses the sum.
 
-use evenkeel_core::scaling::hpa::{Reading, summed_series};
+use evenkeel_core::scaling::hpa::{MetricsApiReading, summed_series};
 use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
 use evenkeel_core::units::Quantity;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::excerpt::{OF_VALUE, excerpt};
-use crate::guarded::{Guarded, Unreadable};
 use crate::json::{self, ParseError, list, null_is_default};
-use crate::written::Text;
+use crate::lenient_object::{LenientObject, UnreadableObject};
+use crate::truncate::{OF_VALUE, excerpt};
+use crate::yaml_values::YamlText;
 
 /// The window of a value that does not tell one, as the HPA controller has it.
 const WINDOW: SignedDuration = SignedDuration::from_mins(1);
@@ -52,7 +52,7 @@ impl ValuesError {
 #[serde(bound = "T: DeserializeOwned")]
 struct List<T> {
     #[serde(default, deserialize_with = "list")]
-    items: Vec<Guarded<T>>,
+    items: Vec<LenientObject<T>>,
 }
 
 /// A `MetricValue`; `v1beta1` calls its window otherwise.
@@ -64,7 +64,7 @@ struct MetricValue {
     timestamp: Option<Timestamp>,
     #[serde(alias = "window")]
     window_seconds: Option<i64>,
-    value: Text,
+    value: YamlText,
 }
 
 #[derive(Default, Deserialize)]
@@ -76,11 +76,11 @@ struct DescribedObject {
 #[derive(Deserialize)]
 struct ExternalMetricValue {
     timestamp: Option<Timestamp>,
-    value: Text,
+    value: YamlText,
 }
 
 /// The values of Pods.
-pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<MetricsApiReading, ValuesError> {
     let items = items::<MetricValue>(body)?;
     let sample = |item: Result<MetricValue, ValuesError>| {
         let item = item?;
@@ -99,18 +99,20 @@ pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesEr
     let (read, unreadable): (Vec<_>, Vec<_>) = samples.partition(Result::is_ok);
     match unreadable.into_iter().find_map(Result::err) {
         Some(error) if read.is_empty() => Err(error),
-        _ => Ok(Reading::Pods(read.into_iter().flatten().collect())),
+        _ => Ok(MetricsApiReading::Pods(
+            read.into_iter().flatten().collect(),
+        )),
     }
 }
 
 /// The value of one object.
-pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<MetricsApiReading, ValuesError> {
     let mut items = items::<MetricValue>(body)?;
     let (Some(item), true) = (items.pop(), items.is_empty()) else {
         return Err(ValuesError::Several(items.len() + 1));
     };
     let item = item?;
-    Ok(Reading::Object(ValueSample {
+    Ok(MetricsApiReading::Object(ValueSample {
         timestamp: time(item.timestamp, asked),
         value: thousandths(item.value.as_ref())?,
     }))
@@ -118,7 +120,7 @@ pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<Reading, Values
 
 /// The values of all series of an external metric, as few that count as all do: an answer may hold tens of
 /// thousands.
-pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, ValuesError> {
+pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<MetricsApiReading, ValuesError> {
     let items = items::<ExternalMetricValue>(body)?;
     let sample = |item: Result<ExternalMetricValue, ValuesError>| {
         let item = item?;
@@ -128,7 +130,7 @@ pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<Reading, Values
         })
     };
     let samples: Result<Vec<_>, ValuesError> = items.into_iter().map(sample).collect();
-    Ok(Reading::Series(summed_series(&samples?)))
+    Ok(MetricsApiReading::Series(summed_series(&samples?)))
 }
 
 /// The items of a list, each read by itself.
@@ -137,8 +139,8 @@ fn items<T: DeserializeOwned>(body: &[u8]) -> Result<Vec<Result<T, ValuesError>>
     if items.is_empty() {
         return Err(ValuesError::Empty);
     }
-    let unreadable = |(position, item): (usize, Guarded<T>)| {
-        item.0.map_err(|Unreadable { error, .. }| {
+    let unreadable = |(position, item): (usize, LenientObject<T>)| {
+        item.0.map_err(|UnreadableObject { error, .. }| {
             ValuesError::Malformed(ParseError {
                 path: format!("items[{position}]"),
                 message: error,
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn recorded_answers_are_read() {
-        let Reading::Pods(pods) = of_pods(ADAPTER.as_bytes(), asked()).unwrap() else {
+        let MetricsApiReading::Pods(pods) = of_pods(ADAPTER.as_bytes(), asked()).unwrap() else {
             panic!("no Pods");
         };
         let found: Vec<_> = pods
@@ -196,7 +198,7 @@ mod tests {
             timestamp: "2025-04-07T14:31:11Z".parse().unwrap(),
             value: 1,
         };
-        assert_eq!(keda, Reading::Series(vec![sample]));
+        assert_eq!(keda, MetricsApiReading::Series(vec![sample]));
     }
 
     fn body(items: &Value) -> Vec<u8> {
@@ -244,7 +246,7 @@ mod tests {
             (json!([value]), "", "", ""),
         ] {
             let body = body(&items);
-            let reason = |found: Result<Reading, ValuesError>| {
+            let reason = |found: Result<MetricsApiReading, ValuesError>| {
                 found.map_or_else(|error| error.reason(), |_| "")
             };
             assert_eq!(reason(of_pods(&body, asked())), of_pods_is, "{items}");
@@ -263,7 +265,7 @@ mod tests {
             timestamp: asked(),
             value: 60_000_000,
         };
-        assert_eq!(reading, Reading::Series(vec![sample]));
+        assert_eq!(reading, MetricsApiReading::Series(vec![sample]));
         assert!(reading.bytes() < 200);
     }
 
@@ -293,7 +295,8 @@ mod tests {
                 SignedDuration::from_secs(45),
             ),
         ] {
-            let Reading::Pods(pods) = of_pods(&body(&json!([item])), asked()).unwrap() else {
+            let MetricsApiReading::Pods(pods) = of_pods(&body(&json!([item])), asked()).unwrap()
+            else {
                 panic!("no Pods");
             };
             let Measurement {

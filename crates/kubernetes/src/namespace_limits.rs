@@ -12,7 +12,7 @@ use crate::meta::Meta;
 use crate::resizable_pod::ResizablePod;
 use crate::resize_record::ContainerValues;
 use crate::resource_list::ResourceList;
-use evenkeel_core::tuning::{CpuMemory, Range, Room, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, Range, RequestAndLimit, ResourceBudget, TunedResource};
 use evenkeel_core::units::Amount;
 
 /// A LimitRange, cut down to what a resize is held to.
@@ -69,7 +69,7 @@ struct QuotaStatus {
 pub struct NamespaceLimits {
     ranges: Vec<LimitRangeItem>,
     /// What its quotas leave.
-    pub quotas: Room,
+    pub quotas: ResourceBudget,
 }
 
 impl NamespaceLimits {
@@ -88,7 +88,7 @@ impl NamespaceLimits {
                 .into_iter()
                 .flat_map(|range| range.spec.limits)
                 .collect(),
-            quotas: Room {
+            quotas: ResourceBudget {
                 limits: left(&["limits."]),
                 requests: left(&["requests.", ""]),
             },
@@ -157,7 +157,7 @@ fn others(
     resource: TunedResource,
 ) -> Amount {
     let others = pod.containers.iter().filter(|one| *one.name != *container);
-    let limit = |values: &CpuMemory<Values>| values[resource].limit.unwrap_or_default();
+    let limit = |values: &CpuMemory<RequestAndLimit>| values[resource].limit.unwrap_or_default();
     let most = others.map(|one| {
         let given = given.get(&one.name).map_or(Amount::ZERO, limit);
         limit(&one.values).max(given)
@@ -238,7 +238,7 @@ mod tests {
             ),
             quota(json!({"cpu": "1"}), json!({"cpu": "2"})),
         ];
-        let Room { limits, requests } = NamespaceLimits::of(Vec::new(), &quotas).quotas;
+        let ResourceBudget { limits, requests } = NamespaceLimits::of(Vec::new(), &quotas).quotas;
         assert_eq!(limits.cpu, Some(Amount::new(500)));
         assert_eq!(limits.memory, None);
         assert_eq!(requests.cpu, Some(Amount::ZERO));

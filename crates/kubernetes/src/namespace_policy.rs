@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::annotations::{
-    self, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD, RELAX_AFTER, Reader,
+    self, AnnotationParser, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD,
+    RELAX_AFTER,
 };
 use super::duration;
 use super::scaling_policy::{ACCEPTED_RISK, SCALING_MODE};
 use super::tuning_policy::TUNING_MODE;
-use evenkeel_core::placement::{NoHeadroom, Policy};
-use evenkeel_core::scaling::{Mode, Risk};
+use evenkeel_core::placement::{NoHeadroom, SchedulingPolicy};
+use evenkeel_core::scaling::{Risk, ScalingMode};
 use evenkeel_core::tuning;
 use evenkeel_core::units::Ratio;
 
@@ -37,11 +38,11 @@ pub struct NamespacePolicy {
     /// The time after which a refused Pod is let through.
     pub relax_after: Option<RelaxAfter>,
     /// The mode of scaling targets that do not name theirs.
-    pub scaling: Option<Mode>,
+    pub scaling: Option<ScalingMode>,
     /// The risk of scaling targets that do not name theirs.
     pub risk: Option<Risk>,
     /// How far the Pods of workloads are tuned that do not say so.
-    pub tuning: Option<tuning::Mode>,
+    pub tuning: Option<tuning::TuningMode>,
 }
 
 impl NamespacePolicy {
@@ -64,27 +65,27 @@ impl NamespacePolicy {
 
     /// The share from which a resource is dominant here, `[CLBP] (4.2)`: the namespace's own, else the cluster's.
     #[must_use]
-    pub fn threshold(&self, policy: &Policy) -> Ratio {
+    pub fn threshold(&self, policy: &SchedulingPolicy) -> Ratio {
         self.profile_threshold.unwrap_or(policy.profile_threshold)
     }
 }
 
 const SHARE: &str = "a number above 0 and at most 1";
-const SHARE_HEADROOM: Reader<Ratio> = Reader {
+const SHARE_HEADROOM: AnnotationParser<Ratio> = AnnotationParser {
     key: HEADROOM,
     accepted: SHARE,
     parse: |text| Ratio::share_from_str(text).ok(),
 };
-const SHARE_THRESHOLD: Reader<Ratio> = Reader {
+const SHARE_THRESHOLD: AnnotationParser<Ratio> = AnnotationParser {
     key: PROFILE_THRESHOLD,
     ..SHARE_HEADROOM
 };
-const MODE: Reader<NoHeadroom> = Reader {
+const MODE: AnnotationParser<NoHeadroom> = AnnotationParser {
     key: NO_HEADROOM,
     accepted: "reject or relax",
     parse: |text| text.parse().ok(),
 };
-const RELAX: Reader<RelaxAfter> = Reader {
+const RELAX: AnnotationParser<RelaxAfter> = AnnotationParser {
     key: RELAX_AFTER,
     accepted: duration::ACCEPTED,
     parse: |text| {
@@ -139,9 +140,9 @@ mod tests {
             profile_threshold: Ratio::share(0.2).ok(),
             no_headroom: Some(NoHeadroom::Relax),
             relax_after: Some(RelaxAfter::After(SignedDuration::from_mins(90))),
-            scaling: Some(Mode::Floor),
+            scaling: Some(ScalingMode::Floor),
             risk: Risk::new(0.02).ok(),
-            tuning: Some(tuning::Mode::On),
+            tuning: Some(tuning::TuningMode::On),
         };
         assert_eq!((policy, invalid), (expected, vec![]));
         assert_eq!(

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::annotations::MIRROR;
 use super::json::{lenient, list, null_is_default};
 use super::meta::Meta;
-use super::pod::Phase;
+use super::pod::PodStatusPhase;
 use super::qos_class::QosClass;
 
 /// A Pod of a node.
@@ -52,7 +52,7 @@ pub struct HostPath {
 #[serde(default, rename_all = "camelCase")]
 pub struct NodePodStatus {
     #[serde(deserialize_with = "null_is_default")]
-    pub phase: Phase,
+    pub phase: PodStatusPhase,
     #[serde(deserialize_with = "lenient")]
     pub qos_class: Option<QosClass>,
 }
@@ -82,7 +82,10 @@ impl NodePod {
     /// True once all of its containers have ended for good.
     #[must_use]
     pub const fn is_finished(&self) -> bool {
-        matches!(self.status.phase, Phase::Succeeded | Phase::Failed)
+        matches!(
+            self.status.phase,
+            PodStatusPhase::Succeeded | PodStatusPhase::Failed
+        )
     }
 
     /// The node's own folders that are mounted into it.

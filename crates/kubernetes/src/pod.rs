@@ -17,12 +17,12 @@ use super::resource_list::ResourceList;
 use evenkeel_core::placement::node_table::PodFacts;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::replica_profile::PodState;
-use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit, TunedResource};
 use evenkeel_core::units::{Amount, Resources};
 
 use provisioning::{any_claim, any_item};
 pub use readiness::start_time;
-pub use status::{Condition, ContainerState, ContainerStatus, Phase, PodStatus};
+pub use status::{ContainerState, ContainerStatus, PodCondition, PodStatus, PodStatusPhase};
 pub use topology_spread::TopologySpread;
 
 /// The policy of resizing by which a container is started anew.
@@ -189,8 +189,8 @@ pub struct ResourceRequirements {
 impl ResourceRequirements {
     /// The two resources that can be resized.
     #[must_use]
-    pub fn tuned(&self) -> CpuMemory<Values> {
-        CpuMemory::from_fn(|resource| Values {
+    pub fn tuned(&self) -> CpuMemory<RequestAndLimit> {
+        CpuMemory::from_fn(|resource| RequestAndLimit {
             request: self.requests.tuned(resource),
             limit: self.limits.tuned(resource),
         })
@@ -287,7 +287,10 @@ impl Pod {
     /// True once all of its containers have ended for good, so that it uses nothing any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        matches!(self.status.phase, Phase::Succeeded | Phase::Failed)
+        matches!(
+            self.status.phase,
+            PodStatusPhase::Succeeded | PodStatusPhase::Failed
+        )
     }
 
     /// True while it is being deleted.
@@ -406,7 +409,7 @@ mod tests {
             "status": {"qosClass": {}, "phase": "Exploded", "podIPs": 0},
         }));
         assert_eq!(odd.spec.containers.len(), 1);
-        assert_eq!(odd.status.phase, Phase::Unknown);
+        assert_eq!(odd.status.phase, PodStatusPhase::Unknown);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::scaling::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, Requests};
+use evenkeel_core::scaling::pod::{
+    ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests,
+};
 use evenkeel_core::units::Quantity;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Container, Pod, PodStatus};
@@ -59,7 +61,7 @@ fn containers(given: Option<&[Container]>) -> Vec<ContainerFacts> {
 }
 
 /// Requests in thousandths. The API server stores no quantity that does not parse.
-fn requests(quantities: Option<&Quantities>) -> Requests {
+fn requests(quantities: Option<&Quantities>) -> ResourceRequests {
     let amount = |(name, Written(text)): (&String, &Written)| {
         let quantity: Quantity = text.parse().ok()?;
         Some((name.as_str().into(), quantity.milli_value()))
@@ -110,19 +112,19 @@ impl From<&pod::Container> for ContainerFacts {
     }
 }
 
-impl From<pod::Phase> for PodPhase {
-    fn from(phase: pod::Phase) -> Self {
+impl From<pod::PodStatusPhase> for PodPhase {
+    fn from(phase: pod::PodStatusPhase) -> Self {
         match phase {
-            pod::Phase::Pending => Self::Pending,
-            pod::Phase::Running => Self::Running,
-            pod::Phase::Succeeded => Self::Succeeded,
-            pod::Phase::Failed => Self::Failed,
-            pod::Phase::Unknown => Self::Unknown,
+            pod::PodStatusPhase::Pending => Self::Pending,
+            pod::PodStatusPhase::Running => Self::Running,
+            pod::PodStatusPhase::Succeeded => Self::Succeeded,
+            pod::PodStatusPhase::Failed => Self::Failed,
+            pod::PodStatusPhase::Unknown => Self::Unknown,
         }
     }
 }
 
-fn amounts(list: &ResourceList) -> Requests {
+fn amounts(list: &ResourceList) -> ResourceRequests {
     let amount = |(name, thousandths): (&str, u64)| {
         (name.into(), i64::try_from(thousandths).unwrap_or(i64::MAX))
     };
@@ -172,7 +174,7 @@ mod tests {
             last_transition_time: time,
         };
         assert_eq!(facts.ready, Some(ready));
-        let cpu = |requests: &Requests| requests.get(&ResourceName::Cpu);
+        let cpu = |requests: &ResourceRequests| requests.get(&ResourceName::Cpu);
         assert_eq!(cpu(&facts.containers[0].requests), Some(1_500));
         let sidecars = facts.init_containers.iter().map(|one| one.is_sidecar);
         assert_eq!(sidecars.collect::<Vec<_>>(), [false, true]);

@@ -6,16 +6,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use evenkeel_core::scaling::pod::Requests;
+use evenkeel_core::scaling::pod::ResourceRequests;
 use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
 use evenkeel_core::units::Quantity;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::guarded::{Guarded, UnreadableItems};
 use crate::json::{list, null_is_default};
-use crate::written::Text;
+use crate::lenient_object::{LenientObject, UnreadableItems};
+use crate::yaml_values::YamlText;
 
 #[derive(Debug, Deserialize)]
 pub struct PodMetricsList {
@@ -95,7 +95,7 @@ impl<'de, F: FnMut(PodUsage)> Visitor<'de> for Items<'_, F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(Guarded(item)) = items.next_element::<Guarded<Item>>()? {
+        while let Some(LenientObject(item)) = items.next_element::<LenientObject<Item>>()? {
             let item = match item {
                 Ok(item) => item,
                 Err(unreadable) => {
@@ -118,26 +118,26 @@ impl<'de, F: FnMut(PodUsage)> Visitor<'de> for Items<'_, F> {
 
 #[derive(Debug, Deserialize)]
 struct Item {
-    metadata: Name,
+    metadata: PodMetricsMeta,
     timestamp: Option<Timestamp>,
     #[serde(default)]
     window: String,
     #[serde(default, deserialize_with = "list")]
-    containers: Vec<Container>,
+    containers: Vec<ContainerMetricsJson>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Name {
+struct PodMetricsMeta {
     name: String,
     #[serde(default)]
     namespace: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct Container {
+struct ContainerMetricsJson {
     name: String,
     #[serde(default, deserialize_with = "null_is_default")]
-    usage: BTreeMap<String, Text>,
+    usage: BTreeMap<String, YamlText>,
 }
 
 impl PodMetricsList {
@@ -160,19 +160,23 @@ impl Item {
             pod: self.metadata.name.clone(),
             timestamp: self.timestamp.unwrap_or(Timestamp::MIN),
             window: window.unwrap_or_default(),
-            containers: self.containers.iter().map(Container::read).collect(),
+            containers: self
+                .containers
+                .iter()
+                .map(ContainerMetricsJson::read)
+                .collect(),
         }
     }
 }
 
-impl Container {
+impl ContainerMetricsJson {
     /// A quantity that does not parse is as good as absent.
     fn read(&self) -> ContainerMetrics {
-        let amount = |(name, text): (&String, &Text)| {
+        let amount = |(name, text): (&String, &YamlText)| {
             let quantity: Quantity = text.0.parse().ok()?;
             Some((name.as_str().into(), quantity.milli_value()))
         };
-        let usage: Requests = self.usage.iter().filter_map(amount).collect();
+        let usage: ResourceRequests = self.usage.iter().filter_map(amount).collect();
         ContainerMetrics {
             name: self.name.clone(),
             usage,

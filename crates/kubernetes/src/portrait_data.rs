@@ -7,7 +7,9 @@
 mod result;
 
 use evenkeel_core::scaling::cron::CronSpec;
-use evenkeel_core::scaling::portrait::{Point, Portrait, Replicas, SeriesError, TimeSeries};
+use evenkeel_core::scaling::portrait::{
+    Portrait, ReplicaPoint, Replicas, TimeSeries, TimeSeriesError,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +92,10 @@ pub enum PortraitDataError {
     Cron(#[from] CronHpaError),
     /// A series is not accepted.
     #[error("{path}.timeSeries.timeSeries: {error}")]
-    Series { path: String, error: SeriesError },
+    Series {
+        path: String,
+        error: TimeSeriesError,
+    },
     /// A point is at no moment that there is.
     #[error(
         "{path}.timeSeries.timeSeries[{place}].timestamp: {timestamp} is not a time; accepted: \
@@ -240,7 +245,7 @@ impl TimeSeriesData {
                     place,
                     timestamp,
                 })?;
-            points.push(Point { at, replicas });
+            points.push(ReplicaPoint { at, replicas });
         }
         TimeSeries::new(points).map_err(|error| PortraitDataError::Series {
             path: path(),

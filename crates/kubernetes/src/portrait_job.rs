@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use evenkeel_core::fnv::fnv1a;
 
-use crate::free_json::{self, TooMuch};
 use crate::horizontal_portrait::HorizontalPortrait;
 use crate::kinds::Kind;
 use crate::portrait_spec::{ExternalJobAlgorithm, JobTemplate, PortraitSpec, TemplateMeta};
+use crate::raw_json::{self, TooMuch};
 
 /// On a CronJob, written: the hash of what it was made from.
 pub const TEMPLATE_HASH: &str = "evenkeel.dev/template-hash";
@@ -74,7 +74,7 @@ fn template(spec: &PortraitSpec) -> Result<(&JobTemplate, Value), JobError> {
     };
     let path = ".job.cronJob.template.spec";
     let spec = template.spec.value();
-    let spec = spec.map_err(|TooMuch| JobError::at(path, free_json::ACCEPTED))?;
+    let spec = spec.map_err(|TooMuch| JobError::at(path, raw_json::ACCEPTED))?;
     if !spec["schedule"].is_string() {
         let path = format!("{path}.schedule");
         return Err(JobError::at(path, "the schedule of a CronJob"));

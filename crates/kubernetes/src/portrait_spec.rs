@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::free_json::FreeJson;
+use crate::raw_json::RawJson;
 
 /// A portrait that the HPA's algorithm makes.
 pub const REACTIVE: &str = "Reactive";
@@ -50,7 +50,7 @@ pub struct PortraitAlgorithm {
     pub external_job: Option<ExternalJobAlgorithm>,
     /// Anything that others read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub config: Option<FreeJson>,
+    pub config: Option<RawJson>,
 }
 
 /// The settings of the HPA's algorithm.
@@ -113,7 +113,7 @@ pub struct TemplateOfJob {
 pub struct JobTemplate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TemplateMeta>,
-    pub spec: FreeJson,
+    pub spec: RawJson,
 }
 
 /// The labels and annotations of what is made from a template.

@@ -1,6 +1,6 @@
 //! The class of service of a Pod, which no resize may change.
 
-use evenkeel_core::tuning::{CpuMemory, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit};
 use evenkeel_core::units::Amount;
 use serde::Deserialize;
 
@@ -25,12 +25,12 @@ impl QosClass {
 
     /// The class of a Pod with these containers, as kubelet sums them up.
     #[must_use]
-    pub fn of<'a>(containers: impl IntoIterator<Item = &'a CpuMemory<Values>>) -> Self {
+    pub fn of<'a>(containers: impl IntoIterator<Item = &'a CpuMemory<RequestAndLimit>>) -> Self {
         let mut requests = CpuMemory::<Option<u64>>::default();
         let mut limits = CpuMemory::<Option<u64>>::default();
         let mut all_limited = true;
         for values in containers {
-            for (resource, Values { request, limit }) in values.iter() {
+            for (resource, RequestAndLimit { request, limit }) in values.iter() {
                 add(&mut requests[resource], *request);
                 add(&mut limits[resource], *limit);
                 all_limited &= limit.is_some_and(|limit| limit > Amount::ZERO);

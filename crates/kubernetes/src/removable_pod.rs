@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::placement::deletion_cost::Ground;
+use evenkeel_core::placement::deletion_cost::DeletionBasis;
 
 use crate::annotations::{DELETION_COST, POD_DELETION_COST};
 use crate::controller_key::ControllerKey;
 use crate::kinds::foreign_group;
-use crate::meta::{AllLabels, Annotations, Meta};
-use crate::pod::{Phase, Pod, TopologySpread};
+use crate::meta::{AllLabels, Meta, RelevantAnnotations};
+use crate::pod::{Pod, PodStatusPhase, TopologySpread};
 
 /// A Pod that may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,14 +27,14 @@ pub struct RemovablePod {
     /// The name of its profile, where it says one.
     pub profile: Option<Arc<str>>,
     /// What it has in common with the other Pods of its ReplicaSet.
-    pub common: Arc<Common>,
+    pub common: Arc<ReplicaSetPodData>,
     /// What stands on it of costs.
-    pub mark: Mark,
+    pub mark: DeletionCostAnnotations,
 }
 
 /// What Pods of one ReplicaSet have in common, as a rule, so that it is kept once for all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Common {
+pub struct ReplicaSetPodData {
     pub namespace: String,
     /// The ReplicaSet that controls them; the costs of other Pods are read by nobody.
     pub replica_set: Option<ReplicaSetName>,
@@ -54,7 +54,7 @@ pub struct ReplicaSetName {
 
 /// The annotations of a Pod about the cost of its deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Mark {
+pub struct DeletionCostAnnotations {
     /// The cost that its ReplicaSet's controller reads.
     pub cost: Option<String>,
     /// What Evenkeel wrote beside it: the same cost and its ground.
@@ -67,13 +67,13 @@ pub struct Mark {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     pub cost: i32,
-    pub ground: Ground,
+    pub ground: DeletionBasis,
 }
 
-impl Mark {
+impl DeletionCostAnnotations {
     /// What stands on an object of costs.
     #[must_use]
-    pub fn of(annotations: &Annotations) -> Self {
+    pub fn of(annotations: &RelevantAnnotations) -> Self {
         Self {
             cost: annotations.get(POD_DELETION_COST).cloned(),
             own: annotations.get(DELETION_COST).cloned(),
@@ -106,7 +106,9 @@ impl Mark {
         self.cost.as_ref()?;
         Some(Cost {
             cost: cost.parse().ok()?,
-            ground: Ground::ALL.into_iter().find(|one| one.as_str() == ground)?,
+            ground: DeletionBasis::ALL
+                .into_iter()
+                .find(|one| one.as_str() == ground)?,
         })
     }
 }
@@ -124,7 +126,7 @@ impl RemovablePod {
         let ready = pod.status.condition("Ready");
         let is_ready = ready.is_some_and(|ready| ready.status == "True");
         let node = pod.spec.node_name.as_deref();
-        let common = Common {
+        let common = ReplicaSetPodData {
             namespace: pod.namespace().to_owned(),
             replica_set: controller.map(|owner| ReplicaSetName {
                 name: owner.name.clone(),
@@ -137,11 +139,11 @@ impl RemovablePod {
         Some(Self {
             name: pod.name().into(),
             uid: pod.uid().into(),
-            goes_first: node.is_none() || pod.status.phase != Phase::Running || !is_ready,
+            goes_first: node.is_none() || pod.status.phase != PodStatusPhase::Running || !is_ready,
             node: node.map(Arc::from),
             profile: pod.annotated_profile().map(Arc::from),
             common: Arc::new(common),
-            mark: Mark::of(&pod.metadata.annotations),
+            mark: DeletionCostAnnotations::of(&pod.metadata.annotations),
         })
     }
 
@@ -195,7 +197,7 @@ mod tests {
                 json!("-2"),
                 json!("-2 headroom"),
                 false,
-                Some((-2, Ground::Headroom)),
+                Some((-2, DeletionBasis::Headroom)),
             ),
             (json!("-2"), json!(null), true, None),
             (json!("5"), json!("-2 headroom"), true, None),
@@ -210,9 +212,9 @@ mod tests {
         }
         let cost = Cost {
             cost: -3,
-            ground: Ground::Balance,
+            ground: DeletionBasis::Balance,
         };
-        let mark = Mark::default().with(Some(&cost));
+        let mark = DeletionCostAnnotations::default().with(Some(&cost));
         assert_eq!(mark.given(), Some(cost));
         assert_eq!(mark.with(None).given(), None);
     }

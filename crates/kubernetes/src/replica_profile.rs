@@ -10,7 +10,7 @@ mod status;
 
 use std::sync::Arc;
 
-use evenkeel_core::scaling::replica_profile::Rules;
+use evenkeel_core::scaling::replica_profile::ProfileRules;
 use serde::Deserialize;
 
 use crate::json::null_is_default;
@@ -65,7 +65,7 @@ impl ReplicaProfile {
 #[derive(Debug)]
 pub struct CheckedReplicaProfile {
     pub object: ReplicaProfile,
-    rules: Result<Rules, ReplicaProfileError>,
+    rules: Result<ProfileRules, ReplicaProfileError>,
 }
 
 impl CheckedReplicaProfile {
@@ -80,7 +80,7 @@ impl CheckedReplicaProfile {
     ///
     /// # Errors
     /// What is wrong with them.
-    pub const fn rules(&self) -> Result<&Rules, &ReplicaProfileError> {
+    pub const fn rules(&self) -> Result<&ProfileRules, &ReplicaProfileError> {
         self.rules.as_ref()
     }
 

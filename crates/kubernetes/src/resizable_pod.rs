@@ -13,10 +13,10 @@ use jiff::Timestamp;
 use crate::annotations::RESIZED;
 use crate::controller_key::ControllerKey;
 use crate::meta::Meta;
-use crate::pod::{Container, ContainerStatus, Phase, Pod, ResourceRequirements};
+use crate::pod::{Container, ContainerStatus, Pod, PodStatusPhase, ResourceRequirements};
 use crate::qos_class::QosClass;
 use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
-use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit, TunedResource};
 use evenkeel_core::units::Amount;
 
 pub use obstacle::Obstacle;
@@ -53,7 +53,7 @@ pub struct ResizablePod {
 pub struct ResizableContainer {
     pub name: Box<str>,
     pub place: ContainerPlace,
-    pub values: CpuMemory<Values>,
+    pub values: CpuMemory<RequestAndLimit>,
     /// True where a change of the resource starts it anew.
     pub restarts: CpuMemory<bool>,
     /// True where it was killed for want of memory, or may have ended for it.
@@ -188,7 +188,8 @@ impl ResizablePod {
     #[must_use]
     pub fn has_limits(&self) -> bool {
         let mut all = self.containers.iter();
-        let is_limited = |one: &CpuMemory<Values>| one.iter().any(|(_, of)| of.limit.is_some());
+        let is_limited =
+            |one: &CpuMemory<RequestAndLimit>| one.iter().any(|(_, of)| of.limit.is_some());
         all.any(|container| is_limited(&container.values))
     }
 
@@ -293,7 +294,7 @@ fn obstacle(pod: &Pod, class: QosClass) -> Option<Obstacle> {
         Obstacle::NodeResourceClaims
     } else if class == QosClass::BestEffort {
         Obstacle::BestEffort
-    } else if pod.spec.node_name.is_none() || pod.status.phase != Phase::Running {
+    } else if pod.spec.node_name.is_none() || pod.status.phase != PodStatusPhase::Running {
         Obstacle::NotRunning
     } else if !tells_resources(pod) {
         Obstacle::NodeWithoutSupport

@@ -5,7 +5,7 @@
 //! It is written before the resize, so that no resize is without it: what the containers have is then
 //! either `from` or `to`, and anything else is another's.
 
-mod marks;
+mod resize_marks;
 mod values;
 
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::pod::ResourceRequirements;
-use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit, TunedResource};
 use evenkeel_core::units::Amount;
 
-pub use marks::{Change, Marks, Rest, change, changes};
+pub use resize_marks::{Marks, ResizeBackoff, ResizeKind, change, changes};
 pub use values::ContainerValues;
 
 /// The part of Evenkeel that resizes a Pod, and alone puts its resources back.
@@ -70,8 +70,9 @@ impl ResizeRecord {
         if text.len() > LONGEST {
             return Err(RefusedRecord::Unreadable);
         }
-        let written: Written = serde_json::from_str(text).map_err(|_| RefusedRecord::Unreadable)?;
-        let Written {
+        let written: ResizeRecordJson =
+            serde_json::from_str(text).map_err(|_| RefusedRecord::Unreadable)?;
+        let ResizeRecordJson {
             by,
             original,
             from,
@@ -127,7 +128,7 @@ impl ResizeRecord {
         let known = [&self.original, &self.from, &self.to];
         asked.iter().all(|(name, values)| {
             let mut resources = values.iter();
-            let is_known = |(resource, values): (TunedResource, &Values)| {
+            let is_known = |(resource, values): (TunedResource, &RequestAndLimit)| {
                 let mut known = known.iter().filter_map(|known| known.get(name));
                 known.any(|known| known[resource] == *values)
             };
@@ -156,7 +157,7 @@ fn holds(wanted: &ContainerValues, asked: &ContainerValues) -> bool {
 
 /// The record as it is written.
 #[derive(Deserialize)]
-struct Written {
+struct ResizeRecordJson {
     by: Resizer,
     original: BTreeMap<Box<str>, ResourceRequirements>,
     from: BTreeMap<Box<str>, ResourceRequirements>,
@@ -194,7 +195,7 @@ impl fmt::Display for ResizeRecord {
 /// Requests and limits as an object holds them.
 #[must_use]
 pub fn written(all: &ContainerValues) -> serde_json::Value {
-    let resources = |values: &CpuMemory<Values>| resources(values);
+    let resources = |values: &CpuMemory<RequestAndLimit>| resources(values);
     let all = all.iter();
     let all = all.map(|(name, values)| (name.to_string(), resources(values)));
     all.collect::<serde_json::Map<_, _>>().into()
@@ -202,7 +203,7 @@ pub fn written(all: &ContainerValues) -> serde_json::Value {
 
 /// The `resources` of a container with these values.
 #[must_use]
-pub fn resources(values: &CpuMemory<Values>) -> serde_json::Value {
+pub fn resources(values: &CpuMemory<RequestAndLimit>) -> serde_json::Value {
     let mut written = serde_json::Map::new();
     for (field, of) in FIELDS {
         let amounts = values.iter().filter_map(|(resource, values)| {
@@ -219,18 +220,18 @@ pub fn resources(values: &CpuMemory<Values>) -> serde_json::Value {
 }
 
 /// One of the two amounts of values.
-type Field = fn(&Values) -> Option<Amount>;
+type AmountAccessor = fn(&RequestAndLimit) -> Option<Amount>;
 
 /// The two fields of `resources`.
-pub(crate) const FIELDS: [(&str, Field); 2] = [
+pub(crate) const FIELDS: [(&str, AmountAccessor); 2] = [
     ("requests", |values| values.request),
     ("limits", |values| values.limit),
 ];
 
 /// The fields of two values that differ: the list, the resource and the new amount.
 pub(crate) fn differences(
-    before: &CpuMemory<Values>,
-    after: &CpuMemory<Values>,
+    before: &CpuMemory<RequestAndLimit>,
+    after: &CpuMemory<RequestAndLimit>,
 ) -> Vec<(&'static str, TunedResource, Option<Amount>)> {
     let mut found = Vec::new();
     for resource in TunedResource::ALL {

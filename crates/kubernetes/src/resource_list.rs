@@ -117,7 +117,7 @@ const fn whole(thousandths: u64) -> Bytes {
 /// The names that rules read; others are skipped without a look at their values.
 #[derive(serde::Deserialize)]
 #[serde(field_identifier)]
-enum Name {
+enum ResourceListKey {
     #[serde(rename = "cpu")]
     Cpu,
     #[serde(rename = "memory")]
@@ -147,16 +147,16 @@ impl<'de> Visitor<'de> for ListVisitor {
         let mut list = ResourceList::default();
         while let Some(name) = map.next_key()? {
             let place = match name {
-                Name::Cpu => &mut list.cpu,
-                Name::Memory => &mut list.memory,
-                Name::EphemeralStorage => &mut list.ephemeral_storage,
-                Name::Other => {
+                ResourceListKey::Cpu => &mut list.cpu,
+                ResourceListKey::Memory => &mut list.memory,
+                ResourceListKey::EphemeralStorage => &mut list.ephemeral_storage,
+                ResourceListKey::Other => {
                     map.next_value::<IgnoredAny>()?;
                     continue;
                 }
             };
             *place = map
-                .next_value::<Option<Written>>()?
+                .next_value::<Option<MilliQuantity>>()?
                 .map(|written| written.0);
         }
         Ok(list)
@@ -164,9 +164,9 @@ impl<'de> Visitor<'de> for ListVisitor {
 }
 
 /// A quantity as it is written, a text or a number, in thousandths.
-struct Written(u64);
+struct MilliQuantity(u64);
 
-impl<'de> Deserialize<'de> for Written {
+impl<'de> Deserialize<'de> for MilliQuantity {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(QuantityVisitor)
     }
@@ -175,7 +175,7 @@ impl<'de> Deserialize<'de> for Written {
 struct QuantityVisitor;
 
 impl Visitor<'_> for QuantityVisitor {
-    type Value = Written;
+    type Value = MilliQuantity;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a Kubernetes quantity such as 500m, 1.5, 2Gi or 1e3")
@@ -186,11 +186,11 @@ impl Visitor<'_> for QuantityVisitor {
         if quantity.is_negative() {
             return Err(negative(text));
         }
-        Ok(Written(quantity.milli_ceil()))
+        Ok(MilliQuantity(quantity.milli_ceil()))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Written(number.saturating_mul(1000)))
+        Ok(MilliQuantity(number.saturating_mul(1000)))
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {

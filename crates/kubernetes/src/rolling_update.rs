@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::json::{lenient, null_is_default};
 use crate::kinds::Kind;
-use crate::rollout_progress::Replaced;
+use crate::rollout_progress::PodReplacementSpec;
 
 /// The value of either bound of a Deployment where it does not say.
 const DEFAULT: &str = "25%";
@@ -146,10 +146,10 @@ struct StatefulSetUpdate {
 
 impl WrittenRollout {
     /// The Pods that it replaces.
-    pub(crate) fn replaced(&self) -> Replaced {
+    pub(crate) fn replaced(&self) -> PodReplacementSpec {
         let update = self.update_strategy.as_ref();
         let partition = update.and_then(|update| update.rolling_update.partition);
-        Replaced {
+        PodReplacementSpec {
             paused: self.paused,
             on_delete: update.is_some_and(|update| update.kind == "OnDelete"),
             partition: partition.unwrap_or(0),

@@ -13,7 +13,7 @@ use evenkeel_core::scaling::replica_profile::RolloutProgress;
 
 /// What a workload's spec says of the Pods that it replaces.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Replaced {
+pub(crate) struct PodReplacementSpec {
     /// None: it is paused.
     pub(crate) paused: bool,
     /// Those alone that somebody else deletes.
@@ -53,7 +53,7 @@ impl WrittenStatus {
         kind: Kind,
         generation: Option<i64>,
         replicas: i32,
-        spec: Replaced,
+        spec: PodReplacementSpec,
     ) -> RolloutProgress {
         let is_done = match kind {
             Kind::Deployment => spec.paused || self.has_progressed(replicas),
@@ -77,7 +77,7 @@ impl WrittenStatus {
         }
     }
 
-    fn has_updated(&self, replicas: i32, spec: Replaced) -> bool {
+    fn has_updated(&self, replicas: i32, spec: PodReplacementSpec) -> bool {
         let above = replicas.saturating_sub(spec.partition);
         spec.on_delete
             || self.current_revision == self.update_revision
@@ -92,13 +92,13 @@ mod tests {
     use super::RolloutProgress::{Complete, UnderWay, Unseen};
     use super::*;
 
-    const ALL: Replaced = Replaced {
+    const ALL: PodReplacementSpec = PodReplacementSpec {
         paused: false,
         on_delete: false,
         partition: 0,
     };
 
-    fn progress(kind: Kind, spec: Replaced, mut status: Value) -> RolloutProgress {
+    fn progress(kind: Kind, spec: PodReplacementSpec, mut status: Value) -> RolloutProgress {
         if status["observedGeneration"].is_null() {
             status["observedGeneration"] = json!(2);
         }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_deployment_is_done_once_its_condition_has_said_so() {
-        let paused = Replaced {
+        let paused = PodReplacementSpec {
             paused: true,
             ..ALL
         };
@@ -140,8 +140,8 @@ mod tests {
     #[test]
     fn a_stateful_set_is_done_once_its_revisions_are_one() {
         let revisions = |update: &str, updated: i32| json!({"currentRevision": "a", "updateRevision": update, "updatedReplicas": updated});
-        let partition = |partition: i32| Replaced { partition, ..ALL };
-        let on_delete = Replaced {
+        let partition = |partition: i32| PodReplacementSpec { partition, ..ALL };
+        let on_delete = PodReplacementSpec {
             on_delete: true,
             ..ALL
         };

@@ -6,7 +6,7 @@ use std::fmt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use serde::Deserialize;
 
-use crate::custom_kind::{Found, ScalePaths};
+use crate::custom_kind::{DiscoveredKind, ScalePaths};
 use crate::group_version::GroupVersion;
 use crate::kinds::Kind;
 
@@ -41,7 +41,7 @@ pub enum ScaledKindError {
 
 /// Why objects of a kind that is served cannot be scaled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unscalable {
+pub enum UnscalableKind {
     #[error("its objects have no namespace")]
     OfTheCluster,
     #[error("it has no subresource scale")]
@@ -53,7 +53,7 @@ pub enum Unscalable {
     NoDefinition,
 }
 
-impl Unscalable {
+impl UnscalableKind {
     /// The kind of error, for metrics and logs.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
@@ -153,7 +153,10 @@ impl ScaledKind {
     ///
     /// # Errors
     /// One that cannot be scaled.
-    pub fn plural<'a>(&self, resources: &'a [APIResource]) -> Result<Option<&'a str>, Unscalable> {
+    pub fn plural<'a>(
+        &self,
+        resources: &'a [APIResource],
+    ) -> Result<Option<&'a str>, UnscalableKind> {
         let mut own = resources
             .iter()
             .filter(|one| one.kind == self.kind && !one.name.contains('/'));
@@ -161,11 +164,11 @@ impl ScaledKind {
             return Ok(None);
         };
         if !resource.namespaced {
-            return Err(Unscalable::OfTheCluster);
+            return Err(UnscalableKind::OfTheCluster);
         }
         let scale = format!("{}/scale", resource.name);
         if !resources.iter().any(|one| one.name == scale) {
-            return Err(Unscalable::NoScale);
+            return Err(UnscalableKind::NoScale);
         }
         Ok(Some(&resource.name))
     }
@@ -180,17 +183,21 @@ impl ScaledKind {
     ///
     /// # Errors
     /// One that cannot be scaled.
-    pub fn found(&self, plural: &str, definition: Option<Definition>) -> Result<Found, Unscalable> {
-        let definition = definition.ok_or(Unscalable::NoDefinition)?;
+    pub fn found(
+        &self,
+        plural: &str,
+        definition: Option<Definition>,
+    ) -> Result<DiscoveredKind, UnscalableKind> {
+        let definition = definition.ok_or(UnscalableKind::NoDefinition)?;
         let mut versions = definition.spec.versions.into_iter();
         let version = versions.find(|version| version.name == self.version);
         let paths = version.and_then(|version| version.subresources.scale);
-        Ok(Found {
+        Ok(DiscoveredKind {
             group: self.group.clone(),
             version: self.version.clone(),
             kind: self.kind.clone(),
             plural: plural.to_owned(),
-            paths: paths.ok_or(Unscalable::NoScale)?,
+            paths: paths.ok_or(UnscalableKind::NoScale)?,
         })
     }
 }
@@ -268,14 +275,14 @@ mod tests {
         for (resources, found) in [
             (vec![], Ok(None)),
             (vec![other.clone(), status.clone()], Ok(None)),
-            (vec![own(true)], Err(Unscalable::NoScale)),
+            (vec![own(true)], Err(UnscalableKind::NoScale)),
             (
                 vec![own(true), status.clone(), other],
-                Err(Unscalable::NoScale),
+                Err(UnscalableKind::NoScale),
             ),
             (
                 vec![own(false), scale.clone()],
-                Err(Unscalable::OfTheCluster),
+                Err(UnscalableKind::OfTheCluster),
             ),
             (vec![status, own(true), scale], Ok(Some("rollouts"))),
         ] {
@@ -295,7 +302,10 @@ mod tests {
         assert_eq!(found.paths.selector, None);
         assert_eq!(found.plural, "rollouts");
         let kind = ScaledKind::new("argoproj.io/v1", "Rollout").unwrap();
-        assert_eq!(kind.found("rollouts", read()), Err(Unscalable::NoScale));
-        assert_eq!(kind.found("rollouts", None), Err(Unscalable::NoDefinition));
+        assert_eq!(kind.found("rollouts", read()), Err(UnscalableKind::NoScale));
+        assert_eq!(
+            kind.found("rollouts", None),
+            Err(UnscalableKind::NoDefinition)
+        );
     }
 }

@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, RISK, Reader,
+    AnnotationParser, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, RISK,
     SCALE_DOWN, SCALING, TARGET, TRAFFIC,
 };
-use super::autoscaler::Metrics;
+use super::autoscaler::HpaMetrics;
 use super::behavior_text;
 use super::load_query::LoadQuery;
 use super::target_metrics::{self, number};
 use super::traffic_query::{self, TrafficQueries};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::hpa::Behavior;
-use evenkeel_core::scaling::{Bounds, BoundsError, Mode, Risk, ScaleDown};
+use evenkeel_core::scaling::{BoundsError, ReplicaBounds, Risk, ScaleDown, ScalingMode};
 
 /// The models that a target's load is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Predict {
+pub enum PredictionModel {
     /// The model that has lately been the best of all.
     #[default]
     Auto,
@@ -40,7 +40,7 @@ pub enum Predict {
     Off,
 }
 
-impl Predict {
+impl PredictionModel {
     /// All choices of the user.
     pub const ALL: [Self; 9] = [
         Self::Auto,
@@ -92,13 +92,13 @@ impl Predict {
 
 /// A word that names nothing to predict with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted; accepted: {accepted}", accepted = Predict::ACCEPTED)]
+#[error("{given:?} is not accepted; accepted: {accepted}", accepted = PredictionModel::ACCEPTED)]
 pub struct UnknownPredict {
     /// The word that was refused.
     pub given: String,
 }
 
-impl FromStr for Predict {
+impl FromStr for PredictionModel {
     type Err = UnknownPredict;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -113,15 +113,15 @@ impl FromStr for Predict {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScalingPolicy {
     /// The models that the load is predicted with.
-    pub predict: Option<Predict>,
+    pub predict: Option<PredictionModel>,
     /// The way in which decisions act on the target.
-    pub scaling: Option<Mode>,
+    pub scaling: Option<ScalingMode>,
     /// The least replicas of a workload without an autoscaler.
     pub min_replicas: Option<i32>,
     /// The most replicas of a workload without an autoscaler.
     pub max_replicas: Option<i32>,
     /// The metrics that a workload without an autoscaler is scaled by.
-    pub target: Option<Metrics>,
+    pub target: Option<HpaMetrics>,
     /// How fast a workload without an autoscaler may scale.
     pub behavior: Option<Behavior>,
     /// The right of a forecast to take replicas away.
@@ -198,10 +198,10 @@ impl ScalingPolicy {
     /// The metrics of a workload without an autoscaler. The default is for those that name no load at
     /// all: what else stands beside a queue decides whether the last replica may go.
     #[must_use]
-    pub fn metrics(&self) -> Metrics {
+    pub fn metrics(&self) -> HpaMetrics {
         match (&self.target, &self.query) {
             (Some(metrics), _) => metrics.clone(),
-            (None, Some(_)) => Metrics::default(),
+            (None, Some(_)) => HpaMetrics::default(),
             (None, None) => {
                 let default = target_metrics::parse(target_metrics::DEFAULT);
                 default.expect("the default is accepted")
@@ -215,50 +215,50 @@ pub(crate) fn crossed_bounds(annotations: &BTreeMap<String, String>) -> Option<B
     let mut told = Vec::new();
     let min = LEAST.read(annotations, &mut told)?;
     let max = MOST.read(annotations, &mut told)?;
-    Bounds::new(min, max).err()
+    ReplicaBounds::new(min, max).err()
 }
 
-pub(super) const SCALING_MODE: Reader<Mode> = Reader {
+pub(super) const SCALING_MODE: AnnotationParser<ScalingMode> = AnnotationParser {
     key: SCALING,
-    accepted: Mode::ACCEPTED,
+    accepted: ScalingMode::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
-const PREDICTION: Reader<Predict> = Reader {
+const PREDICTION: AnnotationParser<PredictionModel> = AnnotationParser {
     key: PREDICT,
-    accepted: Predict::ACCEPTED,
+    accepted: PredictionModel::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
-const LEAST: Reader<i32> = Reader {
+const LEAST: AnnotationParser<i32> = AnnotationParser {
     key: MIN_REPLICAS,
     accepted: "a whole number from 0",
     parse: number,
 };
-const MOST: Reader<i32> = Reader {
+const MOST: AnnotationParser<i32> = AnnotationParser {
     key: MAX_REPLICAS,
     accepted: "a whole number from 1",
     parse: |text| number(text).filter(|&most| most > 0),
 };
-const METRICS: Reader<Metrics> = Reader {
+const METRICS: AnnotationParser<HpaMetrics> = AnnotationParser {
     key: TARGET,
     accepted: target_metrics::ACCEPTED,
     parse: target_metrics::parse,
 };
-const DOWN: Reader<ScaleDown> = Reader {
+const DOWN: AnnotationParser<ScaleDown> = AnnotationParser {
     key: SCALE_DOWN,
     accepted: ScaleDown::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
-pub(super) const ACCEPTED_RISK: Reader<Risk> = Reader {
+pub(super) const ACCEPTED_RISK: AnnotationParser<Risk> = AnnotationParser {
     key: RISK,
     accepted: Risk::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
-const KINDS_OF_TRAFFIC: Reader<TrafficQueries> = Reader {
+const KINDS_OF_TRAFFIC: AnnotationParser<TrafficQueries> = AnnotationParser {
     key: TRAFFIC,
     accepted: traffic_query::ACCEPTED,
     parse: traffic_query::parse,
 };
-const MEMORY: Reader<bool> = Reader {
+const MEMORY: AnnotationParser<bool> = AnnotationParser {
     key: PREDICT_MEMORY,
     accepted: "\"true\" or \"false\"",
     parse: |text| text.parse().ok(),
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
     use crate::annotations::{BEHAVIOR, QUERY, QUERY_TARGET};
     use evenkeel_core::scaling::hpa::{BehaviorSpec, MetricSpec};
-    use evenkeel_core::scaling::signal::{Signal, Target};
+    use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 
     fn parse(annotations: &[(&str, &str)]) -> (ScalingPolicy, Vec<&'static str>) {
         let annotations = annotations
@@ -305,8 +305,8 @@ mod tests {
             ("evenkeel.dev/bounds", "{}"),
         ]);
         let expected = ScalingPolicy {
-            predict: Some(Predict::DsHpa),
-            scaling: Some(Mode::Floor),
+            predict: Some(PredictionModel::DsHpa),
+            scaling: Some(ScalingMode::Floor),
             min_replicas: Some(0),
             max_replicas: Some(12),
             target: target_metrics::parse("cpu=80%,memory=70%"),
@@ -329,7 +329,7 @@ mod tests {
         let cases: [(&str, &[&str], &[&str]); 9] = [
             (
                 PREDICT,
-                &Predict::ALL.map(Predict::as_str),
+                &PredictionModel::ALL.map(PredictionModel::as_str),
                 &["", "Auto", "on", "ets", "lstm", "Traffic", "true"],
             ),
             (
@@ -400,7 +400,7 @@ mod tests {
             "annotation evenkeel.dev/predict: \"lstm\" is not accepted, and the default applies; accepted: auto, \
              ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
         );
-        let told = "lstm".parse::<Predict>().unwrap_err().to_string();
+        let told = "lstm".parse::<PredictionModel>().unwrap_err().to_string();
         assert_eq!(
             told,
             "\"lstm\" is not accepted; accepted: auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn the_default_target_is_that_of_an_hpa_without_metrics() {
-        let cpu = MetricSpec::new(Signal::CPU, Target::Utilization(80));
-        assert_eq!(ScalingPolicy::default().metrics(), Metrics(vec![cpu]));
+        let cpu = MetricSpec::new(Signal::CPU, MetricTarget::Utilization(80));
+        assert_eq!(ScalingPolicy::default().metrics(), HpaMetrics(vec![cpu]));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::lease::Record;
+use crate::lease::LeaseRecord;
 
 /// The Lease of a second scheduler, as it was seen last.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub struct SchedulerLease {
 impl SchedulerLease {
     /// The Lease as it is seen at `now`, after it was seen as `before`.
     #[must_use]
-    pub fn seen(before: Option<&Self>, record: &Record, now: Timestamp) -> Self {
-        let Record {
+    pub fn seen(before: Option<&Self>, record: &LeaseRecord, now: Timestamp) -> Self {
+        let LeaseRecord {
             holder,
             resource_version: _,
             duration,
@@ -71,8 +71,8 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn record(holder: Option<&str>, renewed: i64) -> Record {
-        Record {
+    fn record(holder: Option<&str>, renewed: i64) -> LeaseRecord {
+        LeaseRecord {
             holder: holder.map(str::to_owned),
             resource_version: "1".to_owned(),
             duration: Duration::from_secs(15),

@@ -14,13 +14,13 @@ mod range;
 mod refusal;
 mod rights;
 
-pub use answer::{Series, SeriesAnswer, SeriesPoint, Unit};
+pub use answer::{LabelledSeries, SeriesAnswer, SeriesPoint, SeriesUnit};
 pub use check::{QueryFault, WrittenQuery};
 pub use discovery::{group, resources};
 pub use openapi::{document, index};
-pub use parameters::{Asked, parse};
+pub use parameters::{SeriesRequest, parse};
 pub use range::{RangeFault, RangeLimits, SeriesRange};
-pub use refusal::Refusal;
+pub use refusal::SeriesRefusal;
 pub use rights::words;
 
 use std::sync::Arc;
@@ -93,18 +93,21 @@ pub struct SeriesQuery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeriesSubject {
     /// A series for each of some Pods.
-    Pods { pods: Choice, usage: Usage },
+    Pods {
+        pods: ObjectSelection,
+        usage: UsageSubject,
+    },
     /// One series: the sum over the Pods of a workload.
     Workload {
         workload: WorkloadReference,
-        usage: Usage,
+        usage: UsageSubject,
         /// True where Pods count only while they are ready.
         ready_only: bool,
     },
     /// A custom metric of objects of a kind.
     Object {
         kind: GroupKind,
-        objects: Choice,
+        objects: ObjectSelection,
         metric: MetricIdentifier,
     },
     /// An external metric.
@@ -118,7 +121,7 @@ pub enum SeriesSubject {
 
 /// The objects of a kind that are asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum ObjectSelection {
     Named(String),
     /// Those that a selector selects, in the text form of selectors.
     Selected(Box<str>),
@@ -126,7 +129,7 @@ pub enum Choice {
 
 /// What is used: a resource, by whole Pods or by one container of each.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
+pub struct UsageSubject {
     pub resource: Resource,
     pub container: Option<String>,
 }

@@ -55,11 +55,11 @@ impl Snapshot {
 
     /// The reason for which no placement can be judged on this picture, if there is one.
     #[must_use]
-    pub fn blind(&self) -> Option<Blind> {
+    pub fn blind(&self) -> Option<SnapshotGap> {
         if !self.synced {
-            Some(Blind::NotSynced)
+            Some(SnapshotGap::NotSynced)
         } else if self.expects_metrics && self.nodes.measured() == 0 {
-            Some(Blind::NoMetrics)
+            Some(SnapshotGap::NoMetrics)
         } else {
             None
         }
@@ -68,7 +68,7 @@ impl Snapshot {
 
 /// A reason for which a picture tells too little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blind {
+pub enum SnapshotGap {
     /// The objects of the cluster have not all been listed yet.
     NotSynced,
     /// No node has a fresh measurement.

@@ -4,9 +4,9 @@
 //! `container/app/cpu=70%` the same of one container. Several stand side by side, with commas between
 //! them; the one that asks for the most replicas wins, as those of an HPA.
 
-use super::autoscaler::{FOLLOWED, Metrics};
+use super::autoscaler::{FOLLOWED, HpaMetrics};
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target};
+use evenkeel_core::scaling::signal::{MetricTarget, ResourceName, Signal};
 use evenkeel_core::units::Quantity;
 
 /// The accepted texts, for messages.
@@ -25,7 +25,7 @@ const LONGEST_NAME: usize = 63;
 pub(super) const DEFAULT: &str = "cpu=80%";
 
 /// The metrics in a text; `None` where it is not accepted.
-pub(super) fn parse(text: &str) -> Option<Metrics> {
+pub(super) fn parse(text: &str) -> Option<HpaMetrics> {
     if text.len() > LONGEST {
         return None;
     }
@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> Option<Metrics> {
         let target = target(value.trim())?;
         metrics.push(MetricSpec::new(signal, target));
     }
-    Some(Metrics(metrics))
+    Some(HpaMetrics(metrics))
 }
 
 /// The signal of a name; the name is that by which signals are told of everywhere, but for a
@@ -69,14 +69,14 @@ fn resource(name: &str) -> Option<ResourceName> {
 
 /// A whole percent above 0, which may be above 100 since Pods may use more than they request; or an
 /// amount above 0.
-fn target(value: &str) -> Option<Target> {
+fn target(value: &str) -> Option<MetricTarget> {
     if let Some(digits) = value.strip_suffix('%') {
         let percent = number(digits).filter(|&percent| percent > 0)?;
-        return Some(Target::Utilization(percent));
+        return Some(MetricTarget::Utilization(percent));
     }
     // An amount begins with its digits; a bare suffix would be 0 for Kubernetes.
     let milli = value.parse::<Quantity>().ok()?.milli_value();
-    (milli > 0).then_some(Target::AverageValue(milli))
+    (milli > 0).then_some(MetricTarget::AverageValue(milli))
 }
 
 /// Digits alone: no sign, no space.
@@ -89,8 +89,8 @@ pub(super) fn number(digits: &str) -> Option<i32> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Option<Vec<(String, Target)>> {
-        let Metrics(metrics) = parse(text)?;
+    fn parsed(text: &str) -> Option<Vec<(String, MetricTarget)>> {
+        let HpaMetrics(metrics) = parse(text)?;
         let told = |metric: &MetricSpec| match metric {
             MetricSpec::Known(signal, Some(target)) => (signal.to_string(), *target),
             other => panic!("{other:?}"),
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_metric_is_read() {
-        let share = Target::Utilization;
-        let amount = Target::AverageValue;
+        let share = MetricTarget::Utilization;
+        let amount = MetricTarget::AverageValue;
         for (text, metrics) in [
             ("cpu=80%", vec![("cpu", share(80))]),
             ("cpu = 120%", vec![("cpu", share(120))]),

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use crate::annotations::{
-    self, InvalidAnnotation, MAX_ALLOWED, MIN_ALLOWED, RESIZE_RESTARTS, Reader, TUNING,
+    self, AnnotationParser, InvalidAnnotation, MAX_ALLOWED, MIN_ALLOWED, RESIZE_RESTARTS, TUNING,
 };
-use evenkeel_core::tuning::{CpuMemory, Mode, Range, TunedResource};
+use evenkeel_core::tuning::{CpuMemory, Range, TunedResource, TuningMode};
 use evenkeel_core::units::Amount;
 
 /// Amounts for all containers, and for some of them by name.
@@ -52,7 +52,7 @@ impl AllowedAmounts {
 /// The policy of one workload; `None` leaves it to its namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TuningPolicy {
-    pub mode: Option<Mode>,
+    pub mode: Option<TuningMode>,
     pub min_allowed: AllowedAmounts,
     pub max_allowed: AllowedAmounts,
     /// True where containers may be resized that are started anew for it.
@@ -74,7 +74,7 @@ impl TuningPolicy {
         let are_bounds_unknown = invalid.len() > before;
         let policy = Self {
             mode: if are_bounds_unknown {
-                Some(Mode::Off)
+                Some(TuningMode::Off)
             } else {
                 mode
             },
@@ -96,17 +96,17 @@ impl TuningPolicy {
     }
 }
 
-pub(super) const TUNING_MODE: Reader<Mode> = Reader {
+pub(super) const TUNING_MODE: AnnotationParser<TuningMode> = AnnotationParser {
     key: TUNING,
     accepted: "off, recommend or on",
     parse: |text| text.parse().ok(),
 };
-const MIN: Reader<AllowedAmounts> = Reader {
+const MIN: AnnotationParser<AllowedAmounts> = AnnotationParser {
     key: MIN_ALLOWED,
     accepted: AllowedAmounts::ACCEPTED,
     parse: AllowedAmounts::parse,
 };
-const MAX: Reader<AllowedAmounts> = Reader {
+const MAX: AnnotationParser<AllowedAmounts> = AnnotationParser {
     key: MAX_ALLOWED,
     accepted: AllowedAmounts::ACCEPTED,
     parse: AllowedAmounts::parse,
@@ -135,7 +135,10 @@ mod tests {
             (RESIZE_RESTARTS, "true"),
         ]);
         assert_eq!(invalid, Vec::<&str>::new());
-        assert_eq!((policy.mode, policy.may_restart), (Some(Mode::On), true));
+        assert_eq!(
+            (policy.mode, policy.may_restart),
+            (Some(TuningMode::On), true)
+        );
         let least = |container, resource| policy.allowed(container, resource).least;
         let amount = |value| Some(Amount::new(value));
         assert_eq!(least("app", TunedResource::Cpu), amount(100));
@@ -151,7 +154,7 @@ mod tests {
             let (policy, invalid) = parse(&[(TUNING, "on"), (MAX_ALLOWED, text)]);
             assert_eq!(
                 (policy.mode, invalid),
-                (Some(Mode::Off), vec![MAX_ALLOWED]),
+                (Some(TuningMode::Off), vec![MAX_ALLOWED]),
                 "{text}"
             );
         }

@@ -13,21 +13,21 @@ pub struct VerticalPodAutoscaler {
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
-    spec: Spec,
+    spec: VpaSpec,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Spec {
+struct VpaSpec {
     #[serde(deserialize_with = "lenient")]
-    target_ref: Option<Target>,
+    target_ref: Option<VpaTargetRef>,
     #[serde(deserialize_with = "lenient")]
     update_policy: Option<UpdatePolicy>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-struct Target {
+struct VpaTargetRef {
     #[serde(deserialize_with = "null_is_default")]
     kind: String,
     #[serde(deserialize_with = "null_is_default")]

@@ -54,11 +54,11 @@ impl Workload {
             let object = CustomObject::deserialize(deserializer)?;
             return Ok(Self::of_custom(custom, object));
         }
-        let Written {
+        let WorkloadJson {
             metadata,
             spec,
             status,
-        } = Written::deserialize(deserializer)?;
+        } = WorkloadJson::deserialize(deserializer)?;
         let replicas = spec.replicas.unwrap_or(1);
         let progress =
             status.progress(kind, metadata.generation, replicas, spec.rollout.replaced());
@@ -101,18 +101,18 @@ impl Workload {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Written {
+struct WorkloadJson {
     #[serde(deserialize_with = "null_is_default")]
     metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
-    spec: Spec,
+    spec: WorkloadSpec,
     #[serde(deserialize_with = "null_is_default")]
     status: WrittenStatus,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Spec {
+struct WorkloadSpec {
     replicas: Option<i32>,
     #[serde(deserialize_with = "lenient")]
     selector: Option<WrittenSelector>,

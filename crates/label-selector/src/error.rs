@@ -1,12 +1,12 @@
 //! The reasons why there is no selector, in the words of Kubernetes.
 
-use crate::go;
+use crate::go_format;
 
 /// A selector that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
     /// The operator of an object is none of the four.
-    #[error("{} is not a valid label selector operator", go::quoted(.0))]
+    #[error("{} is not a valid label selector operator", go_format::quoted(.0))]
     UnknownOperator(String),
     /// A requirement has a key or values that it may not have.
     #[error("{0}")]

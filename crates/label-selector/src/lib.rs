@@ -6,11 +6,11 @@
 
 #![forbid(unsafe_code)]
 
-mod check;
 mod error;
-mod go;
+mod go_format;
 #[cfg(feature = "k8s-openapi")]
 mod kubernetes;
+mod label_rules;
 mod object;
 mod operator;
 mod parse;

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 use std::hash::{Hash, Hasher};
 
-use crate::check;
 use crate::error::SelectorError;
-use crate::operator::Operator;
+use crate::label_rules;
+use crate::operator::SelectorOperator;
 use crate::requirement::Requirement;
 
 /// A selector over labels as an object has it: every requirement has to hold.
@@ -74,12 +74,12 @@ impl LabelOperator {
         }
     }
 
-    fn known(&self) -> Result<Operator, &str> {
+    fn known(&self) -> Result<SelectorOperator, &str> {
         match self {
-            Self::In => Ok(Operator::In),
-            Self::NotIn => Ok(Operator::NotIn),
-            Self::Exists => Ok(Operator::Exists),
-            Self::DoesNotExist => Ok(Operator::DoesNotExist),
+            Self::In => Ok(SelectorOperator::In),
+            Self::NotIn => Ok(SelectorOperator::NotIn),
+            Self::Exists => Ok(SelectorOperator::Exists),
+            Self::DoesNotExist => Ok(SelectorOperator::DoesNotExist),
             Self::Unknown(word) => Err(word),
         }
     }
@@ -88,11 +88,11 @@ impl LabelOperator {
 impl LabelSelectorRequirement {
     fn of(requirement: &Requirement) -> Option<Self> {
         let operator = match requirement.operator {
-            Operator::Equals | Operator::In => LabelOperator::In,
-            Operator::NotEquals | Operator::NotIn => LabelOperator::NotIn,
-            Operator::Exists => LabelOperator::Exists,
-            Operator::DoesNotExist => LabelOperator::DoesNotExist,
-            Operator::GreaterThan | Operator::LessThan => return None,
+            SelectorOperator::Equals | SelectorOperator::In => LabelOperator::In,
+            SelectorOperator::NotEquals | SelectorOperator::NotIn => LabelOperator::NotIn,
+            SelectorOperator::Exists => LabelOperator::Exists,
+            SelectorOperator::DoesNotExist => LabelOperator::DoesNotExist,
+            SelectorOperator::GreaterThan | SelectorOperator::LessThan => return None,
         };
         Some(Self {
             key: requirement.key.clone(),
@@ -104,9 +104,9 @@ impl LabelSelectorRequirement {
 
 /// A requirement of either form; an operator that is not known is a word.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct Term<'a> {
+struct SelectorTerm<'a> {
     key: &'a str,
-    operator: Result<Operator, &'a str>,
+    operator: Result<SelectorOperator, &'a str>,
     values: BTreeSet<&'a str>,
 }
 
@@ -126,7 +126,7 @@ impl LabelSelector {
         let mut selector = Self::default();
         for one in requirements {
             let value = one.values.first();
-            match value.filter(|_| one.operator == Operator::Equals) {
+            match value.filter(|_| one.operator == SelectorOperator::Equals) {
                 Some(value) if !selector.match_labels.contains_key(&one.key) => {
                     let (key, value) = (one.key.clone(), value.clone());
                     selector.match_labels.insert(key, value);
@@ -151,12 +151,12 @@ impl LabelSelector {
     /// come in their order.
     pub fn check(&self) -> Result<(), SelectorError> {
         for (key, value) in &self.match_labels {
-            check::requirement(key, Operator::Equals, &[value])?;
+            label_rules::requirement(key, SelectorOperator::Equals, &[value])?;
         }
         for one in &self.match_expressions {
             let unknown = |word: &str| SelectorError::UnknownOperator(word.to_owned());
             let values: Vec<&str> = one.values.iter().map(String::as_str).collect();
-            check::requirement(&one.key, one.operator.known().map_err(unknown)?, &values)?;
+            label_rules::requirement(&one.key, one.operator.known().map_err(unknown)?, &values)?;
         }
         Ok(())
     }
@@ -170,13 +170,13 @@ impl LabelSelector {
     }
 
     /// The requirements of both forms in the order of their labels.
-    fn terms(&self) -> Vec<Term<'_>> {
-        let labels = self.match_labels.iter().map(|(key, value)| Term {
+    fn terms(&self) -> Vec<SelectorTerm<'_>> {
+        let labels = self.match_labels.iter().map(|(key, value)| SelectorTerm {
             key,
-            operator: Ok(Operator::Equals),
+            operator: Ok(SelectorOperator::Equals),
             values: BTreeSet::from([value.as_str()]),
         });
-        let expressions = self.match_expressions.iter().map(|one| Term {
+        let expressions = self.match_expressions.iter().map(|one| SelectorTerm {
             key: &one.key,
             operator: one.operator.known(),
             values: one.values.iter().map(String::as_str).collect(),
@@ -187,7 +187,7 @@ impl LabelSelector {
     }
 
     /// The requirements in one order, whichever they were given in.
-    fn identity(&self) -> Vec<Term<'_>> {
+    fn identity(&self) -> Vec<SelectorTerm<'_>> {
         let mut terms = self.terms();
         terms.sort();
         terms
@@ -232,7 +232,7 @@ impl fmt::Display for LabelSelector {
     }
 }
 
-impl fmt::Display for Term<'_> {
+impl fmt::Display for SelectorTerm<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = self.values.iter().copied();
         match self.operator {

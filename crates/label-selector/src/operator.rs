@@ -4,7 +4,7 @@ use std::fmt;
 
 /// How a label and the values of a requirement relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Operator {
+pub(crate) enum SelectorOperator {
     /// The label has the value.
     Equals,
     /// The label is absent or has another value.
@@ -23,7 +23,7 @@ pub(crate) enum Operator {
     LessThan,
 }
 
-impl Operator {
+impl SelectorOperator {
     /// Writes the requirement on the label `key` with this operator.
     pub(crate) fn write<'a>(
         self,

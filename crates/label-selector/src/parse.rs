@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::check;
 use crate::error::SelectorError;
-use crate::operator::Operator;
+use crate::label_rules;
+use crate::operator::SelectorOperator;
 use crate::requirement::Requirement;
 
 /// The requirements of a text.
@@ -88,30 +88,30 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, SelectorError> {
     }
     let key = tokens.word()?;
     // Kubernetes has no name for what is wrong here.
-    check::key("<nil>", key).map_err(SelectorError::Invalid)?;
+    label_rules::key("<nil>", key).map_err(SelectorError::Invalid)?;
     if is_absent {
-        return Requirement::new(key, Operator::DoesNotExist, &[]);
+        return Requirement::new(key, SelectorOperator::DoesNotExist, &[]);
     }
     if tokens.peek().is_none_or(|token| token == ",") {
-        return Requirement::new(key, Operator::Exists, &[]);
+        return Requirement::new(key, SelectorOperator::Exists, &[]);
     }
     let operator = operator(tokens)?;
     let values = match operator {
-        Operator::In | Operator::NotIn => set(tokens)?,
+        SelectorOperator::In | SelectorOperator::NotIn => set(tokens)?,
         _ => BTreeSet::from([value(tokens)?]),
     };
     let values: Vec<&str> = values.into_iter().collect();
     Requirement::new(key, operator, &values)
 }
 
-fn operator(tokens: &mut Tokens<'_>) -> Result<Operator, SelectorError> {
+fn operator(tokens: &mut Tokens<'_>) -> Result<SelectorOperator, SelectorError> {
     Ok(match tokens.next() {
-        Some("=" | "==") => Operator::Equals,
-        Some("!=") => Operator::NotEquals,
-        Some("in") => Operator::In,
-        Some("notin") => Operator::NotIn,
-        Some(">") => Operator::GreaterThan,
-        Some("<") => Operator::LessThan,
+        Some("=" | "==") => SelectorOperator::Equals,
+        Some("!=") => SelectorOperator::NotEquals,
+        Some("in") => SelectorOperator::In,
+        Some("notin") => SelectorOperator::NotIn,
+        Some(">") => SelectorOperator::GreaterThan,
+        Some("<") => SelectorOperator::LessThan,
         other => {
             let wanted = ", expected: in, notin, =, ==, !=, gt, lt";
             return Err(unexpected(other, wanted));

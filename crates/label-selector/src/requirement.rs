@@ -3,15 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::check;
 use crate::error::SelectorError;
-use crate::operator::Operator;
+use crate::label_rules;
+use crate::operator::SelectorOperator;
 
 /// A requirement on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     pub(crate) key: String,
-    pub(crate) operator: Operator,
+    pub(crate) operator: SelectorOperator,
     pub(crate) values: BTreeSet<String>,
 }
 
@@ -19,7 +19,7 @@ impl Requirement {
     /// The requirement, as it is.
     pub(crate) fn unchecked<'a>(
         key: &str,
-        operator: Operator,
+        operator: SelectorOperator,
         values: impl IntoIterator<Item = &'a str>,
     ) -> Self {
         Self {
@@ -35,10 +35,10 @@ impl Requirement {
     /// Everything that is wrong with it.
     pub(crate) fn new(
         key: &str,
-        operator: Operator,
+        operator: SelectorOperator,
         values: &[&str],
     ) -> Result<Self, SelectorError> {
-        check::requirement(key, operator, values)?;
+        label_rules::requirement(key, operator, values)?;
         Ok(Self::unchecked(key, operator, values.iter().copied()))
     }
 
@@ -50,16 +50,16 @@ impl Requirement {
     /// whole number.
     pub fn of_node(key: &str, operator: &str, values: &[String]) -> Result<Self, SelectorError> {
         let operator = match operator {
-            "In" => Operator::In,
-            "NotIn" => Operator::NotIn,
-            "Exists" => Operator::Exists,
-            "DoesNotExist" => Operator::DoesNotExist,
-            "Gt" => Operator::GreaterThan,
-            "Lt" => Operator::LessThan,
+            "In" => SelectorOperator::In,
+            "NotIn" => SelectorOperator::NotIn,
+            "Exists" => SelectorOperator::Exists,
+            "DoesNotExist" => SelectorOperator::DoesNotExist,
+            "Gt" => SelectorOperator::GreaterThan,
+            "Lt" => SelectorOperator::LessThan,
             other => return Err(SelectorError::UnknownOperator(other.to_owned())),
         };
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
-        check::values(operator, &values)?;
+        label_rules::values(operator, &values)?;
         Ok(Self::unchecked(key, operator, values))
     }
 
@@ -73,12 +73,12 @@ impl Requirement {
             Some(number.cmp(&bound))
         };
         match self.operator {
-            Operator::Equals | Operator::In => has(),
-            Operator::NotEquals | Operator::NotIn => !has(),
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::GreaterThan => compare().is_some_and(std::cmp::Ordering::is_gt),
-            Operator::LessThan => compare().is_some_and(std::cmp::Ordering::is_lt),
+            SelectorOperator::Equals | SelectorOperator::In => has(),
+            SelectorOperator::NotEquals | SelectorOperator::NotIn => !has(),
+            SelectorOperator::Exists => value.is_some(),
+            SelectorOperator::DoesNotExist => value.is_none(),
+            SelectorOperator::GreaterThan => compare().is_some_and(std::cmp::Ordering::is_gt),
+            SelectorOperator::LessThan => compare().is_some_and(std::cmp::Ordering::is_lt),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::error::SelectorError;
 use crate::object::LabelSelector;
-use crate::operator::Operator;
+use crate::operator::SelectorOperator;
 use crate::parse;
 use crate::requirement::Requirement;
 
@@ -37,9 +37,9 @@ impl Selector {
     /// The selector of labels that have exactly these values. What no label can be is no error here:
     /// it matches nothing.
     pub fn from_labels(labels: &BTreeMap<String, String>) -> Self {
-        let requirements = labels
-            .iter()
-            .map(|(key, value)| Requirement::unchecked(key, Operator::Equals, [value.as_str()]));
+        let requirements = labels.iter().map(|(key, value)| {
+            Requirement::unchecked(key, SelectorOperator::Equals, [value.as_str()])
+        });
         Self::of(requirements.collect())
     }
 

@@ -3,7 +3,7 @@
 //! A test of the program writes the files into `deploy/chart` and fails where they differ. What no manifest holds
 //! (notes, helpers, the test hook) stands there only.
 
-mod about;
+mod chart_metadata;
 mod template;
 mod values;
 
@@ -22,7 +22,7 @@ use template::Template;
 pub fn files(configuration: &Value) -> Result<BTreeMap<String, String>, ManifestError> {
     let manifests = Manifests::read()?;
     let mut files = templates(&manifests).map_err(ManifestError)?;
-    files.insert("Chart.yaml".to_owned(), about::chart(&manifests));
+    files.insert("Chart.yaml".to_owned(), chart_metadata::chart(&manifests));
     files.insert("values.yaml".to_owned(), values::values());
     files.insert(
         "values.schema.json".to_owned(),

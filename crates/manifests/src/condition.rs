@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The positions that components have to have.
-pub(crate) type Term = BTreeMap<&'static str, bool>;
+pub(crate) type ComponentTerm = BTreeMap<&'static str, bool>;
 
 /// One of several terms has to hold. A term without components always does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Condition(Vec<Term>);
+pub(crate) struct ComponentCondition(Vec<ComponentTerm>);
 
-impl Condition {
+impl ComponentCondition {
     /// The condition that a component is on; without one, the part is always there.
     pub(crate) fn caused_by(component: Option<&'static str>) -> Self {
         let term = component.into_iter().map(|name| (name, true));
@@ -17,7 +17,7 @@ impl Condition {
     }
 
     pub(crate) fn is_always(&self) -> bool {
-        self.0.iter().any(Term::is_empty)
+        self.0.iter().any(ComponentTerm::is_empty)
     }
 
     /// Adds a component that has to be on or off as well.
@@ -52,12 +52,13 @@ impl Condition {
 
     /// True where it holds with these components on and all others off.
     pub(crate) fn holds(&self, on: &BTreeSet<&'static str>) -> bool {
-        let holds = |term: &Term| term.iter().all(|(name, is_on)| on.contains(name) == *is_on);
+        let holds =
+            |term: &ComponentTerm| term.iter().all(|(name, is_on)| on.contains(name) == *is_on);
         self.0.iter().any(holds)
     }
 
     /// The terms, of which one has to hold.
-    pub(crate) fn terms(&self) -> &[Term] {
+    pub(crate) fn terms(&self) -> &[ComponentTerm] {
         &self.0
     }
 }

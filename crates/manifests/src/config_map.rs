@@ -12,12 +12,12 @@ pub(crate) struct Generator {
     namespace: String,
     files: Vec<String>,
     #[serde(default)]
-    options: Options,
+    options: GeneratorOptions,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Options {
+struct GeneratorOptions {
     #[serde(default)]
     disable_name_suffix_hash: bool,
     #[serde(default)]

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::part::{Choice, Part};
+use crate::conditional_part::{ConditionalPart, ManifestPart};
 
 /// One operation of a patch.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
-pub(crate) enum Operation {
+pub(crate) enum JsonPatchOperation {
     Add { path: String, value: Value },
     Replace { path: String, value: Value },
     Remove { path: String },
@@ -16,10 +16,10 @@ pub(crate) enum Operation {
 }
 
 /// The last step of a path.
-enum Place<'a> {
-    Field(&'a mut Vec<(String, Choice)>, String),
-    Item(&'a mut Vec<Choice>, usize),
-    End(&'a mut Vec<Choice>),
+enum PatchLocation<'a> {
+    Field(&'a mut Vec<(String, ConditionalPart)>, String),
+    Item(&'a mut Vec<ConditionalPart>, usize),
+    End(&'a mut Vec<ConditionalPart>),
 }
 
 /// Applies operations in their order; `cause` is the component that brings them, where they are not always there.
@@ -27,23 +27,27 @@ enum Place<'a> {
 /// # Errors
 /// A path that leads nowhere, a test that fails, an index that depends on components, or an insertion before items.
 pub(crate) fn apply(
-    part: &mut Part,
-    operations: &[Operation],
+    part: &mut ManifestPart,
+    operations: &[JsonPatchOperation],
     cause: Option<&'static str>,
 ) -> Result<(), String> {
     for operation in operations {
         let (path, done) = match operation {
-            Operation::Add { path, value } => (path, add(place(part, path)?, value, cause)),
-            Operation::Replace { path, value } => (path, replace(place(part, path)?, value, cause)),
-            Operation::Remove { path } => (path, remove(place(part, path)?, cause)),
-            Operation::Test { path, value } => (path, test(place(part, path)?, value)),
+            JsonPatchOperation::Add { path, value } => {
+                (path, add(place(part, path)?, value, cause))
+            }
+            JsonPatchOperation::Replace { path, value } => {
+                (path, replace(place(part, path)?, value, cause))
+            }
+            JsonPatchOperation::Remove { path } => (path, remove(place(part, path)?, cause)),
+            JsonPatchOperation::Test { path, value } => (path, test(place(part, path)?, value)),
         };
         done.map_err(|error| format!("{path}: {error}"))?;
     }
     Ok(())
 }
 
-fn place<'a>(part: &'a mut Part, path: &str) -> Result<Place<'a>, String> {
+fn place<'a>(part: &'a mut ManifestPart, path: &str) -> Result<PatchLocation<'a>, String> {
     let steps: Vec<String> = path
         .split('/')
         .skip(1)
@@ -56,29 +60,29 @@ fn place<'a>(part: &'a mut Part, path: &str) -> Result<Place<'a>, String> {
     let mut part = part;
     for step in before {
         part = match part {
-            Part::Map(_) => &mut part.field_mut(step).ok_or_else(nowhere)?.part,
-            Part::List(items) => {
+            ManifestPart::Map(_) => &mut part.field_mut(step).ok_or_else(nowhere)?.part,
+            ManifestPart::List(items) => {
                 let at = index(items, step)?;
                 &mut items[at].part
             }
-            Part::Scalar(_) => return Err(nowhere()),
+            ManifestPart::Scalar(_) => return Err(nowhere()),
         };
     }
     match part {
-        Part::Map(fields) => Ok(Place::Field(fields, last.clone())),
-        Part::List(items) => {
+        ManifestPart::Map(fields) => Ok(PatchLocation::Field(fields, last.clone())),
+        ManifestPart::List(items) => {
             let at = (last != "-").then(|| index(items, last)).transpose()?;
             Ok(match at {
-                Some(at) => Place::Item(items, at),
-                None => Place::End(items),
+                Some(at) => PatchLocation::Item(items, at),
+                None => PatchLocation::End(items),
             })
         }
-        Part::Scalar(_) => Err(nowhere()),
+        ManifestPart::Scalar(_) => Err(nowhere()),
     }
 }
 
 /// An index into a list, up to which nothing depends on a component.
-fn index(items: &[Choice], step: &str) -> Result<usize, String> {
+fn index(items: &[ConditionalPart], step: &str) -> Result<usize, String> {
     let at: usize = step.parse().map_err(|_| format!("{step:?} is no index"))?;
     match items.get(..=at) {
         None => Err(format!("there is no item {at}")),
@@ -87,65 +91,71 @@ fn index(items: &[Choice], step: &str) -> Result<usize, String> {
     }
 }
 
-fn add(place: Place<'_>, value: &Value, cause: Option<&'static str>) -> Result<(), String> {
+fn add(place: PatchLocation<'_>, value: &Value, cause: Option<&'static str>) -> Result<(), String> {
     match place {
-        Place::Field(fields, name) if fields.iter().any(|(key, _)| *key == name) => {
-            replace(Place::Field(fields, name), value, cause)
+        PatchLocation::Field(fields, name) if fields.iter().any(|(key, _)| *key == name) => {
+            replace(PatchLocation::Field(fields, name), value, cause)
         }
-        Place::Field(fields, name) => {
-            fields.push((name, Choice::new(value, cause)));
+        PatchLocation::Field(fields, name) => {
+            fields.push((name, ConditionalPart::new(value, cause)));
             Ok(())
         }
-        Place::End(items) => {
-            items.push(Choice::new(value, cause));
+        PatchLocation::End(items) => {
+            items.push(ConditionalPart::new(value, cause));
             Ok(())
         }
-        Place::Item(..) => Err("an insertion before an item is not implemented".to_owned()),
+        PatchLocation::Item(..) => Err("an insertion before an item is not implemented".to_owned()),
     }
 }
 
-fn replace(place: Place<'_>, value: &Value, cause: Option<&'static str>) -> Result<(), String> {
+fn replace(
+    place: PatchLocation<'_>,
+    value: &Value,
+    cause: Option<&'static str>,
+) -> Result<(), String> {
     match place {
-        Place::Field(fields, name) => {
+        PatchLocation::Field(fields, name) => {
             let at = only(fields, &name)?;
             if let Some(after) = fields[at].1.replace(value, cause) {
                 fields.insert(at + 1, (name, after));
             }
         }
-        Place::Item(items, at) => {
+        PatchLocation::Item(items, at) => {
             if let Some(after) = items[at].replace(value, cause) {
                 items.insert(at + 1, after);
             }
         }
-        Place::End(_) => return Err("there is nothing to replace".to_owned()),
+        PatchLocation::End(_) => return Err("there is nothing to replace".to_owned()),
     }
     Ok(())
 }
 
-fn remove(place: Place<'_>, cause: Option<&'static str>) -> Result<(), String> {
+fn remove(place: PatchLocation<'_>, cause: Option<&'static str>) -> Result<(), String> {
     match (place, cause) {
-        (Place::Field(fields, name), _) => {
+        (PatchLocation::Field(fields, name), _) => {
             let at = only(fields, &name)?;
             match cause {
                 Some(component) => fields[at].1.when.require(component, false),
                 None => drop(fields.remove(at)),
             }
         }
-        (Place::Item(items, at), Some(component)) => items[at].when.require(component, false),
-        (Place::Item(items, at), None) => drop(items.remove(at)),
-        (Place::End(_), _) => return Err("there is nothing to remove".to_owned()),
+        (PatchLocation::Item(items, at), Some(component)) => {
+            items[at].when.require(component, false);
+        }
+        (PatchLocation::Item(items, at), None) => drop(items.remove(at)),
+        (PatchLocation::End(_), _) => return Err("there is nothing to remove".to_owned()),
     }
     Ok(())
 }
 
-fn test(place: Place<'_>, value: &Value) -> Result<(), String> {
+fn test(place: PatchLocation<'_>, value: &Value) -> Result<(), String> {
     let choice = match place {
-        Place::Field(fields, name) => {
+        PatchLocation::Field(fields, name) => {
             let at = only(fields, &name)?;
             &fields[at].1
         }
-        Place::Item(items, at) => &items[at],
-        Place::End(_) => return Err("there is nothing to test".to_owned()),
+        PatchLocation::Item(items, at) => &items[at],
+        PatchLocation::End(_) => return Err("there is nothing to test".to_owned()),
     };
     let there = choice.part.plain().filter(|_| choice.when.is_always());
     if there.as_ref() == Some(value) {
@@ -156,7 +166,7 @@ fn test(place: Place<'_>, value: &Value) -> Result<(), String> {
 }
 
 /// The place of a field that stands in a map once.
-fn only(fields: &[(String, Choice)], name: &str) -> Result<usize, String> {
+fn only(fields: &[(String, ConditionalPart)], name: &str) -> Result<usize, String> {
     let mut found = (0..fields.len()).filter(|at| fields[*at].0 == name);
     match (found.next(), found.next()) {
         (Some(at), None) => Ok(at),
@@ -173,10 +183,12 @@ mod tests {
 
     use super::*;
 
-    fn applied(patches: &[(&'static str, Value)]) -> Result<Part, String> {
-        let mut part = Part::from(&json!({"rules": [{"verbs": "get"}], "tls": {"ca": "own"}}));
+    fn applied(patches: &[(&'static str, Value)]) -> Result<ManifestPart, String> {
+        let mut part =
+            ManifestPart::from(&json!({"rules": [{"verbs": "get"}], "tls": {"ca": "own"}}));
         for (component, patch) in patches {
-            let operations: Vec<Operation> = serde_json::from_value(patch.clone()).unwrap();
+            let operations: Vec<JsonPatchOperation> =
+                serde_json::from_value(patch.clone()).unwrap();
             apply(&mut part, &operations, Some(component))?;
         }
         Ok(part)
@@ -219,6 +231,6 @@ mod tests {
             assert!(applied.is_err(), "{patch}");
         }
         let unknown = json!([{"op": "move", "from": "/tls", "path": "/other"}]);
-        assert!(serde_json::from_value::<Vec<Operation>>(unknown).is_err());
+        assert!(serde_json::from_value::<Vec<JsonPatchOperation>>(unknown).is_err());
     }
 }

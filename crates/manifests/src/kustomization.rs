@@ -3,11 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::condition::Condition;
+use crate::condition::ComponentCondition;
+use crate::conditional_part::{ConditionalPart, ManifestPart};
 use crate::config_map::Generator;
-use crate::json_patch::{self, Operation};
+use crate::json_patch::{self, JsonPatchOperation};
 use crate::merge::merge;
-use crate::part::{Choice, Part};
 use crate::sources::{documents, text};
 
 /// A `kustomization.yaml`.
@@ -33,7 +33,7 @@ pub(crate) struct Kustomization {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Patch {
-    target: Option<Target>,
+    target: Option<PatchTarget>,
     #[serde(rename = "patch")]
     inline: Option<String>,
     path: Option<String>,
@@ -41,7 +41,7 @@ struct Patch {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Target {
+struct PatchTarget {
     kind: String,
     name: String,
 }
@@ -55,12 +55,12 @@ struct Image {
 
 /// An object of the installation.
 #[derive(Debug, Clone)]
-pub(crate) struct Object {
+pub(crate) struct ManifestObject {
     /// The file that it comes from.
     pub(crate) file: String,
     pub(crate) kind: String,
     pub(crate) name: String,
-    pub(crate) choice: Choice,
+    pub(crate) choice: ConditionalPart,
 }
 
 impl Kustomization {
@@ -90,7 +90,7 @@ pub(crate) fn joined(folder: &str, relative: &str) -> String {
 
 /// Adds what a folder brings, and applies its patches to all objects. `cause` is the component whose folder it is.
 pub(crate) fn add(
-    objects: &mut Vec<Object>,
+    objects: &mut Vec<ManifestObject>,
     folder: &str,
     cause: Option<&'static str>,
 ) -> Result<(), String> {
@@ -128,26 +128,30 @@ pub(crate) fn add(
     Ok(())
 }
 
-fn object(file: &str, value: &Value, cause: Option<&'static str>) -> Result<Object, String> {
+fn object(
+    file: &str,
+    value: &Value,
+    cause: Option<&'static str>,
+) -> Result<ManifestObject, String> {
     let text = |field: &Value| field.as_str().map(str::to_owned);
     let lacking = || format!("{file} holds an object without kind or name");
-    Ok(Object {
+    Ok(ManifestObject {
         file: file.to_owned(),
         kind: text(&value["kind"]).ok_or_else(lacking)?,
         name: text(&value["metadata"]["name"]).ok_or_else(lacking)?,
-        choice: Choice::new(value, cause),
+        choice: ConditionalPart::new(value, cause),
     })
 }
 
 /// Follows the name of a ConfigMap that was given a hash, in the volumes that mount it.
-fn rename(objects: &mut [Object], from: &str, to: &str) {
+fn rename(objects: &mut [ManifestObject], from: &str, to: &str) {
     for object in objects {
         object.choice.part.for_each_field(&mut |name, part| {
             let Some(named) = part.field_mut("name").filter(|_| name == "configMap") else {
                 return;
             };
-            if named.part == Part::Scalar(Value::from(from)) {
-                named.part = Part::Scalar(Value::from(to));
+            if named.part == ManifestPart::Scalar(Value::from(from)) {
+                named.part = ManifestPart::Scalar(Value::from(to));
             }
         });
     }
@@ -156,7 +160,7 @@ fn rename(objects: &mut [Object], from: &str, to: &str) {
 impl Patch {
     fn apply(
         &self,
-        objects: &mut [Object],
+        objects: &mut [ManifestObject],
         folder: &str,
         cause: Option<&'static str>,
     ) -> Result<(), String> {
@@ -168,13 +172,14 @@ impl Patch {
         let [patch] = &documents(text)?[..] else {
             return Err("a patch is one document".to_owned());
         };
-        let target = if let Some(Target { kind, name }) = &self.target {
+        let target = if let Some(PatchTarget { kind, name }) = &self.target {
             (kind.clone(), name.clone())
         } else {
             let patched = object(folder, patch, None)?;
             (patched.kind, patched.name)
         };
-        let is_meant = |object: &Object| (&object.kind, &object.name) == (&target.0, &target.1);
+        let is_meant =
+            |object: &ManifestObject| (&object.kind, &object.name) == (&target.0, &target.1);
         if self.target.is_none() && !objects.iter().any(is_meant) {
             return Err(format!("there is no {} {}", target.0, target.1));
         }
@@ -188,7 +193,7 @@ impl Patch {
                 }
                 Value::Object(fields) => merge(&mut object.choice.part, &changed(fields), cause)?,
                 list => {
-                    let operations: Vec<Operation> =
+                    let operations: Vec<JsonPatchOperation> =
                         serde_json::from_value(list.clone()).map_err(|error| error.to_string())?;
                     json_patch::apply(&mut object.choice.part, &operations, cause)?;
                 }
@@ -199,7 +204,7 @@ impl Patch {
 }
 
 /// The component on which a change within an object depends; none where the whole object does already.
-fn remaining(when: &Condition, cause: Option<&'static str>) -> Option<&'static str> {
+fn remaining(when: &ComponentCondition, cause: Option<&'static str>) -> Option<&'static str> {
     cause.filter(|component| !when.needs(component))
 }
 
@@ -212,12 +217,16 @@ fn changed(patch: &Map<String, Value>) -> Map<String, Value> {
 }
 
 impl Image {
-    fn apply(&self, objects: &mut [Object], cause: Option<&'static str>) -> Result<(), String> {
+    fn apply(
+        &self,
+        objects: &mut [ManifestObject],
+        cause: Option<&'static str>,
+    ) -> Result<(), String> {
         let mut failure = Ok(());
         for object in objects {
             let cause = remaining(&object.choice.when, cause);
             object.choice.part.for_each_field(&mut |field, part| {
-                let Part::Scalar(Value::String(image)) = part else {
+                let ManifestPart::Scalar(Value::String(image)) = part else {
                     return;
                 };
                 let is_meant = field == "image" && *image == self.name;

@@ -8,12 +8,12 @@ pub mod chart;
 mod comparison;
 mod components;
 mod condition;
+mod conditional_part;
 mod config_map;
 mod json_patch;
 mod kustomization;
 mod merge;
 mod options;
-mod part;
 mod sources;
 
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ use thiserror::Error;
 
 pub use comparison::changed_fields;
 pub use components::{COMPONENTS, Component};
-pub use options::{Options, Selection};
+pub use options::{ComponentSelection, InstallOptions};
 
-use kustomization::{Kustomization, Object, add, joined};
+use kustomization::{Kustomization, ManifestObject, add, joined};
 
 /// The namespace that the files name.
 pub const NAMESPACE: &str = "evenkeel-system";
@@ -43,7 +43,7 @@ pub struct ManifestError(String);
 /// All objects, each with the components that it depends on.
 #[derive(Debug)]
 pub struct Manifests {
-    objects: Vec<Object>,
+    objects: Vec<ManifestObject>,
     /// The folders of components that each overlay lists.
     overlays: BTreeMap<&'static str, Vec<&'static str>>,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::part::{Choice, Part};
+use crate::conditional_part::{ConditionalPart, ManifestPart};
 
 /// Merges a patch into an object; `cause` is the component that brings it, where it is not always there.
 ///
@@ -10,11 +10,11 @@ use crate::part::{Choice, Part};
 /// The patch holds something that is not implemented: a directive, a null, a list without a known key, or a field
 /// that another component writes as well.
 pub(crate) fn merge(
-    part: &mut Part,
+    part: &mut ManifestPart,
     patch: &Map<String, Value>,
     cause: Option<&'static str>,
 ) -> Result<(), String> {
-    let Part::Map(fields) = part else {
+    let ManifestPart::Map(fields) = part else {
         return Err("a mapping is merged into something else".to_owned());
     };
     for (name, value) in patch {
@@ -25,7 +25,7 @@ pub(crate) fn merge(
             .filter(|at| fields[*at].0 == *name)
             .collect();
         match found[..] {
-            [] => fields.push((name.clone(), Choice::new(value, cause))),
+            [] => fields.push((name.clone(), ConditionalPart::new(value, cause))),
             [at] => {
                 let choice = &mut fields[at].1;
                 let after = share(choice, cause)
@@ -42,14 +42,14 @@ pub(crate) fn merge(
 }
 
 /// Makes a list or map that other components bring one that this component brings, too; what is in it stays theirs.
-fn share(choice: &mut Choice, cause: Option<&'static str>) -> Result<(), String> {
+fn share(choice: &mut ConditionalPart, cause: Option<&'static str>) -> Result<(), String> {
     if choice.when.is_always() {
         return Ok(());
     }
-    let inner: Vec<&mut Choice> = match &mut choice.part {
-        Part::Scalar(_) => return Err("it is written by two components".to_owned()),
-        Part::Map(fields) => fields.iter_mut().map(|(_, choice)| choice).collect(),
-        Part::List(items) => items.iter_mut().collect(),
+    let inner: Vec<&mut ConditionalPart> = match &mut choice.part {
+        ManifestPart::Scalar(_) => return Err("it is written by two components".to_owned()),
+        ManifestPart::Map(fields) => fields.iter_mut().map(|(_, choice)| choice).collect(),
+        ManifestPart::List(items) => items.iter_mut().collect(),
     };
     for inner in inner {
         inner.when = inner.when.and(&choice.when);
@@ -60,18 +60,20 @@ fn share(choice: &mut Choice, cause: Option<&'static str>) -> Result<(), String>
 
 /// Merges a value into one field; returns what takes its place where the component is on.
 fn merge_choice(
-    choice: &mut Choice,
+    choice: &mut ConditionalPart,
     name: &str,
     value: &Value,
     cause: Option<&'static str>,
-) -> Result<Option<Choice>, String> {
+) -> Result<Option<ConditionalPart>, String> {
     match (&mut choice.part, value) {
-        (part @ Part::Map(_), Value::Object(patch)) => merge(part, patch, cause).map(|()| None),
-        (Part::List(items), Value::Array(patch)) => {
+        (part @ ManifestPart::Map(_), Value::Object(patch)) => {
+            merge(part, patch, cause).map(|()| None)
+        }
+        (ManifestPart::List(items), Value::Array(patch)) => {
             merge_list(items, name, patch, cause).map(|()| None)
         }
-        (Part::Scalar(before), after) if before == after => Ok(None),
-        (Part::Scalar(_), scalar) if !scalar.is_object() && !scalar.is_array() => {
+        (ManifestPart::Scalar(before), after) if before == after => Ok(None),
+        (ManifestPart::Scalar(_), scalar) if !scalar.is_object() && !scalar.is_array() => {
             Ok(choice.replace(scalar, cause))
         }
         _ => Err("the patch is of another shape".to_owned()),
@@ -80,7 +82,7 @@ fn merge_choice(
 
 /// Merges items into those with the same key; others come first, as kustomize puts them.
 fn merge_list(
-    items: &mut Vec<Choice>,
+    items: &mut Vec<ConditionalPart>,
     name: &str,
     patch: &[Value],
     cause: Option<&'static str>,
@@ -96,15 +98,15 @@ fn merge_list(
         let Some(patch) = value.as_object().filter(|item| item.contains_key(key)) else {
             return Err(format!("an item without {key}"));
         };
-        let same = |item: &&mut Choice| match &item.part {
-            Part::Map(fields) => fields.iter().any(|(name, choice)| {
+        let same = |item: &&mut ConditionalPart| match &item.part {
+            ManifestPart::Map(fields) => fields.iter().any(|(name, choice)| {
                 name == key && choice.part.plain().as_ref() == patch.get(key)
             }),
             _ => false,
         };
-        let mut found: Vec<&mut Choice> = items.iter_mut().filter(same).collect();
+        let mut found: Vec<&mut ConditionalPart> = items.iter_mut().filter(same).collect();
         match &mut found[..] {
-            [] => added.push(Choice::new(value, cause)),
+            [] => added.push(ConditionalPart::new(value, cause)),
             [item] if item.when.is_always() => merge(&mut item.part, patch, cause)?,
             _ => return Err(format!("{} is written by two components", patch[key])),
         }
@@ -121,8 +123,8 @@ mod tests {
 
     use super::*;
 
-    fn merged(object: &Value, patches: &[(&'static str, Value)]) -> Result<Part, String> {
-        let mut part = Part::from(object);
+    fn merged(object: &Value, patches: &[(&'static str, Value)]) -> Result<ManifestPart, String> {
+        let mut part = ManifestPart::from(object);
         for (component, patch) in patches {
             merge(&mut part, patch.as_object().unwrap(), Some(component))?;
         }

@@ -8,9 +8,9 @@ use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IM
 
 /// Components that are on, by the names of [`COMPONENTS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection(BTreeSet<&'static str>);
+pub struct ComponentSelection(BTreeSet<&'static str>);
 
-impl Selection {
+impl ComponentSelection {
     /// The components of these names.
     ///
     /// # Errors
@@ -26,8 +26,8 @@ impl Selection {
 
 /// The choices of one installation.
 #[derive(Debug, Clone)]
-pub struct Options {
-    pub components: Selection,
+pub struct InstallOptions {
+    pub components: ComponentSelection,
     pub namespace: String,
     /// The image of Evenkeel with its tag.
     pub image: String,
@@ -41,10 +41,10 @@ pub struct Options {
     pub configuration: Option<String>,
 }
 
-impl Default for Options {
+impl Default for InstallOptions {
     fn default() -> Self {
         Self {
-            components: Selection::default(),
+            components: ComponentSelection::default(),
             namespace: NAMESPACE.to_owned(),
             image: IMAGE.to_owned(),
             scheduler_image: None,
@@ -66,7 +66,7 @@ fn egress_rule(ports: &[u16]) -> Value {
 impl Manifests {
     /// The objects of an installation, in the order in which they are applied.
     #[must_use]
-    pub fn objects(&self, options: &Options) -> Vec<Value> {
+    pub fn objects(&self, options: &InstallOptions) -> Vec<Value> {
         let chosen = &options.components.0;
         let folders = chosen.iter().filter_map(|name| self.overlays.get(name));
         let on: BTreeSet<&'static str> = folders.flatten().copied().collect();
@@ -82,7 +82,7 @@ impl Manifests {
     }
 }
 
-impl Options {
+impl InstallOptions {
     fn set(&self, object: &mut Value) {
         let is_own = object["metadata"]["name"] == "evenkeel";
         let kind = object["kind"]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::Timeline;
-use crate::engine::requests::{Counted, RequestRate};
+use crate::engine::requests::{RequestCounterKey, RequestRate};
 use crate::machines::Machines;
 use crate::prometheus::Behaviour;
 use evenkeel_apiserver::{CustomMetrics, DescribedObject, MetricReading};
@@ -37,9 +37,9 @@ impl Adapter {
         }
     }
 
-    fn reading(&self, of: Counted, rate: RequestRate) -> MetricReading {
+    fn reading(&self, of: RequestCounterKey, rate: RequestRate) -> MetricReading {
         let (object, namespace, labels) = match of {
-            Counted::Served(pod) => {
+            RequestCounterKey::Served(pod) => {
                 let object = DescribedObject {
                     resource: "pods".to_owned(),
                     api_version: "v1".to_owned(),
@@ -49,7 +49,7 @@ impl Adapter {
                 let namespace = pod.namespace().to_owned();
                 (Some(object), namespace, BTreeMap::new())
             }
-            Counted::Arriving(namespace, workload) => {
+            RequestCounterKey::Arriving(namespace, workload) => {
                 let labels = [(WORKLOAD.to_owned(), workload)].into();
                 (None, namespace, labels)
             }

@@ -8,9 +8,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::scaling::hpa::{
     self, Action, Behavior, ConditionStatus, ConditionType, Controller, HorizontalPodAutoscaler,
-    Memory, MetricSpec, Observed, Outcome, Readings, Scale, Settings, Spec, Status,
+    HpaMemory, HpaOutcome, HpaSpec, HpaStatus, MetricSpec, ObservedTarget, Readings, Settings,
+    TargetScale,
 };
-use evenkeel_core::scaling::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, Requests};
+use evenkeel_core::scaling::pod::{
+    ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests,
+};
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ObjectReference, ResourceName};
 
@@ -27,7 +30,7 @@ const SELECTOR: &str = "app=workload";
 pub struct Autoscaler {
     controller: Controller,
     hpa: HorizontalPodAutoscaler,
-    memory: Memory,
+    memory: HpaMemory,
 }
 
 /// The result of one reconciliation.
@@ -43,7 +46,7 @@ impl Autoscaler {
     /// An HPA between two replica counts that scales by `metrics`.
     #[must_use]
     pub fn new(min: i32, max: i32, metrics: Vec<MetricSpec>) -> Self {
-        let spec = Spec {
+        let spec = HpaSpec {
             scale_target: ObjectReference::default(),
             min_replicas: min,
             max_replicas: max,
@@ -57,9 +60,9 @@ impl Autoscaler {
                 name: String::new(),
                 generation: None,
                 spec,
-                status: Status::default(),
+                status: HpaStatus::default(),
             },
-            memory: Memory::default(),
+            memory: HpaMemory::default(),
         }
     }
 
@@ -87,7 +90,7 @@ impl Autoscaler {
         let observed = observed(current, pods, readings);
         let (controller, memory) = (&self.controller, &mut self.memory);
         let step = hpa::reconcile(controller, &self.hpa, &observed, memory, date(at));
-        let Outcome { status, action, .. } = step.written(memory);
+        let HpaOutcome { status, action, .. } = step.written(memory);
         let active = status.condition(&ConditionType::ScalingActive);
         let recommendation = Recommendation {
             replicas: match action {
@@ -103,11 +106,15 @@ impl Autoscaler {
 
 /// What an HPA sees of a workload with `current` replicas, the Pods that there are and their measurements.
 #[must_use]
-pub fn observed<'a>(current: i32, pods: &'a [PodFacts], readings: &'a Readings) -> Observed<'a> {
+pub fn observed<'a>(
+    current: i32,
+    pods: &'a [PodFacts],
+    readings: &'a Readings,
+) -> ObservedTarget<'a> {
     // As in the status of a Deployment.
     let staying = pods.iter().filter(|pod| !pod.deleted);
-    Observed {
-        scale: Ok(Scale {
+    ObservedTarget {
+        scale: Ok(TargetScale {
             spec_replicas: current,
             status_replicas: i32::try_from(staying.count()).unwrap_or(i32::MAX),
             selector: SELECTOR,
@@ -140,7 +147,12 @@ pub struct Life {
 
 /// A Pod at a time, as its HPA sees it; without a life it waits for a node.
 #[must_use]
-pub fn pod(name: String, life: Option<Life>, requests: &Requests, at: SignedDuration) -> PodFacts {
+pub fn pod(
+    name: String,
+    life: Option<Life>,
+    requests: &ResourceRequests,
+    at: SignedDuration,
+) -> PodFacts {
     let ready = life.map(|life| {
         let is_ready = life.ready <= at;
         let since = if is_ready { life.ready } else { life.unready };
@@ -166,8 +178,8 @@ pub fn pod(name: String, life: Option<Life>, requests: &Requests, at: SignedDura
             is_sidecar: false,
         }],
         init_containers: Vec::new(),
-        pod_requests: Requests::default(),
-        overhead: Requests::default(),
+        pod_requests: ResourceRequests::default(),
+        overhead: ResourceRequests::default(),
     }
 }
 
@@ -207,12 +219,12 @@ pub fn measurement(at: SignedDuration, window: SignedDuration, value: i64) -> Me
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::scaling::signal::{Signal, Target};
+    use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 
     const SECOND: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 
     fn autoscaler() -> Autoscaler {
-        let metric = MetricSpec::new(Signal::CPU, Target::Utilization(50));
+        let metric = MetricSpec::new(Signal::CPU, MetricTarget::Utilization(50));
         Autoscaler::new(2, 20, vec![metric])
     }
 
@@ -277,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_pod_is_pending_until_it_runs_and_counts_once_a_window_after_it_was_ready_is_measured() {
-        let requests: Requests = [(ResourceName::Cpu, 1000)].into_iter().collect();
+        let requests: ResourceRequests = [(ResourceName::Cpu, 1000)].into_iter().collect();
         let life = Life {
             started: SECOND(10),
             running: SECOND(20),

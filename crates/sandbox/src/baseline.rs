@@ -11,25 +11,25 @@ use jiff::SignedDuration;
 
 use crate::adapter::REQUESTS;
 use crate::autoscaler::{self, Autoscaler, Life};
+use crate::deletion_order::victim;
 use crate::engine::lag::Lags;
-use crate::engine::requests::Counted;
-use crate::engine::summary::Summary;
+use crate::engine::requests::RequestCounterKey;
+use crate::engine::summary::RunSummary;
 use crate::engine::{BoundPod, Engine, STEP};
 use crate::lifecycle::Lifecycle;
-use crate::ordinals::Ordinals;
 use crate::placement::Placement;
-use crate::scenario::{Scale, ScaleBy, Scenario, Workload};
+use crate::pod_ordinals::Ordinals;
+use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload};
 use crate::scheduler::plugins;
-use crate::scrape::Sample;
-use crate::victims::victim;
+use crate::scrape::ScrapedSample;
 use evenkeel_core::placement::deletion_order::in_order;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::Random;
-use evenkeel_core::scaling::Mode;
-use evenkeel_core::scaling::hpa::{MetricSpec, Reading, Readings};
-use evenkeel_core::scaling::pod::Requests;
+use evenkeel_core::random::RandomSource;
+use evenkeel_core::scaling::ScalingMode;
+use evenkeel_core::scaling::hpa::{MetricSpec, MetricsApiReading, Readings};
+use evenkeel_core::scaling::pod::ResourceRequests;
 use evenkeel_core::scaling::sample::{PodMetrics, PodSample};
-use evenkeel_core::scaling::signal::{MetricIdentifier, ResourceName, Signal, Target};
+use evenkeel_core::scaling::signal::{MetricIdentifier, MetricTarget, ResourceName, Signal};
 use evenkeel_core::units::{Ratio, Resource, i64_ceil, i64_nearest};
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
@@ -54,7 +54,7 @@ pub struct Settings {
 }
 
 #[derive(Debug)]
-struct Pod {
+struct BaselinePod {
     workload: usize,
     /// Among the Pods of the workload that stay.
     ordinal: u32,
@@ -74,7 +74,7 @@ pub struct Baseline {
     engine: Engine,
     next: SignedDuration,
     placement: Placement,
-    pods: Vec<Pod>,
+    pods: Vec<BaselinePod>,
     /// The names of the Pods that stay.
     staying: Ordinals<PodName>,
     /// Pods made so far, by workload.
@@ -84,7 +84,7 @@ pub struct Baseline {
     next_sync: SignedDuration,
 }
 
-impl Pod {
+impl BaselinePod {
     /// True for a Pod of the workload at `index` that has not been deleted.
     const fn stays_in(&self, index: usize) -> bool {
         self.workload == index && self.gone.is_none()
@@ -97,7 +97,7 @@ impl Baseline {
     pub fn new(settings: Settings) -> Self {
         let workloads = &settings.scenario.workloads;
         let share = settings.target_share;
-        let autoscaler = |workload: &Workload| {
+        let autoscaler = |workload: &ScenarioWorkload| {
             let own = workload.scale.map(|scale| autoscaler_of(scale, share));
             own.or_else(|| autoscaler_in_place_of_direct(workload, share))
         };
@@ -107,7 +107,7 @@ impl Baseline {
             placement: Placement::new(
                 &settings.scenario.nodes,
                 workloads,
-                Random::new(settings.seed),
+                RandomSource::new(settings.seed),
             ),
             pods: Vec::new(),
             staying: Ordinals::new(),
@@ -133,7 +133,7 @@ impl Baseline {
     }
 
     /// The replicas that the HPAs of the workloads that have arrived want now.
-    pub fn replicas(&self) -> impl Iterator<Item = (&Workload, u32)> {
+    pub fn replicas(&self) -> impl Iterator<Item = (&ScenarioWorkload, u32)> {
         let workloads = self.settings.scenario.workloads.iter();
         let wanted = workloads.zip(&self.wanted).zip(&self.autoscalers);
         wanted
@@ -145,7 +145,7 @@ impl Baseline {
 
     /// The figures of the run so far.
     #[must_use]
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> RunSummary {
         self.engine.summary()
     }
 
@@ -204,8 +204,8 @@ impl Baseline {
         }
         let pods = self.pods.iter().enumerate();
         let staying = pods.filter(|(_, pod)| pod.workload == index && pod.gone.is_none());
-        let uids = Random::new(self.settings.seed).stream("uid");
-        let identity = |pod: &Pod| uids.stream(pod.name.name()).below(0, usize::MAX);
+        let uids = RandomSource::new(self.settings.seed).stream("uid");
+        let identity = |pod: &BaselinePod| uids.stream(pod.name.name()).below(0, usize::MAX);
         let (positions, victims): (Vec<usize>, Vec<_>) = staying
             .map(|(position, pod)| {
                 let life = self.engine.lifecycle(&pod.name);
@@ -222,7 +222,7 @@ impl Baseline {
     }
 
     fn make(&mut self, index: usize, ordinal: u32, at: SignedDuration) {
-        let Workload {
+        let ScenarioWorkload {
             namespace, name, ..
         } = &self.settings.scenario.workloads[index];
         let number = self.made[index];
@@ -230,7 +230,7 @@ impl Baseline {
         let lag = self.settings.lags.of(namespace, name, number);
         let name = PodName::new(namespace, &format!("{name}-{number}"));
         self.staying.insert(index, ordinal, name.clone());
-        self.pods.push(Pod {
+        self.pods.push(BaselinePod {
             workload: index,
             ordinal,
             name,
@@ -243,7 +243,7 @@ impl Baseline {
     }
 
     /// Forgets all Pods but those to keep, with what they request and the ordinals that they have.
-    fn keep(&mut self, keep: impl Fn(&Pod) -> bool) {
+    fn keep(&mut self, keep: impl Fn(&BaselinePod) -> bool) {
         for pod in self.pods.extract_if(.., |pod| !keep(pod)) {
             if let Some(node) = pod.node {
                 self.placement.remove(pod.workload, node);
@@ -286,7 +286,7 @@ impl Baseline {
     }
 
     fn scale(&mut self, at: SignedDuration) {
-        let measured: BTreeMap<&PodName, Sample> = self.engine.pod_samples().collect();
+        let measured: BTreeMap<&PodName, ScrapedSample> = self.engine.pod_samples().collect();
         let served = served(&self.engine);
         for (index, autoscaler) in self.autoscalers.iter_mut().enumerate() {
             let Some(autoscaler) = autoscaler else {
@@ -318,17 +318,17 @@ impl Baseline {
 }
 
 /// The HPA of a workload of the scenario.
-fn autoscaler_of(scale: Scale, share: Ratio) -> Autoscaler {
+fn autoscaler_of(scale: ScenarioHpa, share: Ratio) -> Autoscaler {
     let bound = |replicas: u32| i32::try_from(replicas).unwrap_or(i32::MAX);
     let (signal, target) = match scale.by {
         ScaleBy::Cpu(share) => {
             let percent = i64_nearest(share.get() * 100.0);
             let percent = i32::try_from(percent).unwrap_or(i32::MAX);
-            (Signal::CPU, Target::Utilization(percent))
+            (Signal::CPU, MetricTarget::Utilization(percent))
         }
         ScaleBy::Requests(requests) => {
             let milli = i64::from(requests) * 1000;
-            (requests_signal(), Target::AverageValue(milli))
+            (requests_signal(), MetricTarget::AverageValue(milli))
         }
     };
     let metric = MetricSpec::new(signal, target.times(share));
@@ -337,10 +337,10 @@ fn autoscaler_of(scale: Scale, share: Ratio) -> Autoscaler {
 
 /// The HPA that the annotations of a workload in mode direct stand for: who would go without Evenkeel
 /// would not go without an HPA.
-fn autoscaler_in_place_of_direct(workload: &Workload, share: Ratio) -> Option<Autoscaler> {
+fn autoscaler_in_place_of_direct(workload: &ScenarioWorkload, share: Ratio) -> Option<Autoscaler> {
     let (policy, _) = ScalingPolicy::parse(&workload.annotations);
     let (min, max) = policy.min_replicas.zip(policy.max_replicas)?;
-    let is_direct = policy.scaling == Some(Mode::Direct);
+    let is_direct = policy.scaling == Some(ScalingMode::Direct);
     is_direct.then(|| {
         let mut metrics = policy.metrics().0;
         for metric in &mut metrics {
@@ -357,10 +357,10 @@ fn requests_signal() -> Signal {
 }
 
 /// The requests per second that each Pod serves, as the metrics adapter of the run tells them.
-fn served(engine: &Engine) -> Reading {
+fn served(engine: &Engine) -> MetricsApiReading {
     let window = engine.timing().window;
     let samples = engine.request_rates().filter_map(|(of, rate)| {
-        let Counted::Served(pod) = of else {
+        let RequestCounterKey::Served(pod) = of else {
             return None;
         };
         let milli = i64_ceil(rate.per_second * 1000.0);
@@ -369,11 +369,11 @@ fn served(engine: &Engine) -> Reading {
             measurement: autoscaler::measurement(rate.at, window, milli),
         })
     });
-    Reading::Pods(samples.collect())
+    MetricsApiReading::Pods(samples.collect())
 }
 
 /// The requests of each Pod of a workload, as far as its HPA looks at it.
-fn requests(workload: &Workload) -> Requests {
+fn requests(workload: &ScenarioWorkload) -> ResourceRequests {
     let cpu = workload.demand[Resource::Cpu].get();
     let milli = i64::try_from(cpu).unwrap_or(i64::MAX);
     [(ResourceName::Cpu, milli)].into_iter().collect()
@@ -389,7 +389,7 @@ fn life(lifecycle: Lifecycle) -> Life {
 }
 
 /// The cpu usage of a Pod as the metrics API of the run shows it.
-fn usage(pod: String, sample: Sample) -> PodMetrics {
+fn usage(pod: String, sample: ScrapedSample) -> PodMetrics {
     let milli = i64_ceil(sample.used[Resource::Cpu]);
     let measured = autoscaler::measurement(sample.at, sample.window, milli);
     autoscaler::metrics(pod, ResourceName::Cpu, measured)
@@ -410,7 +410,7 @@ mod tests {
         }
     }
 
-    fn summary(settings: Settings, hours: i64) -> Summary {
+    fn summary(settings: Settings, hours: i64) -> RunSummary {
         let mut plain = Baseline::new(settings);
         plain.advance(SignedDuration::from_hours(hours));
         plain.summary()

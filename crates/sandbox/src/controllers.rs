@@ -5,19 +5,19 @@ mod autoscaling;
 mod deployment;
 mod disruption;
 mod endpoints;
-mod garbage;
 mod node;
+mod pod_garbage_collector;
 mod replica_set;
-mod turns;
+mod resync;
 
 use kube::Client;
 use tokio::task::JoinSet;
 
 use super::recorder::Recorder;
 use super::store::Stores;
-use super::{Events, Timeline};
+use super::{SandboxEventSink, Timeline};
 
-use autoscaling::Autoscaling;
+use autoscaling::AutoscalingController;
 pub use autoscaling::sync;
 
 /// Starts all controllers; they run until `tasks` is dropped.
@@ -25,7 +25,7 @@ pub fn start(
     client: &Client,
     stores: &Stores,
     timeline: &Timeline,
-    events: &Events,
+    events: &SandboxEventSink,
     tasks: &mut JoinSet<()>,
 ) {
     let clock = timeline.clock();
@@ -48,7 +48,7 @@ pub fn start(
         clock,
         recorder: recorder("node-controller"),
     };
-    let autoscaling = Autoscaling {
+    let autoscaling = AutoscalingController {
         client: client.clone(),
         stores: stores.clone(),
         timeline: timeline.clone(),
@@ -61,5 +61,5 @@ pub fn start(
     tasks.spawn(autoscaling.run());
     tasks.spawn(disruption::run(client.clone(), stores.clone(), clock));
     tasks.spawn(endpoints::run(client.clone(), stores.clone()));
-    tasks.spawn(garbage::run(client.clone(), stores.clone()));
+    tasks.spawn(pod_garbage_collector::run(client.clone(), stores.clone()));
 }

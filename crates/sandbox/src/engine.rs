@@ -21,16 +21,16 @@ pub use self::loads::{Loads, NodeLoads, WorkloadLoad};
 pub use self::pods::{BoundPod, ContainerShare};
 
 use self::pods::{RunningPod, unknown_workload};
-use self::requests::{Counted, RequestRate, Requests};
-use self::summary::{Summary, SummaryBuilder};
+use self::requests::{RequestCounterKey, RequestCounters, RequestRate};
+use self::summary::{RunSummary, SummaryBuilder};
 use crate::lifecycle::{Lifecycle, Stage};
-use crate::load::{self, NodeUse, Served};
-use crate::scenario::{NodeShape, ScaleBy, Scenario, Workload};
-use crate::scrape::{Exporter, Sample, Scraper};
-use crate::timing::Timing;
-use crate::usage::{self, PodNow, Usage};
+use crate::load::{self, NodeUse, ServedRequestRates};
+use crate::scenario::{NodeShape, ScaleBy, Scenario, ScenarioWorkload};
+use crate::scrape::{Exporter, ScrapedSample, Scraper};
+use crate::scrape_timing::Timing;
+use crate::usage::{self, ClusterUsage, PodNow};
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::Ratio;
 
@@ -40,11 +40,11 @@ pub const STEP: SignedDuration = SignedDuration::from_secs(5);
 /// Pods on their nodes, and what they have used so far.
 pub struct Engine {
     nodes: Vec<NodeShape>,
-    workloads: Vec<Arc<Workload>>,
+    workloads: Vec<Arc<ScenarioWorkload>>,
     /// What each is scaled by, in their order.
     capacities: Vec<Option<(ScaleBy, PodCapacity)>>,
     trace_offset: SignedDuration,
-    random: Random,
+    random: RandomSource,
     pods: BTreeMap<PodName, RunningPod>,
     /// Which node has which workload's image.
     images: BTreeSet<(String, String)>,
@@ -55,7 +55,7 @@ pub struct Engine {
     timing: Timing,
     node_scraper: Scraper<String>,
     pod_scraper: Scraper<PodName>,
-    requests: Requests,
+    requests: RequestCounters,
     summary: SummaryBuilder,
     stepped: Option<SignedDuration>,
 }
@@ -77,10 +77,10 @@ impl Engine {
         let timing = simulation.timing();
         Self {
             nodes,
-            capacities: workloads.iter().map(Workload::capacity).collect(),
+            capacities: workloads.iter().map(ScenarioWorkload::capacity).collect(),
             workloads: workloads.into_iter().map(Arc::new).collect(),
             trace_offset,
-            random: Random::new(seed),
+            random: RandomSource::new(seed),
             pods: BTreeMap::new(),
             images: BTreeSet::new(),
             lost: BTreeSet::new(),
@@ -88,7 +88,7 @@ impl Engine {
             timing,
             node_scraper: Scraper::new(timing),
             pod_scraper: Scraper::new(timing),
-            requests: Requests::new(timing),
+            requests: RequestCounters::new(timing),
             summary: SummaryBuilder::new(line),
             stepped: None,
         }
@@ -187,7 +187,8 @@ impl Engine {
         let with_ready = (0..ready.len()).filter(|&index| ready[index] > 0);
         self.opened.extend(with_ready);
         let served = self.served(&ready, at);
-        let arrived: Vec<Served> = served.iter().map(|one| one.unwrap_or_default()).collect();
+        let arrived: Vec<ServedRequestRates> =
+            served.iter().map(|one| one.unwrap_or_default()).collect();
         let usage = usage::of(pods, &self.nodes, &arrived, at);
         for (index, served) in served.iter().enumerate() {
             let Some(served) = served else { continue };
@@ -210,7 +211,7 @@ impl Engine {
     }
 
     /// Lets the backend read what answers it, and counts the use of the nodes that are there.
-    fn scrape(&mut self, usage: Usage<PodName>, at: SignedDuration) {
+    fn scrape(&mut self, usage: ClusterUsage<PodName>, at: SignedDuration) {
         let interval = self.timing.interval;
         let granted = usage.pods.into_iter().map(|(pod, used)| {
             let phase = self.pods.get(&pod).map(|running| running.phase(interval));
@@ -237,12 +238,12 @@ impl Engine {
     }
 
     /// The newest samples of nodes that a metrics backend has.
-    pub fn node_samples(&self) -> impl Iterator<Item = (&String, Sample)> {
+    pub fn node_samples(&self) -> impl Iterator<Item = (&String, ScrapedSample)> {
         self.node_scraper.samples()
     }
 
     /// The newest samples of Pods that a metrics backend has.
-    pub fn pod_samples(&self) -> impl Iterator<Item = (&PodName, Sample)> {
+    pub fn pod_samples(&self) -> impl Iterator<Item = (&PodName, ScrapedSample)> {
         self.pod_scraper.samples()
     }
 
@@ -253,18 +254,18 @@ impl Engine {
     }
 
     /// The newest rates of requests that a metrics adapter has.
-    pub fn request_rates(&self) -> impl Iterator<Item = (&Counted, RequestRate)> {
+    pub fn request_rates(&self) -> impl Iterator<Item = (&RequestCounterKey, RequestRate)> {
         self.requests.rates()
     }
 
-    fn count_requests(&mut self, served: &[Option<Served>], at: SignedDuration) {
+    fn count_requests(&mut self, served: &[Option<ServedRequestRates>], at: SignedDuration) {
         let arriving = self.workloads.iter().zip(served);
         let arriving = arriving.filter_map(|(workload, served)| {
             workload.traffic.as_ref()?;
-            let Workload {
+            let ScenarioWorkload {
                 namespace, name, ..
             } = &**workload;
-            let of = Counted::Arriving(namespace.clone(), name.clone());
+            let of = RequestCounterKey::Arriving(namespace.clone(), name.clone());
             Some((of, served.as_ref()?.offered))
         });
         let of_pods = self.pods.iter().filter_map(|(pod, running)| {
@@ -273,7 +274,7 @@ impl Engine {
             let is_ready = running.lifecycle.stage(at) == Stage::Ready && running.is_open;
             let rate = if is_ready { served.each } else { 0.0 };
             let answers = !self.lost.contains(&running.node);
-            answers.then(|| (Counted::Served(pod.clone()), rate))
+            answers.then(|| (RequestCounterKey::Served(pod.clone()), rate))
         });
         let rates: Vec<_> = arriving.chain(of_pods).collect();
         self.requests.observe(at, rates);
@@ -288,14 +289,14 @@ impl Engine {
 
     /// The figures of the run so far.
     #[must_use]
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> RunSummary {
         self.summary.summary()
     }
 
     /// The workload of the scenario that a Pod is of, with its position, or one that stands for
     /// what somebody applied by hand.
-    fn workload_of(&self, bound: &BoundPod) -> (Option<usize>, Arc<Workload>) {
-        let of = |workload: &Arc<Workload>| {
+    fn workload_of(&self, bound: &BoundPod) -> (Option<usize>, Arc<ScenarioWorkload>) {
+        let of = |workload: &Arc<ScenarioWorkload>| {
             workload.namespace == bound.pod.namespace() && workload.name == bound.app
         };
         match self.workloads.iter().position(of) {
@@ -306,24 +307,28 @@ impl Engine {
 
     /// The noise of a workload's next Pod: by the lowest number that no other has, so that the Pods
     /// of two runs of one seed are alike whatever they are called.
-    fn noise_of(&self, workload: &Workload) -> Random {
-        let Workload {
+    fn noise_of(&self, workload: &ScenarioWorkload) -> RandomSource {
+        let ScenarioWorkload {
             namespace, name, ..
         } = workload;
         let stream = |slot: u32| self.random.stream(&format!("{name}-{slot}"));
         let of = |pod: &&RunningPod| pod.is_of(namespace, name);
-        let taken: Vec<Random> = self.pods.values().filter(of).map(|pod| pod.noise).collect();
+        let taken: Vec<RandomSource> = self.pods.values().filter(of).map(|pod| pod.noise).collect();
         let free = (0..u32::MAX).map(stream).find(|one| !taken.contains(one));
         free.unwrap_or(self.random)
     }
 
     /// The requests of each workload, of which so many Pods are ready; `None` before it has arrived.
-    fn served(&self, ready: &[u32], at: SignedDuration) -> Vec<Option<Served>> {
+    fn served(&self, ready: &[u32], at: SignedDuration) -> Vec<Option<ServedRequestRates>> {
         let in_trace = at.saturating_add(self.trace_offset);
         let served = usage::served(&self.workloads, ready, in_trace);
         let served = served.into_iter().enumerate().map(|(index, served)| {
             let is_open = self.opened.contains(&index);
-            let served = if is_open { served } else { Served::default() };
+            let served = if is_open {
+                served
+            } else {
+                ServedRequestRates::default()
+            };
             (self.workloads[index].arrival <= at).then_some(served)
         });
         served.collect()
@@ -343,9 +348,13 @@ impl Engine {
         self.nodes.iter().zip(nodes).map(load).collect()
     }
 
-    fn workload_loads(&self, served: &[Option<Served>], ready: &[u32]) -> Vec<WorkloadLoad> {
-        let load = |(index, served): (usize, &Option<Served>)| {
-            let Served { offered, lost, .. } = (*served)?;
+    fn workload_loads(
+        &self,
+        served: &[Option<ServedRequestRates>],
+        ready: &[u32],
+    ) -> Vec<WorkloadLoad> {
+        let load = |(index, served): (usize, &Option<ServedRequestRates>)| {
+            let ServedRequestRates { offered, lost, .. } = (*served)?;
             let workload = &self.workloads[index];
             let replicas = self.pods.values().filter(|pod| pod.index == Some(index));
             Some(WorkloadLoad {
@@ -425,8 +434,8 @@ mod tests {
             };
             engine.bind(&bound, SignedDuration::ZERO);
         }
-        let noises: Vec<Random> = engine.pods.values().map(|pod| pod.noise).collect();
-        let expected = ["stream-0", "stream-1"].map(|name| Random::new(1).stream(name));
+        let noises: Vec<RandomSource> = engine.pods.values().map(|pod| pod.noise).collect();
+        let expected = ["stream-0", "stream-1"].map(|name| RandomSource::new(1).stream(name));
         assert_eq!(noises, expected);
     }
 }

@@ -11,7 +11,7 @@ use evenkeel_core::placement::usage::PodName;
 
 /// Something that happened in the cluster.
 #[derive(Debug, Clone)]
-pub enum Event {
+pub enum SandboxEvent {
     /// A Pod was bound.
     PodPlaced {
         pod: PodName,
@@ -45,32 +45,32 @@ pub enum Event {
 }
 
 /// Takes events with their time in the scenario.
-type Listener = dyn Fn(SignedDuration, Event) + Send + Sync;
+type Listener = dyn Fn(SignedDuration, SandboxEvent) + Send + Sync;
 
 /// Tells events to whoever watches the run; clones tell the same.
 #[derive(Clone)]
-pub struct Events(Arc<Listener>);
+pub struct SandboxEventSink(Arc<Listener>);
 
-impl Default for Events {
+impl Default for SandboxEventSink {
     fn default() -> Self {
         Self::new(|_, _| ())
     }
 }
 
-impl fmt::Debug for Events {
+impl fmt::Debug for SandboxEventSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Events").finish_non_exhaustive()
     }
 }
 
-impl Events {
+impl SandboxEventSink {
     /// Tells `listener`, which must not block.
-    pub fn new(listener: impl Fn(SignedDuration, Event) + Send + Sync + 'static) -> Self {
+    pub fn new(listener: impl Fn(SignedDuration, SandboxEvent) + Send + Sync + 'static) -> Self {
         Self(Arc::new(listener))
     }
 
     /// Tells of an event at a time of the scenario.
-    pub fn tell(&self, at: SignedDuration, event: Event) {
+    pub fn tell(&self, at: SignedDuration, event: SandboxEvent) {
         (self.0)(at, event);
     }
 }

@@ -5,9 +5,9 @@
 
 mod containers;
 pub mod heartbeat;
+mod pod_events;
 mod resize;
 mod status;
-mod story;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
-use self::resize::{Allocation, Allocations, Place};
-use self::status::{Written, is_open, status};
+use self::resize::{Allocation, Allocations, PodHostNode};
+use self::status::{PodStatusInput, is_open, status};
 use super::Timeline;
+use super::control_plane_context::ControlPlaneContext;
 use super::objects::APP;
-use super::parts::Parts;
 use super::recorder::Recorder;
 use super::store::Stores;
 use crate::engine::BoundPod;
@@ -49,15 +49,20 @@ pub struct Kubelet {
     timeline: Timeline,
     recorder: Recorder,
     /// What was last written, by UID.
-    written: HashMap<String, Written>,
+    written: HashMap<String, PodStatusInput>,
     allocations: Allocations,
 }
 
 impl Kubelet {
     /// A kubelet that has no Pods.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, machines: Machines, parts: Parts) -> Self {
-        let Parts {
+    pub fn new(
+        client: Client,
+        stores: Stores,
+        machines: Machines,
+        parts: ControlPlaneContext,
+    ) -> Self {
+        let ControlPlaneContext {
             timeline, recorder, ..
         } = parts;
         Self {
@@ -118,7 +123,7 @@ impl Kubelet {
                     ending.push(self.end(pod));
                 }
             } else if !is_finished(pod) {
-                let on = Place {
+                let on = PodHostNode {
                     name: node,
                     node: there.get(node).copied(),
                 };
@@ -144,21 +149,21 @@ impl Kubelet {
         node: &str,
         allocation: Arc<Allocation>,
         at: SignedDuration,
-    ) -> Option<Due<'a>> {
+    ) -> Option<PendingPodStatus<'a>> {
         let known = self.machines.lifecycle(&name(pod));
         let life = known.unwrap_or_else(|| self.machines.bind(&bound(pod, node), at));
-        let wanted = Written {
+        let wanted = PodStatusInput {
             stage: life.stage(at),
             is_open: is_open(pod),
             allocation,
         };
         self.machines.set_open(&name(pod), wanted.is_open);
         let written = uid(pod).and_then(|uid| self.written.get(uid));
-        (written != Some(&wanted)).then_some(Due { pod, wanted, life })
+        (written != Some(&wanted)).then_some(PendingPodStatus { pod, wanted, life })
     }
 
-    async fn advance(&self, due: Due<'_>) -> Option<(String, Written)> {
-        let Due { pod, wanted, life } = due;
+    async fn advance(&self, due: PendingPodStatus<'_>) -> Option<(String, PodStatusInput)> {
+        let PendingPodStatus { pod, wanted, life } = due;
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
         let now = self.timeline.clock().now();
@@ -170,7 +175,7 @@ impl Kubelet {
             Ok(_) => {
                 let before = uid(pod).and_then(|uid| self.written.get(uid));
                 let before = before.map(|before| before.stage);
-                story::reached(&self.recorder, pod, before, wanted.stage);
+                pod_events::reached(&self.recorder, pod, before, wanted.stage);
                 Some((pod.uid().unwrap_or_default(), wanted))
             }
             Err(error) => {
@@ -186,7 +191,7 @@ impl Kubelet {
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
         let now = DeleteParams::default().grace_period(0);
         match api.delete(&pod.name_any(), &now).await {
-            Ok(_) => story::ended(&self.recorder, pod),
+            Ok(_) => pod_events::ended(&self.recorder, pod),
             Err(error) => debug!(%error, pod = pod.name_any(), "a Pod could not be ended"),
         }
     }
@@ -219,9 +224,9 @@ impl Kubelet {
 }
 
 /// A status that is to be written.
-struct Due<'a> {
+struct PendingPodStatus<'a> {
     pod: &'a Pod,
-    wanted: Written,
+    wanted: PodStatusInput,
     life: Lifecycle,
 }
 

@@ -18,37 +18,37 @@
 #![forbid(unsafe_code)]
 
 pub mod adapter;
-pub mod annotated;
 pub mod autoscaler;
 pub mod baseline;
+pub mod blockable_proxy;
+pub mod control_plane_context;
 pub mod controllers;
+mod deletion_order;
 pub mod engine;
 pub mod events;
-pub mod gate;
 pub mod kubelet;
 pub mod lifecycle;
 pub mod load;
 pub mod machines;
 pub mod objects;
-mod ordinals;
+pub mod opt_in_annotations;
 pub mod parallel;
-pub mod parts;
 mod placement;
+mod pod_ordinals;
 pub mod portraits;
 pub mod prometheus;
 pub mod recorder;
 pub mod scenario;
 pub mod scheduler;
 pub mod scrape;
+pub mod scrape_timing;
 pub mod simulation;
 pub mod store;
 pub mod target;
 pub mod timeline;
-pub mod timing;
 pub mod tuning;
 mod usage;
-mod victims;
 
-pub use events::{Event, Events};
+pub use events::{SandboxEvent, SandboxEventSink};
 pub use scenario::faults::Fault;
 pub use timeline::Timeline;

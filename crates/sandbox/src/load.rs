@@ -9,10 +9,10 @@ use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
 
-use crate::scenario::{NodeShape, ScaleBy, Traffic, Usage, Workload};
-use evenkeel_core::random::Random;
-use evenkeel_core::scaling::frontier;
+use crate::scenario::{NodeShape, ReplicaUsage, ScaleBy, ScenarioWorkload, Traffic};
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::pareto_frontier;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// Noise changes this often: faster changes would vanish in the mean over a sample window.
@@ -22,11 +22,11 @@ const NOISE_STEP: SignedDuration = SignedDuration::from_secs(20);
 const SYSTEM: Resources<f64> = Resources::new([0.04, 0.06, 0.01, 0.02, 0.04]);
 
 /// Amounts used, as floats in the base units.
-pub type Used = Resources<f64>;
+pub type UsageAmounts = Resources<f64>;
 
 /// Requests of one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Served {
+pub struct ServedRequestRates {
     /// Requests per second that arrive.
     pub offered: f64,
     /// Requests per second that each ready replica serves.
@@ -37,14 +37,14 @@ pub struct Served {
 
 /// How the requests at a time of the trace are shared among `ready` replicas.
 #[must_use]
-pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> Served {
+pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> ServedRequestRates {
     let surges = traffic.surges.iter().map(|surge| surge.times_at(at));
     let times: f64 = surges.product();
     let share = traffic.trace.share(at.saturating_add(traffic.offset));
     let offered = traffic.peak * share * times;
     let capacity = f64::from(ready) * traffic.per_replica;
     let served = offered.min(capacity);
-    Served {
+    ServedRequestRates {
         offered,
         each: if ready == 0 {
             0.0
@@ -59,9 +59,9 @@ pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> Served {
 /// workload that nothing scales, which has no target.
 #[must_use]
 pub fn is_under_provisioned(
-    workload: &Workload,
+    workload: &ScenarioWorkload,
     capacity: Option<(ScaleBy, PodCapacity)>,
-    served: &Served,
+    served: &ServedRequestRates,
     ready: u32,
 ) -> bool {
     let Some((by, capacity)) = capacity else {
@@ -70,7 +70,7 @@ pub fn is_under_provisioned(
     let load = match by {
         ScaleBy::Cpu(_) => {
             let cpu = |of: &Resources<Amount>| of[Resource::Cpu].as_f64();
-            let Usage {
+            let ReplicaUsage {
                 idle, per_request, ..
             } = &workload.usage;
             f64::from(ready) * cpu(idle) + served.offered * cpu(per_request)
@@ -78,18 +78,18 @@ pub fn is_under_provisioned(
         ScaleBy::Requests(_) => served.offered,
     };
     let ready = i32::try_from(ready).unwrap_or(i32::MAX);
-    frontier::is_under_provisioned(load, ready, capacity)
+    pareto_frontier::is_under_provisioned(load, ready, capacity)
 }
 
 /// The use that one replica wants at a time; `noise` is its own stream.
 #[must_use]
 pub fn replica(
-    workload: &Workload,
+    workload: &ScenarioWorkload,
     stage: Stage,
-    served: &Served,
-    noise: Random,
+    served: &ServedRequestRates,
+    noise: RandomSource,
     at: SignedDuration,
-) -> Used {
+) -> UsageAmounts {
     let usage = &workload.usage;
     let period = at.as_secs().max(0).unsigned_abs() / NOISE_STEP.as_secs().unsigned_abs();
     // What is deleted has as much to finish as the others have to do.
@@ -119,16 +119,16 @@ pub fn replica(
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeUse {
     /// The use that its Pods and the system want.
-    pub wanted: Used,
+    pub wanted: UsageAmounts,
     /// The use that they get: never more than there is.
-    pub given: Used,
+    pub given: UsageAmounts,
     pub capacity: Resources<Amount>,
 }
 
 impl NodeUse {
     /// The use of a node of which so much is wanted, the system's share included.
     #[must_use]
-    pub fn of(capacity: Resources<Amount>, wanted: Used) -> Self {
+    pub fn of(capacity: Resources<Amount>, wanted: UsageAmounts) -> Self {
         Self {
             wanted,
             given: Resources::from_fn(|resource| wanted[resource].min(capacity[resource].as_f64())),
@@ -138,20 +138,20 @@ impl NodeUse {
 
     /// What the system of a node of this shape uses beside its Pods.
     #[must_use]
-    pub fn system(shape: &NodeShape) -> Used {
+    pub fn system(shape: &NodeShape) -> UsageAmounts {
         Resources::from_fn(|resource| SYSTEM[resource] * shape.capacity[resource].as_f64())
     }
 
     /// The wanted use as shares of the capacity; above 1 where the node is asked for more than it
     /// has.
     #[must_use]
-    pub fn utilisation(&self) -> Used {
+    pub fn utilisation(&self) -> UsageAmounts {
         Resources::from_fn(|resource| self.wanted[resource] / self.capacity[resource].as_f64())
     }
 
     /// The share of what a Pod wants that it gets.
     #[must_use]
-    pub fn granted(&self) -> Used {
+    pub fn granted(&self) -> UsageAmounts {
         Resources::from_fn(|resource| {
             if self.wanted[resource] > 0.0 {
                 self.given[resource] / self.wanted[resource]
@@ -167,14 +167,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scenario::trace::Trace;
-    use crate::scenario::{Scale, Scenario};
+    use crate::scenario::trace::TrafficTrace;
+    use crate::scenario::{Scenario, ScenarioHpa};
     use evenkeel_core::units::Ratio;
 
     proptest! {
         #[test]
         fn every_request_is_served_or_lost(ready in 0_u32..50, seconds in 0_i64..1_000_000) {
-            let traffic = Traffic { peak: 900.0, per_replica: 40.0, trace: Trace::web(), offset: SignedDuration::ZERO, surges: Vec::new(), noise: 0.0 };
+            let traffic = Traffic { peak: 900.0, per_replica: 40.0, trace: TrafficTrace::web(), offset: SignedDuration::ZERO, surges: Vec::new(), noise: 0.0 };
             let at = SignedDuration::from_secs(seconds);
             let served = serve(&traffic, at, ready);
             let sum = served.each * f64::from(ready) + served.lost;
@@ -202,9 +202,9 @@ mod tests {
         };
         // Of 500m at 60 %, 40m idle and 5m a request: 330m less 40m are 58 requests for each of two Pods.
         let mixed = of(&Scenario::mixed());
-        let scaled = |by| Workload {
-            scale: Some(Scale { min: 1, max: 9, by }),
-            usage: Usage {
+        let scaled = |by| ScenarioWorkload {
+            scale: Some(ScenarioHpa { min: 1, max: 9, by }),
+            usage: ReplicaUsage {
                 idle: Resources::from_fn(|_| Amount::new(40)),
                 per_request: Resources::from_fn(|_| Amount::new(5)),
                 ..mixed.usage.clone()
@@ -212,7 +212,7 @@ mod tests {
             demand: Resources::from_fn(|_| Amount::new(500)),
             ..mixed.clone()
         };
-        let direct = Workload {
+        let direct = ScenarioWorkload {
             scale: None,
             annotations: [
                 ("evenkeel.dev/scaling", "direct"),
@@ -223,7 +223,7 @@ mod tests {
             ..scaled(ScaleBy::Requests(1))
         };
         let by_cpu = scaled(ScaleBy::Cpu(Ratio::new(0.6).unwrap()));
-        let unscaled = Workload {
+        let unscaled = ScenarioWorkload {
             annotations: std::collections::BTreeMap::new(),
             ..direct.clone()
         };
@@ -237,9 +237,9 @@ mod tests {
             ("requests", &scaled(ScaleBy::Requests(50)), 2, 111.0, true),
             ("nothing", &unscaled, 1, 1e6, false),
         ] {
-            let served = Served {
+            let served = ServedRequestRates {
                 offered,
-                ..Served::default()
+                ..ServedRequestRates::default()
             };
             let found = is_under_provisioned(workload, workload.capacity(), &served, ready);
             assert_eq!(found, expected, "{name} {ready} {offered}");
@@ -251,18 +251,20 @@ mod tests {
         let scenario = Scenario::mixed();
         let web = scenario.workloads.iter().find(|web| web.traffic.is_some());
         let web = web.unwrap();
-        let busy = Served {
+        let busy = ServedRequestRates {
             each: 20.0,
-            ..Served::default()
+            ..ServedRequestRates::default()
         };
-        let cpu = |stage, served: &Served| {
-            let noise = Random::new(3);
+        let cpu = |stage, served: &ServedRequestRates| {
+            let noise = RandomSource::new(3);
             replica(web, stage, served, noise, SignedDuration::ZERO)[Resource::Cpu]
         };
         assert!(cpu(Stage::Pulling, &busy) <= 0.0);
         assert!(
-            (cpu(Stage::Warming, &busy) - cpu(Stage::Warming, &Served::default())).abs() < 1e-9
+            (cpu(Stage::Warming, &busy) - cpu(Stage::Warming, &ServedRequestRates::default()))
+                .abs()
+                < 1e-9
         );
-        assert!(cpu(Stage::Ready, &busy) > 2.0 * cpu(Stage::Ready, &Served::default()));
+        assert!(cpu(Stage::Ready, &busy) > 2.0 * cpu(Stage::Ready, &ServedRequestRates::default()));
     }
 }

@@ -3,7 +3,7 @@
 //! The kubelet reports which Pods run where; a task steps the engine. What took Pods how long until
 //! a node took them on is measured here, since a run without Evenkeel is given the same lags.
 
-mod wanted;
+mod pending_pods;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,16 +11,16 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use tokio::time::{Interval, MissedTickBehavior};
 
-use self::wanted::WantedPods;
+use self::pending_pods::WantedPods;
 use crate::engine::lag::Lags;
-use crate::engine::requests::{Counted, RequestRate};
-use crate::engine::summary::Summary;
+use crate::engine::requests::{RequestCounterKey, RequestRate};
+use crate::engine::summary::RunSummary;
 use crate::engine::{BoundPod, ContainerShare, Engine, Loads, STEP};
 use crate::lifecycle::Lifecycle;
 use crate::scenario::Scenario;
-use crate::scrape::Sample;
-use crate::timing::Timing;
-use crate::{Event, Events, Timeline};
+use crate::scrape::ScrapedSample;
+use crate::scrape_timing::Timing;
+use crate::{SandboxEvent, SandboxEventSink, Timeline};
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Ratio;
@@ -32,9 +32,9 @@ const LONGEST: Duration = Duration::from_millis(100);
 
 /// The machines; clones share them.
 #[derive(Clone)]
-pub struct Machines(Arc<Mutex<Shared>>);
+pub struct Machines(Arc<Mutex<MachinesState>>);
 
-struct Shared {
+struct MachinesState {
     engine: Engine,
     wanted: WantedPods,
 }
@@ -44,19 +44,19 @@ impl Machines {
     /// `sync`.
     #[must_use]
     pub fn new(scenario: Scenario, seed: u64, line: Ratio, sync: SignedDuration) -> Self {
-        Self(Arc::new(Mutex::new(Shared {
+        Self(Arc::new(Mutex::new(MachinesState {
             engine: Engine::new(scenario, seed, line),
             wanted: WantedPods::new(Lags::new(sync)),
         })))
     }
 
     /// Steps the engine for ever, whatever the API server does meanwhile, and tells the loads.
-    pub async fn run(self, timeline: Timeline, events: Events) {
+    pub async fn run(self, timeline: Timeline, events: SandboxEventSink) {
         let mut steps = steps(timeline.clock());
         loop {
             steps.tick().await;
             let at = timeline.elapsed();
-            events.tell(at, Event::Loads(self.step(at)));
+            events.tell(at, SandboxEvent::Loads(self.step(at)));
         }
     }
 
@@ -136,7 +136,7 @@ impl Machines {
     }
 
     /// The newest samples of nodes that a metrics backend has.
-    pub(crate) fn node_samples(&self) -> Vec<(String, Sample)> {
+    pub(crate) fn node_samples(&self) -> Vec<(String, ScrapedSample)> {
         let shared = self.lock();
         let samples = shared.engine.node_samples();
         samples
@@ -145,7 +145,7 @@ impl Machines {
     }
 
     /// The newest samples of Pods that a metrics backend has.
-    pub(crate) fn pod_samples(&self) -> Vec<(PodName, Sample)> {
+    pub(crate) fn pod_samples(&self) -> Vec<(PodName, ScrapedSample)> {
         let shared = self.lock();
         let samples = shared.engine.pod_samples();
         samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
@@ -157,7 +157,7 @@ impl Machines {
     }
 
     /// The newest rates of requests that a metrics adapter has.
-    pub(crate) fn request_rates(&self) -> Vec<(Counted, RequestRate)> {
+    pub(crate) fn request_rates(&self) -> Vec<(RequestCounterKey, RequestRate)> {
         let shared = self.lock();
         let rates = shared.engine.request_rates();
         rates.map(|(of, rate)| (of.clone(), rate)).collect()
@@ -170,11 +170,11 @@ impl Machines {
 
     /// The figures of the run so far.
     #[must_use]
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> RunSummary {
         self.lock().engine.summary()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, MachinesState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::adapter::REQUESTS;
-use crate::scenario::{NodeShape, Scale, ScaleBy, Workload};
+use crate::scenario::{NodeShape, ScaleBy, ScenarioHpa, ScenarioWorkload};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The label that says which workload a Pod is of.
@@ -68,8 +68,8 @@ pub fn node_status(shape: &NodeShape, ready: bool, now: jiff::Timestamp) -> Valu
 
 /// The Deployment of a workload.
 #[must_use]
-pub fn deployment(workload: &Workload) -> Deployment {
-    let Workload {
+pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
+    let ScenarioWorkload {
         name,
         namespace,
         replicas,
@@ -104,8 +104,8 @@ pub fn deployment(workload: &Workload) -> Deployment {
 
 /// The HorizontalPodAutoscaler of a workload.
 #[must_use]
-pub fn autoscaler(workload: &Workload, scale: &Scale) -> HorizontalPodAutoscaler {
-    let Workload {
+pub fn autoscaler(workload: &ScenarioWorkload, scale: &ScenarioHpa) -> HorizontalPodAutoscaler {
+    let ScenarioWorkload {
         name, namespace, ..
     } = workload;
     let annotations = &workload.scale_annotations;

@@ -5,16 +5,16 @@
 //! [`Scheduler`](crate::scheduler::Scheduler) reads the same from objects, with the same
 //! [`plugins`](crate::scheduler::plugins).
 
-use crate::scenario::{NodeShape, Workload};
+use crate::scenario::{NodeShape, ScenarioWorkload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 
 /// The nodes with what is requested on them, and what the Pods of each workload request. Nodes and workloads
 /// are known by their positions in the scenario.
 pub(crate) struct Placement {
     nodes: Vec<NodeRequest>,
     workloads: Vec<PodRequest>,
-    chance: Random,
+    chance: RandomSource,
     /// Numbers drawn so far.
     drawn: u64,
 }
@@ -23,8 +23,8 @@ impl Placement {
     /// Nodes without Pods; `random` decides between equals.
     pub(crate) fn new<'a>(
         nodes: &[NodeShape],
-        workloads: impl IntoIterator<Item = &'a Workload>,
-        random: Random,
+        workloads: impl IntoIterator<Item = &'a ScenarioWorkload>,
+        random: RandomSource,
     ) -> Self {
         let empty = |shape: &NodeShape| NodeRequest {
             name: shape.name.clone(),
@@ -32,7 +32,7 @@ impl Placement {
             max_pods: shape.pods,
             ..NodeRequest::default()
         };
-        let request = |workload: &Workload| PodRequest {
+        let request = |workload: &ScenarioWorkload| PodRequest {
             requests: workload.demand,
             ..PodRequest::default()
         };
@@ -97,7 +97,7 @@ mod tests {
     use crate::scenario::Scenario;
 
     fn placement(scenario: &Scenario) -> Placement {
-        Placement::new(&scenario.nodes, &scenario.workloads, Random::new(1))
+        Placement::new(&scenario.nodes, &scenario.workloads, RandomSource::new(1))
     }
 
     #[test]

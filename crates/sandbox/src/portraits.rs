@@ -6,8 +6,8 @@
 use std::fmt;
 
 use evenkeel_core::scaling::portrait::Replicas;
-use evenkeel_core::scaling::stages::StagedBehavior;
-use evenkeel_kubernetes::ihpa::{Predictive, Provider, Reactive, Source};
+use evenkeel_core::scaling::staged_change::StagedBehavior;
+use evenkeel_kubernetes::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
 
 /// The providers of one workload, and the steps of its changes.
 #[derive(Debug, Clone)]
@@ -43,18 +43,18 @@ impl Portraits {
 
     /// The one that reacts to the load as it is, with its settings.
     #[must_use]
-    pub fn reactive(&self) -> Option<(&Provider, &Reactive)> {
+    pub fn reactive(&self) -> Option<(&Provider, &ReactiveRules)> {
         self.providers.iter().find_map(|one| match &one.source {
-            Source::Reactive(reactive) => Some((one, reactive)),
+            PortraitSource::Reactive(reactive) => Some((one, reactive)),
             _ => None,
         })
     }
 
     /// The one that forecasts the load, with its settings.
     #[must_use]
-    pub fn predictive(&self) -> Option<(&Provider, &Predictive)> {
+    pub fn predictive(&self) -> Option<(&Provider, &PredictiveRules)> {
         self.providers.iter().find_map(|one| match &one.source {
-            Source::Predictive(predictive) => Some((one, predictive)),
+            PortraitSource::Predictive(predictive) => Some((one, predictive)),
             _ => None,
         })
     }
@@ -63,13 +63,13 @@ impl Portraits {
 /// The kind of a provider; `None` where somebody else says its count.
 pub(crate) fn kind_of(provider: &Provider) -> Option<ProviderKind> {
     match &provider.source {
-        Source::Portrait(portrait) => Some(match portrait.replicas {
+        PortraitSource::Portrait(portrait) => Some(match portrait.replicas {
             Replicas::Static(_) => ProviderKind::Static,
             Replicas::Cron(_) | Replicas::TimeSeries(_) => ProviderKind::Cron,
         }),
-        Source::Reactive(_) => Some(ProviderKind::Reactive),
-        Source::Predictive(_) => Some(ProviderKind::Predictive),
-        Source::External { .. } => None,
+        PortraitSource::Reactive(_) => Some(ProviderKind::Reactive),
+        PortraitSource::Predictive(_) => Some(ProviderKind::Predictive),
+        PortraitSource::External { .. } => None,
     }
 }
 

@@ -5,14 +5,14 @@
 //! exporter was last read. Values are what the counters gave at the last scrape, so they are as
 //! late and as smooth as real ones. Any other query is refused, with what is not known of it.
 
-mod before;
-mod by_workload;
+mod evaluation;
 mod expression;
 mod grid;
+mod history;
 mod metrics;
 mod names;
-mod past;
-mod vector;
+mod pre_run_history;
+mod workload_query;
 
 pub use self::names::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
 
@@ -29,14 +29,14 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-pub use self::before::Before;
+use self::history::PrometheusHistory;
 use self::names::in_base_unit;
-use self::past::Past;
+pub use self::pre_run_history::PreRunHistory;
 use super::Timeline;
 use crate::engine::ContainerShare;
 use crate::machines::Machines;
-use crate::scrape::Sample;
-use evenkeel_apiserver::{Reading, ResourceMetrics, Usage};
+use crate::scrape::ScrapedSample;
+use evenkeel_apiserver::{CpuMemoryUsage, ResourceMetrics, UsageMeasurement};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// By which the service checks how nodes are labelled.
@@ -59,16 +59,16 @@ impl ResourceReadings {
         &self,
         namespace: &str,
         name: &str,
-        sample: &Sample,
+        sample: &ScrapedSample,
         shares: &[ContainerShare],
-    ) -> Reading {
+    ) -> UsageMeasurement {
         let part = |resource, part: f64| Amount::from_f64(sample.used[resource] * part).get();
-        let usage = shares.iter().map(|share| Usage {
+        let usage = shares.iter().map(|share| CpuMemoryUsage {
             name: share.container.clone(),
             cpu_milli: part(Resource::Cpu, share.cpu),
             memory_bytes: part(Resource::Memory, share.memory),
         });
-        Reading {
+        UsageMeasurement {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             timestamp: self.timeline.date(sample.at),
@@ -79,18 +79,19 @@ impl ResourceReadings {
 }
 
 impl ResourceMetrics for ResourceReadings {
-    fn nodes(&self) -> Vec<Reading> {
+    fn nodes(&self) -> Vec<UsageMeasurement> {
         let samples = self.machines.node_samples();
         let all = [ContainerShare {
             container: String::new(),
             cpu: 1.0,
             memory: 1.0,
         }];
-        let reading = |(node, sample): &(String, Sample)| self.reading("", node, sample, &all);
+        let reading =
+            |(node, sample): &(String, ScrapedSample)| self.reading("", node, sample, &all);
         samples.iter().map(reading).collect()
     }
 
-    fn pods(&self) -> Vec<Reading> {
+    fn pods(&self) -> Vec<UsageMeasurement> {
         let samples = self.machines.pod_samples();
         samples
             .iter()
@@ -137,7 +138,7 @@ struct Backend {
     machines: Machines,
     timeline: Timeline,
     behaviour: Behaviour,
-    past: Past,
+    past: PrometheusHistory,
     /// Set once something has been scraped: until then it is starting.
     scraped: Arc<OnceLock<()>>,
 }
@@ -150,7 +151,7 @@ pub async fn serve(
     machines: Machines,
     timeline: Timeline,
     behaviour: Behaviour,
-    before: Before,
+    before: PreRunHistory,
 ) -> std::io::Result<(SocketAddr, impl Future<Output = ()>)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
@@ -158,7 +159,7 @@ pub async fn serve(
         machines,
         timeline,
         behaviour,
-        past: Past::after(before),
+        past: PrometheusHistory::after(before),
         scraped: Arc::default(),
     };
     let recording = backend
@@ -234,7 +235,7 @@ impl Backend {
                 .into_iter()
                 .find(|resource| metrics[*resource].1 == name)
         };
-        let read_at = |sample: &Sample| {
+        let read_at = |sample: &ScrapedSample| {
             let at = self.timeline.date(sample.at);
             jiff::SignedDuration::from_nanos(i64::try_from(at.as_nanosecond()).unwrap_or(i64::MAX))
                 .as_secs_f64()
@@ -268,7 +269,7 @@ impl Backend {
             .collect())
     }
 
-    fn nodes(&self, value: impl Fn(&Sample) -> f64) -> Vec<Value> {
+    fn nodes(&self, value: impl Fn(&ScrapedSample) -> f64) -> Vec<Value> {
         let samples = self.machines.node_samples().into_iter();
         samples
             .map(|(node, sample)| self.series(&json!({"node": node}), value(&sample)))
@@ -303,7 +304,7 @@ mod tests {
             machines,
             timeline,
             behaviour: Behaviour::default(),
-            past: Past::after(Before::of(&Scenario::mixed(), 1)),
+            past: PrometheusHistory::after(PreRunHistory::of(&Scenario::mixed(), 1)),
             scraped: Arc::default(),
         };
         assert!(!backend.is_starting());

@@ -4,10 +4,10 @@
 //! text only become one, and an object that causes too many is no longer told of for a while.
 //! Nobody waits for an Event: what cannot be written in time is lost.
 
-mod correlate;
-mod note;
+mod correlator;
+mod event_note;
 
-pub use self::note::Severity;
+pub use self::event_note::NoteSeverity;
 
 use k8s_openapi::api::core::v1::{Event, ObjectReference};
 use kube::api::{Patch, PatchParams, PostParams};
@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::debug;
 
-use self::correlate::{Correlator, Outcome};
-use self::note::Note;
+use self::correlator::{CorrelatedEvent, Correlator};
+use self::event_note::Note;
 use super::objects::{stamp, typed};
 use evenkeel_clock::Clock;
 
@@ -48,18 +48,18 @@ impl Recorder {
 
     /// Tells that nothing is wrong with an object.
     pub fn normal(&self, about: ObjectReference, reason: &'static str, message: String) {
-        self.tell(self.note(about, Severity::Normal, reason, message));
+        self.tell(self.note(about, NoteSeverity::Normal, reason, message));
     }
 
     /// Tells that something is wrong with an object.
     pub fn warning(&self, about: ObjectReference, reason: &'static str, message: String) {
-        self.tell(self.note(about, Severity::Warning, reason, message));
+        self.tell(self.note(about, NoteSeverity::Warning, reason, message));
     }
 
     fn note(
         &self,
         about: ObjectReference,
-        severity: Severity,
+        severity: NoteSeverity,
         reason: &'static str,
         message: String,
     ) -> Note {
@@ -104,7 +104,7 @@ async fn send(
     client: &Client,
     component: &str,
     note: &Note,
-    outcome: &Outcome,
+    outcome: &CorrelatedEvent,
 ) -> kube::Result<()> {
     let namespace = note.about.namespace.as_deref().unwrap_or("default");
     let api: Api<Event> = Api::namespaced(client.clone(), namespace);
@@ -125,7 +125,7 @@ async fn send(
     api.create(&PostParams::default(), &event).await.map(drop)
 }
 
-fn event(component: &str, note: &Note, outcome: &Outcome, namespace: &str) -> Event {
+fn event(component: &str, note: &Note, outcome: &CorrelatedEvent, namespace: &str) -> Event {
     let at = stamp(note.at);
     typed(json!({
         "metadata": {"name": outcome.name, "namespace": namespace},

@@ -19,7 +19,9 @@ mod values;
 use std::path::Path;
 
 pub use self::error::ScenarioError;
-pub use self::model::{NodeShape, Scale, ScaleBy, Scenario, Startup, Traffic, Usage, Workload};
+pub use self::model::{
+    NodeShape, ReplicaUsage, ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload, Startup, Traffic,
+};
 pub use self::surge::Surge;
 
 /// The scenario of a run that names none.
@@ -68,7 +70,7 @@ impl Scenario {
 
     /// The workload of a Pod, by the workload's namespace and name.
     #[must_use]
-    pub fn workload(&self, namespace: &str, name: &str) -> Option<&Workload> {
+    pub fn workload(&self, namespace: &str, name: &str) -> Option<&ScenarioWorkload> {
         self.workloads
             .iter()
             .find(|workload| workload.namespace == namespace && workload.name == name)

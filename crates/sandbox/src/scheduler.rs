@@ -6,10 +6,10 @@
 //! condition counts, when its text changes, and so does any binding, deletion or change of a node.
 
 mod binding;
+mod cluster_view;
 pub mod configuration;
 mod extender;
-mod landscape;
-mod placed;
+mod placement_choice;
 pub mod plugins;
 
 use std::collections::{BTreeMap, HashMap};
@@ -25,22 +25,22 @@ use tokio::task::{JoinError, JoinSet};
 use tracing::{debug, warn};
 
 use self::binding::Binder;
+use self::cluster_view::{Landscape, PodRequestCache};
 use self::configuration::Configuration;
-use self::extender::{Extender, Filtered};
-use self::landscape::{Landscape, Requests};
-use self::placed::Placed;
-use super::Event;
+use self::extender::{Extender, ExtenderFilterReply};
+use self::placement_choice::PlacementChoice;
+use super::SandboxEvent;
+use super::control_plane_context::ControlPlaneContext;
 use super::objects::stamp;
-use super::parts::Parts;
 use super::recorder::reference;
 use super::store::Stores;
 use crate::scheduler::plugins::{
-    NodeRequest, PodRequest, Refusal, Window, best, refusals, scores, unschedulable,
+    NodeRefusal, NodeRequest, NodeSearchWindow, PodRequest, best, refusals, scores, unschedulable,
 };
 use evenkeel_clock::Clock;
 use evenkeel_core::placement::NodesToScore;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 
 /// The scheduler that Pods name unless they say otherwise.
 const NAME: &str = "default-scheduler";
@@ -54,15 +54,15 @@ const ASSUMED: Duration = Duration::from_secs(30);
 
 /// Why a Pod was not placed.
 #[derive(Debug)]
-enum Unplaced {
+enum PlacementFailure {
     /// By no node; the reasons of each.
-    Refused(Vec<Vec<Refusal>>),
+    Refused(Vec<Vec<NodeRefusal>>),
     /// By an extender that is not ignorable.
     Extender(String),
 }
 
 /// A binding that was not made, and the landscape that the Pod was placed on.
-struct Failed {
+struct FailedBinding {
     uid: String,
     landscape: Landscape,
 }
@@ -78,14 +78,14 @@ pub struct Scheduler {
     binder: Binder,
     stores: Stores,
     setup: Arc<Mutex<Setup>>,
-    random: Random,
+    random: RandomSource,
     decisions: u64,
-    window: Window,
+    window: NodeSearchWindow,
     /// Bindings that the watch has not shown.
     assumed: HashMap<String, (String, Timestamp)>,
     /// When a refused Pod was last tried, and on what landscape.
     refused: BTreeMap<String, (Landscape, Timestamp)>,
-    requests: Requests,
+    requests: PodRequestCache,
 }
 
 /// Changes the configuration of a scheduler that runs.
@@ -115,17 +115,17 @@ impl SetupSlot {
 impl Scheduler {
     /// A scheduler without extenders.
     #[must_use]
-    pub fn new(client: Client, stores: Stores, parts: Parts, seed: u64) -> Self {
+    pub fn new(client: Client, stores: Stores, parts: ControlPlaneContext, seed: u64) -> Self {
         Self {
             binder: Binder { client, parts },
             stores,
             setup: Arc::default(),
-            random: Random::new(seed).stream("scheduler"),
+            random: RandomSource::new(seed).stream("scheduler"),
             decisions: 0,
-            window: Window::default(),
+            window: NodeSearchWindow::default(),
             assumed: HashMap::new(),
             refused: BTreeMap::new(),
-            requests: Requests::default(),
+            requests: PodRequestCache::default(),
         }
     }
 
@@ -164,8 +164,8 @@ impl Scheduler {
     }
 
     /// A binding that has failed leaves its Pod to be tried again.
-    fn settle(&mut self, bound: Result<Option<Failed>, JoinError>) {
-        if let Ok(Some(Failed { uid, landscape })) = bound {
+    fn settle(&mut self, bound: Result<Option<FailedBinding>, JoinError>) {
+        if let Ok(Some(FailedBinding { uid, landscape })) = bound {
             self.assumed.remove(&uid);
             self.refused.insert(uid, (landscape, self.clock().now()));
         }
@@ -199,7 +199,7 @@ impl Scheduler {
     }
 
     /// Looks for a node; like kube-scheduler it goes on to the next Pod while the binding is made.
-    async fn attempt(&mut self, pod: &Arc<Pod>, bindings: &mut JoinSet<Option<Failed>>) {
+    async fn attempt(&mut self, pod: &Arc<Pod>, bindings: &mut JoinSet<Option<FailedBinding>>) {
         let uid = pod.uid().unwrap_or_default();
         let pods = self.stores.pods.list();
         let nodes = self.stores.nodes.list();
@@ -215,7 +215,7 @@ impl Scheduler {
                 bindings.spawn(async move {
                     let error = binder.bind(&pod, &placed, &extenders).await.err()?;
                     debug!(%error, pod = pod.name_any(), "a Pod could not be bound");
-                    Some(Failed { uid, landscape })
+                    Some(FailedBinding { uid, landscape })
                 });
             }
             Err(unplaced) => {
@@ -230,10 +230,10 @@ impl Scheduler {
         pod: &Pod,
         pods: &[Arc<Pod>],
         nodes: &[Arc<Node>],
-    ) -> Result<Placed, Unplaced> {
+    ) -> Result<PlacementChoice, PlacementFailure> {
         let views = self.requests.views(nodes, pods, &self.assumed);
-        let request = landscape::request(pod);
-        let mut against: Vec<Vec<Refusal>> =
+        let request = cluster_view::request(pod);
+        let mut against: Vec<Vec<NodeRefusal>> =
             views.iter().map(|node| refusals(&request, node)).collect();
         let Setup {
             nodes_to_score,
@@ -248,11 +248,11 @@ impl Scheduler {
             }
             let asked: Vec<&str> = feasible.iter().map(|&node| &*views[node].name).collect();
             let filtered = extender.filter(pod, &asked).await;
-            let Filtered {
+            let ExtenderFilterReply {
                 kept,
                 refused,
                 skipped,
-            } = filtered.map_err(Unplaced::Extender)?;
+            } = filtered.map_err(PlacementFailure::Extender)?;
             if skipped {
                 self.tell_skipped(pod);
             }
@@ -268,25 +268,25 @@ impl Scheduler {
         self.decisions += 1;
         let choice = self.random.unit(self.decisions);
         let placed = rank(pod, &request, &candidates, &extenders, choice).await;
-        placed.ok_or(Unplaced::Refused(against))
+        placed.ok_or(PlacementFailure::Refused(against))
     }
 
     fn tell_skipped(&self, pod: &Pod) {
-        let event = Event::ExtenderSkipped {
+        let event = SandboxEvent::ExtenderSkipped {
             pod: PodName::new(&pod.namespace().unwrap_or_default(), &pod.name_any()),
         };
         self.binder.parts.tell(event);
     }
 
     /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
-    async fn refuse(&self, pod: &Pod, unplaced: Unplaced) {
+    async fn refuse(&self, pod: &Pod, unplaced: PlacementFailure) {
         let (reason, message) = match unplaced {
-            Unplaced::Refused(against) => ("Unschedulable", unschedulable(&against)),
-            Unplaced::Extender(message) => ("SchedulerError", message),
+            PlacementFailure::Refused(against) => ("Unschedulable", unschedulable(&against)),
+            PlacementFailure::Extender(message) => ("SchedulerError", message),
         };
         let recorder = &self.binder.parts.recorder;
         recorder.warning(reference(pod), "FailedScheduling", message.clone());
-        if landscape::condition(pod) == Some((reason, &message)) {
+        if cluster_view::condition(pod) == Some((reason, &message)) {
             return;
         }
         let namespace = pod.namespace().unwrap_or_default();
@@ -307,7 +307,7 @@ impl Scheduler {
             warn!(%error, pod = pod.name_any(), "a Pod's condition could not be written");
         }
         let pod = PodName::new(&namespace, &pod.name_any());
-        let event = Event::PodRefused { pod, message };
+        let event = SandboxEvent::PodRefused { pod, message };
         self.binder.parts.tell(event);
     }
 }
@@ -319,7 +319,7 @@ async fn rank(
     candidates: &[&NodeRequest],
     extenders: &[Extender],
     choice: f64,
-) -> Option<Placed> {
+) -> Option<PlacementChoice> {
     let names: Vec<&str> = candidates.iter().map(|node| &*node.name).collect();
     let mut total = scores(request, candidates);
     let mut given: Option<Vec<(i64, i64)>> = None;
@@ -335,7 +335,7 @@ async fn rank(
     }
     let chosen = best(&total, choice)?;
     let given = given.and_then(|scores| scores.get(chosen).copied());
-    Some(Placed {
+    Some(PlacementChoice {
         node: names[chosen].to_owned(),
         score: given.map(|(score, _)| score),
         why: match given {

@@ -10,38 +10,38 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::SignedDuration;
 
-use crate::load::Used;
-use crate::timing::Timing;
+use crate::load::UsageAmounts;
+use crate::scrape_timing::Timing;
 use evenkeel_core::units::{Resource, Resources};
 
 /// The newest measurement of one thing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Sample {
+pub struct ScrapedSample {
     /// When its counters were last read.
     pub at: SignedDuration,
     /// The span of the rates, which is shorter than the window for what is new.
     pub window: SignedDuration,
     /// Rates over the window that ends then, and gauges of that moment.
-    pub used: Used,
+    pub used: UsageAmounts,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct CounterReading {
     at: SignedDuration,
-    counted: Used,
-    gauges: Used,
+    counted: UsageAmounts,
+    gauges: UsageAmounts,
 }
 
 #[derive(Debug, Clone)]
-struct Series {
+struct ScrapeTargetState {
     /// The round of observations that named it last.
     round: u64,
     /// When it is read next.
     next: SignedDuration,
     since: SignedDuration,
-    current: Used,
-    counted: Used,
-    readings: VecDeque<Reading>,
+    current: UsageAmounts,
+    counted: UsageAmounts,
+    readings: VecDeque<CounterReading>,
 }
 
 /// Counters and their readings, by what they belong to.
@@ -49,13 +49,13 @@ struct Series {
 pub struct Scraper<K> {
     timing: Timing,
     round: u64,
-    series: BTreeMap<K, Series>,
+    series: BTreeMap<K, ScrapeTargetState>,
 }
 
 /// One thing that is scraped, from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exporter {
-    pub used: Used,
+    pub used: UsageAmounts,
     /// How long after each interval it is scraped; it stays the same for each thing.
     pub phase: SignedDuration,
 }
@@ -78,8 +78,9 @@ impl<K: Ord + Clone> Scraper<K> {
         let mut named = 0;
         for (key, Exporter { used, phase }) in usage {
             let series = self.series.entry(key);
-            let series =
-                series.or_insert_with(|| Series::new(at, used, next_scrape(at, phase, interval)));
+            let series = series.or_insert_with(|| {
+                ScrapeTargetState::new(at, used, next_scrape(at, phase, interval))
+            });
             named += usize::from(series.round != self.round);
             series.round = self.round;
             series.advance(at, used);
@@ -107,13 +108,13 @@ impl<K: Ord + Clone> Scraper<K> {
 
     /// The measurement of one thing, where it was read twice within the window.
     #[must_use]
-    pub fn sample(&self, key: &K) -> Option<Sample> {
+    pub fn sample(&self, key: &K) -> Option<ScrapedSample> {
         self.series.get(key)?.sample()
     }
 
     /// The measurements of all things that were read twice within the window.
-    pub fn samples(&self) -> impl Iterator<Item = (&K, Sample)> {
-        let sampled = |(key, series): (_, &Series)| Some((key, series.sample()?));
+    pub fn samples(&self) -> impl Iterator<Item = (&K, ScrapedSample)> {
+        let sampled = |(key, series): (_, &ScrapeTargetState)| Some((key, series.sample()?));
         self.series
             .iter()
             .filter_map(move |(key, series)| sampled((key, series)))
@@ -132,8 +133,8 @@ fn next_scrape(
     at.saturating_add(SignedDuration::from_nanos_i128(wait))
 }
 
-impl Series {
-    const fn new(at: SignedDuration, current: Used, next: SignedDuration) -> Self {
+impl ScrapeTargetState {
+    const fn new(at: SignedDuration, current: UsageAmounts, next: SignedDuration) -> Self {
         Self {
             round: 0,
             next,
@@ -144,7 +145,7 @@ impl Series {
         }
     }
 
-    fn advance(&mut self, at: SignedDuration, current: Used) {
+    fn advance(&mut self, at: SignedDuration, current: UsageAmounts) {
         let passed = at.saturating_sub(self.since).as_secs_f64();
         self.counted =
             Resources::from_fn(|resource| self.counted[resource] + self.current[resource] * passed);
@@ -152,7 +153,7 @@ impl Series {
     }
 
     fn read(&mut self, at: SignedDuration, window: SignedDuration) {
-        self.readings.push_back(Reading {
+        self.readings.push_back(CounterReading {
             at,
             counted: self.counted,
             gauges: self.current,
@@ -163,11 +164,11 @@ impl Series {
         }
     }
 
-    fn sample(&self) -> Option<Sample> {
+    fn sample(&self) -> Option<ScrapedSample> {
         let (first, last) = (self.readings.front()?, self.readings.back()?);
         let window = last.at.saturating_sub(first.at);
         let span = window.as_secs_f64();
-        (span > 0.0).then(|| Sample {
+        (span > 0.0).then(|| ScrapedSample {
             at: last.at,
             window,
             used: Resources::from_fn(|resource| match resource {

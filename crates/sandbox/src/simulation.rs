@@ -2,51 +2,51 @@
 //! that they differ in where Pods go.
 //!
 //! A scenario and a seed decide a run wholly: two runs of one seed give the same figures on any machine.
-//! [`policies`] says who is compared, [`Summary`] what is counted, and [`interval`] what many seeds say
+//! [`policies`] says who is compared, [`RunSummary`] what is counted, and [`interval`] what many seeds say
 //! together.
 
-mod agenda;
+pub mod confidence_interval;
+mod event_queue;
 pub mod frontier;
-pub mod interval;
 mod monitoring;
 mod pods;
 pub mod policies;
 mod policy;
+mod policy_pods;
 pub mod replicas;
 pub mod responses;
 mod run;
-mod scaled;
+mod scaled_workload;
 mod scheduler;
-mod subject;
 
 use std::sync::Arc;
 
-pub use crate::engine::summary::Summary;
+pub use crate::engine::summary::RunSummary;
 
-use crate::scenario::{Scenario, Workload};
+use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::target::FitFunctions;
 use evenkeel_core::units::Ratio;
 use policies::{OwnSettings, PolicyName};
-use replicas::{Replicas, Scaling};
-use run::{Given, Run};
+use replicas::{Replicas, ScalingMethod};
+use run::{SimulationInput, SimulationRun};
 
 /// A scenario with everything in it that no policy and no seed changes.
-pub struct Comparison {
+pub struct ScenarioComparison {
     scenario: Scenario,
-    scaling: Scaling,
-    workloads: Vec<Arc<Workload>>,
+    scaling: ScalingMethod,
+    workloads: Vec<Arc<ScenarioWorkload>>,
     replicas: Replicas,
     own: OwnSettings,
     line: Ratio,
 }
 
-impl Comparison {
+impl ScenarioComparison {
     /// A comparison on a scenario; `line` is the utilisation above which time is counted, and `fits` makes the fits of
     /// workloads.
     #[must_use]
     pub fn new(
         scenario: Scenario,
-        scaling: Scaling,
+        scaling: ScalingMethod,
         own: OwnSettings,
         line: Ratio,
         fits: FitFunctions<'_>,
@@ -69,7 +69,7 @@ impl Comparison {
 
     /// Who scales.
     #[must_use]
-    pub const fn scaling(&self) -> Scaling {
+    pub const fn scaling(&self) -> ScalingMethod {
         self.scaling
     }
 
@@ -81,18 +81,18 @@ impl Comparison {
 
     /// The figures of one run.
     #[must_use]
-    pub fn run(&self, policy: PolicyName, seed: u64) -> Summary {
+    pub fn run(&self, policy: PolicyName, seed: u64) -> RunSummary {
         self.begin(policy, seed).finish()
     }
 
-    fn begin(&self, policy: PolicyName, seed: u64) -> Run<'_> {
-        let given = Given {
+    fn begin(&self, policy: PolicyName, seed: u64) -> SimulationRun<'_> {
+        let given = SimulationInput {
             scenario: &self.scenario,
             workloads: &self.workloads,
             replicas: &self.replicas,
             line: self.line,
         };
-        Run::new(given, policy.begin(&self.scenario, &self.own), seed)
+        SimulationRun::new(given, policy.begin(&self.scenario, &self.own), seed)
     }
 }
 

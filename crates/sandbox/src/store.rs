@@ -29,21 +29,21 @@ use tokio::task::JoinSet;
 use tracing::debug;
 
 /// An object that a store can hold.
-pub trait Stored:
+pub trait StorableObject:
     Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
 {
 }
 
-impl<K> Stored for K where
+impl<K> StorableObject for K where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
 {
 }
 
 /// The objects of one kind; clones share them.
 #[derive(Debug, Clone)]
-pub struct Store<K: Stored>(reflector::Store<K>);
+pub struct ReflectorStore<K: StorableObject>(reflector::Store<K>);
 
-impl<K: Stored> Store<K> {
+impl<K: StorableObject> ReflectorStore<K> {
     /// An empty store that a task of `tasks` fills from a watch, and tells `changes` of.
     fn start(client: Client, changes: watch::Sender<u64>, tasks: &mut JoinSet<()>) -> Self {
         let (store, writer) = reflector::store();
@@ -129,14 +129,14 @@ impl Resource for StoredAutoscaler {
 /// Everything that the controllers look at; clones share it.
 #[derive(Debug, Clone)]
 pub struct Stores {
-    pub pods: Store<Pod>,
-    pub nodes: Store<Node>,
-    pub deployments: Store<Deployment>,
-    pub replica_sets: Store<ReplicaSet>,
-    pub autoscalers: Store<StoredAutoscaler>,
-    pub budgets: Store<PodDisruptionBudget>,
-    pub services: Store<Service>,
-    pub slices: Store<EndpointSlice>,
+    pub pods: ReflectorStore<Pod>,
+    pub nodes: ReflectorStore<Node>,
+    pub deployments: ReflectorStore<Deployment>,
+    pub replica_sets: ReflectorStore<ReplicaSet>,
+    pub autoscalers: ReflectorStore<StoredAutoscaler>,
+    pub budgets: ReflectorStore<PodDisruptionBudget>,
+    pub services: ReflectorStore<Service>,
+    pub slices: ReflectorStore<EndpointSlice>,
     changes: watch::Sender<u64>,
 }
 
@@ -145,14 +145,14 @@ impl Stores {
     pub fn start(client: &Client, tasks: &mut JoinSet<()>) -> Self {
         let changes = watch::Sender::new(0);
         Self {
-            pods: Store::start(client.clone(), changes.clone(), tasks),
-            nodes: Store::start(client.clone(), changes.clone(), tasks),
-            deployments: Store::start(client.clone(), changes.clone(), tasks),
-            replica_sets: Store::start(client.clone(), changes.clone(), tasks),
-            autoscalers: Store::start(client.clone(), changes.clone(), tasks),
-            budgets: Store::start(client.clone(), changes.clone(), tasks),
-            services: Store::start(client.clone(), changes.clone(), tasks),
-            slices: Store::start(client.clone(), changes.clone(), tasks),
+            pods: ReflectorStore::start(client.clone(), changes.clone(), tasks),
+            nodes: ReflectorStore::start(client.clone(), changes.clone(), tasks),
+            deployments: ReflectorStore::start(client.clone(), changes.clone(), tasks),
+            replica_sets: ReflectorStore::start(client.clone(), changes.clone(), tasks),
+            autoscalers: ReflectorStore::start(client.clone(), changes.clone(), tasks),
+            budgets: ReflectorStore::start(client.clone(), changes.clone(), tasks),
+            services: ReflectorStore::start(client.clone(), changes.clone(), tasks),
+            slices: ReflectorStore::start(client.clone(), changes.clone(), tasks),
             changes,
         }
     }

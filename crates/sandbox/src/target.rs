@@ -6,48 +6,48 @@
 //! [`evenkeel_core::scaling::tracker`], which the service runs too, and the HPA looks at it one tick
 //! after it was decided. The load is shared by the Pods that are ready, whatever they request.
 
+mod coarse_history;
+mod cost_parts;
+mod forecast_inputs;
 mod forecasting;
-mod knowledge;
+mod hpa_run;
 mod noise;
+mod observed_pods;
 mod observed_replay;
-mod parts;
-mod past;
-mod portrayed;
+mod portrait_scaling;
 mod replay;
 mod replicas;
-mod seen;
 mod settings;
-mod side;
 mod tick;
 
-pub use knowledge::{DailyFit, FitFunctions, FitModel, Knowledge, LearnOwn, minutes_of};
+pub use cost_parts::PART;
+pub use forecast_inputs::{DailyFit, FitFunctions, FitModel, Knowledge, LearnOwn, minutes_of};
 pub use noise::with_noise;
 pub use observed_replay::{ObservedTick, ReplayEvent};
-pub use parts::PART;
 pub use replay::{
-    Policy, ReplayError, ReplayLoad, ReplayPoint, Replayed, replay, replay_portraits,
+    ReplayError, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy, replay, replay_portraits,
 };
 pub(crate) use replay::{ReplayInput, replay_observed};
-pub use settings::{Edges, Expected, Floors, Forecasts, GRID, Target};
+pub use settings::{Edges, Floors, Forecasts, GRID, IntervalForecast, ReplayTarget};
 
 use jiff::Timestamp;
 
-use evenkeel_core::forecast::{ModelSet, Series};
-use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::forecast::{ModelSet, RegularSeries};
 use evenkeel_core::scaling::horizon::Horizon;
+use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::count_as_f64;
 use forecasting::Forecaster;
+use hpa_run::{ReplayTick, ReplayTickState, Side};
 use replicas::ScaledPods;
 use settings::Start;
-use side::{Passed, Side, Tick};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
+pub struct TargetRunPoint {
     pub at: Timestamp,
     /// The load; `None` in a gap.
     pub load: Option<f64>,
     /// The forecast that was made for now.
-    pub forecast: Option<Expected>,
+    pub forecast: Option<IntervalForecast>,
     /// The replicas that Evenkeel's floor and the HPA led to.
     pub replicas: i32,
     /// The floor: the `minReplicas`.
@@ -58,8 +58,8 @@ pub struct Point {
 
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    pub points: Vec<Point>,
+pub struct TargetRunOutcome {
+    pub points: Vec<TargetRunPoint>,
     /// What passed between a load and the capacity for it, at the end.
     pub horizon: Horizon,
     pub evenkeel: Cost,
@@ -72,24 +72,24 @@ pub struct Outcome {
 /// share that is done now and then.
 #[must_use]
 pub fn run(
-    target: &Target,
+    target: &ReplayTarget,
     models: ModelSet,
-    load: &Series,
+    load: &RegularSeries,
     progress: &mut dyn FnMut(f64),
-) -> Outcome {
+) -> TargetRunOutcome {
     let own = target.capacity.target();
     let mut forecaster = Forecaster::floors(target, Floors::by(models));
     let mut plain = Side::new(target, load, own, Start::Settled);
     let mut evenkeel = Side::new(target, load, own, Start::Settled);
     let mut points = Vec::with_capacity(load.values().len());
     for tick in ticks(load, progress) {
-        let Passed {
+        let ReplayTickState {
             replicas,
             floor,
             forecast,
             ..
         } = evenkeel.tick(&tick, Some(&mut forecaster));
-        points.push(Point {
+        points.push(TargetRunPoint {
             at: tick.now,
             load: tick.load,
             forecast,
@@ -98,7 +98,7 @@ pub fn run(
             plain: plain.tick(&tick, None).replicas,
         });
     }
-    Outcome {
+    TargetRunOutcome {
         points,
         horizon: forecaster.horizon(),
         evenkeel: evenkeel.cost(),
@@ -109,7 +109,7 @@ pub fn run(
 
 /// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
 #[must_use]
-pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
+pub fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
     let mut plain = Side::new(target, load, target.capacity.target(), Start::Settled);
     let mut quiet = |_| ();
     let all = ticks(load, &mut quiet);
@@ -120,7 +120,7 @@ pub fn plain(target: &Target, load: &Series) -> (Vec<i32>, Cost) {
 /// The costs of replicas that were observed under `load`, step for step; one that is missing is as
 /// the one before.
 #[must_use]
-pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cost {
+pub fn observed(target: &ReplayTarget, load: &RegularSeries, replicas: &[Option<i32>]) -> Cost {
     let mut side = ScaledPods::new(target, load, target.capacity.target(), Start::Settled);
     let counts = replicas.iter().copied().chain(std::iter::repeat(None));
     for (tick, count) in ticks(load, &mut |_| ()).zip(counts) {
@@ -134,9 +134,9 @@ pub fn observed(target: &Target, load: &Series, replicas: &[Option<i32>]) -> Cos
 
 /// The steps of a load with their times.
 fn ticks<'a>(
-    load: &'a Series,
+    load: &'a RegularSeries,
     progress: &'a mut dyn FnMut(f64),
-) -> impl Iterator<Item = Tick> + 'a {
+) -> impl Iterator<Item = ReplayTick> + 'a {
     let all = count_as_f64(load.values().len());
     let mut next = load.start();
     load.values()
@@ -148,7 +148,7 @@ fn ticks<'a>(
             }
             let now = next;
             next = now.checked_add(GRID).unwrap_or(Timestamp::MAX);
-            Tick {
+            ReplayTick {
                 now,
                 at: now.duration_since(load.start()),
                 load: load_then,

@@ -5,11 +5,11 @@
 //! killed: nothing is measured of it then, and its tuner hears of the kill alone. Guaranteed Pods are looked at, whose request moves with the limit, so that all ways are held
 //! against the same number.
 
+mod clbp_rule;
 mod container;
 mod histogram;
 mod policies;
 mod scenario;
-mod thesis;
 mod vpa;
 
 use jiff::Timestamp;
@@ -18,14 +18,14 @@ use serde::Serialize;
 use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::{Amount, count_as_f64};
 
-pub use container::{Rhythm, Tuner, Wanted};
+pub use container::{ContainerDemand, Rhythm, Tuner};
 pub use policies::{PolicyName, UnknownPolicy};
 pub use scenario::wanted as wanted_by;
 
 /// What a container came to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Outcome {
+pub struct ContainerTuningResult {
     /// What was allowed beside what was used, as a share of what was used.
     pub slack: f64,
     /// The share of time in which it wanted more cpu than it got.
@@ -43,7 +43,12 @@ pub struct Outcome {
 
 /// Runs a container under a policy whose limits are multiplied by `margin`.
 #[must_use]
-pub fn run(wanted: &Wanted, policy: PolicyName, rhythm: Rhythm, margin: f64) -> Outcome {
+pub fn run(
+    wanted: &ContainerDemand,
+    policy: PolicyName,
+    rhythm: Rhythm,
+    margin: f64,
+) -> ContainerTuningResult {
     let mut tuner = policy.tuner(wanted, rhythm, margin);
     let mut limit = wanted.limit;
     let mut at = wanted.start;
@@ -69,7 +74,7 @@ pub fn run(wanted: &Wanted, policy: PolicyName, rhythm: Rhythm, margin: f64) -> 
 
 /// The margin at which a policy leaves as much slack as is asked for, as near as it comes.
 #[must_use]
-pub fn margin_for(wanted: &Wanted, policy: PolicyName, rhythm: Rhythm, slack: f64) -> f64 {
+pub fn margin_for(wanted: &ContainerDemand, policy: PolicyName, rhythm: Rhythm, slack: f64) -> f64 {
     let (mut low, mut high) = (0.05_f64, 20.0_f64);
     for _ in 0..HALVINGS {
         let middle = (low * high).sqrt();
@@ -105,7 +110,7 @@ impl Figures {
         self.allowed += limit;
     }
 
-    fn outcome(self, limits: Vec<f64>) -> Outcome {
+    fn outcome(self, limits: Vec<f64>) -> ContainerTuningResult {
         let Self {
             steps,
             short,
@@ -116,7 +121,7 @@ impl Figures {
             resizes,
         } = self;
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-        Outcome {
+        ContainerTuningResult {
             slack: share(allowed - used, used),
             throttled_share: share(count_as_f64(short), count_as_f64(steps)),
             unserved_share: share(wanted - used, wanted),

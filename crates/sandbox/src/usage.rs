@@ -8,9 +8,9 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
-use crate::load::{self, NodeUse, Served, Used};
-use crate::scenario::{NodeShape, Workload};
-use evenkeel_core::random::Random;
+use crate::load::{self, NodeUse, ServedRequestRates, UsageAmounts};
+use crate::scenario::{NodeShape, ScenarioWorkload};
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::Resources;
 
 /// A Pod that a kubelet has, at a moment.
@@ -19,22 +19,22 @@ pub(crate) struct PodNow<'a, K> {
     pub key: K,
     /// The position of its node in the scenario.
     pub node: usize,
-    pub workload: &'a Workload,
+    pub workload: &'a ScenarioWorkload,
     /// The workload's position in the scenario; `None` for what somebody applied by hand.
     pub index: Option<usize>,
     pub stage: Stage,
     /// False while its readiness gates keep requests from it.
     pub is_open: bool,
     /// Its own stream.
-    pub noise: Random,
+    pub noise: RandomSource,
 }
 
 /// The use of everything at a moment.
-pub(crate) struct Usage<K> {
+pub(crate) struct ClusterUsage<K> {
     /// In the order of the scenario.
     pub nodes: Vec<NodeUse>,
     /// What each Pod gets: its share of what its node can give.
-    pub pods: Vec<(K, Used)>,
+    pub pods: Vec<(K, UsageAmounts)>,
 }
 
 /// How many Pods of each of so many workloads are ready.
@@ -51,13 +51,13 @@ pub(crate) fn ready<K>(pods: &[PodNow<'_, K>], workloads: usize) -> Vec<u32> {
 /// The requests of each workload, at a time of the trace and with so many ready Pods; none for a workload without
 /// traffic.
 pub(crate) fn served(
-    workloads: &[Arc<Workload>],
+    workloads: &[Arc<ScenarioWorkload>],
     ready: &[u32],
     in_trace: SignedDuration,
-) -> Vec<Served> {
-    let served = |(workload, &ready): (&Arc<Workload>, &u32)| {
+) -> Vec<ServedRequestRates> {
+    let served = |(workload, &ready): (&Arc<ScenarioWorkload>, &u32)| {
         let traffic = workload.traffic.as_ref();
-        traffic.map_or_else(Served::default, |traffic| {
+        traffic.map_or_else(ServedRequestRates::default, |traffic| {
             load::serve(traffic, in_trace, ready)
         })
     };
@@ -68,10 +68,10 @@ pub(crate) fn served(
 pub(crate) fn of<K>(
     pods: Vec<PodNow<'_, K>>,
     shapes: &[NodeShape],
-    served: &[Served],
+    served: &[ServedRequestRates],
     at: SignedDuration,
-) -> Usage<K> {
-    let mut wanted: Vec<Used> = shapes.iter().map(NodeUse::system).collect();
+) -> ClusterUsage<K> {
+    let mut wanted: Vec<UsageAmounts> = shapes.iter().map(NodeUse::system).collect();
     let pods = pods.into_iter().map(|pod| {
         let served = pod.index.and_then(|index| served.get(index));
         let served = served.filter(|_| pod.is_open);
@@ -81,17 +81,17 @@ pub(crate) fn of<K>(
         *sum = Resources::from_fn(|resource| sum[resource] + used[resource]);
         (pod.key, pod.node, used)
     });
-    let pods: Vec<(K, usize, Used)> = pods.collect();
+    let pods: Vec<(K, usize, UsageAmounts)> = pods.collect();
     let nodes = shapes.iter().zip(wanted);
     let nodes: Vec<NodeUse> = nodes
         .map(|(shape, wanted)| NodeUse::of(shape.capacity, wanted))
         .collect();
-    let granted: Vec<Used> = nodes.iter().map(NodeUse::granted).collect();
-    let got = |(key, node, used): (K, usize, Used)| {
+    let granted: Vec<UsageAmounts> = nodes.iter().map(NodeUse::granted).collect();
+    let got = |(key, node, used): (K, usize, UsageAmounts)| {
         let share = &granted[node];
         (key, Resources::from_fn(|of| used[of] * share[of]))
     };
-    Usage {
+    ClusterUsage {
         pods: pods.into_iter().map(got).collect(),
         nodes,
     }
@@ -104,7 +104,7 @@ mod tests {
     use evenkeel_core::units::{Amount, Resource};
 
     /// Pods of `workload` on the nodes at these positions.
-    fn pods<'a>(workload: &'a Workload, nodes: &[usize]) -> Vec<PodNow<'a, usize>> {
+    fn pods<'a>(workload: &'a ScenarioWorkload, nodes: &[usize]) -> Vec<PodNow<'a, usize>> {
         let pods = nodes.iter().enumerate().map(|(key, &node)| PodNow {
             key,
             node,
@@ -112,7 +112,7 @@ mod tests {
             index: Some(0),
             stage: Stage::Ready,
             is_open: true,
-            noise: Random::new(1).stream(&key.to_string()),
+            noise: RandomSource::new(1).stream(&key.to_string()),
         });
         pods.collect()
     }

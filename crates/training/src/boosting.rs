@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{MISSING, Node, TreeInput, Trees, TreesError};
+use evenkeel_core::forecast::{MISSING, TreeInput, TreeNode, Trees, TreesError};
 use hessboost::config::{GrowPolicy, LeafEstimation, TrainingParamsBuilder};
 use hessboost::error::HessboostError;
 use hessboost::objective::Quantiles;
@@ -138,7 +138,7 @@ impl LibraryRows {
             let nodes = tree.nodes().iter();
             nodes.map(node).collect()
         });
-        let nodes: Vec<Vec<Node>> = nodes.collect();
+        let nodes: Vec<Vec<TreeNode>> = nodes.collect();
         Ok(Trees::new(0.0, &nodes)?)
     }
 }
@@ -179,12 +179,12 @@ impl BoostingSettings {
     }
 }
 
-fn node(node: &hessboost::tree::Node) -> Node {
+fn node(node: &hessboost::tree::Node) -> TreeNode {
     let child = |index: i32| usize::try_from(index).unwrap_or(usize::MAX);
     if node.is_leaf() {
-        return Node::Leaf(node.leaf_value);
+        return TreeNode::Leaf(node.leaf_value);
     }
-    Node::Split {
+    TreeNode::Split {
         feature: usize::try_from(node.split_feature).unwrap_or(usize::MAX),
         threshold: node.split_cond,
         missing_left: node.default_left,

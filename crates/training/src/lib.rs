@@ -5,31 +5,31 @@
 //! threads.
 
 mod boosting;
-mod descent;
-mod held_out;
-mod judged;
+mod caching_trainer;
+mod gradient_descent;
+mod holdout_fit;
 mod network_file;
 mod networks;
+mod peak_evaluation;
 mod peaks;
 mod swish;
 mod swish_file;
 mod synthetic;
 mod tensors;
 mod traffic;
-mod trained_once;
 mod trainer;
 
 pub use boosting::{BoostingError, BoostingSettings, Rows, fit, fit_mean};
-pub use descent::Descent;
-pub use held_out::learn;
-pub use judged::{Judged, judge};
+pub use caching_trainer::TrainedOnce;
+pub use gradient_descent::Descent;
+pub use holdout_fit::learn;
 pub use network_file::{HeldOutError, NetworkDescription, NetworkFile};
 pub use networks::{NetworkError, NetworkSettings, fit_networks};
+pub use peak_evaluation::{PeakEvaluation, judge};
 pub use peaks::{GlobalSettings, OwnSettings, fit_global};
 pub use swish::{SwishSeries, SwishSettings, fit_swish};
 pub use swish_file::{LearntLoad, OtherStep, SwishDescription, SwishFile, SwishLoads};
 pub use synthetic::synthetic;
 pub use tensors::{MODEL_VERSION, ModelFileError};
 pub use traffic::{TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
-pub use trained_once::TrainedOnce;
 pub use trainer::ModelTrainer;

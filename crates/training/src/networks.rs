@@ -11,11 +11,11 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use evenkeel_core::forecast::{Gru, GruNetwork, NetworkShape, ShapeError, WindowRows};
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::{count_as_f64, narrowed};
 
-use crate::descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
-use gradient::Backward;
+use crate::gradient_descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
+use gradient::WindowActivations;
 
 /// How networks are fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,7 +71,7 @@ pub enum NetworkError {
 const LEAST: usize = 16;
 
 /// Rows to learn from, and rows to be judged on.
-struct Parts<'a> {
+struct HoldoutSplit<'a> {
     rows: &'a WindowRows,
     learnt: usize,
     /// The first row held out: its window may overlap with what was learnt, its targets do not.
@@ -99,7 +99,7 @@ pub fn fit_networks(
     if before.iter().any(|network| network.shape() != shape) {
         return Err(NetworkError::OtherShape);
     }
-    let parts = Parts::of(rows, settings)?;
+    let parts = HoldoutSplit::of(rows, settings)?;
     let members = if before.is_empty() {
         settings.members
     } else {
@@ -109,7 +109,7 @@ pub fn fit_networks(
     let numbers: Vec<usize> = (0..members).collect();
     for numbers in numbers.chunks(settings.threads.get()) {
         let member = |&number: &usize| {
-            let source = Random::new(settings.seed).stream(&format!("member {number}"));
+            let source = RandomSource::new(settings.seed).stream(&format!("member {number}"));
             let begin = before.get(number).map(GruNetwork::parameters);
             fit_one(&parts, shape, begin, source, settings)
         };
@@ -132,7 +132,7 @@ pub fn fit_networks(
     Ok(networks.collect::<Result<_, _>>()?)
 }
 
-impl<'a> Parts<'a> {
+impl<'a> HoldoutSplit<'a> {
     fn of(rows: &'a WindowRows, settings: &NetworkSettings) -> Result<Self, NetworkError> {
         let (_, outputs) = rows.lengths();
         let have = rows.len();
@@ -158,7 +158,7 @@ impl<'a> Parts<'a> {
     }
 
     /// The mean absolute error of the rows held out, in parts of that of an answer of zeros.
-    fn judged(&self, parameters: &[f32], backward: &mut Backward) -> f64 {
+    fn judged(&self, parameters: &[f32], backward: &mut WindowActivations) -> f64 {
         let (mut errors, mut sizes) = (0.0, 0.0);
         for index in self.from..self.rows.len() {
             let (window, targets, weight) = self.rows.row(index);
@@ -174,7 +174,7 @@ impl<'a> Parts<'a> {
 
     /// Multiplies each output by the factor that is best on the rows held out.
     fn shrink(&self, members: &mut [Vec<f32>], shape: NetworkShape) {
-        let mut backward = Backward::new(shape);
+        let mut backward = WindowActivations::new(shape);
         let outputs = shape.outputs;
         let mut errors = vec![FactorErrors::default(); outputs];
         let each = 1.0 / count_as_f64(members.len());
@@ -208,10 +208,10 @@ impl<'a> Parts<'a> {
 
 /// One network.
 fn fit_one(
-    parts: &Parts<'_>,
+    parts: &HoldoutSplit<'_>,
     shape: NetworkShape,
     begin: Option<Vec<f32>>,
-    source: Random,
+    source: RandomSource,
     settings: &NetworkSettings,
 ) -> Vec<f32> {
     let descent = match begin {
@@ -224,15 +224,15 @@ fn fit_one(
     let parameters = begin.unwrap_or_else(|| beginning(shape, source.stream("weights")));
     let mut slope = MemberSlope {
         parts,
-        backward: Backward::new(shape),
+        backward: WindowActivations::new(shape),
     };
     descent.run(parameters, &mut slope, source)
 }
 
 /// What one network is fitted to.
 struct MemberSlope<'a> {
-    parts: &'a Parts<'a>,
-    backward: Backward,
+    parts: &'a HoldoutSplit<'a>,
+    backward: WindowActivations,
 }
 
 impl Slope for MemberSlope<'_> {
@@ -252,7 +252,7 @@ impl Slope for MemberSlope<'_> {
 
 /// Weights to begin from: even between ± 1 / √units, as PyTorch has them, and a tenth of it in the layer that answers,
 /// so that the first answers are near nothing.
-fn beginning(shape: NetworkShape, source: Random) -> Vec<f32> {
+fn beginning(shape: NetworkShape, source: RandomSource) -> Vec<f32> {
     let bound = 1.0 / count_as_f64(shape.hidden).sqrt();
     let units = Gru::count(1, shape.hidden);
     let number = |index: usize| {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use evenkeel_core::forecast::{
     GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback as _, Masks, Minutes, OwnPeaks, inputs,
 };
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 
 use crate::boosting::{BoostingError, BoostingSettings, LibraryRows, Rows};
 
@@ -75,7 +75,7 @@ impl Default for OwnSettings {
 
 /// One row: what is known at a minute, and the rise that came.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub(crate) struct PeakTrainingRow {
     /// The minute, as a place in its series.
     pub(crate) index: usize,
     pub(crate) inputs: Inputs,
@@ -83,7 +83,12 @@ pub(crate) struct Row {
 }
 
 /// The row of the minute `index`; `None` where too little is known before or after it.
-pub(crate) fn row(series: &Minutes, index: usize, window: usize, masks: Masks) -> Option<Row> {
+pub(crate) fn row(
+    series: &Minutes,
+    index: usize,
+    window: usize,
+    masks: Masks,
+) -> Option<PeakTrainingRow> {
     let inputs = inputs(&series.past(index), window, masks)?;
     let end = series.past(index + window);
     if index + window >= series.values().len() {
@@ -97,7 +102,7 @@ pub(crate) fn row(series: &Minutes, index: usize, window: usize, masks: Masks) -
     #[expect(clippy::cast_possible_truncation, reason = "inputs are coarser by far")]
     let rise = ((largest - inputs.last) / inputs.scale) as f32;
     // Beyond this, a load that was next to nothing came alive; one such row outweighs thousands.
-    Some(Row {
+    Some(PeakTrainingRow {
         index,
         inputs,
         rise: rise.clamp(-8.0, 8.0),
@@ -114,7 +119,7 @@ pub fn fit_global(
 ) -> Result<GlobalPeaks, BoostingError> {
     let mut rows = Rows::new(INPUTS);
     for (number, series) in series.iter().enumerate() {
-        let random = Random::new(settings.seed).stream(&format!("rows {number}"));
+        let random = RandomSource::new(settings.seed).stream(&format!("rows {number}"));
         add_rows(&mut rows, series, settings, random);
     }
     let (given, begins) = (LibraryRows::of(&rows)?, vec![0.0; rows.len()]);
@@ -128,7 +133,7 @@ pub fn fit_global(
 }
 
 /// Adds the rows of one series, each for a window of those that are to be served.
-fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random: Random) {
+fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random: RandomSource) {
     let length = series.values().len();
     let stride = length.div_ceil(settings.rows_of_series).max(1);
     let (windows, ages) = (random.stream("window"), random.stream("age"));
@@ -153,7 +158,7 @@ fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random
 /// A row that the trees of a target's own learn from, with what they go on from.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnRow {
-    pub(crate) row: Row,
+    pub(crate) row: PeakTrainingRow,
     /// What `global` says, at each of [`LEVELS`].
     pub(crate) rises: [f32; LEVELS.len()],
 }

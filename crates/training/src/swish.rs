@@ -7,15 +7,15 @@
 mod gradient;
 
 use evenkeel_core::forecast::{
-    Calendar, Dense, SWISH_STEPS, SwishInput, SwishNet, SwishShape, SwishWindow,
+    Calendar, DenseLayer, SWISH_STEPS, SwishInput, SwishNet, SwishShape, SwishWindow,
 };
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::{count_as_f64, narrowed};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
+use crate::gradient_descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
 use crate::networks::NetworkError;
-use gradient::{Backward, Row};
+use gradient::{SwishBackpropagation, SwishTrainingRow};
 
 /// A load to learn from.
 #[derive(Debug, Clone, Copy)]
@@ -57,8 +57,8 @@ impl Default for SwishSettings {
 /// The rows of all loads.
 #[derive(Debug, Default)]
 struct Rows {
-    learnt: Vec<Row>,
-    judged: Vec<Row>,
+    learnt: Vec<SwishTrainingRow>,
+    judged: Vec<SwishTrainingRow>,
 }
 
 /// Loads with fewer rows than this are refused.
@@ -97,7 +97,7 @@ pub fn fit_swish(
         rows.truncate(first);
         all.learnt.extend(rows);
     }
-    let source = Random::new(settings.seed).stream("swish-net");
+    let source = RandomSource::new(settings.seed).stream("swish-net");
     let parameters = before.map_or_else(
         || beginning(shape, source.stream("weights")),
         |net| net.parameters().to_vec(),
@@ -105,7 +105,7 @@ pub fn fit_swish(
     let mut slope = SwishSlope {
         shape,
         rows: &all,
-        backward: Backward::new(shape),
+        backward: SwishBackpropagation::new(shape),
         unnamed: source.stream("unnamed"),
         one_in: settings.unnamed.max(1),
         step: 0,
@@ -117,7 +117,7 @@ pub fn fit_swish(
 }
 
 /// All rows of a series, the oldest first.
-fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<Row> {
+fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<SwishTrainingRow> {
     let windows = series.values.windows(2 * SWISH_STEPS).zip(0..);
     let rows = windows.filter_map(|(values, from)| {
         let (known, coming) = values.split_first_chunk::<SWISH_STEPS>()?;
@@ -138,7 +138,7 @@ fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<R
     let rows: Vec<_> = rows.collect();
     let scales: f64 = rows.iter().map(|(.., scale)| scale).sum();
     let mean = scales / count_as_f64(rows.len().max(1));
-    let row = |(input, targets, scale): (SwishInput, _, f64)| Row {
+    let row = |(input, targets, scale): (SwishInput, _, f64)| SwishTrainingRow {
         input,
         targets,
         weight: narrowed((scale / mean).min(MOST_WEIGHT)).unwrap_or(1.0),
@@ -153,9 +153,9 @@ const MOST_WEIGHT: f64 = 4.0;
 struct SwishSlope<'a> {
     shape: SwishShape,
     rows: &'a Rows,
-    backward: Backward,
+    backward: SwishBackpropagation,
     /// Which rows are learnt without the name of their load: one of so many, by the number of the step.
-    unnamed: Random,
+    unnamed: RandomSource,
     one_in: usize,
     step: u64,
     tell: &'a mut dyn FnMut(f64),
@@ -187,8 +187,8 @@ impl Slope for SwishSlope<'_> {
 }
 
 /// The weighted sum of squares on the rows held out.
-fn error_of(shape: SwishShape, parameters: &[f32], rows: &[Row]) -> f64 {
-    let error = |row: &Row| {
+fn error_of(shape: SwishShape, parameters: &[f32], rows: &[SwishTrainingRow]) -> f64 {
+    let error = |row: &SwishTrainingRow| {
         let answer = shape.pass(parameters, &row.input).answer;
         let pairs = answer.iter().zip(&row.targets);
         let squares = pairs.map(|(answer, target)| f64::from(answer - target).powi(2));
@@ -198,7 +198,7 @@ fn error_of(shape: SwishShape, parameters: &[f32], rows: &[Row]) -> f64 {
 }
 
 /// Multiplies each step by the factor that has the least absolute error on the rows held out.
-fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[Row]) {
+fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[SwishTrainingRow]) {
     let mut errors = [FactorErrors::default(); SWISH_STEPS];
     for row in rows {
         let answer = shape.pass(parameters, &row.input).answer;
@@ -219,7 +219,7 @@ fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[Row]) {
 
 /// Weights to begin from: even between ± √(3 / inputs) in layers, a tenth of it in the last one and in tables, and no
 /// biases.
-fn beginning(shape: SwishShape, source: Random) -> Vec<f32> {
+fn beginning(shape: SwishShape, source: RandomSource) -> Vec<f32> {
     let [tables, ..] = shape.counts();
     let mut step = 0;
     let mut even = |bound: f64| {
@@ -231,7 +231,7 @@ fn beginning(shape: SwishShape, source: Random) -> Vec<f32> {
         let bound = (3.0 / count_as_f64(inputs)).sqrt();
         let is_last = layer + 1 == SwishShape::LAYERS.len();
         let bound = if is_last { 0.1 * bound } else { bound };
-        let all = parameters.len() + Dense::count(inputs, outputs);
+        let all = parameters.len() + DenseLayer::count(inputs, outputs);
         parameters.extend((0..inputs * outputs).map(|_| even(bound)));
         parameters.resize(all, 0.0);
     }

@@ -7,7 +7,7 @@
 use std::f64::consts::TAU;
 
 use evenkeel_core::forecast::Minutes;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 
 const DAY: u32 = 24 * 60;
 const DAY_MINUTES: f64 = 1440.0;
@@ -18,8 +18,8 @@ const LENGTH: u32 = 9 * DAY;
 /// The synthetic series number `number` of a seed, around 1.
 #[must_use]
 pub fn synthetic(seed: u64, number: usize) -> Minutes {
-    let random = Random::new(seed).stream(&format!("series {number}"));
-    let kind = Kind::draw(random.stream("kind"));
+    let random = RandomSource::new(seed).stream(&format!("series {number}"));
+    let kind = SyntheticLoadSpec::draw(random.stream("kind"));
     let wandering = wandering(random.stream("wandering"), &kind);
     let bursts = bursts(random.stream("bursts"), &kind);
     let noise = random.stream("noise");
@@ -36,7 +36,7 @@ pub fn synthetic(seed: u64, number: usize) -> Minutes {
 
 /// What a series is made of.
 #[derive(Debug)]
-struct Kind {
+struct SyntheticLoadSpec {
     /// The heights of the day's waves, and their phases.
     waves: [(f64, f64); 4],
     /// How sharp the day's peak is.
@@ -68,8 +68,8 @@ struct Bursts {
     minutes: f64,
 }
 
-impl Kind {
-    fn draw(random: Random) -> Self {
+impl SyntheticLoadSpec {
+    fn draw(random: RandomSource) -> Self {
         let unit = |name: &str| random.stream(name).unit(0);
         let daily = if unit("is daily") < 0.2 {
             0.0
@@ -121,7 +121,7 @@ impl Kind {
 }
 
 impl Job {
-    fn draw(random: Random) -> Self {
+    fn draw(random: RandomSource) -> Self {
         let periods = [60, 6 * 60, 12 * 60, DAY];
         let period = periods[random.stream("period").below(0, periods.len())];
         let below = |name: &str, most: u32| {
@@ -141,7 +141,7 @@ impl Job {
 }
 
 /// A walk that comes back to 0.
-fn wandering(random: Random, kind: &Kind) -> Vec<f64> {
+fn wandering(random: RandomSource, kind: &SyntheticLoadSpec) -> Vec<f64> {
     let keep = (-1.0 / kind.memory).exp();
     let step = kind.wander * (1.0 - keep * keep).sqrt();
     let mut at = 0.0;
@@ -153,7 +153,7 @@ fn wandering(random: Random, kind: &Kind) -> Vec<f64> {
 }
 
 /// Bursts that rise in minutes and fade.
-fn bursts(random: Random, kind: &Kind) -> Vec<f64> {
+fn bursts(random: RandomSource, kind: &SyntheticLoadSpec) -> Vec<f64> {
     let Bursts {
         of_a_day,
         height,

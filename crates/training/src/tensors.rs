@@ -56,13 +56,13 @@ pub(crate) struct Tensor {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct WeightsEntryJson<'a> {
     checksum: String,
     description: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Read<'a> {
+struct ParsedWeightsEntry<'a> {
     checksum: String,
     #[serde(borrow)]
     description: &'a RawValue,
@@ -81,7 +81,7 @@ pub(crate) fn encode(description: &impl Serialize, tensors: &[Tensor]) -> Vec<u8
     let description = description.expect("a description has no maps with keys that are no text");
     let bytes: Vec<Vec<u8>> = tensors.iter().map(|one| bytes_of(&one.values)).collect();
     let named = tensors.iter().zip(&bytes);
-    let entry = Written {
+    let entry = WeightsEntryJson {
         checksum: checksum(
             description.get(),
             named.clone().map(|(one, bytes)| (&*one.name, &**bytes)),
@@ -110,7 +110,7 @@ pub(crate) fn decode<D: DeserializeOwned>(
     let entry = header.metadata().as_ref();
     let entry = entry.and_then(|entries| entries.get(ENTRY));
     let entry = entry.ok_or(ModelFileError::Foreign)?;
-    let Read {
+    let ParsedWeightsEntry {
         checksum: told,
         description,
     } = serde_json::from_str(entry).map_err(|error| damaged(&error))?;

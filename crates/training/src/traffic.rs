@@ -7,8 +7,8 @@
 use std::num::NonZeroUsize;
 
 use evenkeel_core::forecast::{
-    Calendar, ElasticNet, HeldOutDay, Linear, LinearResidual, Moment, Moments, NotSettled,
-    RESIDUAL_INPUTS, TrafficModel,
+    Calendar, CalendarInputs, ElasticNet, HeldOutDay, LinearFunction, LinearResidual, Moments,
+    NotSettled, RESIDUAL_INPUTS, TrafficModel,
 };
 use evenkeel_core::units::{count_as_f64, narrowed};
 use jiff::{SignedDuration, Timestamp};
@@ -222,7 +222,7 @@ fn hold_out(
         .collect::<Vec<_>>();
     let without = fit_residual(fit_linear(&blind, settings)?, &blind, calendar, settings)?;
     let told = |function: &LinearResidual, sample: &TrafficSample| {
-        let moment = Moment::of(sample.at, calendar);
+        let moment = CalendarInputs::of(sample.at, calendar);
         function.utilisation(&sample.traffic, sample.replicas, moment)
     };
     let linear =
@@ -253,7 +253,7 @@ fn fit_function(
 fn fit_linear(
     samples: &[TrafficSample],
     settings: &TrafficSettings,
-) -> Result<Linear, TrafficFitError> {
+) -> Result<LinearFunction, TrafficFitError> {
     let kinds = samples.first().map_or(0, |sample| sample.traffic.len());
     let mut moments = Moments::new(kinds);
     for sample in samples {
@@ -273,7 +273,7 @@ fn mean(samples: &[TrafficSample]) -> f64 {
 
 /// Trees for what a linear model misses.
 fn fit_residual(
-    linear: Linear,
+    linear: LinearFunction,
     samples: &[TrafficSample],
     calendar: &Calendar,
     settings: &TrafficSettings,
@@ -285,7 +285,7 @@ fn fit_residual(
         let told = linear.at(&sample.per_replica());
         let missed = sample.utilisation - told;
         seen = (seen.0.min(missed), seen.1.max(missed));
-        let moment = Moment::of(sample.at, calendar);
+        let moment = CalendarInputs::of(sample.at, calendar);
         let inputs = LinearResidual::inputs(told, scale, moment);
         if let Some(label) = narrowed(missed / scale) {
             rows.push(&inputs, label, 0.0);

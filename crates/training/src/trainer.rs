@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{GruNetwork, Trainer, TreeRow, Trees, Untrained, WindowRows};
+use evenkeel_core::forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees, WindowRows};
 
 use crate::boosting::{BoostingSettings, Rows, fit};
 use crate::networks::{NetworkSettings, fit_networks};
@@ -40,20 +40,20 @@ impl ModelTrainer {
 }
 
 impl Trainer for ModelTrainer {
-    fn medians(&self, rows: &[TreeRow]) -> Result<Trees, Untrained> {
+    fn medians(&self, rows: &[TreeRow]) -> Result<Trees, TrainingError> {
         let mut given = Rows::new(rows.first().map_or(0, |row| row.inputs.len()));
         for TreeRow { inputs, label } in rows {
             given.push(inputs, *label, 0.0);
         }
-        fit(&given, MEDIAN, &self.trees).map_err(|error| Untrained(error.to_string()))
+        fit(&given, MEDIAN, &self.trees).map_err(|error| TrainingError(error.to_string()))
     }
 
     fn networks(
         &self,
         rows: &WindowRows,
         before: &[GruNetwork],
-    ) -> Result<Vec<GruNetwork>, Untrained> {
-        fit_networks(rows, before, &self.networks).map_err(|error| Untrained(error.to_string()))
+    ) -> Result<Vec<GruNetwork>, TrainingError> {
+        fit_networks(rows, before, &self.networks).map_err(|error| TrainingError(error.to_string()))
     }
 }
 

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::certificates::{Bundle, Names, Validity};
 use crate::controller::fake_api::FakeApi;
-use crate::server::Metrics;
+use crate::server::ListenerMetrics;
 use crate::server::tls::ServerCertificate;
 
 const PATH: &str = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
@@ -18,11 +18,11 @@ fn store(bundle: &Bundle) -> Arc<CertificateStore> {
         bundle.server_certificate().as_bytes(),
         bundle.server_key().as_bytes(),
     );
-    let initial = Change {
+    let initial = CertificateUpdate {
         server: Some(server.unwrap()),
         authorities: None,
     };
-    Arc::new(CertificateStore::new(initial, Metrics::default()).unwrap())
+    Arc::new(CertificateStore::new(initial, ListenerMetrics::default()).unwrap())
 }
 
 fn told(ca: &str, header: &str) -> Value {

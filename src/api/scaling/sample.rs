@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::{
-    Condition, Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus, ObjectName,
-    RefillState, RiskStatus, TargetStatus,
+    Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus, ObjectName, RefillState,
+    RiskStatus, TargetCondition, TargetStatus,
 };
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.
@@ -37,7 +37,7 @@ pub(crate) fn status() -> TargetStatus {
         refill: RefillState::Done,
         loads: vec![cpu()],
         traffic: None,
-        conditions: vec![Condition {
+        conditions: vec![TargetCondition {
             kind: "ForecastTrusted".to_owned(),
             status: "True".into(),
             reason: "Trusted".to_owned(),

@@ -1,7 +1,7 @@
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::names::Names;
 use super::super::rotation::next;
+use super::super::subject_alt_names::Names;
 use super::*;
 use evenkeel_kubernetes::plan::rotation::Validity;
 

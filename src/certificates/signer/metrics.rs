@@ -7,24 +7,24 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
 
-use crate::certificates::kept::Kept;
+use crate::certificates::signer_secret::SignerSecret;
 use crate::telemetry::Registry;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Reason {
+struct SignerFailureLabel {
     reason: &'static str,
 }
 
 /// The signer's metric families.
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
+pub struct SignerMetrics {
     last_success: Gauge,
     authorities: Gauge,
     rotating: Gauge,
-    failures: Family<Reason, Counter>,
+    failures: Family<SignerFailureLabel, Counter>,
 }
 
-impl Metrics {
+impl SignerMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         let Self {
@@ -61,13 +61,15 @@ impl Metrics {
         self.last_success.set(now.as_second());
     }
 
-    pub(super) fn observe(&self, kept: &Kept) {
+    pub(super) fn observe(&self, kept: &SignerSecret) {
         let authorities = i64::try_from(kept.bundle.authorities().len());
         self.authorities.set(authorities.unwrap_or(i64::MAX));
         self.rotating.set(i64::from(kept.rotation.is_some()));
     }
 
     pub(super) fn failed(&self, reason: &'static str) {
-        self.failures.get_or_create(&Reason { reason }).inc();
+        self.failures
+            .get_or_create(&SignerFailureLabel { reason })
+            .inc();
     }
 }

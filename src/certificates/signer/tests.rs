@@ -8,10 +8,10 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::certificates::serving::ServingSecret;
+use crate::certificates::serving_secret::ServingSecret;
 use crate::certificates::{AUTHORITY_KEYS, SERVER_KEY};
-use crate::controller::fake_api::{FakeApi, Mood, eventually};
-use crate::server::tls::{Authority, CertificateStore, Change};
+use crate::controller::fake_api::{FakeApi, FakeApiBehavior, eventually};
+use crate::server::tls::{Authority, CertificateStore, CertificateUpdate};
 use crate::{server, telemetry};
 
 const SECRETS: &str = "/api/v1/namespaces/system/secrets";
@@ -34,7 +34,7 @@ fn signer(api: &FakeApi) -> Signer {
         "system".to_owned(),
         settings,
         vec![evenkeel_kubernetes::api_service::EXTERNAL_METRICS],
-        Metrics::default(),
+        SignerMetrics::default(),
     )
 }
 
@@ -45,14 +45,14 @@ fn replica(api: &FakeApi) -> ServingSecret {
 /// Rounds until everything is in place.
 async fn settle(signer: &Signer) {
     for _ in 0..10 {
-        if signer.round().await.unwrap() == Round::Rested {
+        if signer.round().await.unwrap() == SignerRoundOutcome::Rested {
             return;
         }
     }
     panic!("it does not come to rest");
 }
 
-async fn within_a_minute(replica: &mut ServingSecret) -> Option<Change> {
+async fn within_a_minute(replica: &mut ServingSecret) -> Option<CertificateUpdate> {
     let minute = Duration::from_mins(1);
     tokio::time::timeout(minute, replica.first()).await.ok()
 }
@@ -170,7 +170,8 @@ async fn a_secret_that_was_deleted_comes_back_with_other_keys() {
     settle(&signer).await;
     // Whoever holds copies of the leaked keys: the signer, a replica, and the other Secret.
     let change = within_a_minute(&mut serving).await.unwrap();
-    let store = Arc::new(CertificateStore::new(change, server::Metrics::default()).unwrap());
+    let store =
+        Arc::new(CertificateStore::new(change, server::ListenerMetrics::default()).unwrap());
     let cancel = CancellationToken::new();
     let running = tokio::spawn(serving.run(Arc::clone(&store), cancel.clone()));
     let leaked = keys(&api);
@@ -263,13 +264,13 @@ async fn the_certificates_do_not_move_on_while_the_last_step_is_not_in_place() {
     api.set(SECRET, asked);
     install_webhook(&api);
     // The caBundle cannot be written.
-    api.mood(Mood::RefusesWrites(403));
+    api.mood(FakeApiBehavior::RefusesWrites(403));
     let before = api.get(SECRET);
     for _ in 0..3 {
         assert_eq!(signer.turn(|| panic!("nothing is in place")).await, RESTING);
     }
     assert_eq!(api.get(SECRET), before);
-    api.mood(Mood::Answers);
+    api.mood(FakeApiBehavior::Answers);
     settle(&signer).await;
     assert_ne!(api.get(SECRET), before);
 }
@@ -301,7 +302,7 @@ async fn a_serving_secret_damaged_later_is_counted_and_changes_nothing() {
     settle(&signer(&api)).await;
     let mut serving = replica(&api);
     let change = within_a_minute(&mut serving).await.unwrap();
-    let metrics = server::Metrics::default();
+    let metrics = server::ListenerMetrics::default();
     let mut registry = telemetry::registry();
     metrics.register(&mut registry);
     let store = Arc::new(CertificateStore::new(change, metrics).unwrap());

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 
-use super::depth::Depth;
-use crate::cli::connect::KubeconfigArgs;
-use crate::cli::forecast::file;
-use crate::cli::forecast::values::parse_duration;
+use super::replay_depth::Depth;
+use crate::cli::cluster_args::KubeconfigArgs;
+use crate::cli::forecast::csv_load;
+use crate::cli::forecast::flag_values::parse_duration;
 use crate::cli::output::Format;
-use crate::cli::prometheus_past::PrometheusArgs;
+use crate::cli::prometheus_history::PrometheusArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -64,7 +64,7 @@ pub(in crate::cli) struct Args {
     pub(super) days: u32,
 
     /// Read the history up to this time [default: now]
-    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    #[arg(long, value_name = "TIME", value_parser = csv_load::time)]
     pub(super) until: Option<Timestamp>,
 
     /// Time until a new Pod is ready, for HPAs whose Pods do not show it
@@ -79,7 +79,7 @@ pub(in crate::cli) struct Args {
     /// table, json or yaml for the numbers, or a file that ends in .html for a page (html alone
     /// prints the page); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
-    pub(super) output: Vec<Output>,
+    pub(super) output: Vec<AssessOutput>,
 
     #[command(flatten)]
     pub(super) prometheus: PrometheusArgs,
@@ -87,20 +87,20 @@ pub(in crate::cli) struct Args {
 
 /// One result of a call: the numbers in a format, or a page in a file, where `-` is standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Output {
+pub(super) enum AssessOutput {
     Numbers(Format),
     Html(PathBuf),
 }
 
-fn parse_output(text: &str) -> Result<Output, String> {
+fn parse_output(text: &str) -> Result<AssessOutput, String> {
     let path = PathBuf::from(text);
     let ending = path.extension().and_then(|ending| ending.to_str());
     match (text, ending) {
-        ("table", _) => Ok(Output::Numbers(Format::Table)),
-        ("json", _) => Ok(Output::Numbers(Format::Json)),
-        ("yaml", _) => Ok(Output::Numbers(Format::Yaml)),
-        ("html", _) => Ok(Output::Html(PathBuf::from("-"))),
-        (_, Some("html" | "htm")) => Ok(Output::Html(path)),
+        ("table", _) => Ok(AssessOutput::Numbers(Format::Table)),
+        ("json", _) => Ok(AssessOutput::Numbers(Format::Json)),
+        ("yaml", _) => Ok(AssessOutput::Numbers(Format::Yaml)),
+        ("html", _) => Ok(AssessOutput::Html(PathBuf::from("-"))),
+        (_, Some("html" | "htm")) => Ok(AssessOutput::Html(path)),
         _ => Err("accepted: table, json, yaml, html, or a file that ends in .html".to_owned()),
     }
 }
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn an_output_is_a_format_or_a_page() {
         for (text, output) in [
-            ("table", Output::Numbers(Format::Table)),
-            ("json", Output::Numbers(Format::Json)),
-            ("html", Output::Html("-".into())),
-            ("out/all.html", Output::Html("out/all.html".into())),
+            ("table", AssessOutput::Numbers(Format::Table)),
+            ("json", AssessOutput::Numbers(Format::Json)),
+            ("html", AssessOutput::Html("-".into())),
+            ("out/all.html", AssessOutput::Html("out/all.html".into())),
         ] {
             assert_eq!(parse_output(text), Ok(output));
         }

@@ -5,27 +5,28 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::args::Args;
-use super::objects::Listed;
+use super::autoscaler_list::AssessObjects;
 use crate::config::Config;
 use crate::metrics::prometheus::WorkloadName;
-use evenkeel_core::scaling::Bounds;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::ReplicaBounds;
+use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::metric_query::MetricSubject;
 use evenkeel_kubernetes::plan::scaling::{
-    Observed, Problem, Question, Resolved, Settings, Target, conflicts, resolve, tells_of_the_past,
+    ResolvedTarget, ScalingTarget, Settings, SignalQuerySource, TargetObjects, TargetProblem,
+    conflicts, resolve, tells_of_the_past,
 };
 use evenkeel_kubernetes::pod_names;
 use evenkeel_kubernetes::scaled_object::{ScaledObject, ScaledObjectTarget};
+use evenkeel_sandbox::scrape_timing::Timing;
 use evenkeel_sandbox::target::{self, Edges};
-use evenkeel_sandbox::timing::Timing;
 
 /// An HPA with what is to be replayed of it, or a ScaledObject without one.
 #[derive(Debug)]
-pub(super) struct Candidate {
+pub(super) struct AssessCandidate {
     pub namespace: Arc<str>,
     /// The name of the HPA, else of the ScaledObject.
     pub name: String,
@@ -34,17 +35,17 @@ pub(super) struct Candidate {
     /// The workload that it scales, as `Deployment/web`.
     pub workload: String,
     /// The load that would be forecast, or why none would.
-    pub load: Result<Load, Unfit>,
+    pub load: Result<ForecastableLoad, NotForecastReason>,
 }
 
 /// The load of an HPA, with its terms.
 #[derive(Debug, Clone)]
-pub(super) struct Load {
+pub(super) struct ForecastableLoad {
     pub signal: Signal,
     /// How its past is asked for.
     pub past: PastQuestion,
     /// The workload as the replay has it.
-    pub target: target::Target,
+    pub target: target::ReplayTarget,
     /// True where the start-up was read off its Pods.
     pub start_up_is_measured: bool,
     /// What the replay leaves out.
@@ -62,11 +63,11 @@ pub(super) enum PastQuestion {
 
 /// Why the load of an HPA is not forecast.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unfit {
+pub(super) enum NotForecastReason {
     /// Its user wants no scaling by Evenkeel.
     Declined,
     /// The objects do not make a target.
-    Problem(Problem),
+    Problem(TargetProblem),
     /// It has no Pods now, whose requests its target is a share of.
     NoPods,
     /// Nothing that it scales by is forecast.
@@ -81,7 +82,7 @@ pub(super) enum Unfit {
     TooManyPods { needed: i32, most: i32 },
 }
 
-impl Unfit {
+impl NotForecastReason {
     /// The name of the reason.
     pub(super) const fn reason(&self) -> &'static str {
         match self {
@@ -97,7 +98,7 @@ impl Unfit {
     }
 
     /// The same with the problems that may have led to it, such as a query that is not allowed.
-    fn because(self, problems: &[Problem]) -> Self {
+    fn because(self, problems: &[TargetProblem]) -> Self {
         match self {
             Self::NoPast(why) => {
                 let problems = problems.iter().map(|problem| format!("; {problem}"));
@@ -138,26 +139,31 @@ impl Unfit {
 }
 
 /// All of them, by namespace and name.
-pub(super) fn all(listed: &Listed, args: &Args, config: &Config, now: Timestamp) -> Vec<Candidate> {
+pub(super) fn all(
+    listed: &AssessObjects,
+    args: &Args,
+    config: &Config,
+    now: Timestamp,
+) -> Vec<AssessCandidate> {
     let settings = Settings {
-        mode: Mode::Recommend,
+        mode: ScalingMode::Recommend,
         ..config.scaling
     };
     let observed = &listed.autoscalers;
     let resolved = observed.iter().zip(conflicts(observed));
     let candidates = resolved.map(|(observed, conflict)| {
         let resolved = resolve(observed, conflict, &settings, None, now);
-        Candidate::of(observed, resolved, args.start_up)
+        AssessCandidate::of(observed, resolved, args.start_up)
     });
     let without_autoscaler = listed.without_autoscaler.iter();
-    let without_autoscaler = without_autoscaler.map(Candidate::without_autoscaler);
+    let without_autoscaler = without_autoscaler.map(AssessCandidate::without_autoscaler);
     let mut all: Vec<_> = candidates.chain(without_autoscaler).collect();
     all.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
     all
 }
 
-impl Candidate {
-    fn of(observed: &Observed, resolved: Resolved, start_up: SignedDuration) -> Self {
+impl AssessCandidate {
+    fn of(observed: &TargetObjects, resolved: ResolvedTarget, start_up: SignedDuration) -> Self {
         let autoscaler = observed.autoscaler.as_deref();
         let name = autoscaler.and_then(|autoscaler| autoscaler.metadata.name.clone());
         let scaled_object = observed.scaled_object.as_deref();
@@ -179,26 +185,30 @@ impl Candidate {
             scaled_object: metadata.name.clone(),
             workload: format!("{kind}/{name}"),
             load: Err(if object.is_paused() {
-                Unfit::Problem(Problem::Paused)
+                NotForecastReason::Problem(TargetProblem::Paused)
             } else {
-                Unfit::NoAutoscaler
+                NotForecastReason::NoAutoscaler
             }),
         }
     }
 }
 
 /// The load of an HPA that is to be replayed.
-fn load(observed: &Observed, resolved: Resolved, start_up: SignedDuration) -> Result<Load, Unfit> {
-    let Resolved {
+fn load(
+    observed: &TargetObjects,
+    resolved: ResolvedTarget,
+    start_up: SignedDuration,
+) -> Result<ForecastableLoad, NotForecastReason> {
+    let ResolvedTarget {
         target, problems, ..
     } = resolved;
     let Some(target) = target else {
         let problem = problems.into_iter().next();
-        return Err(problem.map_or(Unfit::Declined, Unfit::Problem));
+        return Err(problem.map_or(NotForecastReason::Declined, NotForecastReason::Problem));
     };
     let bounds = target.policy.bounds;
     if bounds.min() == bounds.max() {
-        return Err(Unfit::OneCount(bounds.min()));
+        return Err(NotForecastReason::OneCount(bounds.min()));
     }
     let (scaled, past) = forecast(observed, &target).map_err(|unfit| unfit.because(&problems))?;
     let lead = target.policy.lead;
@@ -209,7 +219,7 @@ fn load(observed: &Observed, resolved: Resolved, start_up: SignedDuration) -> Re
     } else {
         start_up
     };
-    Ok(Load {
+    Ok(ForecastableLoad {
         notes: notes(&target, scaled, &problems),
         signal: scaled.signal.clone(),
         past,
@@ -220,11 +230,11 @@ fn load(observed: &Observed, resolved: Resolved, start_up: SignedDuration) -> Re
 
 /// The first signal that is forecast and has a past, with the question for it.
 fn forecast<'a>(
-    observed: &Observed,
-    target: &'a Target,
-) -> Result<(&'a ScaledSignal, PastQuestion), Unfit> {
+    observed: &TargetObjects,
+    target: &'a ScalingTarget,
+) -> Result<(&'a ScaledSignal, PastQuestion), NotForecastReason> {
     if target.signals.is_empty() {
-        return Err(Unfit::NoPods);
+        return Err(NotForecastReason::NoPods);
     }
     let asked = target.signals.iter().zip(&target.questions);
     let mut without = None;
@@ -238,17 +248,24 @@ fn forecast<'a>(
         let signals = target.signals.iter().map(|one| one.signal.label());
         signals.collect::<Vec<_>>().join(" and ")
     };
-    Err(without.map_or_else(|| Unfit::NotForecast(signals()), Unfit::NoPast))
+    Err(without.map_or_else(
+        || NotForecastReason::NotForecast(signals()),
+        NotForecastReason::NoPast,
+    ))
 }
 
 /// The question for the past of a signal.
 ///
 /// # Errors
 /// There is none, and why.
-fn past(observed: &Observed, signal: &Signal, question: &Question) -> Result<PastQuestion, String> {
+fn past(
+    observed: &TargetObjects,
+    signal: &Signal,
+    question: &SignalQuerySource,
+) -> Result<PastQuestion, String> {
     let target = &observed.target;
     match (signal, question) {
-        (Signal::Resource(_), Question::Measured) => {
+        (Signal::Resource(_), SignalQuerySource::Measured) => {
             let named = pod_names::ending(target.object().kind(), target.name());
             named.ok_or_else(|| {
                 format!(
@@ -260,7 +277,7 @@ fn past(observed: &Observed, signal: &Signal, question: &Question) -> Result<Pas
                 workload: format!("{}/{}", target.kind(), target.name()).into(),
             }))
         }
-        (Signal::PromQl(query), Question::Asked(asked)) => match &asked.subject {
+        (Signal::PromQl(query), SignalQuerySource::Asked(asked)) => match &asked.subject {
             MetricSubject::PromQl(text) if tells_of_the_past(observed, query) => {
                 Ok(PastQuestion::Query(Arc::clone(text)))
             }
@@ -278,7 +295,7 @@ fn past(observed: &Observed, signal: &Signal, question: &Question) -> Result<Pas
 }
 
 /// What the replay of one signal leaves out of a target.
-fn notes(target: &Target, scaled: &ScaledSignal, problems: &[Problem]) -> Vec<String> {
+fn notes(target: &ScalingTarget, scaled: &ScaledSignal, problems: &[TargetProblem]) -> Vec<String> {
     let others = target
         .signals
         .iter()
@@ -293,15 +310,19 @@ fn notes(target: &Target, scaled: &ScaledSignal, problems: &[Problem]) -> Vec<St
     });
     let behavior = target.policy.behavior.is_some();
     let behavior = behavior.then(|| "its behavior is replayed as Kubernetes' default".to_owned());
-    let problems = problems.iter().map(Problem::to_string);
+    let problems = problems.iter().map(TargetProblem::to_string);
     problems.chain(others).chain(behavior).collect()
 }
 
 /// The workload as the replay has it. A load that is no resource of a Pod is replayed as a rate of which
 /// each Pod may take as much as the target says, and starting takes none.
-fn replayed(scaled: &ScaledSignal, bounds: Bounds, start_up: SignedDuration) -> target::Target {
+fn replayed(
+    scaled: &ScaledSignal,
+    bounds: ReplicaBounds,
+    start_up: SignedDuration,
+) -> target::ReplayTarget {
     let capacity: PodCapacity = scaled.capacity;
-    target::Target {
+    target::ReplayTarget {
         resource: match &scaled.signal {
             Signal::Resource(ResourceName::Cpu) => Resource::Cpu,
             Signal::Resource(ResourceName::Memory) => Resource::Memory,

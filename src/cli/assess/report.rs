@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::depth::Depth;
-use super::target_report::{Saved, TargetReport};
-use super::verdict::Verdict;
-use super::work::{Assessed, Outcome};
-use crate::cli::output::Failure;
+use super::replay_depth::Depth;
+use super::target_replay::{AssessOutcome, AssessedTarget};
+use super::target_report::{FloorSavings, TargetReport};
+use super::verdict::AssessVerdict;
+use crate::cli::output::CliFailure;
 
 /// What all HPAs have in common.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub(super) struct Assessment {
     pub days: u32,
     pub prometheus: String,
     pub depth: Depth,
-    pub summary: Summary,
+    pub summary: AssessmentSummary,
     /// What the replays leave out.
     pub notes: Vec<String>,
     pub targets: Vec<TargetReport>,
@@ -36,7 +36,7 @@ pub(super) struct Assessment {
 /// HPAs by verdict, and what floors would have changed for those worth enabling together.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Summary {
+pub(super) struct AssessmentSummary {
     pub targets: usize,
     /// Those with a verdict on floors; the others are beyond it, each with its reason.
     pub assessed: usize,
@@ -45,19 +45,23 @@ pub(super) struct Summary {
     pub too_little_data: usize,
     pub not_forecast: usize,
     /// On the judged days of those worth enabling.
-    pub saved: Saved,
+    pub saved: FloorSavings,
 }
 
 impl Assessment {
-    pub(super) fn new(terms: Terms, assessed: Vec<Assessed>) -> Self {
+    pub(super) fn new(terms: Terms, assessed: Vec<AssessedTarget>) -> Self {
         let Terms {
             until,
             days,
             prometheus,
             depth,
         } = terms;
-        let replayed =
-            |one: &&Assessed| matches!(one.outcome, Outcome::Judged(_) | Outcome::NothingToSave(_));
+        let replayed = |one: &&AssessedTarget| {
+            matches!(
+                one.outcome,
+                AssessOutcome::Judged(_) | AssessOutcome::NothingToSave(_)
+            )
+        };
         let loads = assessed.iter().filter(replayed).count();
         let mut targets: Vec<_> = assessed.into_iter().map(TargetReport::of).collect();
         let saved =
@@ -71,7 +75,7 @@ impl Assessment {
             days,
             prometheus,
             depth,
-            summary: Summary::of(&targets),
+            summary: AssessmentSummary::of(&targets),
             notes: depth.told(loads).into_iter().collect(),
             targets,
         }
@@ -84,12 +88,12 @@ impl Assessment {
 
     /// The failure where the loads of HPAs were asked for and none has any series: it is another
     /// cluster's Prometheus, or one without cAdvisor.
-    pub(super) fn without_any_series(&self) -> Option<Failure> {
+    pub(super) fn without_any_series(&self) -> Option<CliFailure> {
         let asked = self.targets.iter().filter_map(|one| one.past.as_ref());
         let known: Vec<f64> = asked.map(|past| past.known_days).collect();
         let none = !known.is_empty() && known.iter().all(|days| *days <= 0.0);
         none.then(|| {
-            Failure::work(format_args!(
+            CliFailure::work(format_args!(
                 "Prometheus at {} has no series of any of the {} loads: check that it belongs to \
                  this cluster, that it scrapes cAdvisor, and that metrics.prometheus.matchers and \
                  queries are those of the service",
@@ -100,38 +104,38 @@ impl Assessment {
     }
 }
 
-impl Summary {
+impl AssessmentSummary {
     fn of(targets: &[TargetReport]) -> Self {
         let count = |verdict| targets.iter().filter(|one| one.verdict == verdict).count();
         let worth = targets
             .iter()
-            .filter(|one| one.verdict == Verdict::WorthEnabling);
+            .filter(|one| one.verdict == AssessVerdict::WorthEnabling);
         let saved = worth.filter_map(TargetReport::saved);
         Self {
             targets: targets.len(),
-            assessed: count(Verdict::WorthEnabling) + count(Verdict::NotWorthEnabling),
-            worth_enabling: count(Verdict::WorthEnabling),
-            not_worth_enabling: count(Verdict::NotWorthEnabling),
-            too_little_data: count(Verdict::TooLittleData),
-            not_forecast: count(Verdict::NotForecast),
-            saved: saved.fold(Saved::default(), Saved::plus),
+            assessed: count(AssessVerdict::WorthEnabling) + count(AssessVerdict::NotWorthEnabling),
+            worth_enabling: count(AssessVerdict::WorthEnabling),
+            not_worth_enabling: count(AssessVerdict::NotWorthEnabling),
+            too_little_data: count(AssessVerdict::TooLittleData),
+            not_forecast: count(AssessVerdict::NotForecast),
+            saved: saved.fold(FloorSavings::default(), FloorSavings::plus),
         }
     }
 
     /// The number of a verdict.
-    pub(super) const fn count(&self, verdict: Verdict) -> usize {
+    pub(super) const fn count(&self, verdict: AssessVerdict) -> usize {
         match verdict {
-            Verdict::WorthEnabling => self.worth_enabling,
-            Verdict::NotWorthEnabling => self.not_worth_enabling,
-            Verdict::TooLittleData => self.too_little_data,
-            Verdict::NotForecast => self.not_forecast,
+            AssessVerdict::WorthEnabling => self.worth_enabling,
+            AssessVerdict::NotWorthEnabling => self.not_worth_enabling,
+            AssessVerdict::TooLittleData => self.too_little_data,
+            AssessVerdict::NotForecast => self.not_forecast,
         }
     }
 
     /// The verdicts with their numbers, in a line.
     pub(super) fn told(&self) -> String {
         let [worth, not_worth, too_little, not_forecast] =
-            Verdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.told()));
+            AssessVerdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.told()));
         let word = if self.targets == 1 { "HPA" } else { "HPAs" };
         let assessed = format!(
             "{} of {} {word} assessed: {worth}, {not_worth}",

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use comfy_table::{Cell, CellAlignment};
 
 use super::report::Assessment;
-use super::target_report::{Judged, TargetReport};
-use super::verdict::Verdict;
+use super::target_report::{EvaluationReport, TargetReport};
+use super::verdict::AssessVerdict;
 use crate::cli::forecast::replay::report::{Ratios, percentage};
 use crate::cli::output::{Report, Style, fit_to_width};
 
@@ -31,7 +31,7 @@ impl Report for Assessment {
         for one in &self.targets {
             let verdict = Cell::new(one.verdict.told());
             let verdict = match one.verdict {
-                Verdict::WorthEnabling => style.good(verdict),
+                AssessVerdict::WorthEnabling => style.good(verdict),
                 _ => verdict,
             };
             let cells = [Cell::new(one.full_name()), verdict].into_iter();
@@ -62,7 +62,7 @@ impl TargetReport {
             .map(|past| format!("{:.1}", past.known_days));
         let judged = self.judged.as_ref();
         let floors = judged.and_then(|judged| judged.floors.as_ref());
-        let today = |of: fn(&Judged) -> f64, digits: usize| {
+        let today = |of: fn(&EvaluationReport) -> f64, digits: usize| {
             judged.map(|judged| format!("{:.digits$}", of(judged)))
         };
         let seconds = floors.map(|one| format!("{:.0}", one.floors.under_provisioned_seconds));

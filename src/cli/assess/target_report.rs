@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::candidate::{Candidate, Load};
-use super::past::LoadPast;
-use super::verdict::{self, Verdict};
-use super::work::{Assessed, Outcome};
-use crate::cli::forecast::replay::report::{PolicyCost, Ratios, Series};
+use super::candidate::{AssessCandidate, ForecastableLoad};
+use super::load_history::LoadPast;
+use super::target_replay::{AssessOutcome, AssessedTarget};
+use super::verdict::{self, AssessVerdict};
+use crate::cli::forecast::replay::report::{PolicyCost, Ratios, ReplayedSeries};
 use crate::cli::forecast::report::SideCost;
+use evenkeel_core::scaling::cost_benefit::{Agreement, CostBenefit, LowerTarget};
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
-use evenkeel_core::scaling::worth::{Agreement, LowerTarget, Worth};
 use evenkeel_core::units::count_as_f64;
-use evenkeel_kubernetes::excerpt::excerpt;
+use evenkeel_kubernetes::truncate::excerpt;
 
 /// The characters of a text about a target that are told.
 const MOST_TOLD: usize = 1000;
@@ -26,7 +26,7 @@ pub(super) struct TargetReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaled_object: Option<String>,
     pub workload: String,
-    pub verdict: Verdict,
+    pub verdict: AssessVerdict,
     pub reason: &'static str,
     /// The reason in words.
     pub because: String,
@@ -36,15 +36,15 @@ pub(super) struct TargetReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<PastReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub judged: Option<Judged>,
+    pub judged: Option<EvaluationReport>,
     #[serde(skip)]
-    pub series: Option<Series>,
+    pub series: Option<ReplayedSeries>,
 }
 
 /// Costs without floors less those with them; below 0 where floors cost more.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Saved {
+pub(super) struct FloorSavings {
     pub under_provisioned_seconds: f64,
     pub overloaded_seconds: f64,
     pub replica_hours: f64,
@@ -78,7 +78,7 @@ pub(super) struct PastReport {
 /// The judged days.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Judged {
+pub(super) struct EvaluationReport {
     pub from: Timestamp,
     pub to: Timestamp,
     /// The HPA as it is.
@@ -96,7 +96,7 @@ pub(super) struct Judged {
 pub(super) struct WithFloors {
     /// At the default risk.
     pub floors: SideCost,
-    pub saved: Saved,
+    pub saved: FloorSavings,
     /// Floors at the default risk beside the plain HPA with as many replica-hours.
     pub at_equal_replica_hours: Ratios,
     /// The plain HPA with the highest target that is as safe as floors.
@@ -124,7 +124,7 @@ pub(super) struct HalfDays {
     pub highest: Option<f64>,
 }
 
-impl Saved {
+impl FloorSavings {
     fn of(today: &SideCost, floors: &SideCost) -> Self {
         Self {
             under_provisioned_seconds: today.under_provisioned_seconds
@@ -145,25 +145,25 @@ impl Saved {
 }
 
 impl TargetReport {
-    pub(super) fn of(assessed: Assessed) -> Self {
-        let Assessed {
+    pub(super) fn of(assessed: AssessedTarget) -> Self {
+        let AssessedTarget {
             candidate,
             past,
             outcome,
         } = assessed;
         let (verdict, reason) = (
-            Verdict::of(&outcome),
+            AssessVerdict::of(&outcome),
             verdict::reason(&outcome, past.as_ref()),
         );
         // The names of metrics in them are an HPA's author's, and terminals obey some characters.
         let told = |text: &str| excerpt(text, MOST_TOLD);
         let because = told(&verdict::because(&outcome, past.as_ref()));
         let (series, worth) = match outcome {
-            Outcome::Unfit(_) | Outcome::TooLittle => (None, None),
-            Outcome::NothingToSave(series) => (Some(*series), None),
-            Outcome::Judged(judged) => (Some(judged.0), Some(judged.1)),
+            AssessOutcome::Unfit(_) | AssessOutcome::TooLittle => (None, None),
+            AssessOutcome::NothingToSave(series) => (Some(*series), None),
+            AssessOutcome::Judged(judged) => (Some(judged.0), Some(judged.1)),
         };
-        let Candidate {
+        let AssessCandidate {
             namespace,
             name,
             scaled_object,
@@ -186,13 +186,13 @@ impl TargetReport {
             past: load.map(|_| PastReport::of(&past.unwrap_or_default())),
             judged: series
                 .as_ref()
-                .map(|series| Judged::of(series, worth.as_ref())),
+                .map(|series| EvaluationReport::of(series, worth.as_ref())),
             series,
         }
     }
 
     /// What floors would have saved.
-    pub(super) fn saved(&self) -> Option<Saved> {
+    pub(super) fn saved(&self) -> Option<FloorSavings> {
         Some(self.judged.as_ref()?.floors.as_ref()?.saved)
     }
 
@@ -203,7 +203,7 @@ impl TargetReport {
 }
 
 impl LoadReport {
-    fn of(load: &Load) -> Self {
+    fn of(load: &ForecastableLoad) -> Self {
         let target = &load.target;
         Self {
             signal: load.signal.label(),
@@ -238,8 +238,8 @@ impl PastReport {
     }
 }
 
-impl Judged {
-    fn of(series: &Series, worth: Option<&Worth>) -> Self {
+impl EvaluationReport {
+    fn of(series: &ReplayedSeries, worth: Option<&CostBenefit>) -> Self {
         let seconds = series.to.duration_since(series.count_from).as_secs_f64();
         let today = series.policies.first().map(PolicyCost::cost);
         let today: SideCost = today.unwrap_or_default().into();
@@ -248,7 +248,7 @@ impl Judged {
             let cost: SideCost = floors.cost().into();
             WithFloors {
                 floors: cost,
-                saved: Saved::of(&today, &cost),
+                saved: FloorSavings::of(&today, &cost),
                 at_equal_replica_hours: floors.at_equal_replica_hours.unwrap_or(Ratios {
                     under_provisioned: None,
                     overloaded: None,

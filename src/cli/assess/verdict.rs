@@ -2,25 +2,27 @@
 
 use serde::Serialize;
 
-use super::past::LoadPast;
-use super::work::{LEAST_MINUTES, Outcome};
-use crate::cli::forecast::replay::report::{Series, percentage};
+use super::load_history::LoadPast;
+use super::target_replay::{AssessOutcome, LEAST_MINUTES};
+use crate::cli::forecast::replay::report::{ReplayedSeries, percentage};
 use crate::cli::output;
-use evenkeel_core::scaling::frontier::Cost;
-use evenkeel_core::scaling::worth::{Against, Verdict as WorthVerdict, Worth};
+use evenkeel_core::scaling::cost_benefit::{
+    CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict,
+};
+use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::count_as_f64;
 
 /// The verdict on an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Verdict {
+pub(super) enum AssessVerdict {
     WorthEnabling,
     NotWorthEnabling,
     TooLittleData,
     NotForecast,
 }
 
-impl Verdict {
+impl AssessVerdict {
     pub(super) const ALL: [Self; 4] = [
         Self::WorthEnabling,
         Self::NotWorthEnabling,
@@ -38,14 +40,13 @@ impl Verdict {
         }
     }
 
-    pub(super) const fn of(outcome: &Outcome) -> Self {
+    pub(super) const fn of(outcome: &AssessOutcome) -> Self {
         match outcome {
-            Outcome::Unfit(super::candidate::Unfit::OneCount(_)) | Outcome::NothingToSave(_) => {
-                Self::NotWorthEnabling
-            }
-            Outcome::Unfit(_) => Self::NotForecast,
-            Outcome::TooLittle => Self::TooLittleData,
-            Outcome::Judged(judged) => match judged.1.verdict {
+            AssessOutcome::Unfit(super::candidate::NotForecastReason::OneCount(_))
+            | AssessOutcome::NothingToSave(_) => Self::NotWorthEnabling,
+            AssessOutcome::Unfit(_) => Self::NotForecast,
+            AssessOutcome::TooLittle => Self::TooLittleData,
+            AssessOutcome::Judged(judged) => match judged.1.verdict {
                 WorthVerdict::Worth => Self::WorthEnabling,
                 WorthVerdict::Not(_) => Self::NotWorthEnabling,
             },
@@ -54,30 +55,30 @@ impl Verdict {
 }
 
 /// The name of what the verdict stands on.
-pub(super) fn reason(outcome: &Outcome, past: Option<&LoadPast>) -> &'static str {
+pub(super) fn reason(outcome: &AssessOutcome, past: Option<&LoadPast>) -> &'static str {
     match outcome {
-        Outcome::Unfit(unfit) => unfit.reason(),
-        Outcome::TooLittle => match past {
+        AssessOutcome::Unfit(unfit) => unfit.reason(),
+        AssessOutcome::TooLittle => match past {
             Some(past) if past.failed.is_some() => "QueryFailed",
             Some(past) if past.known > 0 => "TooShort",
             _ => "NoSeries",
         },
-        Outcome::NothingToSave(_) => Against::NothingToSave.reason(),
-        Outcome::Judged(judged) => judged.1.verdict.reason(),
+        AssessOutcome::NothingToSave(_) => CostBenefitObjection::NothingToSave.reason(),
+        AssessOutcome::Judged(judged) => judged.1.verdict.reason(),
     }
 }
 
 /// What the verdict stands on, as a sentence without its full stop.
-pub(super) fn because(outcome: &Outcome, past: Option<&LoadPast>) -> String {
+pub(super) fn because(outcome: &AssessOutcome, past: Option<&LoadPast>) -> String {
     match outcome {
-        Outcome::Unfit(unfit) => unfit.told(),
-        Outcome::TooLittle => too_little(past),
-        Outcome::NothingToSave(series) => nothing_to_save(series),
-        Outcome::Judged(judged) => told(&judged.0, &judged.1),
+        AssessOutcome::Unfit(unfit) => unfit.told(),
+        AssessOutcome::TooLittle => too_little(past),
+        AssessOutcome::NothingToSave(series) => nothing_to_save(series),
+        AssessOutcome::Judged(judged) => told(&judged.0, &judged.1),
     }
 }
 
-fn nothing_to_save(series: &Series) -> String {
+fn nothing_to_save(series: &ReplayedSeries) -> String {
     format!(
         "the HPA as it is was under-provisioned for only {} of the judged time: there is nothing \
          to gain",
@@ -102,14 +103,14 @@ fn too_little(past: Option<&LoadPast>) -> String {
 }
 
 /// The judged time that the HPA as it is was under-provisioned for.
-pub(super) fn share(series: &Series) -> String {
+pub(super) fn share(series: &ReplayedSeries) -> String {
     let seconds = series.to.duration_since(series.count_from).as_secs_f64();
     let under = series.policies.first();
     let under = under.map_or(0.0, |one| one.under_provisioned_seconds);
     format!("{:.2} %", 100.0 * under / seconds.max(1.0))
 }
 
-fn told(series: &Series, worth: &Worth) -> String {
+fn told(series: &ReplayedSeries, worth: &CostBenefit) -> String {
     let Some((today, floors)) = series.by_default() else {
         return String::new();
     };
@@ -117,20 +118,20 @@ fn told(series: &Series, worth: &Worth) -> String {
     let rival = rival(worth, &today);
     match worth.verdict {
         WorthVerdict::Worth => format!("{}; {rival}", difference(&today, &floors)),
-        WorthVerdict::Not(Against::NothingToSave) => nothing_to_save(series),
-        WorthVerdict::Not(Against::LowerTarget) => format!(
+        WorthVerdict::Not(CostBenefitObjection::NothingToSave) => nothing_to_save(series),
+        WorthVerdict::Not(CostBenefitObjection::LowerTarget) => format!(
             "a lower target buys the same safety at the same cost or less: {}; {rival}",
             difference(&today, &floors)
         ),
-        WorthVerdict::Not(Against::CostMore) => format!(
+        WorthVerdict::Not(CostBenefitObjection::CostMore) => format!(
             "floors cost more than the plain HPA at two thirds of its target: {}; {rival}",
             difference(&today, &floors)
         ),
-        WorthVerdict::Not(Against::Overload) => format!(
+        WorthVerdict::Not(CostBenefitObjection::Overload) => format!(
             "floors leave more time overloaded than the plain HPA at the same cost: {}",
             difference(&today, &floors)
         ),
-        WorthVerdict::Not(Against::PartsDisagree) => format!(
+        WorthVerdict::Not(CostBenefitObjection::PartsDisagree) => format!(
             "the result varies from day to day: floors were better in {} half days and worse in \
              {}: {}",
             worth.agreement.better,
@@ -151,7 +152,7 @@ fn difference(today: &Cost, floors: &Cost) -> String {
 }
 
 /// The lower target that is as safe as floors.
-fn rival(worth: &Worth, today: &Cost) -> String {
+fn rival(worth: &CostBenefit, today: &Cost) -> String {
     worth.as_safe.map_or_else(
         || "no target of the plain HPA down to two thirds of its own is as safe".to_owned(),
         |one| {

@@ -23,7 +23,7 @@ use evenkeel_clock as clock;
 
 /// Endpoint under load.
 #[derive(Debug, Clone)]
-pub(super) struct Target {
+pub(super) struct BenchTarget {
     /// Host as it stands in the URL; the certificate has to carry it.
     pub(super) host: String,
     pub(super) port: u16,
@@ -34,7 +34,7 @@ pub(super) struct Target {
 
 /// Size of a load.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Load {
+pub(super) struct BenchLoad {
     /// Requests per second.
     pub(super) rate: u32,
     /// Connections that share them, each with one request at a time.
@@ -78,7 +78,7 @@ impl Latencies {
 
 /// Result of a load.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct BenchResult {
     /// Requests that were sent, with those of the warm-up.
     pub(super) with_warm_up: u64,
     /// Time that everything else in this process took of the processors meanwhile, the connecting aside.
@@ -100,10 +100,10 @@ pub(super) struct Outcome {
 }
 
 /// Bytes that are part of every right answer.
-type Expected = &'static [u8];
+type ExpectedBytes = &'static [u8];
 
 #[derive(Debug, Clone, Copy)]
-struct Due {
+struct RequestSlot {
     at: Instant,
     counted: bool,
 }
@@ -111,14 +111,14 @@ struct Due {
 /// Puts `load` of `body` on the target, from a runtime of one thread: requests that hop between threads
 /// would wait for the hops.
 pub(super) async fn run(
-    target: &Target,
-    load: Load,
+    target: &BenchTarget,
+    load: BenchLoad,
     body: Bytes,
-    expected: Expected,
-) -> anyhow::Result<Outcome> {
+    expected: ExpectedBytes,
+) -> anyhow::Result<BenchResult> {
     let mut connections = Vec::with_capacity(load.connections);
     for _ in 0..load.connections {
-        connections.push(Connection::open(target).await?);
+        connections.push(BenchConnection::open(target).await?);
     }
     let (due, schedule) = mpsc::unbounded_channel();
     let schedule = Arc::new(Mutex::new(schedule));
@@ -127,7 +127,7 @@ pub(super) async fn run(
     let pacer = std::thread::Builder::new()
         .name("pacer".to_owned())
         .spawn(move || pace(load, started, &due))?;
-    let call = Call {
+    let call = BenchRequest {
         target: target.clone(),
         body,
         expected,
@@ -138,7 +138,7 @@ pub(super) async fn run(
         .into_iter()
         .map(|connection| tokio::spawn(work(connection, call.clone(), Arc::clone(&schedule))))
         .collect();
-    let mut outcome = Outcome::default();
+    let mut outcome = BenchResult::default();
     for worker in workers {
         outcome.add(worker.await.context("a worker panicked")??);
     }
@@ -151,7 +151,7 @@ pub(super) async fn run(
 
 /// Tells the workers when each request is due; returns the processor time that this took.
 #[allow(clippy::disallowed_methods)] // tokio's timer is only good to a millisecond
-fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) -> Duration {
+fn pace(load: BenchLoad, started: Instant, due: &mpsc::UnboundedSender<RequestSlot>) -> Duration {
     let interval = Duration::from_secs(1) / load.rate.max(1);
     let end = started + load.warm_up + load.duration;
     let mut at = started;
@@ -161,7 +161,7 @@ fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) -> Durat
             std::thread::sleep(early);
         }
         let counted = at >= started + load.warm_up;
-        if due.send(Due { at, counted }).is_err() {
+        if due.send(RequestSlot { at, counted }).is_err() {
             break;
         }
         at += interval;
@@ -171,23 +171,23 @@ fn pace(load: Load, started: Instant, due: &mpsc::UnboundedSender<Due>) -> Durat
 
 /// A request, and the span in which it is counted.
 #[derive(Debug, Clone)]
-struct Call {
-    target: Target,
+struct BenchRequest {
+    target: BenchTarget,
     body: Bytes,
-    expected: Expected,
+    expected: ExpectedBytes,
     counted_from: Instant,
     end: Instant,
 }
 
 async fn work(
-    mut connection: Connection,
-    call: Call,
-    schedule: Arc<Mutex<mpsc::UnboundedReceiver<Due>>>,
-) -> anyhow::Result<Outcome> {
-    let mut outcome = Outcome::default();
+    mut connection: BenchConnection,
+    call: BenchRequest,
+    schedule: Arc<Mutex<mpsc::UnboundedReceiver<RequestSlot>>>,
+) -> anyhow::Result<BenchResult> {
+    let mut outcome = BenchResult::default();
     loop {
         let next = schedule.lock().await.recv().await;
-        let Some(Due { at, counted }) = next else {
+        let Some(RequestSlot { at, counted }) = next else {
             return Ok(outcome);
         };
         let sent = clock::instant();
@@ -212,13 +212,13 @@ async fn work(
                 outcome.failed += 1;
                 outcome.with_warm_up += 1;
                 outcome.failure.get_or_insert(format!("{error:#}"));
-                connection = Connection::open(&call.target).await?;
+                connection = BenchConnection::open(&call.target).await?;
             }
         }
     }
 }
 
-impl Outcome {
+impl BenchResult {
     fn add(&mut self, other: Self) {
         let Self {
             latencies,
@@ -240,13 +240,13 @@ impl Outcome {
 }
 
 /// One kept-alive HTTP/1.1 connection, as the API server uses them.
-struct Connection {
+struct BenchConnection {
     sender: http1::SendRequest<Full<Bytes>>,
 }
 
-impl Connection {
-    async fn open(target: &Target) -> anyhow::Result<Self> {
-        let Target {
+impl BenchConnection {
+    async fn open(target: &BenchTarget) -> anyhow::Result<Self> {
+        let BenchTarget {
             host, port, tls, ..
         } = target;
         let stream = TcpStream::connect((host.trim_matches(['[', ']']), *port))
@@ -266,8 +266,8 @@ impl Connection {
         Ok(Self { sender })
     }
 
-    async fn call(&mut self, call: &Call) -> anyhow::Result<()> {
-        let Call {
+    async fn call(&mut self, call: &BenchRequest) -> anyhow::Result<()> {
+        let BenchRequest {
             target,
             body,
             expected,

@@ -6,14 +6,14 @@ use std::time::Duration;
 use comfy_table::Cell;
 use serde::Serialize;
 
-use super::load::{Load, Outcome};
+use super::load::{BenchLoad, BenchResult};
 use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_core::units::Amount;
 
 /// Counts and latencies of a load.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Measured {
+pub(super) struct BenchReport {
     path: &'static str,
     body_bytes: usize,
     due_per_second: u32,
@@ -38,15 +38,15 @@ struct Latencies {
     max: u128,
 }
 
-impl Measured {
+impl BenchReport {
     pub(super) fn new(
         path: &'static str,
-        load: Load,
+        load: BenchLoad,
         body_bytes: usize,
-        outcome: &Outcome,
+        outcome: &BenchResult,
         answering: Option<Duration>,
     ) -> Self {
-        let Outcome {
+        let BenchResult {
             latencies,
             answered,
             unsent,
@@ -82,7 +82,7 @@ impl Measured {
     }
 }
 
-impl Report for Measured {
+impl Report for BenchReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let Self {
             path,

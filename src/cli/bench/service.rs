@@ -6,20 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use evenkeel_http_client::{Trust, tls_config};
+use evenkeel_http_client::{TrustAnchors, tls_config};
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::bodies::{NAMESPACE, node_name};
-use super::load::Target;
+use super::load::BenchTarget;
+use super::request_bodies::{NAMESPACE, node_name};
 use crate::certificates::{Bundle, Names, Validity};
 use crate::cluster::{self, ClusterState};
-use crate::config::{Config, Sources};
+use crate::config::{Config, ConfigSources};
 use crate::server::handlers::{self, Handlers};
-use crate::server::tls::{CertificateStore, Change, ServerCertificate};
+use crate::server::tls::{CertificateStore, CertificateUpdate, ServerCertificate};
 use crate::server::{
-    BodyPace, Drain, DrainSettings, Listener, ListenerSettings, Metrics, Transport,
+    BodyPace, Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings, Transport,
 };
 use evenkeel_clock as clock;
 use evenkeel_core::placement::node_table;
@@ -28,14 +28,14 @@ use evenkeel_core::units::{Amount, Bytes, Resources};
 use evenkeel_kubernetes::capacities::Capacities;
 
 /// A service that answers until it is dropped.
-pub(super) struct Service {
+pub(super) struct LoopbackService {
     address: SocketAddr,
     authorities: String,
     runtime: Option<Runtime>,
     _drain: Drain,
 }
 
-impl Service {
+impl LoopbackService {
     /// Starts it on threads of its own, with `nodes` measured nodes.
     pub(super) fn start(nodes: u32, threads: usize) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -46,9 +46,9 @@ impl Service {
         let now = clock::now();
         let names = Names::new(["localhost".to_owned()], [Ipv4Addr::LOCALHOST.into()])?;
         let bundle = Bundle::generate(now, &names, &Validity::default())?;
-        let metrics = Metrics::default();
+        let metrics = ListenerMetrics::default();
         let store = CertificateStore::new(
-            Change {
+            CertificateUpdate {
                 server: Some(ServerCertificate::from_pem(
                     bundle.server_certificate().as_bytes(),
                     bundle.server_key().as_bytes(),
@@ -83,20 +83,20 @@ impl Service {
     }
 
     /// The endpoint of one of its paths.
-    pub(super) fn target(&self, path: &str) -> anyhow::Result<Target> {
-        Ok(Target {
+    pub(super) fn target(&self, path: &str) -> anyhow::Result<BenchTarget> {
+        Ok(BenchTarget {
             host: self.address.ip().to_string(),
             port: self.address.port(),
             path: path.to_owned(),
             tls: Arc::new(tls_config(
-                Trust::Authorities(self.authorities.as_bytes()),
+                TrustAnchors::Authorities(self.authorities.as_bytes()),
                 None,
             )?),
         })
     }
 }
 
-impl Drop for Service {
+impl Drop for LoopbackService {
     fn drop(&mut self) {
         // Nobody uses its connections any more.
         if let Some(runtime) = self.runtime.take() {
@@ -124,7 +124,7 @@ fn limits() -> handlers::Settings {
 }
 
 fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
-    let policy = Config::load(&Sources::default())?.policy;
+    let policy = Config::load(&ConfigSources::default())?.policy;
     let state = ClusterState::new(cluster::Settings {
         table: node_table::Settings::default(),
         capacities: Capacities::new(Vec::new(), policy.default_capacity),
@@ -161,7 +161,7 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
     for kind in state.unsynced() {
         state.set_synced(kind);
     }
-    let metrics = handlers::Metrics::default();
+    let metrics = handlers::HandlerMetrics::default();
     Ok(Handlers::new(state, Arc::new(policy), metrics))
 }
 

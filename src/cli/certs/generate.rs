@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use jiff::SignedDuration;
 
 use crate::certificates::{Bundle, Names, Validity};
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
@@ -54,7 +54,7 @@ pub(super) struct Args {
     valid_for: SignedDuration,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         dir,
         services,
@@ -63,32 +63,32 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         ip_addresses,
         valid_for,
     } = args;
-    let mut names = Names::new(dns_names, ip_addresses).map_err(Failure::call)?;
+    let mut names = Names::new(dns_names, ip_addresses).map_err(CliFailure::call)?;
     for service in &services {
         names = names
             .with_service(service, &namespace)
-            .map_err(Failure::call)?;
+            .map_err(CliFailure::call)?;
     }
     let authority = Validity::default().authority();
     let validity = Validity::new(authority, valid_for, valid_for / 3)
-        .map_err(|error| Failure::call(format_args!("--valid-for {valid_for:#}: {error}")))?;
-    let bundle = Bundle::generate(clock::now(), &names, &validity).map_err(Failure::work)?;
+        .map_err(|error| CliFailure::call(format_args!("--valid-for {valid_for:#}: {error}")))?;
+    let bundle = Bundle::generate(clock::now(), &names, &validity).map_err(CliFailure::work)?;
     let files = bundle.encode();
     if let Some(existing) = files
         .keys()
         .map(|file| dir.join(file))
         .find(|path| path.exists())
     {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "{} already exists; accepted: a directory without it",
             existing.display()
         )));
     }
     fs::create_dir_all(&dir)
         .with_context(|| format!("cannot make {}", dir.display()))
-        .map_err(Failure::Work)?;
+        .map_err(CliFailure::Work)?;
     for (file, content) in files {
-        write(&dir.join(file), &content).map_err(Failure::Work)?;
+        write(&dir.join(file), &content).map_err(CliFailure::Work)?;
     }
     let mut out = std::io::stdout().lock();
     Ok(writeln!(out, "{}", dir.display())?)

@@ -13,10 +13,10 @@ use kube::api::{Patch, PatchParams};
 use serde::Serialize;
 use serde_json::json;
 
-use super::access::no_signer;
-use crate::cli::connect::Cluster;
-use crate::cli::output::{self, Failure, Format, Report, Style};
-use evenkeel_kubernetes::plan::key_rotation::{KeyRotation, REQUEST, ROTATION, Request};
+use super::certificate_source::no_signer;
+use crate::cli::cluster_args::ClusterArgs;
+use crate::cli::output::{self, CliFailure, Format, Report, Style};
+use evenkeel_kubernetes::plan::key_rotation::{KeyRotation, KeyRotationRequest, REQUEST, ROTATION};
 
 /// Time in which the signer takes a request up: it looks every five seconds.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -63,7 +63,7 @@ pub(super) struct Args {
     scheduler_has_new_file: bool,
 
     #[command(flatten)]
-    cluster: Cluster,
+    cluster: ClusterArgs,
 
     /// The signer's Secret
     #[arg(long, value_name = "NAME", default_value = "evenkeel-certificates")]
@@ -77,7 +77,7 @@ pub(super) struct Args {
 /// The state of the rotation after the request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct RotationReport {
     /// The rotation that goes on; `None` where the old keys have left.
     rotation: Option<Rotation>,
     #[serde(skip)]
@@ -109,7 +109,7 @@ impl From<KeyRotation> for Rotation {
     }
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         overlap,
         finish,
@@ -119,10 +119,10 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         output,
     } = args;
     let request = if finish {
-        Request::Finish
+        KeyRotationRequest::Finish
     } else {
-        Request::begin(overlap).map_err(|error| {
-            Failure::call(format_args!(
+        KeyRotationRequest::begin(overlap).map_err(|error| {
+            CliFailure::call(format_args!(
                 "--overlap {overlap:#} is not accepted; accepted: {}",
                 error.accepted
             ))
@@ -132,8 +132,8 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .enable_all()
         .build()?;
     let answer = runtime.block_on(async {
-        let client = cluster.connect().await.map_err(Failure::Call)?;
-        let place = Place {
+        let client = cluster.connect().await.map_err(CliFailure::Call)?;
+        let place = SignerSecretRef {
             api: Api::namespaced(client, &cluster.namespace),
             namespace: &cluster.namespace,
             name: &secret,
@@ -147,49 +147,51 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 
 /// Refuses what the state of the Secret does not allow.
 fn admit(
-    request: Request,
+    request: KeyRotationRequest,
     scheduler_has_new_file: bool,
-    before: &Annotations,
-) -> Result<(), Failure> {
+    before: &SignerAnnotations,
+) -> Result<(), CliFailure> {
     let going_on = before.get(ROTATION);
     match (request, going_on) {
-        (Request::Finish, None) => Err(Failure::work(
+        (KeyRotationRequest::Finish, None) => Err(CliFailure::work(
             "no rotation is in progress that could be finished",
         )),
-        (Request::Finish, Some(_)) if !scheduler_has_new_file => Err(Failure::call(format_args!(
-            "--finish removes the old authorities, and a kube-scheduler with its old file works \
+        (KeyRotationRequest::Finish, Some(_)) if !scheduler_has_new_file => {
+            Err(CliFailure::call(format_args!(
+                "--finish removes the old authorities, and a kube-scheduler with its old file works \
                  without Evenkeel from then on; first give every kube-scheduler its new \
                  file:\n  {PRINT}\n\
                  and then confirm it:\n  evenkeel certs rotate --finish {REPLACED}"
-        ))),
-        (Request::Begin { .. }, Some(text)) => {
+            )))
+        }
+        (KeyRotationRequest::Begin { .. }, Some(text)) => {
             let until = text.parse().map_or_else(
                 |_| String::new(),
                 |KeyRotation { began, ends, .. }| {
                     format!(" since {began}, and its old authorities are removed at {ends}")
                 },
             );
-            Err(Failure::work(format_args!(
+            Err(CliFailure::work(format_args!(
                 "a rotation is in progress{until}; another one would delay that. Finish it \
                  first:\n  evenkeel certs rotate --finish {REPLACED}"
             )))
         }
-        (Request::Begin { .. }, None) | (Request::Finish, Some(_)) => Ok(()),
+        (KeyRotationRequest::Begin { .. }, None) | (KeyRotationRequest::Finish, Some(_)) => Ok(()),
     }
 }
 
-type Annotations = BTreeMap<String, String>;
+type SignerAnnotations = BTreeMap<String, String>;
 
 /// The signer's Secret, of which only the annotations are read and written.
-struct Place<'a> {
+struct SignerSecretRef<'a> {
     api: Api<Secret>,
     namespace: &'a str,
     name: &'a str,
 }
 
-impl Place<'_> {
+impl SignerSecretRef<'_> {
     /// Puts the request on the Secret and waits until the signer has taken it up.
-    async fn ask(&self, request: Request) -> Result<Answer, Failure> {
+    async fn ask(&self, request: KeyRotationRequest) -> Result<RotationReport, CliFailure> {
         let patch = json!({"metadata": {"annotations": {REQUEST: request.to_string()}}});
         let patch = Patch::Merge(&patch);
         let params = PatchParams::default();
@@ -207,7 +209,7 @@ impl Place<'_> {
         let after = tokio::time::timeout(PATIENCE, taken_up)
             .await
             .unwrap_or_else(|_| {
-                Err(Failure::work(format_args!(
+                Err(CliFailure::work(format_args!(
                     "the signer has not started the rotation within {PATIENCE:?}; it starts as \
                      soon as the signer runs: kubectl -n {} logs deployment/evenkeel-signer",
                     self.namespace
@@ -217,22 +219,22 @@ impl Place<'_> {
             .get(ROTATION)
             .map(|text| text.parse())
             .transpose()
-            .map_err(Failure::work)?;
-        Ok(Answer {
+            .map_err(CliFailure::work)?;
+        Ok(RotationReport {
             rotation: rotation.map(Rotation::from),
-            begins: request != Request::Finish,
+            begins: request != KeyRotationRequest::Finish,
             namespace: self.namespace.to_owned(),
         })
     }
 
     /// The annotations of the Secret; its data stays where it is.
-    async fn annotations(&self) -> Result<Annotations, Failure> {
+    async fn annotations(&self) -> Result<SignerAnnotations, CliFailure> {
         let metadata = self.api.get_metadata(self.name).await;
         let metadata = metadata.map_err(|error| self.failure("it cannot be read", error))?;
         Ok(metadata.metadata.annotations.unwrap_or_default())
     }
 
-    fn failure(&self, what: &'static str, error: kube::Error) -> Failure {
+    fn failure(&self, what: &'static str, error: kube::Error) -> CliFailure {
         let Self {
             api: _,
             namespace,
@@ -243,11 +245,11 @@ impl Place<'_> {
             return no_signer(namespace, name);
         }
         let error = anyhow::Error::new(error).context(what);
-        Failure::Work(error.context(format!("Secret {namespace}/{name}")))
+        CliFailure::Work(error.context(format!("Secret {namespace}/{name}")))
     }
 }
 
-impl Report for Answer {
+impl Report for RotationReport {
     fn print(&self, to: &mut dyn Write, _: Style) -> io::Result<()> {
         let Self {
             rotation,
@@ -292,12 +294,12 @@ impl Report for Answer {
 mod tests {
     use super::*;
 
-    fn rotating() -> Annotations {
+    fn rotating() -> SignerAnnotations {
         let text = "2026-03-01T12:00:00Z/2026-03-02T00:00:00Z/2026-03-02T12:00:00Z";
         [(ROTATION.to_owned(), text.to_owned())].into()
     }
 
-    fn refusal(request: &str, replaced: bool, before: &Annotations) -> Option<String> {
+    fn refusal(request: &str, replaced: bool, before: &SignerAnnotations) -> Option<String> {
         let admitted = admit(request.parse().unwrap(), replaced, before);
         admitted.err().map(|failure| failure.to_string())
     }
@@ -309,7 +311,7 @@ mod tests {
             assert!(refused.contains(part), "{part}: {refused}");
         }
         assert_eq!(refusal("finish", true, &rotating()), None);
-        let none = refusal("finish", true, &Annotations::new()).unwrap();
+        let none = refusal("finish", true, &SignerAnnotations::new()).unwrap();
         assert!(none.contains("no rotation is in progress"), "{none}");
     }
 
@@ -319,7 +321,7 @@ mod tests {
         for part in ["2026-03-02T12:00:00Z", "--finish"] {
             assert!(refused.contains(part), "{part}: {refused}");
         }
-        assert_eq!(refusal("24h", false, &Annotations::new()), None);
+        assert_eq!(refusal("24h", false, &SignerAnnotations::new()), None);
         let torn = [(ROTATION.to_owned(), "?".to_owned())].into();
         assert!(refusal("24h", false, &torn).is_some());
     }
@@ -328,7 +330,7 @@ mod tests {
     fn what_names_the_old_authority_is_told_before_it_goes() {
         let rotation: KeyRotation = rotating()[ROTATION].parse().unwrap();
         let told = |begins| {
-            let answer = Answer {
+            let answer = RotationReport {
                 rotation: Some(rotation.into()),
                 begins,
                 namespace: "keel".to_owned(),

@@ -9,9 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::access::Access;
+use super::certificate_source::CertificateSourceArgs;
 use crate::certificates::{Bundle, ClientCertificate};
-use crate::cli::output::{self, Failure};
+use crate::cli::output::{self, CliFailure};
 use crate::server::paths::EXTENDER_SERVICE;
 use evenkeel_clock as clock;
 
@@ -64,13 +64,13 @@ struct IssueArgs {
     valid_for: SignedDuration,
 
     #[command(flatten)]
-    access: Access,
+    access: CertificateSourceArgs,
 }
 
 impl IssueArgs {
-    fn issue(&self) -> Result<(Bundle, ClientCertificate), Failure> {
+    fn issue(&self) -> Result<(Bundle, ClientCertificate), CliFailure> {
         if !self.valid_for.is_positive() {
-            return Err(Failure::call(format_args!(
+            return Err(CliFailure::call(format_args!(
                 "--valid-for {:#} is not accepted; accepted: a duration above zero, such as 8760h",
                 self.valid_for
             )));
@@ -78,12 +78,12 @@ impl IssueArgs {
         let bundle = self.access.bundle()?;
         let client = bundle
             .issue_scheduler_client(clock::now(), self.valid_for)
-            .map_err(Failure::work)?;
+            .map_err(CliFailure::work)?;
         Ok((bundle, client))
     }
 }
 
-pub(super) fn print_config(args: ConfigArgs) -> Result<(), Failure> {
+pub(super) fn print_config(args: ConfigArgs) -> Result<(), CliFailure> {
     let ConfigArgs { extender_ip, issue } = args;
     let (bundle, client) = issue.issue()?;
     let address = match extender_ip {
@@ -99,7 +99,7 @@ pub(super) fn print_config(args: ConfigArgs) -> Result<(), Failure> {
     Ok(std::io::stdout().lock().write_all(file.as_bytes())?)
 }
 
-pub(super) fn print_client(args: ClientArgs) -> Result<(), Failure> {
+pub(super) fn print_client(args: ClientArgs) -> Result<(), CliFailure> {
     let ClientArgs { issue } = args;
     let (_, ClientCertificate { certificate, key }) = issue.issue()?;
     let secret = json!({

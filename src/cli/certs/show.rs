@@ -15,9 +15,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
-use super::access::Access;
+use super::certificate_source::CertificateSourceArgs;
 use crate::certificates::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE};
-use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
+use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
 use crate::config::yaml;
 use evenkeel_clock as clock;
 
@@ -41,7 +41,7 @@ pub(super) struct Args {
     file: Option<PathBuf>,
 
     #[command(flatten)]
-    access: Access,
+    access: CertificateSourceArgs,
 
     /// Output format
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
@@ -67,7 +67,7 @@ struct Certificate {
     sha256: String,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         file,
         access,
@@ -84,12 +84,15 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .map(|certificate| &*certificate.found_in)
         .collect();
     let failure = (!invalid.is_empty())
-        .then(|| Failure::work(format_args!("not valid now: {}", invalid.join(", "))));
+        .then(|| CliFailure::work(format_args!("not valid now: {}", invalid.join(", "))));
     output::print(&CertificateList { certificates }, output)?;
     failure.map_or(Ok(()), Err)
 }
 
-fn from_bundle(access: &Access, now: Timestamp) -> Result<Vec<Certificate>, Failure> {
+fn from_bundle(
+    access: &CertificateSourceArgs,
+    now: Timestamp,
+) -> Result<Vec<Certificate>, CliFailure> {
     let bundle = access.bundle()?;
     let mut found = Vec::new();
     for (file, pem) in [
@@ -97,12 +100,12 @@ fn from_bundle(access: &Access, now: Timestamp) -> Result<Vec<Certificate>, Fail
         (SERVER_CERTIFICATE, bundle.server_certificate()),
         (SCHEDULER_AUTHORITIES, bundle.scheduler_ca_bundle()),
     ] {
-        found.extend(read_pem(file, pem.as_bytes(), now).map_err(Failure::work)?);
+        found.extend(read_pem(file, pem.as_bytes(), now).map_err(CliFailure::work)?);
     }
     Ok(found)
 }
 
-fn from_file(path: &Path, now: Timestamp) -> Result<Vec<Certificate>, Failure> {
+fn from_file(path: &Path, now: Timestamp) -> Result<Vec<Certificate>, CliFailure> {
     let text = output::read_input(path)?;
     let name = path.display();
     let found = if text.contains("-----BEGIN ") && yaml::parse::<Value>(&text).is_err() {
@@ -120,8 +123,10 @@ fn from_file(path: &Path, now: Timestamp) -> Result<Vec<Certificate>, Failure> {
     };
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) => Err(Failure::call(format_args!("{name}: holds no certificate"))),
-        Err(error) => Err(Failure::call(format_args!("{name}: {error}"))),
+        Ok(_) => Err(CliFailure::call(format_args!(
+            "{name}: holds no certificate"
+        ))),
+        Err(error) => Err(CliFailure::call(format_args!("{name}: {error}"))),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `certs sign`: the signer, which runs in a Pod of its own.
 
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 use crate::cli::settings::{ConfigArgs, ConnectionArgs};
 use crate::config::Config;
 
@@ -25,7 +25,7 @@ pub(super) struct Args {
     config: ConfigArgs,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args { connection, config } = args;
     let mut config = Config::load(&config.sources([]))?;
     config.connection = connection.into();
@@ -34,5 +34,5 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .build()?;
     runtime
         .block_on(crate::service::sign(config))
-        .map_err(Failure::Work)
+        .map_err(CliFailure::Work)
 }

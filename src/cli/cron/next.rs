@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
-use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
+use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
 use crate::config::yaml;
 use evenkeel_clock as clock;
 use evenkeel_core::scaling::cron::{
-    CronSpec, CronState, Occasion, Rule, When, local_time, upcoming,
+    CronOccasion, CronSpec, CronState, Rule, RuleTiming, local_time, upcoming,
 };
 use evenkeel_kubernetes::cron_hpa::{CronHpa, check};
 use evenkeel_kubernetes::custom_resources::unknown_fields;
@@ -80,12 +80,12 @@ struct CronRuns {
     time_zone: String,
     replicas: i32,
     suspended: bool,
-    next: Vec<Moment>,
+    next: Vec<CronNextRun>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Moment {
+struct CronNextRun {
     time: Timestamp,
     /// The same in the zone of the cron.
     local: String,
@@ -98,7 +98,7 @@ struct Moment {
     open: bool,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let Args {
         file,
         count,
@@ -117,9 +117,9 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// The CronHPAs of all documents in the file, with their rules.
-fn read(path: &Path) -> Result<Vec<(CronHpa, CronSpec)>, Failure> {
+fn read(path: &Path) -> Result<Vec<(CronHpa, CronSpec)>, CliFailure> {
     let text = output::read_input(path)?;
-    let refuse = |message: String| Failure::call(format_args!("{}: {message}", path.display()));
+    let refuse = |message: String| CliFailure::call(format_args!("{}: {message}", path.display()));
     let documents =
         yaml::parse_objects(&text).map_err(|error| refuse(format!("is not YAML: {error}")))?;
     let mut found = Vec::new();
@@ -163,10 +163,10 @@ fn runs(object: &CronHpa, spec: &CronSpec, after: Timestamp, count: usize) -> Cr
         let its = all.iter().filter(|one| one.rule.name == rule.name);
         its.map(|one| {
             let end = match &one.occasion {
-                Occasion::Run => None,
-                Occasion::Window { end } => Some(end),
+                CronOccasion::Run => None,
+                CronOccasion::Window { end } => Some(end),
             };
-            Moment {
+            CronNextRun {
                 time: one.at.timestamp(),
                 local: local_time(&one.at),
                 end: end.map(jiff::Zoned::timestamp),
@@ -178,8 +178,8 @@ fn runs(object: &CronHpa, spec: &CronSpec, after: Timestamp, count: usize) -> Cr
     };
     let crons = spec.rules().iter().map(|rule| {
         let (kind, schedule) = match &rule.when {
-            When::Run(at) => ("run", at.expression().to_owned()),
-            When::Window { start, end } => (
+            RuleTiming::Run(at) => ("run", at.expression().to_owned()),
+            RuleTiming::Window { start, end } => (
                 "window",
                 format!("{} to {}", start.expression(), end.expression()),
             ),

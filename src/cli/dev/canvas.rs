@@ -20,12 +20,12 @@ pub(super) type Cell = (char, Tone);
 
 /// A cell of a canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CanvasCell {
     pub(super) row: usize,
     pub(super) column: usize,
 }
 
-impl Place {
+impl CanvasCell {
     pub(super) const fn new(row: usize, column: usize) -> Self {
         Self { row, column }
     }
@@ -75,8 +75,8 @@ impl Canvas {
     }
 
     /// Writes a text into a field of `width` cells, and `…` at its end where it is longer.
-    pub(super) fn field(&mut self, begin: Place, width: usize, text: &str, tone: Tone) {
-        let Place { row, column } = begin;
+    pub(super) fn field(&mut self, begin: CanvasCell, width: usize, text: &str, tone: Tone) {
+        let CanvasCell { row, column } = begin;
         let fits = text.chars().count() <= width;
         if fits {
             self.put(row, column, text, tone);

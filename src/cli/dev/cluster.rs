@@ -7,21 +7,21 @@
 mod addresses;
 mod baseline;
 mod clients;
+mod cluster_objects;
 mod configuration;
 mod error;
 pub mod events;
 mod faults;
 mod governor;
-mod install;
-mod installation;
-mod observe;
 mod options;
 mod pace;
+mod placement_reasons;
+mod pod_observer;
 mod readiness;
-mod reasons;
-mod scheduling;
-mod service;
+mod scheduler_config;
 mod service_events;
+mod service_monitor;
+mod shipped_services;
 mod token;
 
 use std::net::SocketAddr;
@@ -35,24 +35,24 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use self::error::StartError;
-pub use self::events::{Event, Events, TimedEvent};
-pub use self::options::{Options, SPEED};
+pub use self::events::{DevEvent, DevEventBus, TimedEvent};
+pub use self::options::{DevClusterOptions, SPEED};
 
 pub(super) use self::configuration::is_own;
-pub(super) use self::service::STARTING;
+pub(super) use self::service_monitor::STARTING;
 
-use self::addresses::Addresses;
-use self::configuration::Mounted;
+use self::addresses::LoopbackAddresses;
+use self::configuration::MountedConfigFile;
 use evenkeel_apiserver::{self as api, ApiServer};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::Ratio;
 use evenkeel_sandbox::adapter::Adapter;
+use evenkeel_sandbox::blockable_proxy::Gate;
+use evenkeel_sandbox::control_plane_context::ControlPlaneContext;
 use evenkeel_sandbox::engine::lag::Lags;
-use evenkeel_sandbox::engine::summary::Summary;
-use evenkeel_sandbox::gate::Gate;
+use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_sandbox::kubelet::{Kubelet, heartbeat};
 use evenkeel_sandbox::machines::Machines;
-use evenkeel_sandbox::parts::Parts;
 use evenkeel_sandbox::prometheus::{Behaviour, ResourceReadings};
 use evenkeel_sandbox::recorder::Recorder;
 use evenkeel_sandbox::scheduler::Scheduler;
@@ -61,7 +61,7 @@ use evenkeel_sandbox::{Timeline, controllers};
 
 /// The settings that a cluster gives the service.
 #[derive(Debug, Clone)]
-pub struct Wiring {
+pub struct ServiceWiring {
     /// How it reaches the API server.
     pub kubeconfig: PathBuf,
     /// Where its own objects are.
@@ -77,50 +77,50 @@ pub struct Wiring {
 }
 
 /// How the service ended.
-pub type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+pub type DevServiceExit = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// The parts that faults break, beside the API server and nodes.
 #[derive(Clone, Default)]
-struct Breakable {
+struct FaultTargets {
     behaviour: Behaviour,
     gate: Gate,
 }
 
-/// A running cluster; it ends when this is dropped, and in good order by [`Cluster::stop`].
-pub struct Cluster {
+/// A running cluster; it ends when this is dropped, and in good order by [`DevCluster::stop`].
+pub struct DevCluster {
     pub client: Client,
     config: kube::Config,
     kubeconfig: PathBuf,
-    addresses: Addresses,
+    addresses: LoopbackAddresses,
     prometheus: SocketAddr,
     timeline: Timeline,
-    events: Events,
+    events: DevEventBus,
     machines: Machines,
     server: ApiServer,
-    breakable: Breakable,
+    breakable: FaultTargets,
     tasks: JoinSet<()>,
-    service: tokio::task::JoinHandle<Ended>,
+    service: tokio::task::JoinHandle<DevServiceExit>,
     stop: CancellationToken,
 }
 
-impl Cluster {
+impl DevCluster {
     /// Starts everything; `serve` runs the service until its wiring's `stop` is cancelled.
     ///
     /// # Errors
     /// Whatever keeps a part from starting.
     pub async fn start<F>(
-        options: Options,
-        events: Events,
-        serve: impl FnOnce(Wiring) -> F,
+        options: DevClusterOptions,
+        events: DevEventBus,
+        serve: impl FnOnce(ServiceWiring) -> F,
     ) -> Result<Self, StartError>
     where
-        F: Future<Output = Ended> + Send + 'static,
+        F: Future<Output = DevServiceExit> + Send + 'static,
     {
         let clock = options.clock(clock::now());
         let timeline = Timeline::new(clock);
         let machines = options.machines(controllers::sync(clock));
         let readings = ResourceReadings::new(machines.clone(), timeline.clone());
-        let Breakable { behaviour, gate } = Breakable::default();
+        let FaultTargets { behaviour, gate } = FaultTargets::default();
         let adapter = Adapter::new(machines.clone(), timeline.clone(), behaviour.clone());
         let server = ApiServer::start(api::Settings {
             tls: true,
@@ -134,24 +134,24 @@ impl Cluster {
         .await?;
         let (kubeconfig, config) = clients::connect(&server, &options.folder).await?;
         let client = clients::named(&config, "evenkeel-dev")?;
-        let addresses = Addresses::free().await?;
-        install::prepare(&client, &options, clock.now()).await?;
-        scheduling::write(&client).await?;
+        let addresses = LoopbackAddresses::free().await?;
+        cluster_objects::prepare(&client, &options, clock.now()).await?;
+        scheduler_config::write(&client).await?;
         let mut tasks = JoinSet::new();
         let called = addresses.called(&options, &gate, &mut tasks).await?;
         let (prometheus, backend) = options.metrics(&machines, &timeline, &behaviour).await?;
         tasks.spawn(backend);
         let timing = options.scenario.simulation.timing();
-        let own = install::own_fields(clock, timing, addresses, prometheus);
-        let paced = install::paced_fields(clock, timing);
-        let mounted = Mounted::write(&client, &options, &own, &paced).await?;
+        let own = cluster_objects::own_fields(clock, timing, addresses, prometheus);
+        let paced = cluster_objects::paced_fields(clock, timing);
+        let mounted = MountedConfigFile::write(&client, &options, &own, &paced).await?;
         let file = mounted.path();
         tasks.spawn(mounted.follow());
-        installation::write(&client, called).await?;
+        shipped_services::write(&client, called).await?;
         let stop = CancellationToken::new();
-        let service = tokio::spawn(serve(Wiring {
+        let service = tokio::spawn(serve(ServiceWiring {
             kubeconfig: kubeconfig.clone(),
-            namespace: installation::NAMESPACE,
+            namespace: shipped_services::NAMESPACE,
             file: Some(file),
             fields: Vec::new(),
             clock,
@@ -167,7 +167,7 @@ impl Cluster {
             events,
             machines,
             server,
-            breakable: Breakable { behaviour, gate },
+            breakable: FaultTargets { behaviour, gate },
             tasks,
             service,
             stop,
@@ -178,7 +178,11 @@ impl Cluster {
 
     /// Starts what runs on the API, waits for the service, and begins the scenario; the extender is
     /// called at `called`.
-    async fn run(&mut self, options: &Options, called: SocketAddr) -> Result<(), StartError> {
+    async fn run(
+        &mut self,
+        options: &DevClusterOptions,
+        called: SocketAddr,
+    ) -> Result<(), StartError> {
         let stores = Stores::start(&self.client, &mut self.tasks);
         self.run_nodes(&stores)?;
         let controllers = clients::named(&self.config, "kube-controller-manager")?;
@@ -186,19 +190,25 @@ impl Cluster {
         controllers::start(&controllers, &stores, timeline, &events, &mut self.tasks);
         let (client, mut parts) = self.part("kube-scheduler", "default-scheduler")?;
         let dashboard = self.addresses.dashboard;
-        parts.events = reasons::asked(dashboard, self.events.clone(), &mut self.tasks);
+        parts.events = placement_reasons::asked(dashboard, self.events.clone(), &mut self.tasks);
         let recorder = parts.recorder.clone();
         let scheduler = Scheduler::new(client, stores.clone(), parts, options.seed);
         let setup = scheduler.setup_slot();
         self.tasks.spawn(scheduler.run());
-        self.tell(service::STARTING);
+        self.tell(service_monitor::STARTING);
         let http = self.addresses.http;
         tokio::select! {
             ready = readiness::ready(&self.client, http) => ready?,
             ended = &mut self.service => return Err(StartError::NotReady(how(ended))),
         }
-        let file =
-            scheduling::File::open(&self.client, setup, called, options.patience, recorder).await?;
+        let file = scheduler_config::SchedulerConfigReloader::open(
+            &self.client,
+            setup,
+            called,
+            options.patience,
+            recorder,
+        )
+        .await?;
         self.tasks.spawn(file.follow());
         self.begin(stores, options);
         Ok(())
@@ -227,7 +237,7 @@ impl Cluster {
         &mut self,
         agent: &'static str,
         component: &'static str,
-    ) -> Result<(Client, Parts), StartError> {
+    ) -> Result<(Client, ControlPlaneContext), StartError> {
         let client = clients::named(&self.config, agent)?;
         let recorder = Recorder::start(
             client.clone(),
@@ -235,7 +245,7 @@ impl Cluster {
             self.timeline.clock(),
             &mut self.tasks,
         );
-        let parts = Parts {
+        let parts = ControlPlaneContext {
             timeline: self.timeline.clone(),
             events: self.events.of_cluster(),
             recorder,
@@ -244,14 +254,14 @@ impl Cluster {
     }
 
     /// Begins the scenario, with everything that goes by its time.
-    fn begin(&mut self, stores: Stores, options: &Options) {
+    fn begin(&mut self, stores: Stores, options: &DevClusterOptions) {
         self.timeline.begin();
         if options.keeps_pace {
             let (timeline, events) = (self.timeline.clone(), self.events.clone());
             self.tasks
                 .spawn(pace::keep(options.speed.get(), timeline, events));
         }
-        let observer = observe::Observer {
+        let observer = pod_observer::Observer {
             stores,
             scenario: options.scenario.clone(),
             machines: self.machines.clone(),
@@ -259,14 +269,14 @@ impl Cluster {
             events: self.events.clone(),
         };
         self.tasks.spawn(observer.run());
-        let addresses = service::Addresses {
+        let addresses = service_monitor::ProbeAddresses {
             http: self.addresses.http,
             metrics: self.addresses.metrics,
             dashboard: self.addresses.dashboard,
         };
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
-            .spawn(service::watch(addresses, timeline, events));
+            .spawn(service_monitor::watch(addresses, timeline, events));
         let (timeline, events) = (self.timeline.clone(), self.events.clone());
         self.tasks
             .spawn(service_events::watch(self.client.clone(), timeline, events));
@@ -278,7 +288,7 @@ impl Cluster {
             timeline,
             events,
         ));
-        self.tasks.spawn(install::workloads(
+        self.tasks.spawn(cluster_objects::workloads(
             self.client.clone(),
             options.scenario.clone(),
             self.machines.clone(),
@@ -343,7 +353,7 @@ impl Cluster {
 
     /// The figures of the run so far.
     #[must_use]
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> RunSummary {
         self.machines.summary()
     }
 
@@ -359,7 +369,7 @@ impl Cluster {
     }
 
     /// Ends the service in good order, then the cluster.
-    pub async fn stop(mut self) -> Summary {
+    pub async fn stop(mut self) -> RunSummary {
         let summary = self.summary();
         self.stop.cancel();
         // How it ended matters to nobody any more.
@@ -371,11 +381,12 @@ impl Cluster {
 
     fn tell(&self, state: &str) {
         let state = state.to_owned();
-        self.events.tell(self.now(), Event::ServiceState { state });
+        self.events
+            .tell(self.now(), DevEvent::ServiceState { state });
     }
 }
 
-fn how(ended: Result<Ended, tokio::task::JoinError>) -> String {
+fn how(ended: Result<DevServiceExit, tokio::task::JoinError>) -> String {
     match ended {
         Ok(Ok(())) => "it ended".to_owned(),
         Ok(Err(error)) => error.to_string(),

@@ -6,15 +6,15 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 use serde::Serialize;
 
-use super::measures::{self, Measure, Verdict};
+use super::measures::{self, Measure, MeasureVerdict};
 use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_sandbox::engine::lag::LagSummary;
-use evenkeel_sandbox::engine::summary::Summary;
+use evenkeel_sandbox::engine::summary::RunSummary;
 
 /// Summaries of both runs.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Comparison {
+pub(super) struct RunComparison {
     /// Seed of both runs.
     pub(super) seed: u64,
     /// The headroom line, as a share.
@@ -27,11 +27,11 @@ pub(super) struct Comparison {
     /// sides have it.
     pub(super) lag: LagSummary,
     /// The default scheduler and plain HPAs, in virtual time.
-    pub(super) plain: Summary,
+    pub(super) plain: RunSummary,
     /// The same with lower targets, where Evenkeel costs more than plain HPAs.
     pub(super) rival: Option<Rival>,
     /// With Evenkeel, as the run showed it.
-    pub(super) evenkeel: Summary,
+    pub(super) evenkeel: RunSummary,
 }
 
 /// Plain HPAs with lower targets.
@@ -41,30 +41,30 @@ pub(super) struct Rival {
     /// The share of its own target that each HPA aims at.
     pub(super) target_share: f64,
     #[serde(flatten)]
-    pub(super) summary: Summary,
+    pub(super) summary: RunSummary,
 }
 
 /// A measure of all, with the verdict on Evenkeel beside the best of the others.
-struct Row {
+struct RunComparisonRow {
     plain: Measure,
     rival: Option<Measure>,
     evenkeel: Measure,
 }
 
-impl Row {
-    fn verdict(&self) -> Verdict {
+impl RunComparisonRow {
+    fn verdict(&self) -> MeasureVerdict {
         let best = self.rival.as_ref().unwrap_or(&self.plain);
         let best = best.value.min(self.plain.value);
         self.evenkeel.beside(best)
     }
 }
 
-impl Comparison {
-    fn rows(&self) -> Vec<Row> {
+impl RunComparison {
+    fn rows(&self) -> Vec<RunComparisonRow> {
         let measures = |run| measures::of(run, self.line).into_iter();
         let mut rivals = self.rival.as_ref().map(|rival| measures(&rival.summary));
         let runs = measures(&self.plain).zip(measures(&self.evenkeel));
-        let row = |(plain, evenkeel)| Row {
+        let row = |(plain, evenkeel)| RunComparisonRow {
             plain,
             rival: rivals.as_mut().and_then(Iterator::next),
             evenkeel,
@@ -73,7 +73,7 @@ impl Comparison {
     }
 
     /// The run of plain HPAs that cost as many replica-hours as Evenkeel, if not more.
-    pub(super) fn at_equal_cost(&self) -> &Summary {
+    pub(super) fn at_equal_cost(&self) -> &RunSummary {
         self.rival
             .as_ref()
             .map_or(&self.plain, |rival| &rival.summary)
@@ -93,7 +93,7 @@ impl Comparison {
 /// The share of the speed that a machine keeps which is not too slow for it.
 const KEPT: f64 = 0.95;
 
-impl Comparison {
+impl RunComparison {
     /// Prints the lags of this machine's control plane, and how far the other side has them too.
     fn print_lag(&self, to: &mut dyn Write) -> io::Result<()> {
         let LagSummary {
@@ -123,7 +123,7 @@ impl Comparison {
     }
 }
 
-impl Report for Comparison {
+impl Report for RunComparison {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let passed = measures::seconds(self.evenkeel.seconds);
         writeln!(
@@ -152,7 +152,7 @@ impl Report for Comparison {
         writeln!(to, "{}\n", fit_to_width(&table))?;
         let worse: Vec<String> = rows
             .iter()
-            .filter(|row| row.verdict() == Verdict::Worse)
+            .filter(|row| row.verdict() == MeasureVerdict::Worse)
             .map(|row| row.plain.what.clone())
             .collect();
         if worse.is_empty() {
@@ -184,14 +184,14 @@ mod tests {
     use evenkeel_core::units::Resource;
     use evenkeel_sandbox::engine::summary::ResourceSummary;
 
-    fn summary(spread: f64, refused: usize, lost_share: f64) -> Summary {
+    fn summary(spread: f64, refused: usize, lost_share: f64) -> RunSummary {
         let part = |resource| ResourceSummary {
             resource,
             spread,
             peak: 0.5,
             node_seconds_over_line: 0.0,
         };
-        Summary {
+        RunSummary {
             seconds: 600.0,
             resources: Resource::ALL.map(part).to_vec(),
             seconds_over_line: 7200.0,
@@ -205,12 +205,12 @@ mod tests {
         }
     }
 
-    fn printed(plain: Summary, evenkeel: Summary) -> String {
+    fn printed(plain: RunSummary, evenkeel: RunSummary) -> String {
         shown(plain, None, evenkeel, 20.0)
     }
 
-    fn shown(plain: Summary, rival: Option<Rival>, evenkeel: Summary, kept: f64) -> String {
-        let comparison = Comparison {
+    fn shown(plain: RunSummary, rival: Option<Rival>, evenkeel: RunSummary, kept: f64) -> String {
+        let comparison = RunComparison {
             seed: 7,
             line: 0.8,
             speed: 20.0,

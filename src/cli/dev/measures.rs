@@ -4,7 +4,7 @@
 use comfy_table::Cell;
 
 use crate::cli::output::{Style, percent};
-use evenkeel_sandbox::engine::summary::Summary;
+use evenkeel_sandbox::engine::summary::RunSummary;
 
 /// One measure of a run.
 pub(super) struct Measure {
@@ -16,13 +16,13 @@ pub(super) struct Measure {
 
 /// How Evenkeel's measure stands beside another one, as both are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum MeasureVerdict {
     Better,
     Same,
     Worse,
 }
 
-impl Verdict {
+impl MeasureVerdict {
     pub(super) fn cell(self, style: Style) -> Cell {
         match self {
             Self::Better => style.good(Cell::new("better")),
@@ -44,19 +44,19 @@ impl Measure {
     }
 
     /// The verdict on this one beside another value of the same measure.
-    pub(super) fn beside(&self, other: f64) -> Verdict {
+    pub(super) fn beside(&self, other: f64) -> MeasureVerdict {
         if self.show(other) == self.shown() {
-            Verdict::Same
+            MeasureVerdict::Same
         } else if self.value < other {
-            Verdict::Better
+            MeasureVerdict::Better
         } else {
-            Verdict::Worse
+            MeasureVerdict::Worse
         }
     }
 }
 
 /// All measures of a run, with `line` as the headroom line.
-pub(super) fn of(run: &Summary, line: f64) -> Vec<Measure> {
+pub(super) fn of(run: &RunSummary, line: f64) -> Vec<Measure> {
     let measure = |what, value, text: fn(f64) -> String| Measure { what, value, text };
     let mut all = Vec::new();
     for part in &run.resources {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::show::Started;
+use super::show::ClusterStartSummary;
 use crate::api::scaling::TargetStatus;
 use crate::cli::dev::cluster::STARTING;
-use crate::cli::dev::cluster::events::Event;
-use crate::cli::dev::cluster::events::{NodeLoads, Notice, TimedEvent, WorkloadLoad};
+use crate::cli::dev::cluster::events::DevEvent;
+use crate::cli::dev::cluster::events::{DevServiceNotice, NodeLoads, TimedEvent, WorkloadLoad};
 
 /// More than any screen shows.
 const KEPT: usize = 100;
@@ -20,7 +20,7 @@ const SAMPLE_EVERY: SignedDuration = SignedDuration::from_mins(2);
 
 /// Progress of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum DevFaultPhase {
     Planned,
     On,
     Over,
@@ -29,7 +29,7 @@ pub(super) enum Phase {
 /// Everything that the view shows.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
-    pub(super) started: Started,
+    pub(super) started: ClusterStartSummary,
     pub(super) at: SignedDuration,
     pub(super) service: String,
     /// Seconds of the scenario per second on the clock.
@@ -40,13 +40,13 @@ pub(super) struct Model {
     pub(super) traffic: BTreeMap<(String, String), VecDeque<f64>>,
     /// Placements, refusals and scalings, the latest first.
     pub(super) recent: VecDeque<TimedEvent>,
-    pub(super) faults: Vec<(String, Phase)>,
+    pub(super) faults: Vec<(String, DevFaultPhase)>,
     pub(super) placed: usize,
     pub(super) refused: usize,
     /// Calls to the service that went on without its answer.
     pub(super) failed_open: usize,
     /// Notices of the service about faults that it sees.
-    pub(super) notices: Vec<Notice>,
+    pub(super) notices: Vec<DevServiceNotice>,
     /// Targets of the service's scaling, by namespace and name.
     pub(super) targets: BTreeMap<(String, String), Arc<TargetStatus>>,
     /// Replicas that a plain HPA would have, likewise.
@@ -57,8 +57,8 @@ pub(super) struct Model {
 
 impl Model {
     /// The model before the first event.
-    pub(super) fn new(started: Started) -> Self {
-        let planned = |fault: &String| (fault.clone(), Phase::Planned);
+    pub(super) fn new(started: ClusterStartSummary) -> Self {
+        let planned = |fault: &String| (fault.clone(), DevFaultPhase::Planned);
         Self {
             at: SignedDuration::ZERO,
             service: STARTING.to_owned(),
@@ -83,49 +83,53 @@ impl Model {
     /// Takes note of an event.
     pub(super) fn take(&mut self, happened: &TimedEvent) {
         match &happened.event {
-            Event::PodClassified { .. } => {}
-            Event::PodPlaced { .. } => {
+            DevEvent::PodClassified { .. } => {}
+            DevEvent::PodPlaced { .. } => {
                 self.placed += 1;
                 self.remember(happened);
             }
-            Event::PodRefused { .. } => {
+            DevEvent::PodRefused { .. } => {
                 self.refused += 1;
                 self.remember_refusal(happened);
             }
-            Event::Scaled { .. } | Event::ServiceEvent { .. } => self.remember(happened),
-            Event::Pace { kept, .. } => {
+            DevEvent::Scaled { .. } | DevEvent::ServiceEvent { .. } => self.remember(happened),
+            DevEvent::Pace { kept, .. } => {
                 self.speed = *kept;
                 self.remember(happened);
             }
-            Event::FailedOpen { .. } => self.failed_open += 1,
-            Event::Notices { on } => self.notices.clone_from(on),
-            Event::Scaling { targets } => {
+            DevEvent::FailedOpen { .. } => self.failed_open += 1,
+            DevEvent::Notices { on } => self.notices.clone_from(on),
+            DevEvent::Scaling { targets } => {
                 let named = |target: &Arc<TargetStatus>| {
                     let name = target.workload.name.to_string();
                     ((target.namespace.to_string(), name), Arc::clone(target))
                 };
                 self.targets = targets.iter().map(named).collect();
             }
-            Event::Plain { replicas } => {
+            DevEvent::Plain { replicas } => {
                 let named = replicas
                     .iter()
                     .map(|of| ((of.namespace.clone(), of.workload.clone()), of.replicas));
                 self.plain = named.collect();
             }
-            Event::Loads { nodes, workloads } => {
+            DevEvent::Loads { nodes, workloads } => {
                 self.nodes.clone_from(nodes);
                 self.workloads.clone_from(workloads);
                 self.sample(happened.at);
             }
-            Event::Fault { fault, begins } => {
-                let phase = if *begins { Phase::On } else { Phase::Over };
+            DevEvent::Fault { fault, begins } => {
+                let phase = if *begins {
+                    DevFaultPhase::On
+                } else {
+                    DevFaultPhase::Over
+                };
                 for (name, is) in &mut self.faults {
                     if name == fault {
                         *is = phase;
                     }
                 }
             }
-            Event::ServiceState { state } => self.service.clone_from(state),
+            DevEvent::ServiceState { state } => self.service.clone_from(state),
         }
     }
 
@@ -136,11 +140,11 @@ impl Model {
 
     /// A Pod that is tried again and again would push all else away: its last refusal stands.
     fn remember_refusal(&mut self, happened: &TimedEvent) {
-        let Event::PodRefused { pod, .. } = &happened.event else {
+        let DevEvent::PodRefused { pod, .. } = &happened.event else {
             return;
         };
         self.recent.retain(
-            |known| !matches!(&known.event, Event::PodRefused { pod: other, .. } if other == pod),
+            |known| !matches!(&known.event, DevEvent::PodRefused { pod: other, .. } if other == pod),
         );
         self.remember(happened);
     }

@@ -11,10 +11,10 @@ use jiff::SignedDuration;
 
 use super::canvas::{Canvas, Cell, Tone};
 use super::model::Model;
-use super::show::{Show, Started};
+use super::show::{ClusterStartSummary, RunDisplay};
 use super::view::{self, HEIGHT, WIDTH};
 use crate::cli::dev::cluster::events::TimedEvent;
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 
 /// Size of a cell in pixels, and the space around all cells.
 const CELL_WIDTH: usize = 8;
@@ -23,25 +23,25 @@ const MARGIN: usize = 12;
 
 /// A file that the view is written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct File {
+pub(super) struct PictureFile {
     path: PathBuf,
-    form: Form,
+    form: PictureFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum PictureFormat {
     Svg,
     Text,
 }
 
-impl FromStr for File {
+impl FromStr for PictureFile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let path = PathBuf::from(text);
         let form = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("svg") => Form::Svg,
-            Some("txt") => Form::Text,
+            Some("svg") => PictureFormat::Svg,
+            Some("txt") => PictureFormat::Text,
             _ => return Err("accepted: a file name that ends in .svg or .txt".to_owned()),
         };
         Ok(Self { path, form })
@@ -49,14 +49,14 @@ impl FromStr for File {
 }
 
 /// Shows a run, and keeps a model for the picture of its end.
-pub(super) struct Pictured {
-    show: Box<dyn Show>,
-    file: Option<File>,
+pub(super) struct PictureShow {
+    show: Box<dyn RunDisplay>,
+    file: Option<PictureFile>,
     model: Option<Model>,
 }
 
-impl Pictured {
-    pub(super) fn new(show: Box<dyn Show>, file: Option<File>) -> Self {
+impl PictureShow {
+    pub(super) fn new(show: Box<dyn RunDisplay>, file: Option<PictureFile>) -> Self {
         Self {
             show,
             file,
@@ -65,43 +65,43 @@ impl Pictured {
     }
 
     /// Writes the picture where one is wanted and there was something to see.
-    pub(super) fn write(&self) -> Result<(), Failure> {
+    pub(super) fn write(&self) -> Result<(), CliFailure> {
         let Some((file, model)) = self.file.as_ref().zip(self.model.as_ref()) else {
             return Ok(());
         };
         let canvas = view::render(model, WIDTH, HEIGHT);
         let content = match file.form {
-            Form::Svg => svg(&canvas),
-            Form::Text => text(&canvas),
+            PictureFormat::Svg => svg(&canvas),
+            PictureFormat::Text => text(&canvas),
         };
         std::fs::write(&file.path, content)
-            .map_err(|error| Failure::work(format_args!("{}: {error}", file.path.display())))
+            .map_err(|error| CliFailure::work(format_args!("{}: {error}", file.path.display())))
     }
 }
 
-impl Show for Pictured {
-    fn started(&mut self, started: &Started) -> Result<(), Failure> {
+impl RunDisplay for PictureShow {
+    fn started(&mut self, started: &ClusterStartSummary) -> Result<(), CliFailure> {
         if self.file.is_some() {
             self.model = Some(Model::new(started.clone()));
         }
         self.show.started(started)
     }
 
-    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure> {
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), CliFailure> {
         if let Some(model) = &mut self.model {
             model.take(happened);
         }
         self.show.happened(happened)
     }
 
-    fn missed(&mut self, count: u64) -> Result<(), Failure> {
+    fn missed(&mut self, count: u64) -> Result<(), CliFailure> {
         if let Some(model) = &mut self.model {
             model.missed += count;
         }
         self.show.missed(count)
     }
 
-    fn tick(&mut self, at: SignedDuration) -> Result<(), Failure> {
+    fn tick(&mut self, at: SignedDuration) -> Result<(), CliFailure> {
         if let Some(model) = &mut self.model {
             model.at = at;
         }
@@ -185,10 +185,16 @@ mod tests {
 
     #[test]
     fn only_endings_that_say_a_form_are_accepted() {
-        assert_eq!("a.svg".parse::<File>().unwrap().form, Form::Svg);
-        assert_eq!("a/b.txt".parse::<File>().unwrap().form, Form::Text);
+        assert_eq!(
+            "a.svg".parse::<PictureFile>().unwrap().form,
+            PictureFormat::Svg
+        );
+        assert_eq!(
+            "a/b.txt".parse::<PictureFile>().unwrap().form,
+            PictureFormat::Text
+        );
         for refused in ["a", "a.png", ".svg"] {
-            let told = refused.parse::<File>().unwrap_err();
+            let told = refused.parse::<PictureFile>().unwrap_err();
             assert!(told.contains(".svg or .txt"), "{told}");
         }
     }

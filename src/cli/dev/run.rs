@@ -5,23 +5,23 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::show::{Show, Started};
-use crate::cli::dev::cluster::events::Events;
-use crate::cli::output::Failure;
+use super::show::{ClusterStartSummary, RunDisplay};
+use crate::cli::dev::cluster::events::DevEventBus;
+use crate::cli::output::CliFailure;
 
-use super::cluster::{Cluster, Options};
-use super::embedded;
+use super::cluster::{DevCluster, DevClusterOptions};
+use super::embedded_service;
 use crate::server;
 use evenkeel_clock as clock;
 use evenkeel_sandbox::engine::lag::Lags;
-use evenkeel_sandbox::engine::summary::Summary;
+use evenkeel_sandbox::engine::summary::RunSummary;
 
 /// Interval at which the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Why a run was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum RunEndCause {
     /// Its time had passed.
     InTime,
     /// Somebody asked for it.
@@ -30,8 +30,8 @@ pub(super) enum End {
 
 /// Result of a run.
 pub(super) struct RunResult {
-    pub(super) end: End,
-    pub(super) summary: Summary,
+    pub(super) end: RunEndCause,
+    pub(super) summary: RunSummary,
     pub(super) lags: Lags,
     /// Seconds of the scenario per second on the clock, on average.
     pub(super) kept: f64,
@@ -40,18 +40,18 @@ pub(super) struct RunResult {
 /// Runs until `duration` is over, a signal comes or `show` wants an end. `None` where that was
 /// before there was anything to see.
 pub(super) async fn run(
-    options: &Options,
+    options: &DevClusterOptions,
     duration: Option<Duration>,
-    show: &mut dyn Show,
-) -> Result<Option<RunResult>, Failure> {
+    show: &mut dyn RunDisplay,
+) -> Result<Option<RunResult>, CliFailure> {
     let mut signals = server::signals()?;
-    let events = Events::default();
+    let events = DevEventBus::default();
     let mut happened = events.subscribe();
-    let starting = Cluster::start(options.clone(), events, |wiring| async {
-        embedded::run(wiring).await.map_err(Into::into)
+    let starting = DevCluster::start(options.clone(), events, |wiring| async {
+        embedded_service::run(wiring).await.map_err(Into::into)
     });
     let mut cluster = tokio::select! {
-        started = starting => started.map_err(Failure::work)?,
+        started = starting => started.map_err(CliFailure::work)?,
         _ = signals.next() => return Ok(None),
     };
     show.started(&about(&cluster, options))?;
@@ -66,21 +66,21 @@ pub(super) async fn run(
     let end = loop {
         tokio::select! {
             biased;
-            () = &mut over => break End::InTime,
-            _ = signals.next() => break End::Asked,
+            () = &mut over => break RunEndCause::InTime,
+            _ = signals.next() => break RunEndCause::Asked,
             why = cluster.failed() => {
-                return Err(Failure::work(format_args!("the service ended: {why}")));
+                return Err(CliFailure::work(format_args!("the service ended: {why}")));
             }
             _ = ticks.tick() => {
                 show.tick(cluster.now())?;
                 if show.wants_end() {
-                    break End::Asked;
+                    break RunEndCause::Asked;
                 }
             }
             event = happened.recv() => match event {
                 Ok(event) => show.happened(&event)?,
                 Err(RecvError::Lagged(count)) => show.missed(count)?,
-                Err(RecvError::Closed) => break End::InTime,
+                Err(RecvError::Closed) => break RunEndCause::InTime,
             },
         }
     };
@@ -100,8 +100,8 @@ pub(super) async fn run(
     Ok(Some(ran))
 }
 
-fn about(cluster: &Cluster, options: &Options) -> Started {
-    Started {
+fn about(cluster: &DevCluster, options: &DevClusterOptions) -> ClusterStartSummary {
+    ClusterStartSummary {
         scenario: options.scenario.name.clone(),
         seed: options.seed,
         speed: options.speed.get(),

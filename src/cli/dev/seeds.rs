@@ -8,17 +8,17 @@ use comfy_table::Cell;
 use evenkeel_core::units::count_as_f64;
 use serde::Serialize;
 
-use super::comparison::Comparison;
-use super::measures::{self, Measure, Verdict};
+use super::comparison::RunComparison;
+use super::measures::{self, Measure, MeasureVerdict};
 use crate::cli::output::{Report, Style, fit_to_width};
-use evenkeel_sandbox::engine::summary::Summary;
+use evenkeel_sandbox::engine::summary::RunSummary;
 
 /// The comparisons of all seeds, of which there is one at least.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OverSeeds {
     seeds: Vec<u64>,
-    measures: Vec<Row>,
+    measures: Vec<SeedComparisonRow>,
     /// Seeds in whose run the machine did not keep up.
     busy: Vec<u64>,
 }
@@ -26,7 +26,7 @@ pub(super) struct OverSeeds {
 /// One measure over all seeds; less is better.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct SeedComparisonRow {
     measure: String,
     /// The default scheduler and plain HPAs.
     plain: Range,
@@ -86,14 +86,14 @@ fn range(mean: &str, least: &str, most: &str) -> String {
 
 impl OverSeeds {
     /// The comparisons side by side; `None` without any.
-    pub(super) fn of(comparisons: &[Comparison]) -> Option<Self> {
+    pub(super) fn of(comparisons: &[RunComparison]) -> Option<Self> {
         let line = comparisons.first()?.line;
-        let of = |run: fn(&Comparison) -> &Summary| -> Vec<Vec<Measure>> {
+        let of = |run: fn(&RunComparison) -> &RunSummary| -> Vec<Vec<Measure>> {
             let runs = comparisons.iter().map(run);
             runs.map(|run| measures::of(run, line)).collect()
         };
         let plain = of(|comparison| &comparison.plain);
-        let equal_cost = of(Comparison::at_equal_cost);
+        let equal_cost = of(RunComparison::at_equal_cost);
         let evenkeel = of(|comparison| &comparison.evenkeel);
         let count = evenkeel.first().map_or(0, Vec::len);
         let rows = (0..count).map(|at| {
@@ -102,7 +102,7 @@ impl OverSeeds {
                     .filter_map(|run| run.get(at))
                     .collect::<Vec<_>>()
             });
-            Row::of(&plain, &equal_cost, &evenkeel)
+            SeedComparisonRow::of(&plain, &equal_cost, &evenkeel)
         });
         let busy = comparisons.iter();
         let busy = busy.filter(|comparison| comparison.is_of_a_slow_machine());
@@ -114,7 +114,7 @@ impl OverSeeds {
     }
 }
 
-impl Row {
+impl SeedComparisonRow {
     fn of(plain: &[&Measure], equal_cost: &[&Measure], evenkeel: &[&Measure]) -> Self {
         let others = plain.iter().zip(equal_cost);
         let others = others.map(|(plain, other)| plain.value.min(other.value));
@@ -122,15 +122,15 @@ impl Row {
             .iter()
             .zip(others)
             .map(|(own, best)| own.beside(best));
-        let verdicts: Vec<Verdict> = verdicts.collect();
+        let verdicts: Vec<MeasureVerdict> = verdicts.collect();
         let number = |verdict| verdicts.iter().filter(|each| **each == verdict).count();
         Self {
             measure: plain.first().map_or_else(String::new, |m| m.what.clone()),
             plain: Range::of(plain),
             equal_cost: Range::of(equal_cost),
             evenkeel: Range::of(evenkeel),
-            better: number(Verdict::Better),
-            worse: number(Verdict::Worse),
+            better: number(MeasureVerdict::Better),
+            worse: number(MeasureVerdict::Worse),
         }
     }
 }
@@ -154,7 +154,7 @@ impl Report for OverSeeds {
         ];
         let mut table = style.table(header.map(Cell::new));
         for row in &self.measures {
-            let Row {
+            let SeedComparisonRow {
                 measure,
                 plain,
                 equal_cost,

@@ -3,32 +3,32 @@
 use serde_json::{Map, Value};
 
 use super::cluster::is_own;
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 use crate::cli::settings::ConfigArgs;
 use crate::config::Config;
 use evenkeel_core::units::Ratio;
 
 /// What was given.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct DevServiceConfig {
     /// The fields of file, environment and `--set`, as a file would have them.
     pub(super) fields: Map<String, Value>,
     /// The headroom line that follows.
     pub(super) headroom: Ratio,
 }
 
-pub(super) fn read(args: ConfigArgs) -> Result<Given, Failure> {
+pub(super) fn read(args: ConfigArgs) -> Result<DevServiceConfig, CliFailure> {
     let sources = args.sources([]);
     let own = sources.flags.iter().find(|flag| is_own(&flag.path));
     if let Some(own) = own {
-        return Err(Failure::call(format!(
+        return Err(CliFailure::call(format!(
             "{} {}: dev sets addresses, certificates and the access to Prometheus itself; all \
              other fields can be set (evenkeel serve --check prints them)",
             own.flag, own.path
         )));
     }
     let config = Config::load(&sources)?;
-    Ok(Given {
+    Ok(DevServiceConfig {
         fields: Config::given(&sources)?,
         headroom: config.policy.headroom,
     })

@@ -7,12 +7,12 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::cli::dev::cluster::events::TimedEvent;
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 
 /// A cluster that has just started.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Started {
+pub(super) struct ClusterStartSummary {
     /// Name of the scenario.
     pub(super) scenario: String,
     /// Seed of noise, ties and names.
@@ -34,18 +34,18 @@ pub(super) struct Started {
 }
 
 /// Shows a run while it goes on.
-pub(super) trait Show {
+pub(super) trait RunDisplay {
     /// The cluster has started.
-    fn started(&mut self, started: &Started) -> Result<(), Failure>;
+    fn started(&mut self, started: &ClusterStartSummary) -> Result<(), CliFailure>;
 
     /// An event happened.
-    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure>;
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), CliFailure>;
 
     /// Events that came too fast to be shown.
-    fn missed(&mut self, count: u64) -> Result<(), Failure>;
+    fn missed(&mut self, count: u64) -> Result<(), CliFailure>;
 
     /// A moment has passed.
-    fn tick(&mut self, at: SignedDuration) -> Result<(), Failure>;
+    fn tick(&mut self, at: SignedDuration) -> Result<(), CliFailure>;
 
     /// The run is over, or has failed; called in any case.
     fn leave(&mut self);

@@ -13,10 +13,10 @@ use jiff::SignedDuration;
 
 use super::canvas::{Canvas, Cell, Tone};
 use super::model::Model;
-use super::show::{Show, Started};
+use super::show::{ClusterStartSummary, RunDisplay};
 use super::view;
 use crate::cli::dev::cluster::events::TimedEvent;
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 
 /// Byte that Ctrl-C sends to a program that reads each key.
 const CTRL_C: u8 = 3;
@@ -40,8 +40,8 @@ impl View {
     }
 }
 
-impl Show for View {
-    fn started(&mut self, started: &Started) -> Result<(), Failure> {
+impl RunDisplay for View {
+    fn started(&mut self, started: &ClusterStartSummary) -> Result<(), CliFailure> {
         self.model = Some(Model::new(started.clone()));
         self.screen = Some(Screen::take()?);
         let end = Arc::clone(&self.end);
@@ -57,21 +57,21 @@ impl Show for View {
         Ok(())
     }
 
-    fn happened(&mut self, happened: &TimedEvent) -> Result<(), Failure> {
+    fn happened(&mut self, happened: &TimedEvent) -> Result<(), CliFailure> {
         if let Some(model) = &mut self.model {
             model.take(happened);
         }
         Ok(())
     }
 
-    fn missed(&mut self, count: u64) -> Result<(), Failure> {
+    fn missed(&mut self, count: u64) -> Result<(), CliFailure> {
         if let Some(model) = &mut self.model {
             model.missed += count;
         }
         Ok(())
     }
 
-    fn tick(&mut self, at: SignedDuration) -> Result<(), Failure> {
+    fn tick(&mut self, at: SignedDuration) -> Result<(), CliFailure> {
         if let (Some(model), Some(screen)) = (&mut self.model, &mut self.screen) {
             model.at = at;
             screen.draw(model)?;

@@ -7,17 +7,17 @@
 mod bar;
 mod footer;
 mod nodes;
-mod recent;
+mod recent_events;
 mod size;
 mod workloads;
 
 pub(super) use size::{HEIGHT, WIDTH};
 
-use super::canvas::{Canvas, Place, Tone};
+use super::canvas::{Canvas, CanvasCell, Tone};
 use super::cluster::STARTING;
-use super::lines::notices;
 use super::model::Model;
 use super::show::clock;
+use super::text_lines::notices;
 
 /// Columns and rows below which nothing could be read.
 const LEAST_WIDTH: usize = 60;
@@ -41,7 +41,7 @@ pub(super) fn render(model: &Model, width: usize, height: usize) -> Canvas {
     let row = nodes::draw(model, &mut canvas, 3, share_of(NODES, height, 2));
     let most = share_of(WORKLOADS, height, 4);
     let row = workloads::draw(model, &mut canvas, row + 1, most);
-    recent::draw(model, &mut canvas, row + 1);
+    recent_events::draw(model, &mut canvas, row + 1);
     footer::draw(model, &mut canvas);
     canvas
 }
@@ -63,7 +63,7 @@ fn too_small(canvas: &mut Canvas) {
         "q ends".to_owned(),
     ];
     for (row, line) in lines.iter().enumerate() {
-        canvas.field(Place::new(row, 0), width, line, Tone::Plain);
+        canvas.field(CanvasCell::new(row, 0), width, line, Tone::Plain);
     }
 }
 
@@ -81,7 +81,7 @@ fn title(model: &Model, canvas: &mut Canvas) {
     let room = canvas
         .width()
         .saturating_sub(end + state.chars().count() + 1);
-    canvas.field(Place::new(0, end), room, &about, Tone::Plain);
+    canvas.field(CanvasCell::new(0, end), room, &about, Tone::Plain);
     let tone = if ["ready", STARTING].contains(&&*model.service) {
         Tone::Plain
     } else {
@@ -97,10 +97,10 @@ fn title(model: &Model, canvas: &mut Canvas) {
     if kubectl.chars().count() <= room {
         canvas.right(1, canvas.width(), &prometheus, Tone::Quiet);
     }
-    canvas.field(Place::new(1, 0), canvas.width(), &kubectl, Tone::Plain);
+    canvas.field(CanvasCell::new(1, 0), canvas.width(), &kubectl, Tone::Plain);
     if !model.notices.is_empty() {
         let text = notices(&model.notices);
-        canvas.field(Place::new(2, 0), canvas.width(), &text, Tone::Alarm);
+        canvas.field(CanvasCell::new(2, 0), canvas.width(), &text, Tone::Alarm);
     }
 }
 

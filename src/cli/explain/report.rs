@@ -5,7 +5,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::api::explain::{DeletionCost, Notice, PastVerdict, PodExplanation, Verdict};
+use crate::api::explain::{
+    BindNotification, DeletionCost, ExtenderVerdict, PastVerdict, PodExplanation,
+};
 use crate::cli::explanation;
 use crate::cli::output::{Report, Style};
 use evenkeel_core::units::Resource;
@@ -16,7 +18,7 @@ const SHOWN: usize = 20;
 
 /// The Pods that were asked about.
 #[derive(Debug, Serialize)]
-pub(super) struct Explained<'a> {
+pub(super) struct ExplainReport<'a> {
     pub(super) pods: Vec<PodExplanation>,
     /// The nodes whose terms are shown.
     #[serde(skip)]
@@ -26,7 +28,7 @@ pub(super) struct Explained<'a> {
     pub(super) shows_now: bool,
 }
 
-impl Report for Explained<'_> {
+impl Report for ExplainReport<'_> {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         for (index, pod) in self.pods.iter().enumerate() {
             if index > 0 {
@@ -38,7 +40,7 @@ impl Report for Explained<'_> {
     }
 }
 
-impl Explained<'_> {
+impl ExplainReport<'_> {
     fn print_pod(
         &self,
         explained: &PodExplanation,
@@ -78,7 +80,7 @@ impl Explained<'_> {
         for past in [last_filter, last_prioritize].into_iter().flatten() {
             writeln!(to, "{}", answered(past))?;
         }
-        if let Some(Notice { at, node }) = last_notice {
+        if let Some(BindNotification { at, node }) = last_notice {
             let why = explained.reason(node);
             let why = why.map_or(String::new(), |why| format!(": {why}"));
             writeln!(to, "{at:.0}  kube-scheduler chose {node}{why}.")?;
@@ -136,7 +138,7 @@ impl Explained<'_> {
 fn answered(past: &PastVerdict) -> String {
     let at = format!("{:.0}", past.at);
     match &past.verdict {
-        Verdict::Filtered {
+        ExtenderVerdict::Filtered {
             asked,
             passed,
             refused_by,
@@ -173,7 +175,7 @@ fn answered(past: &PastVerdict) -> String {
             }
             line + "."
         }
-        Verdict::Prioritized {
+        ExtenderVerdict::Prioritized {
             asked,
             best,
             score,
@@ -199,15 +201,15 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::config::{Config, Sources};
+    use crate::config::{Config, ConfigSources};
     use evenkeel_kubernetes::extender::explain::explain;
-    use evenkeel_kubernetes::extender::judgement::Call;
+    use evenkeel_kubernetes::extender::placement_rules::PlacementContext;
     use evenkeel_kubernetes::pod::Pod;
     use evenkeel_kubernetes::snapshot::Snapshot;
 
     fn explanation(headroom: f64) -> Explanation {
-        let policy = Config::load(&Sources::default()).unwrap().policy;
-        let call = Call {
+        let policy = Config::load(&ConfigSources::default()).unwrap().policy;
+        let call = PlacementContext {
             snapshot: &Snapshot::default(),
             policy: &policy,
             now: Timestamp::UNIX_EPOCH,
@@ -223,7 +225,7 @@ mod tests {
     fn printed(terms: Option<Explanation>, shows_now: bool) -> String {
         let past = PastVerdict {
             at: Timestamp::UNIX_EPOCH,
-            verdict: Verdict::Prioritized {
+            verdict: ExtenderVerdict::Prioritized {
                 asked: 1,
                 best: Some("a".to_owned()),
                 score: Some(10),
@@ -241,7 +243,7 @@ mod tests {
             deletion_cost: None,
             now: explanation(0.8),
         };
-        let report = Explained {
+        let report = ExplainReport {
             pods: vec![pod],
             nodes: &[],
             shows_now,

@@ -1,9 +1,9 @@
 //! `evenkeel forecast backtest`: how well models would have forecast past loads.
 
-mod filed;
+mod model_file;
+mod model_runs;
 mod picture;
 mod results;
-mod work;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
+use super::flag_values::{ForecastOutput, given_twice, parse_horizon, parse_output, parse_zone};
 use super::interrupt::Interrupt;
-use super::load::{self, Load};
+use super::load_trace::{self, LoadTrace};
 use super::output_file;
-use super::values::{Output, given_twice, parse_horizon, parse_output, parse_zone};
-use crate::cli::output::{self, Failure};
+use crate::cli::output::{self, CliFailure};
 use evenkeel_core::forecast::ModelSet;
-use filed::Filed;
-use work::{Tested, Wanted};
+use model_file::BacktestModelFile;
+use model_runs::{BacktestPlan, BacktestResults};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,7 +75,7 @@ pub(super) struct Args {
     /// table, json or yaml for the numbers, or a file that ends in .svg for a picture; may be
     /// repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
-    output: Vec<Output>,
+    output: Vec<ForecastOutput>,
 
     /// How much of the end of a load a picture shows
     #[arg(long, value_name = "TIME", value_parser = parse_span, default_value = "2d")]
@@ -105,28 +105,29 @@ fn parse_span(text: &str) -> Result<SignedDuration, String> {
         .ok_or_else(|| "accepted: a time above zero, such as 2d or 90m".to_owned())
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let wanted = wanted(args)?;
     let pictures = pictures(args, &wanted)?;
     let column = args.column.as_deref();
     let loads = args
         .files
         .iter()
-        .map(|path| load::read(path, column, farthest(args)));
-    let loads: Vec<Load> = loads.collect::<Result<_, _>>()?;
+        .map(|path| load_trace::read(path, column, farthest(args)));
+    let loads: Vec<LoadTrace> = loads.collect::<Result<_, _>>()?;
     let filed = args.model_file.as_deref();
-    let filed = filed.map(|path| Filed::read(path, &wanted.models, farthest(args), &loads));
+    let filed =
+        filed.map(|path| BacktestModelFile::read(path, &wanted.models, farthest(args), &loads));
     let filed = filed.transpose()?;
     if wanted.models.contains(&ModelSet::SwishNet)
         && filed
             .as_ref()
             .is_none_or(|filed| filed.model() != ModelSet::SwishNet)
     {
-        return Err(Failure::call(
+        return Err(CliFailure::call(
             "swish-net is not trained here; accepted with --model-file and what `evenkeel train --swish-net` made",
         ));
     }
-    let tested = work::test(
+    let tested = model_runs::test(
         &loads,
         &wanted,
         filed.as_ref(),
@@ -135,7 +136,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     );
     let report = results::report(&tested, &wanted);
     for output in &args.output {
-        if let Output::Numbers(format) = output {
+        if let ForecastOutput::Numbers(format) = output {
             output::print(&report, *format)?;
         }
     }
@@ -150,9 +151,9 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The models and horizons, each once.
-fn wanted(args: &Args) -> Result<Wanted, Failure> {
+fn wanted(args: &Args) -> Result<BacktestPlan, CliFailure> {
     let repeated =
-        |flag: &str, name: String| Failure::call(format_args!("{flag} {name} is given twice"));
+        |flag: &str, name: String| CliFailure::call(format_args!("{flag} {name} is given twice"));
     if let Some(model) = given_twice(&args.models) {
         return Err(repeated("--models", model.to_string()));
     }
@@ -161,22 +162,22 @@ fn wanted(args: &Args) -> Result<Wanted, Failure> {
     }
     let mut horizons = args.horizon.clone();
     horizons.sort_unstable();
-    Ok(Wanted {
+    Ok(BacktestPlan {
         models: args.models.clone(),
         horizons,
     })
 }
 
 /// The files to draw; a picture with too many panels is refused.
-fn pictures<'a>(args: &'a Args, wanted: &Wanted) -> Result<Vec<&'a Path>, Failure> {
+fn pictures<'a>(args: &'a Args, wanted: &BacktestPlan) -> Result<Vec<&'a Path>, CliFailure> {
     let paths = args.output.iter().filter_map(|output| match output {
-        Output::Svg(path) => Some(path.as_path()),
-        Output::Numbers(_) => None,
+        ForecastOutput::Svg(path) => Some(path.as_path()),
+        ForecastOutput::Numbers(_) => None,
     });
     let paths: Vec<_> = paths.collect();
     let panels = wanted.models.len() * wanted.horizons.len();
     if !paths.is_empty() && panels > picture::MOST_PANELS {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "a picture of {} models at {} horizons is not drawn; accepted: up to {} of both together, see \
              --models and --horizon",
             wanted.models.len(),
@@ -188,7 +189,7 @@ fn pictures<'a>(args: &'a Args, wanted: &Wanted) -> Result<Vec<&'a Path>, Failur
 }
 
 /// The path of the picture of one of `count` loads.
-fn picture_of(path: &Path, load: &Load, count: usize) -> PathBuf {
+fn picture_of(path: &Path, load: &LoadTrace, count: usize) -> PathBuf {
     if count == 1 {
         return path.to_owned();
     }
@@ -201,9 +202,9 @@ fn farthest(args: &Args) -> NonZeroUsize {
     farthest.unwrap_or(NonZeroUsize::MIN)
 }
 
-fn interrupted(tested: &Tested) -> Result<(), Failure> {
+fn interrupted(tested: &BacktestResults) -> Result<(), CliFailure> {
     if tested.partial {
-        return Err(Failure::work(
+        return Err(CliFailure::work(
             "interrupted: the result above is partial, and means cover the finished part",
         ));
     }

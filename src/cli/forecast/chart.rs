@@ -8,18 +8,19 @@
 
 mod axis;
 mod figure;
-mod head;
 mod labels;
 mod layout;
-mod letters;
 mod marks;
 mod pages;
+mod panel_head;
 mod scatter;
 mod style;
 mod svg;
+mod text_width;
 
 pub(in crate::cli) use figure::{
-    BandPoint, Colour, Figure, LabelSide, Mark, Panel, Point, ScatterPoint, Shape, Stroke,
+    BandPoint, ChartFigure, ChartMark, ChartPoint, Colour, LabelSide, Panel, ScatterPoint, Shape,
+    Stroke,
 };
 pub(in crate::cli) use layout::draw;
 pub(in crate::cli) use pages::{Chart, page};

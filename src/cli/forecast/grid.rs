@@ -6,7 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use evenkeel_core::forecast::Series;
+use evenkeel_core::forecast::RegularSeries;
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::target::GRID;
 
@@ -17,15 +17,15 @@ const MOST: i64 = 366 * 24 * 3600;
 
 /// One sample; `None` where the file says that it is missing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::cli) struct Sample {
+pub(in crate::cli) struct TraceSample {
     pub at: Timestamp,
     pub value: Option<f64>,
 }
 
 /// A load on the grid.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::cli) struct Gridded {
-    pub load: Series,
+pub(in crate::cli) struct GridLoad {
+    pub load: RegularSeries,
     /// The samples that there were.
     pub samples: usize,
     /// Median distance of the samples.
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Gridded {
 ///
 /// # Errors
 /// Fewer than two samples with a value, and more than a year of them.
-pub(in crate::cli) fn on_grid(samples: &[Sample]) -> Result<Gridded, String> {
+pub(in crate::cli) fn on_grid(samples: &[TraceSample]) -> Result<GridLoad, String> {
     let there: Vec<(Timestamp, f64)> = samples
         .iter()
         .filter_map(|sample| Some((sample.at, sample.value?)))
@@ -69,8 +69,8 @@ pub(in crate::cli) fn on_grid(samples: &[Sample]) -> Result<Gridded, String> {
     values.extend(means.last().map(|&(_, value)| Some(value)));
     let start = Timestamp::from_second(slot(first) * GRID.as_secs());
     let start = start.map_err(|error| error.to_string())?;
-    let load = Series::new(start, GRID, values).map_err(|error| error.to_string())?;
-    Ok(Gridded {
+    let load = RegularSeries::new(start, GRID, values).map_err(|error| error.to_string())?;
+    Ok(GridLoad {
         load,
         samples: there.len(),
         step,
@@ -94,7 +94,7 @@ fn means(samples: &[(Timestamp, f64)]) -> Vec<(i64, f64)> {
 }
 
 /// The median distance of the samples, those without a value included.
-fn median_step(samples: &[Sample]) -> SignedDuration {
+fn median_step(samples: &[TraceSample]) -> SignedDuration {
     let pairs = samples.windows(2);
     let mut steps: Vec<_> = pairs
         .map(|pair| pair[1].at.duration_since(pair[0].at))
@@ -120,9 +120,9 @@ fn share(part: i64, whole: i64) -> f64 {
 mod tests {
     use super::*;
 
-    fn gridded(samples: &[(i64, Option<f64>)]) -> Result<Gridded, String> {
+    fn gridded(samples: &[(i64, Option<f64>)]) -> Result<GridLoad, String> {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let samples = samples.iter().map(|&(second, value)| Sample {
+        let samples = samples.iter().map(|&(second, value)| TraceSample {
             at: at(second),
             value,
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 
 /// Tells whether Ctrl-C was pressed.
 #[derive(Debug, Clone)]
@@ -13,7 +13,7 @@ pub(super) struct Interrupt {
 
 impl Interrupt {
     /// Listens from now on: Ctrl-C ends the program no more.
-    pub(super) fn listen() -> Result<Self, Failure> {
+    pub(super) fn listen() -> Result<Self, CliFailure> {
         let pressed = Arc::new(AtomicBool::new(false));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::load::Load;
-use crate::cli::output::Failure;
+use super::load_trace::LoadTrace;
+use crate::cli::output::CliFailure;
 use evenkeel_core::forecast::{ModelSet, SWISH_STEPS};
 use evenkeel_training::{ModelFileError, NetworkFile, SwishFile};
 
@@ -23,17 +23,17 @@ pub(super) enum AnyNetwork {
 }
 
 /// The networks in a file that `evenkeel train --gru` or `--arima-gru` made.
-pub(super) fn read(path: &Path) -> Result<NetworkFile, Failure> {
+pub(super) fn read(path: &Path) -> Result<NetworkFile, CliFailure> {
     decoded(path, &NetworkFile::decode)
 }
 
 /// The network in a file that `evenkeel train --swish-net` made.
-pub(super) fn read_swish(path: &Path) -> Result<SwishFile, Failure> {
+pub(super) fn read_swish(path: &Path) -> Result<SwishFile, CliFailure> {
     decoded(path, &SwishFile::decode)
 }
 
 /// What a file that `evenkeel train` made of networks holds.
-pub(super) fn read_any(path: &Path) -> Result<AnyNetwork, Failure> {
+pub(super) fn read_any(path: &Path) -> Result<AnyNetwork, CliFailure> {
     decoded(path, &|bytes| match NetworkFile::decode(bytes) {
         Err(ModelFileError::Kind { .. }) => SwishFile::decode(bytes).map(AnyNetwork::Many),
         networks => networks.map(AnyNetwork::Load),
@@ -43,9 +43,10 @@ pub(super) fn read_any(path: &Path) -> Result<AnyNetwork, Failure> {
 fn decoded<T>(
     path: &Path,
     decode: &dyn Fn(&[u8]) -> Result<T, ModelFileError>,
-) -> Result<T, Failure> {
-    let refuse =
-        |error: &dyn std::fmt::Display| Failure::call(format_args!("{}: {error}", path.display()));
+) -> Result<T, CliFailure> {
+    let refuse = |error: &dyn std::fmt::Display| {
+        CliFailure::call(format_args!("{}: {error}", path.display()))
+    };
     let bytes = std::fs::read(path).map_err(|error| refuse(&error))?;
     decode(&bytes).map_err(|error| refuse(&error))
 }
@@ -55,26 +56,26 @@ pub(super) fn is_for(
     file: &NetworkFile,
     path: &Path,
     model: ModelSet,
-    load: &Load,
+    load: &LoadTrace,
     steps: NonZeroUsize,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     let told = &file.description;
     let path = path.display();
     let seconds = load.recorded.step().as_secs();
     if told.model() != Some(model) {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "{path}: networks of the kind {}; accepted: {model}",
             told.kind
         )));
     }
     if told.step_seconds != seconds {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "{path}: networks for values {} s apart; the values of {} are {seconds} s apart",
             told.step_seconds, load.name
         )));
     }
     if told.horizon < steps.get() {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "{path}: networks that forecast {} steps; {steps} are needed",
             told.horizon
         )));
@@ -83,12 +84,16 @@ pub(super) fn is_for(
 }
 
 /// Refuses what was learnt up to a time from which on the load is judged.
-pub(super) fn is_unseen(path: &Path, load: &Load, learnt_to: Timestamp) -> Result<(), Failure> {
+pub(super) fn is_unseen(
+    path: &Path,
+    load: &LoadTrace,
+    learnt_to: Timestamp,
+) -> Result<(), CliFailure> {
     let judged = load.recorded.time(load.recorded.training());
     if learnt_to < judged {
         return Ok(());
     }
-    Err(Failure::call(format_args!(
+    Err(CliFailure::call(format_args!(
         "{}: the model has learnt {} up to {learnt_to}, and is to be judged on it from {judged} on",
         path.display(),
         load.name,

@@ -4,10 +4,10 @@ use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::cli::output::{self, Failure, Format, Report};
+use crate::cli::output::{self, CliFailure, Format, Report};
 
 /// Writes to a file, or to standard output where `-` stands for the file.
-pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
+pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), CliFailure> {
     if path == Path::new("-") {
         let mut out = io::stdout().lock();
         out.write_all(contents.as_ref())?;
@@ -44,7 +44,7 @@ pub(in crate::cli) fn write_model(
     model: impl AsRef<[u8]>,
     report: &impl Report,
     format: Format,
-) -> Result<(), Failure> {
+) -> Result<(), CliFailure> {
     write(path, model)?;
     if path == Path::new("-") {
         return Ok(());
@@ -53,13 +53,13 @@ pub(in crate::cli) fn write_model(
 }
 
 /// Holds that [`write`] can write there, before work that takes long; it leaves everything as it is.
-pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
+pub(in crate::cli) fn check(path: &Path) -> Result<(), CliFailure> {
     if path == Path::new("-") {
         return Ok(());
     }
     let is_new = path.symlink_metadata().is_err();
     if !is_new && !path.exists() {
-        return Err(Failure::work(format_args!(
+        return Err(CliFailure::work(format_args!(
             "cannot write {}: it is a broken link",
             path.display()
         )));
@@ -72,8 +72,8 @@ pub(in crate::cli) fn check(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused(path: &Path, error: &io::Error) -> Failure {
-    Failure::work(format_args!("cannot write {}: {error}", path.display()))
+fn refused(path: &Path, error: &io::Error) -> CliFailure {
+    CliFailure::work(format_args!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

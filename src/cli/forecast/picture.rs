@@ -2,15 +2,15 @@
 
 use jiff::tz::TimeZone;
 
-use super::chart::{self, BandPoint, Colour, Figure, Mark, Panel, Shape, Stroke};
-use super::report::{Plot, Point, SideCost};
+use super::chart::{self, BandPoint, ChartFigure, ChartMark, Colour, Panel, Shape, Stroke};
+use super::report::{Plot, PlotPoint, SideCost};
 use evenkeel_core::units::Resource;
 
 /// The chart of a plot as SVG, its time axis labelled by the clock of `zone`.
 pub(super) fn svg(plot: &Plot, zone: TimeZone) -> String {
     let mut notes = vec![plot.terms(), costs(plot), plot.worth()];
     notes.extend(plot.notes.iter().map(|note| format!("Note: {note}")));
-    chart::draw(&Figure {
+    chart::draw(&ChartFigure {
         title: format!("{}: load, forecast and replicas", plot.source),
         notes,
         from: plot.from,
@@ -37,8 +37,8 @@ fn costs(plot: &Plot) -> String {
 
 fn load(plot: &Plot) -> Panel {
     let (unit, factor) = plot.shown();
-    let line = |value: fn(&Point) -> Option<f64>| {
-        let points = plot.points.iter().map(|point| chart::Point {
+    let line = |value: fn(&PlotPoint) -> Option<f64>| {
+        let points = plot.points.iter().map(|point| chart::ChartPoint {
             at: point.at,
             value: value(point).map(|value| value / factor),
         });
@@ -67,8 +67,8 @@ fn load(plot: &Plot) -> Panel {
 }
 
 fn replicas(plot: &Plot) -> Panel {
-    let steps = |value: fn(&Point) -> Option<i32>, stroke| {
-        let points = plot.points.iter().map(|point| chart::Point {
+    let steps = |value: fn(&PlotPoint) -> Option<i32>, stroke| {
+        let points = plot.points.iter().map(|point| chart::ChartPoint {
             at: point.at,
             value: value(point).map(f64::from),
         });
@@ -98,9 +98,9 @@ fn replicas(plot: &Plot) -> Panel {
     }
 }
 
-fn mark(name: &str, colour: Colour, shape: Shape) -> Mark {
+fn mark(name: &str, colour: Colour, shape: Shape) -> ChartMark {
     let name = name.to_owned();
-    Mark {
+    ChartMark {
         name,
         colour,
         shape,

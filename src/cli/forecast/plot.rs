@@ -7,20 +7,21 @@ use evenkeel_http_client::Uri;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::file::{self, Selection, Unit};
-use super::grid::{self, Gridded};
-use super::progress::Bar;
-use super::report::{Accuracy, Costs, ForecastOf, Plot, base_unit, points};
-use super::values::{
-    Output, parse_duration, parse_followed, parse_output, parse_resource, parse_target, parse_zone,
+use super::csv_load::{self, CsvLoadUnit, CsvSelection};
+use super::file_workload::{self, FileWorkload};
+use super::flag_values::{
+    ForecastOutput, parse_duration, parse_followed, parse_output, parse_resource, parse_target,
+    parse_zone,
 };
-use super::workload::{self, Workload};
+use super::grid::{self, GridLoad};
+use super::progress::Bar;
+use super::report::{Costs, ForecastOf, Plot, PlotAccuracy, base_unit, points};
 use super::{output_file, picture, service};
-use crate::cli::output::{self, Failure};
+use crate::cli::output::{self, CliFailure};
 use crate::cli::service_api::parse_url;
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
-use evenkeel_sandbox::target::{self, GRID, Outcome, Target};
+use evenkeel_sandbox::target::{self, GRID, ReplayTarget, TargetRunOutcome};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,7 +57,7 @@ pub(super) struct Args {
     /// table, json or yaml for the numbers, or a file that ends in .svg for a picture (svg alone
     /// prints the picture); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
-    output: Vec<Output>,
+    output: Vec<ForecastOutput>,
 
     /// The time zone of the time axis: UTC, local, or a name such as Europe/Berlin
     #[arg(long, value_name = "ZONE", default_value = "UTC", value_parser = parse_zone)]
@@ -71,15 +72,15 @@ pub(super) struct Args {
     start_up: Option<SignedDuration>,
 
     #[command(flatten)]
-    service: Service,
+    service: PlotServiceArgs,
 
     #[command(flatten)]
-    file: File,
+    file: PlotFileArgs,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A target of a running service")]
-struct Service {
+struct PlotServiceArgs {
     /// Address of the service's dashboard
     #[arg(long, value_name = "URL", value_parser = parse_url, conflicts_with_all = FILE_ONLY)]
     url: Option<Uri>,
@@ -96,7 +97,7 @@ const FILE_ONLY: [&str; 9] = [
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "A file")]
-struct File {
+struct PlotFileArgs {
     /// Request of one Pod, such as 500m or 1Gi
     #[arg(long, value_name = "QUANTITY")]
     request: Option<Quantity>,
@@ -120,30 +121,30 @@ struct File {
 
     /// Unit of the values; needed if it is ambiguous
     #[arg(long, value_enum, value_name = "UNIT")]
-    unit: Option<Unit>,
+    unit: Option<CsvLoadUnit>,
 
     /// The column of values, if there are several
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
     /// Leave out earlier samples
-    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    #[arg(long, value_name = "TIME", value_parser = csv_load::time)]
     from: Option<Timestamp>,
 
     /// Leave out later samples
-    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    #[arg(long, value_name = "TIME", value_parser = csv_load::time)]
     to: Option<Timestamp>,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let plot = match &args.service.url {
         Some(url) => of_service(args, url)?,
         None => of_file(args)?,
     };
     for wanted in &args.output {
         match wanted {
-            Output::Numbers(format) => output::print(&plot, *format)?,
-            Output::Svg(path) => {
+            ForecastOutput::Numbers(format) => output::print(&plot, *format)?,
+            ForecastOutput::Svg(path) => {
                 let svg = picture::svg(&plot, args.time_zone.clone());
                 output_file::write(path, &svg)?;
             }
@@ -152,14 +153,14 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_service(args: &Args, url: &Uri) -> Result<Plot, Failure> {
+fn of_service(args: &Args, url: &Uri) -> Result<Plot, CliFailure> {
     let (namespace, name) = args.source.split_once('/').ok_or_else(|| {
-        Failure::call(format_args!(
+        CliFailure::call(format_args!(
             "{:?} is not accepted with --url: NAMESPACE/NAME",
             args.source
         ))
     })?;
-    service::plot(&service::Query {
+    service::plot(&service::TargetHistoryQuery {
         url,
         namespace,
         name,
@@ -169,26 +170,26 @@ fn of_service(args: &Args, url: &Uri) -> Result<Plot, Failure> {
     })
 }
 
-fn of_file(args: &Args) -> Result<Plot, Failure> {
+fn of_file(args: &Args) -> Result<Plot, CliFailure> {
     let path = Path::new(&args.source);
     if args.source != "-" && !path.exists() {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "there is no file {}; a target of a running service needs --url",
             path.display()
         )));
     }
-    let wanted = Selection {
+    let wanted = CsvSelection {
         column: args.file.column.as_deref(),
         from: args.file.from,
         to: args.file.to,
     };
     let (target, factor) = target(args)?;
-    let mut samples = file::read(path, &wanted)?;
-    workload::scale(&mut samples, factor);
-    let named = |error: String| Failure::call(format_args!("{}: {error}", path.display()));
+    let mut samples = csv_load::read(path, &wanted)?;
+    file_workload::scale(&mut samples, factor);
+    let named = |error: String| CliFailure::call(format_args!("{}: {error}", path.display()));
     let gridded = grid::on_grid(&samples).map_err(named)?;
     if args.file.unit.is_none() {
-        workload::unambiguous(&samples, &target).map_err(named)?;
+        file_workload::unambiguous(&samples, &target).map_err(named)?;
     }
     let mut bar = Bar::new(gridded.load.values().len() >= LONG);
     let mut told = |share| bar.tell(share, "");
@@ -198,8 +199,8 @@ fn of_file(args: &Args) -> Result<Plot, Failure> {
 }
 
 /// Target of the simulation, and the number of base units in one unit of the file.
-fn target(args: &Args) -> Result<(Target, f64), Failure> {
-    let File {
+fn target(args: &Args) -> Result<(ReplayTarget, f64), CliFailure> {
+    let PlotFileArgs {
         request,
         target,
         min,
@@ -208,13 +209,13 @@ fn target(args: &Args) -> Result<(Target, f64), Failure> {
         ..
     } = &args.file;
     let missing = || {
-        Failure::call(
+        CliFailure::call(
             "the load of a file also needs --request, --target and --max: what one Pod requests, the \
              HPA's target and the most replicas",
         )
     };
     let resource = args.resource.unwrap_or(Resource::Cpu);
-    let workload = Workload {
+    let workload = FileWorkload {
         resource,
         request: request.ok_or_else(missing)?,
         share: target.ok_or_else(missing)?,
@@ -222,11 +223,16 @@ fn target(args: &Args) -> Result<(Target, f64), Failure> {
         max: max.ok_or_else(missing)?,
         start_up: args.start_up.unwrap_or(SignedDuration::from_secs(40)),
     };
-    let factor = workload::factor(resource, *unit)?;
+    let factor = file_workload::factor(resource, *unit)?;
     Ok((workload.target()?, factor))
 }
 
-fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) -> Plot {
+fn report(
+    args: &Args,
+    target: &ReplayTarget,
+    gridded: &GridLoad,
+    outcome: &TargetRunOutcome,
+) -> Plot {
     let forecasts = outcome.forecasts;
     let known = |value: f64| (forecasts.scored > 0).then_some(value);
     Plot {
@@ -247,7 +253,7 @@ fn report(args: &Args, target: &Target, gridded: &Gridded, outcome: &Outcome) ->
             evenkeel: outcome.evenkeel.into(),
             plain_hpa: outcome.plain.into(),
         },
-        forecast: Accuracy {
+        forecast: PlotAccuracy {
             of: if args.file.model == ModelSet::Auto {
                 ForecastOf::Largest
             } else {
@@ -274,7 +280,7 @@ fn named(model: ModelSet, last: Option<&str>) -> String {
 }
 
 /// Properties of the data that the figures depend on.
-fn notes(gridded: &Gridded, target: &Target, outcome: &Outcome) -> Vec<String> {
+fn notes(gridded: &GridLoad, target: &ReplayTarget, outcome: &TargetRunOutcome) -> Vec<String> {
     let mut notes = Vec::new();
     let most = target.bounds.max();
     let full = outcome.points.iter();

@@ -6,13 +6,13 @@ use clap::ArgGroup;
 use jiff::{SignedDuration, Timestamp};
 
 use super::progress::Bar;
-use super::{file, output_file};
-use crate::cli::output::Failure;
-use crate::cli::prometheus_past::{self, PrometheusArgs, ask_all};
-use crate::controller::scaling::refill::{Answer, Question};
+use super::{csv_load, output_file};
+use crate::cli::output::CliFailure;
+use crate::cli::prometheus_history::{self, PrometheusArgs, ask_all};
+use crate::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
-use evenkeel_core::scaling::refill::Rest;
+use evenkeel_core::scaling::history_backfill::BackfillRemainder;
 use evenkeel_core::units::count_as_f64;
 
 const EXAMPLES: &str = "\
@@ -46,14 +46,14 @@ pub(super) struct Args {
 
     /// A column of the file and its PromQL; may be repeated
     #[arg(long = "column", value_name = "NAME=PROMQL", value_parser = parse_column)]
-    columns: Vec<Column>,
+    columns: Vec<RecordColumn>,
 
     /// Days of history
     #[arg(long, value_name = "DAYS", default_value_t = 14, value_parser = clap::value_parser!(u32).range(1..=730))]
     days: u32,
 
     /// The end of the history [default: now]
-    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    #[arg(long, value_name = "TIME", value_parser = csv_load::time)]
     to: Option<Timestamp>,
 
     /// The interval of the samples
@@ -69,19 +69,19 @@ pub(super) struct Args {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Column {
+struct RecordColumn {
     name: String,
     promql: String,
 }
 
-fn parse_column(text: &str) -> Result<Column, String> {
+fn parse_column(text: &str) -> Result<RecordColumn, String> {
     let parts = text.split_once('=').map(|(a, b)| (a.trim(), b.trim()));
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     match parts {
         Some((name, promql))
             if !name.is_empty() && name.bytes().all(is_plain) && !promql.is_empty() =>
         {
-            Ok(Column {
+            Ok(RecordColumn {
                 name: name.to_owned(),
                 promql: promql.to_owned(),
             })
@@ -103,20 +103,20 @@ fn parse_step(text: &str) -> Result<SignedDuration, String> {
         })
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let columns = columns(args)?;
     output_file::check(&args.output)?;
     let config = args.prometheus.config()?;
-    let (source, address) = prometheus_past::source(&config)?;
+    let (source, address) = prometheus_history::source(&config)?;
     let steps = steps(args)?;
     let step = args.step.as_secs();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let now = || runtime.block_on(prometheus_past::now(&source));
+    let now = || runtime.block_on(prometheus_history::now(&source));
     let to = args.to.unwrap_or_else(now).as_second();
-    let end = Timestamp::from_second(to - to.rem_euclid(step)).map_err(Failure::call)?;
-    let rest = Rest::of(end, args.step, steps);
+    let end = Timestamp::from_second(to - to.rem_euclid(step)).map_err(CliFailure::call)?;
+    let rest = BackfillRemainder::of(end, args.step, steps);
     let mut bar = Bar::new(true);
     let mut pasts = Vec::with_capacity(columns.len());
     for column in &columns {
@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         let values = runtime.block_on(asked);
         let values = values.map_err(|error| refused(&address, column, &error))?;
         if values.is_empty() {
-            return Err(Failure::work(format_args!(
+            return Err(CliFailure::work(format_args!(
                 "Prometheus at {address} has no value of the column {:?} in {} days before {end}: {}",
                 column.name, args.days, column.promql
             )));
@@ -140,23 +140,23 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The columns that are wanted.
-fn columns(args: &Args) -> Result<Vec<Column>, Failure> {
+fn columns(args: &Args) -> Result<Vec<RecordColumn>, CliFailure> {
     if let Some(query) = &args.query {
-        return Ok(vec![Column {
+        return Ok(vec![RecordColumn {
             name: LOAD.to_owned(),
             promql: query.clone(),
         }]);
     }
     let columns = args.columns.clone();
-    let again = |one: &&Column| columns.iter().filter(|two| two.name == one.name).count() > 1;
+    let again = |one: &&RecordColumn| columns.iter().filter(|two| two.name == one.name).count() > 1;
     if let Some(twice) = columns.iter().find(again) {
         let name = &twice.name;
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--column {name} is given twice; accepted: each name once"
         )));
     }
     if columns.len() > MOST_COLUMNS {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "{} columns; accepted: up to {MOST_COLUMNS}",
             columns.len()
         )));
@@ -165,47 +165,52 @@ fn columns(args: &Args) -> Result<Vec<Column>, Failure> {
 }
 
 /// The steps of the past.
-fn steps(args: &Args) -> Result<u32, Failure> {
+fn steps(args: &Args) -> Result<u32, CliFailure> {
     let steps = i64::from(args.days) * DAY.as_secs() / args.step.as_secs();
     if steps > MOST {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "{} days have {steps} steps of {:#}; accepted: up to {MOST}, by a longer --step or fewer --days",
             args.days, args.step
         )));
     }
-    u32::try_from(steps).map_err(Failure::call)
+    u32::try_from(steps).map_err(CliFailure::call)
 }
 
 /// The values of a query, in the order of time; `told` hears the share that is done.
 async fn past(
     source: &PrometheusSource,
     promql: &str,
-    rest: Rest,
+    rest: BackfillRemainder,
     mut told: impl FnMut(f64),
 ) -> Result<Vec<(Timestamp, f64)>, MetricsError> {
     let mut values = Vec::new();
     let all = rest.newest(u32::MAX);
-    ask_all(source, Question::Query(promql), rest, |answer, slots| {
-        if let Answer::Points(points) = answer {
-            values.extend(points);
-        }
-        if let Some(all) = all {
-            let left = slots.start.duration_since(all.start);
-            let whole = all.step.as_secs_f64() * f64::from(all.points);
-            told(1.0 - left.as_secs_f64() / whole);
-        }
-    })
+    ask_all(
+        source,
+        HistoryRequest::Query(promql),
+        rest,
+        |answer, slots| {
+            if let HistoryResponse::Points(points) = answer {
+                values.extend(points);
+            }
+            if let Some(all) = all {
+                let left = slots.start.duration_since(all.start);
+                let whole = all.step.as_secs_f64() * f64::from(all.points);
+                told(1.0 - left.as_secs_f64() / whole);
+            }
+        },
+    )
     .await?;
     values.sort_unstable_by_key(|(at, _)| *at);
     Ok(values)
 }
 
-fn refused(address: &str, column: &Column, error: &MetricsError) -> Failure {
+fn refused(address: &str, column: &RecordColumn, error: &MetricsError) -> CliFailure {
     match error {
-        MetricsError::Refused { .. } | MetricsError::SeriesCount { .. } => Failure::call(
+        MetricsError::Refused { .. } | MetricsError::SeriesCount { .. } => CliFailure::call(
             format_args!("the query of the column {:?}: {error}", column.name),
         ),
-        _ => prometheus_past::unreachable(address, error),
+        _ => prometheus_history::unreachable(address, error),
     }
 }
 

@@ -2,55 +2,58 @@
 //! plain HPA with lower targets, which buys safety with replicas too.
 
 mod args;
-pub(in crate::cli) mod entrant;
-pub(in crate::cli) mod own;
+pub(in crate::cli) mod own_models;
 pub(in crate::cli) mod picture;
+pub(in crate::cli) mod replay_series;
 pub(in crate::cli) mod report;
 mod table;
 
 use std::sync::{Arc, Mutex};
 
 pub(super) use self::args::Args;
-use self::entrant::Entrant;
-use self::own::fit_model;
+use self::own_models::fit_model;
+use self::replay_series::Entrant;
 use self::report::Replay;
+use super::flag_values::ForecastOutput;
 use super::interrupt::Interrupt;
 use super::progress::Bar;
-use super::values::Output;
 use super::{output_file, weights};
-use crate::cli::output::{self, Failure};
+use crate::cli::output::{self, CliFailure};
 use evenkeel_core::forecast::{GlobalPeaks, Minutes};
-use evenkeel_core::scaling::trial::TrialPods;
+use evenkeel_core::scaling::counterfactual::TrialPods;
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target::{self, DailyFit, FitFunctions, Knowledge, Policy, Replayed};
+use evenkeel_sandbox::target::{
+    self, DailyFit, FitFunctions, Knowledge, ReplayOutcome, ReplayPolicy,
+};
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let entrants = args.files.iter().map(|path| Entrant::read(path, args));
     let entrants: Vec<Entrant> = entrants.collect::<Result<_, _>>()?;
     let weights = args.weights.as_deref().map(weights::read).transpose()?;
     for wanted in &args.output {
-        if let Output::Svg(path) = wanted {
+        if let ForecastOutput::Svg(path) = wanted {
             output_file::check(path)?;
         }
     }
     let weights = weights.unwrap_or_else(GlobalPeaks::shipped);
     let replayed = replay(args, &entrants, &weights, &Interrupt::listen()?);
     let mut each = entrants.iter().zip(&replayed);
-    let partial = each
-        .any(|(entrant, done)| done.len() < Policy::frontier(&entrant.target, args.floors()).len());
+    let partial = each.any(|(entrant, done)| {
+        done.len() < ReplayPolicy::frontier(&entrant.target, args.floors()).len()
+    });
     let replay = Replay::of(&entrants, replayed, args.points, partial);
     for wanted in &args.output {
         match wanted {
-            Output::Numbers(format) => output::print(&replay, *format)?,
-            Output::Svg(path) => {
+            ForecastOutput::Numbers(format) => output::print(&replay, *format)?,
+            ForecastOutput::Svg(path) => {
                 let svg = picture::svg(&replay, &args.time_zone);
                 output_file::write(path, &svg)?;
             }
         }
     }
     if partial {
-        return Err(Failure::work(
+        return Err(CliFailure::work(
             "interrupted: the result above is partial, and means cover the finished part",
         ));
     }
@@ -64,12 +67,12 @@ fn replay(
     entrants: &[Entrant],
     global: &Arc<GlobalPeaks>,
     interrupt: &Interrupt,
-) -> Vec<Vec<(Policy, Replayed)>> {
+) -> Vec<Vec<(ReplayPolicy, ReplayOutcome)>> {
     let jobs = entrants.iter().flat_map(|entrant| {
-        let policies = Policy::frontier(&entrant.target, args.floors());
+        let policies = ReplayPolicy::frontier(&entrant.target, args.floors());
         policies.into_iter().map(move |policy| (entrant, policy))
     });
-    let jobs: Vec<(&Entrant, Policy)> = jobs.collect();
+    let jobs: Vec<(&Entrant, ReplayPolicy)> = jobs.collect();
     let bar = Mutex::new(Bar::new(true));
     let all = count_as_f64(jobs.len());
     let told = |done: usize| {
@@ -78,7 +81,7 @@ fn replay(
             bar.tell(count_as_f64(done) / all, "");
         }
     };
-    let work = |(entrant, policy): &(&Entrant, Policy)| {
+    let work = |(entrant, policy): &(&Entrant, ReplayPolicy)| {
         if interrupt.is_pressed() {
             return None;
         }
@@ -109,7 +112,7 @@ fn replay(
         bar.finish();
     }
     let of = |entrant: &Entrant| {
-        let policies = Policy::frontier(&entrant.target, args.floors());
+        let policies = ReplayPolicy::frontier(&entrant.target, args.floors());
         policies.into_iter().zip(outcomes.by_ref()).collect()
     };
     entrants.iter().map(of).collect()

@@ -7,14 +7,14 @@ use comfy_table::Cell;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::columns::{self, Row};
-use super::file;
-use super::traffic_model::{self, Told};
-use super::values::parse_zone;
-use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
-use evenkeel_core::forecast::{Calendar, Moment, TrafficModel};
-use evenkeel_core::scaling::Bounds;
-use evenkeel_core::scaling::traffic::{Demand, NeedLimit, Needed, needed};
+use super::csv_columns::{self, CsvRow};
+use super::csv_load;
+use super::flag_values::parse_zone;
+use super::traffic_model::{self, TrafficModelReport};
+use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use evenkeel_core::forecast::{Calendar, CalendarInputs, TrafficModel};
+use evenkeel_core::scaling::ReplicaBounds;
+use evenkeel_core::scaling::traffic::{Demand, NeedLimit, TrafficReplicas, needed};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,7 +45,7 @@ pub(super) struct Args {
     traffic: Vec<(String, f64)>,
 
     /// The time of that traffic
-    #[arg(long, value_name = "TIME", value_parser = file::time, requires = "traffic")]
+    #[arg(long, value_name = "TIME", value_parser = csv_load::time, requires = "traffic")]
     at: Option<Timestamp>,
 
     /// The target utilisation of each replica, in the unit of the column that the model was trained
@@ -88,14 +88,14 @@ fn parse_target(text: &str) -> Result<f64, String> {
         })
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let bounds = Bounds::new(args.min, args.max)
-        .map_err(|error| Failure::call(format_args!("--min, --max: {error}")))?;
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
+    let bounds = ReplicaBounds::new(args.min, args.max)
+        .map_err(|error| CliFailure::call(format_args!("--min, --max: {error}")))?;
     let model = traffic_model::read(&args.model)?;
     let rows = rows(args, &model)?;
     let zone = parse_zone(&model.zone).map_err(|error| {
         let path = args.model.display();
-        Failure::work(format_args!(
+        CliFailure::work(format_args!(
             "{path}: its time zone {:?} is unknown on this machine; {error}",
             model.zone
         ))
@@ -106,36 +106,36 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         let found = values.map(|traffic| {
             let demand = Demand {
                 traffic: &traffic,
-                moment: Moment::of(row.at, &calendar),
+                moment: CalendarInputs::of(row.at, &calendar),
             };
             needed(&model.function, &demand, args.target, bounds)
         });
         Count::of(row, found)
     });
-    let report = Counts {
+    let report = TrafficReplicaTable {
         traffic: model.components.clone(),
         target: args.target,
         min: bounds.min(),
         max: bounds.max(),
         replicas: told.collect(),
-        model: Told::of(&model),
+        model: TrafficModelReport::of(&model),
     };
     output::print(&report, args.output)
 }
 
 /// The traffic of each time, in the order of the model.
-fn rows(args: &Args, model: &TrafficModel) -> Result<Vec<Row>, Failure> {
+fn rows(args: &Args, model: &TrafficModel) -> Result<Vec<CsvRow>, CliFailure> {
     if let Some(file) = &args.file {
         let names: Vec<&str> = model.components.iter().map(String::as_str).collect();
-        return columns::read(file, &names);
+        return csv_columns::read(file, &names);
     }
     let at = args
         .at
-        .ok_or_else(|| Failure::call("--traffic needs --at TIME"))?;
+        .ok_or_else(|| CliFailure::call("--traffic needs --at TIME"))?;
     let known = model.components.join(", ");
     let is_known = |name: &str| model.components.iter().any(|one| one == name);
     if let Some((name, _)) = args.traffic.iter().find(|(name, _)| !is_known(name)) {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--traffic: the model has no traffic {name:?}; accepted: {known}"
         )));
     }
@@ -143,19 +143,19 @@ fn rows(args: &Args, model: &TrafficModel) -> Result<Vec<Row>, Failure> {
         let mut named = args.traffic.iter().filter(|(name, _)| name == wanted);
         match (named.next(), named.next()) {
             (Some((_, value)), None) => Ok(Some(*value)),
-            _ => Err(Failure::call(format_args!(
+            _ => Err(CliFailure::call(format_args!(
                 "--traffic needs {wanted:?} once; accepted: a number for each of {known}"
             ))),
         }
     });
     let values = values.collect::<Result<_, _>>()?;
-    Ok(vec![Row { at, values }])
+    Ok(vec![CsvRow { at, values }])
 }
 
 /// The counts for all times.
 #[derive(Debug, Serialize)]
-struct Counts {
-    model: Told,
+struct TrafficReplicaTable {
+    model: TrafficModelReport,
     /// The names of the kinds of traffic, in their order.
     traffic: Vec<String>,
     target: f64,
@@ -176,8 +176,8 @@ struct Count {
 }
 
 impl Count {
-    fn of(row: Row, found: Option<Needed>) -> Self {
-        let Row { at, values } = row;
+    fn of(row: CsvRow, found: Option<TrafficReplicas>) -> Self {
+        let CsvRow { at, values } = row;
         Self {
             at,
             traffic: values,
@@ -188,7 +188,7 @@ impl Count {
     }
 }
 
-impl Report for Counts {
+impl Report for TrafficReplicaTable {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         for line in self.model.lines() {
             writeln!(to, "{line}")?;

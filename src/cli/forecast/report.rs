@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::output::{Report, Style, fit_to_width, percent};
-use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::target::Outcome;
+use evenkeel_sandbox::target::TargetRunOutcome;
 
 /// A load, its forecasts, and the replicas of both sides, with their costs.
 #[derive(Debug, Clone, Serialize)]
@@ -35,10 +35,10 @@ pub(super) struct Plot {
     pub from: Timestamp,
     pub to: Timestamp,
     pub costs: Costs,
-    pub forecast: Accuracy,
+    pub forecast: PlotAccuracy,
     /// Properties of the data that the figures depend on.
     pub notes: Vec<String>,
-    pub points: Vec<Point>,
+    pub points: Vec<PlotPoint>,
 }
 
 /// Costs of both sides.
@@ -71,7 +71,7 @@ pub(super) enum ForecastOf {
 /// Accuracy of the forecasts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Accuracy {
+pub(super) struct PlotAccuracy {
     pub of: ForecastOf,
     pub scored: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub(super) struct Accuracy {
 /// One step of the grid.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Point {
+pub(super) struct PlotPoint {
     pub at: Timestamp,
     pub load: Option<f64>,
     pub forecast: Option<f64>,
@@ -126,8 +126,8 @@ pub(in crate::cli) const fn base_unit(resource: Resource) -> &'static str {
 }
 
 /// The points of a simulated run.
-pub(super) fn points(outcome: &Outcome) -> Vec<Point> {
-    let of = |point: &evenkeel_sandbox::target::Point| Point {
+pub(super) fn points(outcome: &TargetRunOutcome) -> Vec<PlotPoint> {
+    let of = |point: &evenkeel_sandbox::target::TargetRunPoint| PlotPoint {
         at: point.at,
         load: point.load,
         forecast: point.forecast.map(|forecast| forecast.mean),
@@ -172,7 +172,7 @@ impl Plot {
     /// Accuracy of the forecasts in one line.
     pub(super) fn worth(&self) -> String {
         let (unit, factor) = self.shown();
-        let Accuracy {
+        let PlotAccuracy {
             of,
             mae,
             naive_mae,
@@ -239,9 +239,9 @@ impl Report for Plot {
     }
 }
 
-type Figure = (&'static str, fn(&SideCost) -> String);
+type CostFigure = (&'static str, fn(&SideCost) -> String);
 
-const FIGURES: [Figure; 3] = [
+const FIGURES: [CostFigure; 3] = [
     (
         "seconds under-provisioned (above target and tolerance)",
         |cost| format!("{:.0}", cost.under_provisioned_seconds),

@@ -4,29 +4,29 @@
 //! Only reads are asked for, past any proxy of the environment. The service knows its own replicas;
 //! those of a plain HPA are simulated from the same load.
 
-mod ask;
-mod compose;
+mod history_plot;
+mod target_query;
 
-pub(super) use ask::Query;
+pub(super) use target_query::TargetHistoryQuery;
 
 use super::report::Plot;
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 use evenkeel_sandbox::target::GRID;
 
 /// The plot of a target.
-pub(super) fn plot(query: &Query<'_>) -> Result<Plot, Failure> {
+pub(super) fn plot(query: &TargetHistoryQuery<'_>) -> Result<Plot, CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let answer = runtime.block_on(ask::ask(query))?;
+    let answer = runtime.block_on(target_query::ask(query))?;
     if answer.history.step != GRID.as_secs() {
-        return Err(Failure::work(format_args!(
+        return Err(CliFailure::work(format_args!(
             "{}: steps of {} s are not supported by this version; accepted: {} s",
             query.url,
             answer.history.step,
             GRID.as_secs()
         )));
     }
-    let composed = compose::compose(query, answer);
-    composed.map_err(|error| Failure::work(format_args!("{}: {error}", query.url)))
+    let composed = history_plot::compose(query, answer);
+    composed.map_err(|error| CliFailure::work(format_args!("{}: {error}", query.url)))
 }

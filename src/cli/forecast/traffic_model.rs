@@ -6,14 +6,15 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::network_model::NAME_SHOWN;
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 use evenkeel_core::forecast::{HeldOutDay, TRAFFIC_VERSION, TrafficModel};
-use evenkeel_kubernetes::excerpt::excerpt;
+use evenkeel_kubernetes::truncate::excerpt;
 
 /// The model in a file that `evenkeel train --traffic` made.
-pub(super) fn read(path: &Path) -> Result<TrafficModel, Failure> {
-    let refuse =
-        |error: &dyn std::fmt::Display| Failure::call(format_args!("{}: {error}", path.display()));
+pub(super) fn read(path: &Path) -> Result<TrafficModel, CliFailure> {
+    let refuse = |error: &dyn std::fmt::Display| {
+        CliFailure::call(format_args!("{}: {error}", path.display()))
+    };
     let bytes = std::fs::read(path).map_err(|error| refuse(&error))?;
     TrafficModel::decode(&bytes).map_err(|error| refuse(&error))
 }
@@ -21,7 +22,7 @@ pub(super) fn read(path: &Path) -> Result<TrafficModel, Failure> {
 /// What a model is made of, and how good it is.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Told {
+pub(super) struct TrafficModelReport {
     version: u16,
     utilisation: String,
     time_zone: String,
@@ -29,7 +30,7 @@ pub(super) struct Told {
     learnt_to: Timestamp,
     step_seconds: i64,
     held_out_day: Day,
-    linear: Line,
+    linear: LinearTrafficModel,
     trees: usize,
 }
 
@@ -47,7 +48,7 @@ struct Day {
 
 /// The linear model.
 #[derive(Debug, Serialize)]
-struct Line {
+struct LinearTrafficModel {
     intercept: f64,
     coefficients: Vec<Coefficient>,
 }
@@ -59,7 +60,7 @@ struct Coefficient {
     value: f64,
 }
 
-impl Told {
+impl TrafficModelReport {
     pub(super) fn of(model: &TrafficModel) -> Self {
         let TrafficModel {
             components,
@@ -97,7 +98,7 @@ impl Told {
                 explained,
                 explained_without_traffic: explained_without,
             },
-            linear: Line {
+            linear: LinearTrafficModel {
                 intercept: linear.intercept,
                 coefficients: coefficients.collect(),
             },

@@ -13,17 +13,17 @@ use clap::{ArgGroup, ValueEnum};
 use comfy_table::Cell;
 use serde::Serialize;
 
-use super::file::{self, Selection};
+use super::csv_load::{self, CsvSelection};
 use super::grid;
 use super::output_file;
 use super::progress::Bar;
-use crate::cli::output::{Failure, Format, Report, Style, fit_to_width};
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
 use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes};
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_sandbox::target::{minutes_of, with_noise};
-use evenkeel_training::{GlobalSettings, Judged, fit_global, judge, synthetic};
+use evenkeel_training::{GlobalSettings, PeakEvaluation, fit_global, judge, synthetic};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,14 +82,14 @@ pub(in crate::cli) struct Args {
     /// The file that the model is written to, and table, json or yaml for its accuracy [default: table]; `-` writes the
     /// model to standard output, without the accuracy; may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", required = true)]
-    output: Vec<Output>,
+    output: Vec<TrainOutput>,
 
     /// Number of threads; it does not change the result [default: one for each core]
     #[arg(long, value_name = "NUMBER")]
     threads: Option<NonZeroUsize>,
 
     #[command(flatten)]
-    traffic: traffic::Columns,
+    traffic: traffic::TrafficColumnArgs,
 
     #[command(flatten)]
     networks: networks::Flags,
@@ -100,12 +100,12 @@ pub(in crate::cli) struct Args {
 
 /// One result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Output {
+enum TrainOutput {
     Accuracy(Format),
     Model(PathBuf),
 }
 
-impl From<&str> for Output {
+impl From<&str> for TrainOutput {
     fn from(text: &str) -> Self {
         let format = <Format as ValueEnum>::from_str(text, false);
         format.map_or_else(|_| Self::Model(text.into()), Self::Accuracy)
@@ -114,20 +114,22 @@ impl From<&str> for Output {
 
 impl Args {
     /// The file of the model, and the format of its accuracy.
-    fn results(&self) -> Result<(&Path, Format), Failure> {
+    fn results(&self) -> Result<(&Path, Format), CliFailure> {
         let mut model = None;
         let mut format = Format::default();
         for output in &self.output {
             match output {
-                Output::Accuracy(given) => format = *given,
-                Output::Model(path) => {
+                TrainOutput::Accuracy(given) => format = *given,
+                TrainOutput::Model(path) => {
                     if model.replace(path.as_path()).is_some() {
-                        return Err(Failure::call("-o names two files, but there is one model"));
+                        return Err(CliFailure::call(
+                            "-o names two files, but there is one model",
+                        ));
                     }
                 }
             }
         }
-        let model = model.ok_or_else(|| Failure::call("-o names no file for the model"))?;
+        let model = model.ok_or_else(|| CliFailure::call("-o names no file for the model"))?;
         Ok((model, format))
     }
 }
@@ -168,18 +170,18 @@ struct Weights {
 }
 
 /// A series to learn from.
-struct Learnt {
+struct TrainSeries {
     name: String,
     minutes: Minutes,
 }
 
-pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
+pub(in crate::cli) fn run(args: &Args) -> Result<(), CliFailure> {
     let (output, format) = args.results()?;
     output_file::check(output)?;
     if args.weights.global {
         return run_global(args);
     }
-    let call = networks::Call {
+    let call = networks::NetworkTrainCall {
         flags: &args.networks,
         files: &args.files,
         output,
@@ -192,7 +194,7 @@ pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
     if args.networks.swish_net {
         return swish::run(&call);
     }
-    traffic::run(&traffic::Call {
+    traffic::run(&traffic::TrafficTrainCall {
         columns: &args.traffic,
         files: &args.files,
         output,
@@ -201,7 +203,7 @@ pub(in crate::cli) fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-fn run_global(args: &Args) -> Result<(), Failure> {
+fn run_global(args: &Args) -> Result<(), CliFailure> {
     let Weights {
         global: _,
         synthetic: drawn,
@@ -213,11 +215,11 @@ fn run_global(args: &Args) -> Result<(), Failure> {
         .iter()
         .filter(|path| !is_left_out(path, leave_out));
     let series = files.map(|path| learnt(path, *seed));
-    let mut series: Vec<Learnt> = series.collect::<Result<_, _>>()?;
+    let mut series: Vec<TrainSeries> = series.collect::<Result<_, _>>()?;
     if series.is_empty() {
-        return Err(Failure::call("--leave-out leaves no file to learn from"));
+        return Err(CliFailure::call("--leave-out leaves no file to learn from"));
     }
-    let drawn = (0..*drawn).map(|number| Learnt {
+    let drawn = (0..*drawn).map(|number| TrainSeries {
         name: format!("synthetic {number}"),
         minutes: synthetic(*seed, number),
     });
@@ -230,7 +232,7 @@ fn run_global(args: &Args) -> Result<(), Failure> {
     let halves = series.iter().map(|one| first(&one.minutes));
     let trial = fit(&halves.collect::<Vec<_>>(), &settings)?;
     bar.tell(0.45, "judged, and fitted on all data");
-    let accuracy = Accuracy::of(&trial, &series);
+    let accuracy = TrainAccuracy::of(&trial, &series);
     let whole: Vec<Minutes> = series.into_iter().map(|one| one.minutes).collect();
     let weights = fit(&whole, &settings)?.encode();
     bar.finish();
@@ -244,20 +246,20 @@ fn is_left_out(path: &Path, prefixes: &[String]) -> bool {
 }
 
 /// The series in a file, with noise.
-fn learnt(path: &Path, seed: u64) -> Result<Learnt, Failure> {
-    let named = |error: &str| Failure::call(format_args!("{}: {error}", path.display()));
-    let wanted = Selection {
+fn learnt(path: &Path, seed: u64) -> Result<TrainSeries, CliFailure> {
+    let named = |error: &str| CliFailure::call(format_args!("{}: {error}", path.display()));
+    let wanted = CsvSelection {
         column: None,
         from: None,
         to: None,
     };
-    let samples = file::read(path, &wanted)?;
+    let samples = csv_load::read(path, &wanted)?;
     let gridded = grid::on_grid(&samples).map_err(|error| named(&error))?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let source = Random::new(seed).stream(&name);
+    let source = RandomSource::new(seed).stream(&name);
     let load = with_noise(gridded.load, NOISE, source);
     let minutes = minutes_of(&load).ok_or_else(|| named("is shorter than a minute"))?;
-    Ok(Learnt {
+    Ok(TrainSeries {
         name: name.into_owned(),
         minutes,
     })
@@ -274,21 +276,21 @@ fn first(minutes: &Minutes) -> Minutes {
     Minutes::new(minutes.start(), known.to_vec())
 }
 
-fn fit(series: &[Minutes], settings: &GlobalSettings) -> Result<GlobalPeaks, Failure> {
-    fit_global(series, settings).map_err(Failure::work)
+fn fit(series: &[Minutes], settings: &GlobalSettings) -> Result<GlobalPeaks, CliFailure> {
+    fit_global(series, settings).map_err(CliFailure::work)
 }
 
 /// How good the weights are on the parts of the series that they have not seen.
 #[derive(Debug, Serialize)]
-struct Accuracy {
-    series: Vec<Row>,
+struct TrainAccuracy {
+    series: Vec<TrainAccuracyRow>,
     /// The geometric mean over the series.
     mean_loss_ratio: f64,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct TrainAccuracyRow {
     name: String,
     forecasts: usize,
     loss_ratio: Option<f64>,
@@ -296,24 +298,24 @@ struct Row {
     below: [f64; LEVELS.len()],
 }
 
-impl Accuracy {
-    fn of(weights: &GlobalPeaks, series: &[Learnt]) -> Self {
+impl TrainAccuracy {
+    fn of(weights: &GlobalPeaks, series: &[TrainSeries]) -> Self {
         let rows = series.iter().filter_map(|one| {
             let from = judged_from(&one.minutes);
             let judged = judge(weights, &one.minutes, from, JUDGED_WINDOW)?;
-            let Judged {
+            let PeakEvaluation {
                 forecasts,
                 ratio,
                 below,
             } = judged;
-            Some(Row {
+            Some(TrainAccuracyRow {
                 name: one.name.clone(),
                 forecasts,
                 loss_ratio: ratio,
                 below,
             })
         });
-        let series: Vec<Row> = rows.collect();
+        let series: Vec<TrainAccuracyRow> = rows.collect();
         let logs = series.iter().filter_map(|row| row.loss_ratio.map(f64::ln));
         let logs: Vec<f64> = logs.collect();
         let mean = logs.iter().sum::<f64>() / count_as_f64(logs.len().max(1));
@@ -324,7 +326,7 @@ impl Accuracy {
     }
 }
 
-impl Report for Accuracy {
+impl Report for TrainAccuracy {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let levels = LEVELS.map(|level| Cell::new(format!("below {}%", level * 100.0)));
         let header = ["series", "forecasts", "loss over best factor"].map(Cell::new);

@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::cli::output::Failure;
+use crate::cli::output::CliFailure;
 use evenkeel_core::forecast::GlobalPeaks;
 
 /// The weights in a file that `evenkeel train --global` made.
-pub(super) fn read(path: &Path) -> Result<Arc<GlobalPeaks>, Failure> {
-    let refuse =
-        |error: &dyn std::fmt::Display| Failure::call(format_args!("{}: {error}", path.display()));
+pub(super) fn read(path: &Path) -> Result<Arc<GlobalPeaks>, CliFailure> {
+    let refuse = |error: &dyn std::fmt::Display| {
+        CliFailure::call(format_args!("{}: {error}", path.display()))
+    };
     let bytes = std::fs::read(path).map_err(|error| refuse(&error))?;
     let weights = GlobalPeaks::decode(&bytes).map_err(|error| refuse(&error))?;
     Ok(Arc::new(weights))

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::{Scored, ScoredPod};
+use super::{ScoreReport, ScoredPod};
 use crate::cli::explanation;
 use crate::cli::output::{Report, Style};
 use evenkeel_kubernetes::extender::explain::Explanation;
-use evenkeel_kubernetes::extender::judgement::Exemption;
+use evenkeel_kubernetes::extender::placement_rules::Exemption;
 
-impl Report for Scored {
+impl Report for ScoreReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         for (index, pod) in self.pods.iter().enumerate() {
             if index > 0 {

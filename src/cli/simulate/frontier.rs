@@ -5,21 +5,25 @@ mod picture;
 mod report;
 mod table;
 
-use super::jobs::in_parallel_with_bar;
+use super::seed_runs::in_parallel_with_bar;
+use crate::cli::forecast::flag_values::ForecastOutput;
 use crate::cli::forecast::output_file;
-use crate::cli::forecast::replay::own::AS_SHIPPED;
-use crate::cli::forecast::values::Output;
-use crate::cli::output::{self, Failure};
-use evenkeel_sandbox::scenario::{Scenario, Workload};
-use evenkeel_sandbox::simulation::frontier::{Scored, Way};
-use report::{Group, Ways};
+use crate::cli::forecast::replay::own_models::AS_SHIPPED;
+use crate::cli::output::{self, CliFailure};
+use evenkeel_sandbox::scenario::{Scenario, ScenarioWorkload};
+use evenkeel_sandbox::simulation::frontier::{ScalingScore, Way};
+use report::{FrontierGroup, Ways};
 
 /// Compares the ways of scaling the workloads that have portraits.
-pub(super) fn run(scenario: &Scenario, seeds: &[u64], outputs: Vec<Output>) -> Result<(), Failure> {
+pub(super) fn run(
+    scenario: &Scenario,
+    seeds: &[u64],
+    outputs: Vec<ForecastOutput>,
+) -> Result<(), CliFailure> {
     let scaled = scenario.workloads.iter();
-    let scaled: Vec<&Workload> = scaled.filter(|one| one.portraits.is_some()).collect();
+    let scaled: Vec<&ScenarioWorkload> = scaled.filter(|one| one.portraits.is_some()).collect();
     if scaled.is_empty() {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--frontier: no workload of {} has scale.portraitProviders; accepted: a scenario with \
              such a workload, for example examples/scenarios/simulate/portraits.yaml",
             scenario.name
@@ -30,8 +34,8 @@ pub(super) fn run(scenario: &Scenario, seeds: &[u64], outputs: Vec<Output>) -> R
     let compared = Ways::of(scenario, seeds, groups(&ways, &scaled, seeds.len(), &runs));
     for wanted in outputs {
         match wanted {
-            Output::Numbers(format) => output::print(&compared, format)?,
-            Output::Svg(path) => output_file::write(&path, picture::svg(&compared))?,
+            ForecastOutput::Numbers(format) => output::print(&compared, format)?,
+            ForecastOutput::Svg(path) => output_file::write(&path, picture::svg(&compared))?,
         }
     }
     Ok(())
@@ -41,23 +45,28 @@ pub(super) fn run(scenario: &Scenario, seeds: &[u64], outputs: Vec<Output>) -> R
 fn score(
     scenario: &Scenario,
     ways: &[Way],
-    scaled: &[&Workload],
+    scaled: &[&ScenarioWorkload],
     seeds: &[u64],
-) -> Vec<Option<Scored>> {
+) -> Vec<Option<ScalingScore>> {
     let jobs = scaled.iter().flat_map(|&workload| {
         let ways = ways.iter();
         ways.flat_map(move |&way| seeds.iter().map(move |&seed| (workload, way, seed)))
     });
-    let jobs: Vec<(&Workload, Way, u64)> = jobs.collect();
+    let jobs: Vec<(&ScenarioWorkload, Way, u64)> = jobs.collect();
     in_parallel_with_bar(&jobs, |(workload, way, seed)| {
         way.scored(workload, scenario, *seed, AS_SHIPPED)
     })
 }
 
 /// The workloads of each namespace, in the order in which they stand, and all of them where there are several.
-fn groups(ways: &[Way], scaled: &[&Workload], seeds: usize, runs: &[Option<Scored>]) -> Vec<Group> {
+fn groups(
+    ways: &[Way],
+    scaled: &[&ScenarioWorkload],
+    seeds: usize,
+    runs: &[Option<ScalingScore>],
+) -> Vec<FrontierGroup> {
     let each = runs.chunks(ways.len() * seeds);
-    let by_workload: Vec<(&str, &[Option<Scored>])> = scaled
+    let by_workload: Vec<(&str, &[Option<ScalingScore>])> = scaled
         .iter()
         .map(|workload| workload.namespace.as_str())
         .zip(each)
@@ -70,10 +79,10 @@ fn groups(ways: &[Way], scaled: &[&Workload], seeds: usize, runs: &[Option<Score
     }
     let group = |name: &str, is_meant: &dyn Fn(&str) -> bool| {
         let meant = by_workload.iter().filter(|(name, _)| is_meant(name));
-        let meant: Vec<&[Option<Scored>]> = meant.map(|(_, runs)| *runs).collect();
-        Group::of(name, ways, seeds, &meant)
+        let meant: Vec<&[Option<ScalingScore>]> = meant.map(|(_, runs)| *runs).collect();
+        FrontierGroup::of(name, ways, seeds, &meant)
     };
-    let mut groups: Vec<Group> = names
+    let mut groups: Vec<FrontierGroup> = names
         .iter()
         .map(|wanted| group(wanted, &|name| name == *wanted))
         .collect();

@@ -1,6 +1,6 @@
 //! A comparison as a picture: for each resource, how even and how full each policy left the nodes.
 
-use super::report::{PolicyReport, Simulated};
+use super::report::{PolicyReport, SimulateReport};
 use crate::cli::forecast::chart::{
     self, Chart, Colour, LabelSide, Scatter, ScatterLine, ScatterPoint, Stroke,
 };
@@ -8,7 +8,7 @@ use evenkeel_core::units::Resource;
 
 /// A chart of each resource below each other: spread to the right, peak upwards, so that the best
 /// policy is at the lower left.
-pub(super) fn svg(simulated: &Simulated) -> String {
+pub(super) fn svg(simulated: &SimulateReport) -> String {
     let resources = Resource::ALL.into_iter().enumerate();
     let charts = resources.map(|(at, resource)| {
         let noun = resource.noun();
@@ -27,7 +27,7 @@ pub(super) fn svg(simulated: &Simulated) -> String {
     chart::page(&simulated.scenario, &charts.collect::<Vec<_>>())
 }
 
-fn lines(simulated: &Simulated, at: usize) -> Vec<ScatterLine> {
+fn lines(simulated: &SimulateReport, at: usize) -> Vec<ScatterLine> {
     let colours = Colour::SERIES.into_iter().cycle();
     let policies = simulated.policies.iter().zip(colours);
     let line = |(policy, colour): (&PolicyReport, Colour)| {

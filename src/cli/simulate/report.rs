@@ -4,23 +4,23 @@ use serde::Serialize;
 
 use evenkeel_core::units::{Resource, count_as_f64};
 use evenkeel_sandbox::scenario::Scenario;
-use evenkeel_sandbox::simulation::interval::Estimate;
+use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
 use evenkeel_sandbox::simulation::policies::PolicyName;
-use evenkeel_sandbox::simulation::replicas::Scaling;
+use evenkeel_sandbox::simulation::replicas::ScalingMethod;
 use evenkeel_sandbox::simulation::responses::Responses;
-use evenkeel_sandbox::simulation::{Comparison, Summary};
+use evenkeel_sandbox::simulation::{RunSummary, ScenarioComparison};
 
 /// A comparison of policies.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Simulated {
+pub(super) struct SimulateReport {
     pub(super) scenario: String,
     pub(super) nodes: usize,
     pub(super) duration_seconds: f64,
     pub(super) seeds: Vec<u64>,
     /// The headroom line, as a share.
     pub(super) line: f64,
-    pub(super) background: Background,
+    pub(super) background: ScenarioBackgroundReport,
     /// What ways of scaling came to; empty where nothing is scaled.
     pub(super) scalings: Vec<ScalingReport>,
     pub(super) policies: Vec<PolicyReport>,
@@ -28,7 +28,7 @@ pub(super) struct Simulated {
 
 /// What the scenario was made from.
 #[derive(Debug, Serialize)]
-pub(super) struct Background {
+pub(super) struct ScenarioBackgroundReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) source: Option<String>,
     pub(super) reported: Vec<String>,
@@ -57,13 +57,13 @@ pub(super) struct PolicyReport {
     pub(super) scaling: &'static str,
     pub(super) resources: Vec<ResourceReport>,
     /// Seconds with any node over the line.
-    pub(super) seconds_over_line: Estimate,
+    pub(super) seconds_over_line: MeanEstimate,
     /// Pods that had to wait because no node would take them.
-    pub(super) refused: Estimate,
+    pub(super) refused: MeanEstimate,
     /// Those of them that waited to the end.
-    pub(super) still_refused: Estimate,
+    pub(super) still_refused: MeanEstimate,
     /// The longest wait, in seconds.
-    pub(super) longest_wait_seconds: Estimate,
+    pub(super) longest_wait_seconds: MeanEstimate,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,16 +71,16 @@ pub(super) struct PolicyReport {
 pub(super) struct ResourceReport {
     pub(super) resource: &'static str,
     /// Mean over time of the standard deviation of the nodes' utilisation, in points of a percent.
-    pub(super) spread: Estimate,
+    pub(super) spread: MeanEstimate,
     /// The highest utilisation of any node, in percent.
-    pub(super) peak: Estimate,
+    pub(super) peak: MeanEstimate,
     /// Hours above the line, added over the nodes.
-    pub(super) node_hours_over_line: Estimate,
+    pub(super) node_hours_over_line: MeanEstimate,
 }
 
-impl Simulated {
+impl SimulateReport {
     pub(super) fn of(
-        comparisons: &[Comparison],
+        comparisons: &[ScenarioComparison],
         policies: Vec<PolicyReport>,
         seeds: &[u64],
         line: f64,
@@ -93,14 +93,14 @@ impl Simulated {
             duration_seconds: scenario.simulation.duration.as_secs_f64(),
             seeds: seeds.to_vec(),
             line,
-            background: Background::of(scenario),
+            background: ScenarioBackgroundReport::of(scenario),
             scalings: scalings.collect(),
             policies,
         }
     }
 }
 
-impl Background {
+impl ScenarioBackgroundReport {
     pub(super) fn of(scenario: &Scenario) -> Self {
         let background = scenario.simulation.background.clone();
         Self {
@@ -113,7 +113,7 @@ impl Background {
 
 impl ScalingReport {
     /// `None` where nothing is scaled.
-    fn of(comparison: &Comparison) -> Option<Self> {
+    fn of(comparison: &ScenarioComparison) -> Option<Self> {
         let replicas = comparison.replicas();
         let cost = replicas.cost;
         (cost.replica_hours > 0.0).then(|| Self {
@@ -129,10 +129,14 @@ impl ScalingReport {
 
 impl PolicyReport {
     /// `None` without a run.
-    pub(super) fn of(policy: PolicyName, scaling: Scaling, runs: &[Summary]) -> Option<Self> {
-        let over = |of: &dyn Fn(&Summary) -> f64| {
+    pub(super) fn of(
+        policy: PolicyName,
+        scaling: ScalingMethod,
+        runs: &[RunSummary],
+    ) -> Option<Self> {
+        let over = |of: &dyn Fn(&RunSummary) -> f64| {
             let values: Vec<f64> = runs.iter().map(of).collect();
-            Estimate::of(&values)
+            MeanEstimate::of(&values)
         };
         let resource = |(at, resource): (usize, Resource)| {
             // Every run lists all resources in their order.

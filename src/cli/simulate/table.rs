@@ -4,31 +4,33 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment};
 
-use super::report::{Background, PolicyReport, ScalingReport, Simulated};
-use crate::cli::figures;
+use super::report::{PolicyReport, ScalingReport, ScenarioBackgroundReport, SimulateReport};
 use crate::cli::output::{Report, Style, fit_to_width, percent};
+use crate::cli::resource_units;
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::simulation::interval::Estimate;
+use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
 use evenkeel_sandbox::simulation::policies::PolicyName;
 
 /// A figure of a policy; less is better in every one.
-type Figure<'a> = &'a dyn Fn(&PolicyReport) -> Estimate;
+type PolicyFigure<'a> = &'a dyn Fn(&PolicyReport) -> MeanEstimate;
 
 /// The figures of a policy that stand in one row.
-type Row = fn(&PolicyReport) -> Vec<Estimate>;
+type PolicyRowFigures = fn(&PolicyReport) -> Vec<MeanEstimate>;
 
 /// Figures that differ by less are told as the same.
 const SHOWN: f64 = 0.05;
 
-impl Report for Simulated {
+impl Report for SimulateReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         self.print_head(to, style)?;
         if !self.scalings.is_empty() {
             self.print_scalings(to, style)?;
         }
-        let resources = Resource::ALL.map(figures::title);
-        let spread: Row = |policy| policy.resources.iter().map(|part| part.spread).collect();
-        let peak: Row = |policy| policy.resources.iter().map(|part| part.peak).collect();
+        let resources = Resource::ALL.map(resource_units::title);
+        let spread: PolicyRowFigures =
+            |policy| policy.resources.iter().map(|part| part.spread).collect();
+        let peak: PolicyRowFigures =
+            |policy| policy.resources.iter().map(|part| part.peak).collect();
         writeln!(
             to,
             "\n{}\n",
@@ -45,7 +47,7 @@ impl Report for Simulated {
             "TO THE END",
             "LONGEST WAIT, s",
         ];
-        let waits: Row = |policy| {
+        let waits: PolicyRowFigures = |policy| {
             vec![
                 policy.seconds_over_line,
                 policy.refused,
@@ -61,7 +63,7 @@ impl Report for Simulated {
     }
 }
 
-impl Simulated {
+impl SimulateReport {
     /// What was simulated, and what is behind it.
     fn print_head(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let hours = self.duration_seconds / 3600.0;
@@ -123,13 +125,13 @@ impl Simulated {
     fn print_rows(
         &self,
         titles: &[&str],
-        row: Row,
+        row: PolicyRowFigures,
         to: &mut dyn Write,
         style: Style,
     ) -> io::Result<()> {
         let header = titles.iter().map(|title| right(*title));
         let mut table = style.table([Cell::new("POLICY")].into_iter().chain(header));
-        let rows: Vec<Vec<Estimate>> = self.policies.iter().map(row).collect();
+        let rows: Vec<Vec<MeanEstimate>> = self.policies.iter().map(row).collect();
         let least = |column: usize| {
             let means = rows.iter().map(|row| row[column].mean);
             means.fold(f64::INFINITY, f64::min)
@@ -178,7 +180,7 @@ impl Simulated {
     }
 
     /// Who is lower than Evenkeel in a figure, and whether that may be chance.
-    fn worse(&self, ours: &PolicyReport, of: Figure<'_>, what: &str) -> Option<String> {
+    fn worse(&self, ours: &PolicyReport, of: PolicyFigure<'_>, what: &str) -> Option<String> {
         let others = self.policies.iter();
         let best = others.min_by(|one, other| of(one).mean.total_cmp(&of(other).mean))?;
         let (own, least) = (of(ours), of(best));
@@ -202,7 +204,7 @@ impl Simulated {
     }
 }
 
-impl Background {
+impl ScenarioBackgroundReport {
     /// A line for each thing that is behind a scenario.
     pub(super) fn print(&self, to: &mut dyn Write) -> io::Result<()> {
         let Self {
@@ -233,8 +235,8 @@ pub(super) fn right(text: impl Into<String>) -> Cell {
 }
 
 /// A mean with its margin, with so many digits behind the point.
-pub(super) fn told(estimate: Estimate, digits: usize) -> String {
-    let Estimate { mean, margin95 } = estimate;
+pub(super) fn told(estimate: MeanEstimate, digits: usize) -> String {
+    let MeanEstimate { mean, margin95 } = estimate;
     match margin95 {
         Some(margin) => format!("{mean:.digits$} ± {margin:.digits$}"),
         None => format!("{mean:.digits$}"),

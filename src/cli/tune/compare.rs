@@ -10,20 +10,20 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 
-use crate::cli::forecast::file::{self, Selection};
+use crate::cli::forecast::csv_load::{self, CsvSelection};
+use crate::cli::forecast::flag_values::{ForecastOutput, parse_output};
 use crate::cli::forecast::grid::on_grid;
 use crate::cli::forecast::output_file;
-use crate::cli::forecast::values::{Output, parse_output};
-use crate::cli::output::{self, Failure};
+use crate::cli::output::{self, CliFailure};
 use crate::cli::scenario_file;
 use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::{Amount, count_as_f64};
 use evenkeel_kubernetes::duration;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::tuning::{
-    PolicyName, Rhythm, Wanted, margin_for, run as simulate, wanted_by,
+    ContainerDemand, PolicyName, Rhythm, margin_for, run as simulate, wanted_by,
 };
-use report::{Compared, Entry};
+use report::{TuneCompareReport, TuneContainerReport};
 
 /// The mean that recorded series of any unit are scaled to: a core, and a gibibyte.
 const MEAN: [(TunedResource, f64); 2] = [
@@ -87,18 +87,18 @@ pub(super) struct Args {
     /// table, json or yaml for the numbers, or a file that ends in .svg for a picture of the first
     /// container; may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
-    output: Vec<Output>,
+    output: Vec<ForecastOutput>,
 }
 
 /// One container with a name for its rows.
-struct Named {
+struct TuneCompareContainer {
     name: String,
-    wanted: Wanted,
+    wanted: ContainerDemand,
 }
 
-pub(super) fn run(args: Args) -> Result<(), Failure> {
+pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     for wanted in &args.output {
-        if let Output::Svg(path) = wanted {
+        if let ForecastOutput::Svg(path) = wanted {
             output_file::check(path)?;
         }
     }
@@ -109,11 +109,11 @@ pub(super) fn run(args: Args) -> Result<(), Failure> {
         .filter(|policy| args.policy.is_empty() || args.policy.contains(policy))
         .collect();
     let entries = in_parallel(cores(), &all, |one| entry(one, &policies, rhythm), |_| ());
-    let compared = Compared::new(args.step, args.turn, entries);
+    let compared = TuneCompareReport::new(args.step, args.turn, entries);
     for wanted in args.output {
         match wanted {
-            Output::Numbers(format) => output::print(&compared, format)?,
-            Output::Svg(path) => output_file::write(&path, picture::svg(&compared))?,
+            ForecastOutput::Numbers(format) => output::print(&compared, format)?,
+            ForecastOutput::Svg(path) => output_file::write(&path, picture::svg(&compared))?,
         }
     }
     Ok(())
@@ -124,30 +124,31 @@ fn parse_duration(text: &str) -> Result<SignedDuration, String> {
     parsed.ok_or_else(|| format!("accepted: {}", duration::ACCEPTED))
 }
 
-fn rhythm(step: SignedDuration, turn: SignedDuration) -> Result<Rhythm, Failure> {
+fn rhythm(step: SignedDuration, turn: SignedDuration) -> Result<Rhythm, CliFailure> {
     let steps = turn.as_millis() / step.as_millis().max(1);
     let turn = usize::try_from(steps).unwrap_or(0);
     if turn == 0 {
-        return Err(Failure::call(
+        return Err(CliFailure::call(
             "--turn is not accepted; accepted: --step or more",
         ));
     }
     Ok(Rhythm { turn })
 }
 
-fn containers(args: &Args) -> Result<Vec<Named>, Failure> {
+fn containers(args: &Args) -> Result<Vec<TuneCompareContainer>, CliFailure> {
     if let Some(path) = &args.scenario {
         let scenario = scenario_file::read(Some(path))?;
         let of = |resource: TunedResource| {
             let all = wanted_by(&scenario, resource, args.step, args.seed).into_iter();
-            all.enumerate().map(move |(number, wanted)| Named {
-                name: format!("Pod {} {resource}", number + 1),
-                wanted,
-            })
+            all.enumerate()
+                .map(move |(number, wanted)| TuneCompareContainer {
+                    name: format!("Pod {} {resource}", number + 1),
+                    wanted,
+                })
         };
-        let all: Vec<Named> = TunedResource::ALL.into_iter().flat_map(of).collect();
+        let all: Vec<TuneCompareContainer> = TunedResource::ALL.into_iter().flat_map(of).collect();
         if all.is_empty() {
-            return Err(Failure::call(format_args!(
+            return Err(CliFailure::call(format_args!(
                 "{}: no workload has traffic; accepted: a scenario with one",
                 path.display()
             )));
@@ -155,7 +156,7 @@ fn containers(args: &Args) -> Result<Vec<Named>, Failure> {
         return Ok(all);
     }
     if args.files.is_empty() && args.memory.is_empty() {
-        return Err(Failure::call(
+        return Err(CliFailure::call(
             "nothing to compare on: name CSV files or --scenario FILE",
         ));
     }
@@ -171,14 +172,18 @@ fn containers(args: &Args) -> Result<Vec<Named>, Failure> {
 }
 
 /// A recorded series on the grid of the samples.
-fn recorded(path: &Path, resource: TunedResource, step: SignedDuration) -> Result<Named, Failure> {
-    let refuse = |what: String| Failure::call(format_args!("{}: {what}", path.display()));
-    let selection = Selection {
+fn recorded(
+    path: &Path,
+    resource: TunedResource,
+    step: SignedDuration,
+) -> Result<TuneCompareContainer, CliFailure> {
+    let refuse = |what: String| CliFailure::call(format_args!("{}: {what}", path.display()));
+    let selection = CsvSelection {
         column: None,
         from: None,
         to: None,
     };
-    let samples = file::read(path, &selection)?;
+    let samples = csv_load::read(path, &selection)?;
     let load = on_grid(&samples).map_err(refuse)?.load;
     let each = (step.as_millis() / load.step().as_millis().max(1)).max(1);
     let each = usize::try_from(each).unwrap_or(usize::MAX);
@@ -211,9 +216,9 @@ fn recorded(path: &Path, resource: TunedResource, step: SignedDuration) -> Resul
     }
     let highest = values[..skipped].iter().copied().fold(0.0, f64::max);
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    Ok(Named {
+    Ok(TuneCompareContainer {
         name: name.into_owned(),
-        wanted: Wanted {
+        wanted: ContainerDemand {
             resource,
             start: load.start(),
             step,
@@ -224,7 +229,11 @@ fn recorded(path: &Path, resource: TunedResource, step: SignedDuration) -> Resul
     })
 }
 
-fn entry(one: &Named, policies: &[PolicyName], rhythm: Rhythm) -> Entry {
+fn entry(
+    one: &TuneCompareContainer,
+    policies: &[PolicyName],
+    rhythm: Rhythm,
+) -> TuneContainerReport {
     let wanted = &one.wanted;
     let slack = simulate(wanted, PolicyName::Evenkeel, rhythm, 1.0).slack;
     let compared = policies.iter().map(|&policy| {
@@ -235,7 +244,7 @@ fn entry(one: &Named, policies: &[PolicyName], rhythm: Rhythm) -> Entry {
             let margin = margin_for(wanted, policy, rhythm, slack);
             simulate(wanted, policy, rhythm, margin)
         };
-        report::Row::new(policy, as_it_is, at_equal_slack)
+        report::TunePolicyRow::new(policy, as_it_is, at_equal_slack)
     });
-    Entry::new(one.name.clone(), wanted.clone(), compared.collect())
+    TuneContainerReport::new(one.name.clone(), wanted.clone(), compared.collect())
 }

@@ -6,39 +6,39 @@
 
 mod args;
 mod cluster;
-mod files;
+mod manifest_files;
 mod report;
 mod workload;
 
-use crate::cli::output::{self, Failure, Format};
-use args::Shown;
-use evenkeel_core::tuning::{CpuMemory, Elasticity, History, TunedResource, lasting};
+use crate::cli::output::{self, CliFailure, Format};
+use args::RecommendFormat;
+use evenkeel_core::tuning::{ContainerHistory, CpuMemory, Elasticity, TunedResource, lasting};
 use evenkeel_kubernetes::qos_class::QosClass;
-use report::{Recommended, RecommendedContainer, RecommendedWorkload};
-use workload::Workload;
+use report::{RecommendReport, RecommendedContainer, RecommendedWorkload};
+use workload::TuneCandidate;
 
 pub(super) use args::Args;
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let workloads = if let Some(file) = &args.file {
-        files::workloads(file, args)?
+        manifest_files::workloads(file, args)?
     } else {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         runtime.block_on(Box::pin(cluster::workloads(args)))?
     };
-    let recommended = Recommended::of(workloads.iter().map(recommend).collect());
+    let recommended = RecommendReport::of(workloads.iter().map(recommend).collect());
     match args.output {
-        Shown::Table => output::print(&recommended, Format::Table)?,
-        Shown::Json => output::print(&recommended, Format::Json)?,
-        Shown::Yaml => output::print(&recommended, Format::Yaml)?,
-        Shown::Patches => recommended.print_patches()?,
+        RecommendFormat::Table => output::print(&recommended, Format::Table)?,
+        RecommendFormat::Json => output::print(&recommended, Format::Json)?,
+        RecommendFormat::Yaml => output::print(&recommended, Format::Yaml)?,
+        RecommendFormat::Patches => recommended.print_patches()?,
     }
     recommended.verdict()
 }
 
-fn recommend(workload: &Workload) -> RecommendedWorkload {
+fn recommend(workload: &TuneCandidate) -> RecommendedWorkload {
     let all = workload
         .containers
         .iter()
@@ -47,7 +47,7 @@ fn recommend(workload: &Workload) -> RecommendedWorkload {
     let shown = workload.containers.iter().filter(|one| one.is_shown);
     let containers = shown.map(|container| {
         let of = CpuMemory::from_fn(|resource| {
-            let history = History {
+            let history = ContainerHistory {
                 resource,
                 current: container.values[resource],
                 guaranteed,
@@ -75,13 +75,13 @@ mod tests {
     use super::*;
     use evenkeel_kubernetes::kinds::Kind;
 
-    fn deployment(init: &Value) -> Workload {
+    fn deployment(init: &Value) -> TuneCandidate {
         let equal = json!({"cpu": "600m", "memory": "400Mi"});
         let resources = json!({"requests": equal, "limits": equal});
         let object = json!({"metadata": {"name": "web", "namespace": "shop"}, "spec": {"template": {"spec": {
             "containers": [{"name": "app", "resources": resources}],
             "initContainers": [{"name": "side", "restartPolicy": "Always", "resources": resources}, init]}}}});
-        let mut workload = files::workload(Kind::Deployment, &object).unwrap();
+        let mut workload = manifest_files::workload(Kind::Deployment, &object).unwrap();
         for container in &mut workload.containers {
             container.used.cpu = vec![vec![100.0; 300]];
         }

@@ -9,16 +9,16 @@ use kube::api::ListParams;
 use kube::{Api, Client};
 use serde::Serialize;
 
-use crate::cli::connect::KubeconfigArgs;
-use crate::cli::output::{self, Failure, Format, Report, Style, fit_to_width};
-use crate::cluster::pages::{Listing, for_each};
+use crate::cli::cluster_args::KubeconfigArgs;
+use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use crate::cluster::paged_list::{Listing, for_each};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::uninstall::put_resources_back;
-use evenkeel_kubernetes::guarded::{Guarded, Unreadable};
-use evenkeel_kubernetes::plan::resize::Rules;
+use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableObject};
+use evenkeel_kubernetes::plan::resize::ResizeRules;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 use evenkeel_kubernetes::resize_record::Resizer;
-use evenkeel_kubernetes::watched::WatchedPod;
+use evenkeel_kubernetes::watched_types::WatchedPod;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +54,7 @@ pub(super) struct Args {
 
 /// What was done.
 #[derive(Debug, Serialize)]
-struct Reverted {
+struct RevertReport {
     pods: Vec<RevertedPod>,
 }
 
@@ -67,7 +67,7 @@ struct RevertedPod {
     failed: Option<String>,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), Failure> {
+pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -80,32 +80,32 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         .count();
     match left {
         0 => Ok(()),
-        1 => Err(Failure::work("1 Pod could not be put back")),
-        left => Err(Failure::work(format_args!(
+        1 => Err(CliFailure::work("1 Pod could not be put back")),
+        left => Err(CliFailure::work(format_args!(
             "{left} Pods could not be put back"
         ))),
     }
 }
 
-async fn revert(args: &Args) -> Result<Reverted, Failure> {
+async fn revert(args: &Args) -> Result<RevertReport, CliFailure> {
     let client = args.kubeconfig.connect().await;
-    let client = client.map_err(Failure::Call)?;
+    let client = client.map_err(CliFailure::Call)?;
     let lowers = lowers_memory_limits(&client).await;
     let lowers = lowers
         .context("the API server cannot be reached")
-        .map_err(Failure::Work)?;
-    let rules = Rules {
+        .map_err(CliFailure::Work)?;
+    let rules = ResizeRules {
         may_restart: true,
         may_lower_memory_limits: lowers,
     };
-    let Found {
+    let RevertSelection {
         resized,
         unreadable,
         missing,
-    } = Found::of(&client, args)
+    } = RevertSelection::of(&client, args)
         .await
         .context("Pods cannot be listed")
-        .map_err(Failure::Work)?;
+        .map_err(CliFailure::Work)?;
     let mut pods: Vec<RevertedPod> = unreadable.into_iter().map(RevertedPod::from).collect();
     pods.extend(missing.into_iter().map(|pod| RevertedPod {
         namespace: args.namespace.clone().unwrap_or_default(),
@@ -121,21 +121,21 @@ async fn revert(args: &Args) -> Result<Reverted, Failure> {
             failed,
         });
     }
-    Ok(Reverted { pods })
+    Ok(RevertReport { pods })
 }
 
 /// The Pods that are asked for.
 #[derive(Debug, Default)]
-struct Found {
+struct RevertSelection {
     /// Those that tuning has resized.
     resized: Vec<ResizablePod>,
     /// Those of which that is not known.
-    unreadable: Vec<Unreadable>,
+    unreadable: Vec<UnreadableObject>,
     /// The names of which there is none.
     missing: BTreeSet<String>,
 }
 
-impl Found {
+impl RevertSelection {
     async fn of(client: &Client, args: &Args) -> kube::Result<Self> {
         let api: Api<WatchedPod> = match &args.namespace {
             Some(namespace) => Api::namespaced(client.clone(), namespace),
@@ -151,7 +151,7 @@ impl Found {
     }
 
     /// Takes a Pod that is one of those with these names, or any where there are none.
-    fn take(&mut self, Guarded(pod): Guarded<WatchedPod>, names: &[String]) {
+    fn take(&mut self, LenientObject(pod): LenientObject<WatchedPod>, names: &[String]) {
         let is_asked_for = |pod: &str| names.is_empty() || names.iter().any(|name| name == pod);
         match pod {
             Ok(watched) => {
@@ -171,8 +171,8 @@ impl Found {
     }
 }
 
-impl From<Unreadable> for RevertedPod {
-    fn from(Unreadable { metadata, error }: Unreadable) -> Self {
+impl From<UnreadableObject> for RevertedPod {
+    fn from(UnreadableObject { metadata, error }: UnreadableObject) -> Self {
         Self {
             namespace: metadata.namespace.unwrap_or_default(),
             pod: metadata.name.unwrap_or_default(),
@@ -183,7 +183,7 @@ impl From<Unreadable> for RevertedPod {
     }
 }
 
-impl Report for Reverted {
+impl Report for RevertReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         if self.pods.is_empty() {
             return writeln!(to, "No Pod has a resize of tuning.");
@@ -217,12 +217,12 @@ mod tests {
             "metadata": {"name": "odd", "namespace": "shop"}, "spec": {"containers": 5}},
             {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "plain", "namespace": "shop"}}]);
         let left = |names: &[&str]| {
-            let pods: Vec<Guarded<WatchedPod>> =
+            let pods: Vec<LenientObject<WatchedPod>> =
                 serde_json::from_str(&list.to_string()).expect("each is read by itself");
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            let mut found = Found {
+            let mut found = RevertSelection {
                 missing: BTreeSet::from(["plain".to_owned(), "gone".to_owned()]),
-                ..Found::default()
+                ..RevertSelection::default()
             };
             for pod in pods {
                 found.take(pod, &names);

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 
 use super::Leftovers;
-use crate::cli::output::{Failure, Report, Style, fit_to_width};
-use crate::uninstall::{Inventory, Mark, Object, Outcome};
+use crate::cli::output::{CliFailure, Report, Style, fit_to_width};
+use crate::uninstall::{Inventory, InventoryObjectRef, ModifiedObject, UninstallOutcome};
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
@@ -77,7 +77,7 @@ impl Leftovers {
         installation
     }
 
-    pub(super) fn verdict(&self) -> Result<(), Failure> {
+    pub(super) fn verdict(&self) -> Result<(), CliFailure> {
         let Inventory {
             marks,
             objects,
@@ -87,26 +87,26 @@ impl Leftovers {
         if self.check {
             return match marks.len() + objects.len() {
                 0 if unseen.is_empty() => Ok(()),
-                0 => Err(Failure::work("not everything could be read")),
-                1 => Err(Failure::work("1 thing is left")),
-                left => Err(Failure::work(format_args!("{left} things are left"))),
+                0 => Err(CliFailure::work("not everything could be read")),
+                1 => Err(CliFailure::work("1 thing is left")),
+                left => Err(CliFailure::work(format_args!("{left} things are left"))),
             };
         }
         let stuck = marks.iter().filter(|mark| mark.is_stuck()).count();
         match (stuck, unseen.len()) {
             (0, 0) => Ok(()),
-            (0, _) => Err(Failure::work("not everything could be read")),
-            (1, _) => Err(Failure::work("1 object could not be put back")),
-            (stuck, _) => Err(Failure::work(format_args!(
+            (0, _) => Err(CliFailure::work("not everything could be read")),
+            (1, _) => Err(CliFailure::work("1 object could not be put back")),
+            (stuck, _) => Err(CliFailure::work(format_args!(
                 "{stuck} objects could not be put back"
             ))),
         }
     }
 }
 
-impl Mark {
+impl ModifiedObject {
     fn is_stuck(&self) -> bool {
-        use Outcome::{Failed, LeftAlone, Refused};
+        use UninstallOutcome::{Failed, LeftAlone, Refused};
         matches!(self.outcome, Some(LeftAlone | Failed(_) | Refused(_)))
     }
 
@@ -137,23 +137,23 @@ impl Mark {
     /// Action that was taken, or is to be taken.
     fn next(&self) -> String {
         match &self.outcome {
-            Some(Outcome::Restored) if self.user_bounds.is_some() => {
+            Some(UninstallOutcome::Restored) if self.user_bounds.is_some() => {
                 let is_count = self.bounds_now.is_some_and(ObjectBounds::is_count);
                 let what = if is_count { "replicas" } else { "bounds" };
                 format!("{what} put back, annotations removed")
             }
-            Some(Outcome::Restored) => "taken away".to_owned(),
-            Some(Outcome::Gone) => "gone already".to_owned(),
-            Some(Outcome::Failed(error)) => format!("failed: {error}"),
-            Some(Outcome::Refused(error)) => format!("refused: {error}"),
-            Some(Outcome::LeftAlone) => self.by_hand(),
+            Some(UninstallOutcome::Restored) => "taken away".to_owned(),
+            Some(UninstallOutcome::Gone) => "gone already".to_owned(),
+            Some(UninstallOutcome::Failed(error)) => format!("failed: {error}"),
+            Some(UninstallOutcome::Refused(error)) => format!("refused: {error}"),
+            Some(UninstallOutcome::LeftAlone) => self.by_hand(),
             None if self.damaged.is_some() => self.by_hand(),
             None => "evenkeel uninstall".to_owned(),
         }
     }
 
     fn by_hand(&self) -> String {
-        let Object {
+        let InventoryObjectRef {
             kind,
             namespace,
             name,
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn each_overlay_that_adds_objects_is_named_for_its_deletion() {
         for (overlay, kind, name) in OVERLAYS {
-            let object = Object {
+            let object = InventoryObjectRef {
                 kind: kind.to_owned(),
                 namespace: None,
                 name: name.to_owned(),

@@ -15,10 +15,10 @@ use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::foreign_group;
 use evenkeel_kubernetes::meta::OwnerReference;
-use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{TargetPodFacts, TargetRef};
 use evenkeel_kubernetes::pod::{Pod, start_time};
 
-type Map<K, V> = HashMap<K, V, RandomState>;
+type PodIndexMap<K, V> = HashMap<K, V, RandomState>;
 
 /// Controllers whose Pods nothing scales.
 const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
@@ -55,7 +55,7 @@ impl WorkloadKey {
 
 /// One Pod as it is kept.
 #[derive(Debug)]
-struct Record {
+struct IndexedPod {
     facts: Arc<PodFacts>,
     /// True once it has been ready, so that its time has been taken.
     was_ready: bool,
@@ -63,17 +63,17 @@ struct Record {
 
 /// The Pods of one controller.
 #[derive(Debug)]
-struct Group {
+struct ControllerPods {
     /// The key of the controller itself.
     own: WorkloadKey,
     /// The workload behind it; the same where there is none.
     workload: WorkloadKey,
-    members: Map<PodName, (Arc<str>, Record)>,
+    members: PodIndexMap<PodName, (Arc<str>, IndexedPod)>,
 }
 
 /// The facts about a workload that its Pods tell.
 #[derive(Debug, Default)]
-struct Entry {
+struct WorkloadPodGroups {
     /// Its controllers.
     groups: Vec<ControllerKey>,
     times: StartTimes,
@@ -85,14 +85,14 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct PodIndex {
     /// The controller and the name, by the Pod's UID.
-    places: Map<Arc<str>, (ControllerKey, PodName)>,
-    groups: Map<ControllerKey, Group>,
-    workloads: Map<WorkloadKey, Entry>,
+    places: PodIndexMap<Arc<str>, (ControllerKey, PodName)>,
+    groups: PodIndexMap<ControllerKey, ControllerPods>,
+    workloads: PodIndexMap<WorkloadKey, WorkloadPodGroups>,
     /// The owners of ReplicaSets.
-    owners: Map<ControllerKey, Owner>,
+    owners: PodIndexMap<ControllerKey, Owner>,
 }
 
-impl Record {
+impl IndexedPod {
     fn of(pod: &Pod) -> Self {
         let facts = PodFacts::from(pod);
         Self {
@@ -112,7 +112,7 @@ impl PodIndex {
         let Some((controller, key)) = controller.zip(key) else {
             return self.remove(uid);
         };
-        let mut record = Record::of(pod);
+        let mut record = IndexedPod::of(pod);
         let ready = record.facts.is_ready();
         let becomes_ready = if let Some(known) = self.known(uid, &key) {
             let was_ready = known.was_ready;
@@ -206,13 +206,13 @@ impl PodIndex {
     }
 
     /// The Pods of a workload.
-    pub(super) fn of(&self, workload: &WorkloadKey) -> Pods {
+    pub(super) fn of(&self, workload: &WorkloadKey) -> TargetPodFacts {
         let Some(entry) = self.workloads.get(workload) else {
-            return Pods::default();
+            return TargetPodFacts::default();
         };
         let groups = entry.groups.iter().filter_map(|set| self.groups.get(set));
         let members = groups.flat_map(|group| &group.members);
-        Pods {
+        TargetPodFacts {
             members: members
                 .map(|(_, (_, record))| Arc::clone(&record.facts))
                 .collect(),
@@ -231,7 +231,7 @@ impl PodIndex {
         let entry = self.workloads.get(workload);
         let groups = entry.into_iter().flat_map(|entry| &entry.groups);
         let groups = groups.filter_map(|set| self.groups.get(set));
-        let is_there = |group: &&Group| {
+        let is_there = |group: &&ControllerPods| {
             let mut members = group.members.values();
             members.any(|(_, record)| !record.facts.deleted)
         };
@@ -245,7 +245,7 @@ impl PodIndex {
         pods && self.workloads.is_empty() && self.owners.is_empty()
     }
 
-    fn known(&mut self, uid: &str, controller: &ControllerKey) -> Option<&mut Record> {
+    fn known(&mut self, uid: &str, controller: &ControllerKey) -> Option<&mut IndexedPod> {
         let (group, name) = self.places.get(uid)?;
         if group != controller {
             return None;
@@ -259,7 +259,7 @@ impl PodIndex {
         uid: &str,
         (controller, own): (&ControllerKey, WorkloadKey),
         name: PodName,
-        record: Record,
+        record: IndexedPod,
     ) {
         // Another controller may have adopted it.
         self.remove(uid);
@@ -271,10 +271,10 @@ impl PodIndex {
             let workload = behind(&own, self.owners.get(&controller));
             let entry = self.workloads.entry(workload.clone()).or_default();
             entry.groups.push(controller.clone());
-            Group {
+            ControllerPods {
                 own,
                 workload,
-                members: Map::default(),
+                members: PodIndexMap::default(),
             }
         });
         let member = (Arc::clone(&uid), record);

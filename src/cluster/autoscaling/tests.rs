@@ -12,7 +12,7 @@ use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
 use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::custom_kind::CustomKind;
-use evenkeel_kubernetes::plan::scaling::{Pods, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{TargetPodFacts, TargetRef};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use jiff::{SignedDuration, Timestamp};
@@ -125,7 +125,7 @@ fn owns(state: &ClusterState, replica_set: &str, deployment: Option<&str>) {
 }
 
 /// The only target.
-fn one(state: &ClusterState) -> Observed {
+fn one(state: &ClusterState) -> TargetObjects {
     let mut targets = state.scaling_view().targets;
     assert_eq!(targets.len(), 1, "{targets:?}");
     targets.remove(0)
@@ -141,7 +141,7 @@ fn names(state: &ClusterState) -> Vec<String> {
 /// The targets by the names of what is scaled.
 fn scaled(state: &ClusterState) -> Vec<String> {
     let targets = state.scaling_view().targets;
-    let name = |target: &Observed| target.target.name().to_owned();
+    let name = |target: &TargetObjects| target.target.name().to_owned();
     targets.iter().map(name).collect()
 }
 
@@ -168,7 +168,10 @@ fn an_autoscaler_stands_with_all_that_belongs_to_it() {
         &json!({"evenkeel.dev/scaling": "floor"}),
     );
     let alone = one(&state);
-    assert_eq!((alone.workload, alone.pods), (None, Pods::default()));
+    assert_eq!(
+        (alone.workload, alone.pods),
+        (None, TargetPodFacts::default())
+    );
     workload(&state, Kind::Deployment, "web", &json!({}));
     workload(&state, Kind::StatefulSet, "web", &json!({}));
     owns(&state, "web-1", Some("web"));
@@ -218,7 +221,7 @@ fn only_namespaces_that_opted_in_have_targets() {
         "its Pods were counted before"
     );
     let mode = targets[0].namespace_policy.scaling;
-    assert_eq!(mode, Some(evenkeel_core::scaling::Mode::Floor));
+    assert_eq!(mode, Some(evenkeel_core::scaling::ScalingMode::Floor));
     namespace(&state, &json!({}));
     assert_eq!(scaled(&state), [""; 0], "it has opted out");
     namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
@@ -510,7 +513,7 @@ fn annotations_that_are_not_understood_are_told_where_somebody_opted_in() {
 
 #[test]
 fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
-    let mut store = Store::default();
+    let mut store = ScalingStore::default();
     for namespace in ["shop", "shop-2", "shop0", "sho"] {
         let workload = json!({"name": "a", "namespace": namespace,
             "annotations": {"evenkeel.dev/predict": namespace}});
@@ -756,7 +759,7 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
     owned(Kind::Deployment, "web");
     owned(Kind::ReplicaSet, "web-1");
     workload(&state, Kind::ReplicaSet, "alone", &json!({}));
-    let mode = evenkeel_core::tuning::Mode::Recommend;
+    let mode = evenkeel_core::tuning::TuningMode::Recommend;
     let tuned = state.tuned_workloads(mode).unwrap();
     let mut names: Vec<&str> = tuned
         .iter()

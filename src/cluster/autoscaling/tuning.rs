@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Store, name_of, within};
+use super::{ScalingStore, name_of, within};
 use crate::cluster::records::SCALING;
-use evenkeel_core::tuning::Mode;
+use evenkeel_core::tuning::TuningMode;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 
-impl Store {
+impl ScalingStore {
     /// The workloads of namespaces that have opted in; `None` before all of them have been listed.
-    pub(crate) fn tuned_workloads(&self, default: Mode) -> Option<Vec<TunedWorkload>> {
+    pub(crate) fn tuned_workloads(&self, default: TuningMode) -> Option<Vec<TunedWorkload>> {
         if !SCALING.iter().all(|kind| self.synced.contains(kind)) {
             return None;
         }

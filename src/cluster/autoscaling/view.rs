@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{ScalingView, Store, WorkloadKey, WorkloadPods, key, within};
+use super::{ScalingStore, ScalingView, WorkloadKey, WorkloadPods, key, within};
 use crate::cluster::records::SCALING;
 use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
 use evenkeel_kubernetes::controller_key::ControllerKey;
@@ -14,7 +14,7 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::scaling::ihpa::portrait_names;
 use evenkeel_kubernetes::plan::scaling::sink::is_marked;
-use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
@@ -22,17 +22,17 @@ use evenkeel_kubernetes::workload::Workload;
 /// The group and version of a workload whose ScaledObject names none.
 const APPS: &str = "apps/v1";
 
-impl Store {
+impl ScalingStore {
     /// The picture as it is now.
     pub(crate) fn view(&self) -> ScalingView {
-        let mut scaled = Scaling::default();
+        let mut scaled = AutoscaledObjects::default();
         let crons: Vec<_> = self
             .crons
             .checked()
             .filter(|cron| self.follows(cron))
             .collect();
         let named: HashSet<_> = crons.iter().filter_map(|cron| self.named(cron)).collect();
-        let mut targets: Vec<Observed> = self
+        let mut targets: Vec<TargetObjects> = self
             .autoscalers
             .values()
             .filter_map(|autoscaler| self.by_autoscaler(autoscaler, &mut scaled))
@@ -69,9 +69,9 @@ impl Store {
         &self,
         target: &TargetRef,
         workload: Option<&Arc<Workload>>,
-    ) -> Vec<Observed> {
-        let (namespace, mut scaled) = (target.namespace(), Scaling::default());
-        let mut targets: Vec<Observed> = Vec::new();
+    ) -> Vec<TargetObjects> {
+        let (namespace, mut scaled) = (target.namespace(), AutoscaledObjects::default());
+        let mut targets: Vec<TargetObjects> = Vec::new();
         for autoscaler in within(&self.autoscalers, namespace) {
             let named = &autoscaler.spec.scale_target_ref;
             if named.kind == target.kind() && named.name == target.name() {
@@ -134,8 +134,8 @@ impl Store {
     fn by_autoscaler<'a>(
         &'a self,
         autoscaler: &Arc<Autoscaler>,
-        scaled: &mut Scaling<'a>,
-    ) -> Option<Observed> {
+        scaled: &mut AutoscaledObjects<'a>,
+    ) -> Option<TargetObjects> {
         let metadata = &autoscaler.metadata;
         let namespace = metadata.namespace.as_deref().unwrap_or_default();
         let scaled_object = autoscaler.scaled_object().and_then(|name| {
@@ -162,7 +162,7 @@ impl Store {
             || is_marked(metadata)
             || scaled_object.is_some_and(|object| is_marked(&object.metadata))
             || workload.is_some_and(|workload| is_marked(&workload.metadata));
-        concerns.then(|| Observed {
+        concerns.then(|| TargetObjects {
             autoscaler: Some(Arc::clone(autoscaler)),
             scaled_object: scaled_object.cloned(),
             workload: workload.cloned(),
@@ -177,8 +177,8 @@ impl Store {
     fn by_ihpa<'a>(
         &'a self,
         ihpa: &Arc<CheckedIhpa>,
-        scaled: &mut Scaling<'a>,
-    ) -> Option<Observed> {
+        scaled: &mut AutoscaledObjects<'a>,
+    ) -> Option<TargetObjects> {
         let Ihpa { metadata, spec, .. } = &*ihpa.object;
         if metadata.deletion_timestamp.is_some() {
             return None;
@@ -196,7 +196,7 @@ impl Store {
         let names = portrait_names(ihpa);
         let portraits =
             names.filter_map(|name| self.portraits.get(&key(Some(namespace), Some(&name))));
-        Some(Observed {
+        Some(TargetObjects {
             ihpa: Some(Arc::clone(ihpa)),
             portraits: portraits.map(Arc::clone).collect(),
             workload: workload.cloned(),
@@ -221,10 +221,10 @@ impl Store {
     }
 
     /// A ScaledObject that carries what Evenkeel has written, and has no HPA any more.
-    fn by_scaled_object(&self, scaled_object: &Arc<ScaledObject>) -> Observed {
+    fn by_scaled_object(&self, scaled_object: &Arc<ScaledObject>) -> TargetObjects {
         let namespace = scaled_object.metadata.namespace.as_deref();
         let target = &scaled_object.spec.scale_target_ref;
-        Observed {
+        TargetObjects {
             scaled_object: Some(Arc::clone(scaled_object)),
             ..self.observed(TargetRef::new(
                 APPS,
@@ -237,7 +237,7 @@ impl Store {
 
     /// A workload that no HPA scales, where it asks to be scaled or has been a target, or is to be scaled
     /// by the calendar.
-    fn by_workload(&self, workload: &Arc<Workload>, by_calendar: bool) -> Option<Observed> {
+    fn by_workload(&self, workload: &Arc<Workload>, by_calendar: bool) -> Option<TargetObjects> {
         let Meta {
             namespace,
             name,
@@ -252,7 +252,7 @@ impl Store {
         let may_ask = policy.asks_for_scaling() || policy.has_bounds();
         let asks = may_ask && self.has_opted_in(namespace);
         let name = name.as_deref().unwrap_or_default();
-        (asks || by_calendar || is_marked(&workload.metadata)).then(|| Observed {
+        (asks || by_calendar || is_marked(&workload.metadata)).then(|| TargetObjects {
             workload: Some(Arc::clone(workload)),
             ..self.observed(TargetRef::of_kind(workload.kind, namespace, name))
         })
@@ -264,18 +264,18 @@ impl Store {
     }
 
     /// A target with its Pods, without the objects that tell how it is scaled.
-    fn observed(&self, target: TargetRef) -> Observed {
+    fn observed(&self, target: TargetRef) -> TargetObjects {
         let namespace = target.namespace();
         let known = self.namespaces.get_key_value(namespace);
         let known = known.map(|(name, policy)| (Arc::clone(name), Arc::clone(policy)));
         let (namespace, namespace_policy) =
             known.unwrap_or_else(|| (namespace.into(), Arc::default()));
         let pods = self.pods.of(&WorkloadKey::of_target(&target));
-        Observed {
+        TargetObjects {
             namespace,
             namespace_policy,
             pods,
-            ..Observed::alone(target)
+            ..TargetObjects::alone(target)
         }
     }
 }
@@ -289,7 +289,7 @@ fn names(named: &HashSet<(Kind, String)>, object: &ScaledObject) -> bool {
 
 /// The objects that belong to the autoscalers looked at so far.
 #[derive(Default)]
-struct Scaling<'a> {
+struct AutoscaledObjects<'a> {
     workloads: HashSet<(Kind, &'a str)>,
     scaled_objects: HashSet<&'a str>,
 }

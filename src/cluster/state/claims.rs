@@ -10,37 +10,37 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::demand::Counting;
+use evenkeel_kubernetes::demand::CompactDemand;
 
-type Map<K, V> = HashMap<K, V, RandomState>;
+type ClaimMap<K, V> = HashMap<K, V, RandomState>;
 
 /// Claims by resource; `None` where there is none, or none that counts.
-pub(super) type Claimed = Resources<Option<Amount>>;
+pub(super) type ClaimAmounts = Resources<Option<Amount>>;
 
 /// The claims of bound Pods, by their UIDs.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
-    pods: Map<Arc<str>, Claimant>,
-    by_namespace: Map<Arc<str>, HashSet<Arc<str>, RandomState>>,
+    pods: ClaimMap<Arc<str>, Claimant>,
+    by_namespace: ClaimMap<Arc<str>, HashSet<Arc<str>, RandomState>>,
 }
 
 /// A bound Pod with claims.
 #[derive(Debug)]
 pub(super) struct Claimant {
     pub(super) namespace: Arc<str>,
-    pub(super) counting: Counting,
+    pub(super) counting: CompactDemand,
 }
 
 impl Claims {
     /// The claims that are kept of a Pod.
-    pub(super) fn of(&self, uid: &str) -> Claimed {
+    pub(super) fn of(&self, uid: &str) -> ClaimAmounts {
         self.pods
             .get(uid)
             .map_or_else(Resources::default, |pod| pod.counting.claims())
     }
 
     /// Keeps the claims of a Pod in place of those before; a Pod without any is forgotten.
-    pub(super) fn set(&mut self, uid: &str, namespace: &str, counting: Counting) {
+    pub(super) fn set(&mut self, uid: &str, namespace: &str, counting: CompactDemand) {
         if counting.is_without_claims() {
             return self.remove(uid);
         }

@@ -16,7 +16,7 @@ use evenkeel_core::tuning::CpuMemory;
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::disruption_budget::DisruptionBudget;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::replica_profile::Profiled;
+use evenkeel_kubernetes::plan::replica_profile::ProfileObjects;
 use evenkeel_kubernetes::plan::scaling::{ObservedProfiles, TargetRef};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
@@ -30,7 +30,7 @@ pub struct ProfileView {
     /// True where everything is known that they need; before, nothing may be decided on it.
     pub synced: bool,
     /// Those of namespaces that have opted in, each with its workload, by namespace and name.
-    pub profiled: BTreeMap<String, Profiled>,
+    pub profiled: BTreeMap<String, ProfileObjects>,
     /// The Pods with the gate of workloads that no profile is about.
     pub others: Vec<Arc<Pod>>,
 }
@@ -148,14 +148,14 @@ impl ClusterState {
     }
 
     /// What is known of profiles and Pods with the gate.
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ProfileViewInput {
         let profiles = self.profiles();
         let (all, budgets, gated) = (profiles.all(), profiles.budgets(), profiles.gated());
         let is_synced = profiles.is_synced();
         drop(profiles);
         let targets = all.iter().map(|one| target(one));
         let keys = targets.map(|target| Some(WorkloadKey::of_target(&target?)));
-        Seen {
+        ProfileViewInput {
             is_synced,
             keys: keys.collect(),
             used: self.used_on_standby(&gated),
@@ -307,7 +307,7 @@ impl ClusterState {
 }
 
 /// Profiles and Pods before they are put together.
-struct Seen {
+struct ProfileViewInput {
     is_synced: bool,
     all: Vec<Arc<CheckedReplicaProfile>>,
     /// The workloads that these are about.
@@ -318,13 +318,13 @@ struct Seen {
     used: HashMap<String, CpuMemory<Amount>>,
 }
 
-impl Seen {
+impl ProfileViewInput {
     fn profiled(
         &self,
         profile: &Arc<CheckedReplicaProfile>,
         own: Option<&WorkloadKey>,
         found: ProfiledWorkload,
-    ) -> Profiled {
+    ) -> ProfileObjects {
         let ProfiledWorkload {
             workload,
             pods,
@@ -348,7 +348,7 @@ impl Seen {
             let used = self.used.get(pod.uid())?;
             Some((pod.uid().to_owned(), *used))
         });
-        Profiled {
+        ProfileObjects {
             profile: Arc::clone(profile),
             workload,
             ungated,

@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use super::ClusterState;
 use crate::cluster::autoscaling::{
-    PortraitObjects, ScalingObject, ScalingView, Store, WorkloadKey, WorkloadPods,
+    PortraitObjects, ScalingObject, ScalingStore, ScalingView, WorkloadKey, WorkloadPods,
 };
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
@@ -117,7 +117,7 @@ impl ClusterState {
         found
     }
 
-    pub(super) fn scaling(&self) -> MutexGuard<'_, Store> {
+    pub(super) fn scaling(&self) -> MutexGuard<'_, ScalingStore> {
         // As for the other lock: the next event of the object mends what a panic has left.
         self.0
             .scaling

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::ClusterState;
-use evenkeel_kubernetes::lease::Record;
+use evenkeel_kubernetes::lease::LeaseRecord;
 use evenkeel_kubernetes::scheduler_lease::SchedulerLease;
 
 /// A second scheduler, to which Pods are given while it is alive.
@@ -20,7 +20,7 @@ impl ClusterState {
     }
 
     /// Takes the Lease of the second scheduler as it now is.
-    pub fn apply_scheduler_lease(&self, record: &Record, now: Timestamp) {
+    pub fn apply_scheduler_lease(&self, record: &LeaseRecord, now: Timestamp) {
         self.change(|inner| {
             let before = inner.scheduler_lease.as_ref();
             inner.scheduler_lease = Some(SchedulerLease::seen(before, record, now));

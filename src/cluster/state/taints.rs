@@ -7,9 +7,9 @@ use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::plan::overload::TaintedNode;
 
 use super::ClusterState;
-use super::inner::Inner;
+use super::placement_state::PlacementState;
 
-impl Inner {
+impl PlacementState {
     /// Takes the taints of a node; most updates of one are of its status alone.
     pub(super) fn follow_taints(&mut self, node: &Node) {
         let seen = TaintedNode::of(node);

@@ -4,11 +4,11 @@ use super::*;
 use crate::cluster::PLACEMENT;
 use crate::cluster::WATCHED;
 use crate::cluster::owners::Owner;
-use evenkeel_core::placement::node_table::Near;
+use evenkeel_core::placement::node_table::NearTies;
 use evenkeel_core::placement::usage::Measurement;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::snapshot::{Blind, OptIn};
+use evenkeel_kubernetes::snapshot::{OptIn, SnapshotGap};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -94,11 +94,11 @@ fn nothing_is_decided_before_everything_was_listed() {
     for (listed, kind) in PLACEMENT.into_iter().enumerate() {
         assert_eq!(state.snapshot().opt_in("shop"), OptIn::Unknown);
         assert_eq!(state.unsynced(), PLACEMENT[listed..]);
-        assert_eq!(state.snapshot().blind(), Some(Blind::NotSynced));
+        assert_eq!(state.snapshot().blind(), Some(SnapshotGap::NotSynced));
         state.set_synced(kind);
     }
     assert_eq!(state.unsynced(), []);
-    assert_eq!(state.snapshot().blind(), Some(Blind::NoMetrics));
+    assert_eq!(state.snapshot().blind(), Some(SnapshotGap::NoMetrics));
     assert_eq!(state.snapshot().nodes.len(), 1);
     assert!(matches!(state.snapshot().opt_in("shop"), OptIn::In(_)));
 }
@@ -118,7 +118,7 @@ fn measurements_end_blindness_and_their_age_brings_it_back() {
     assert_eq!(state.snapshot().blind(), None);
     let later = NOW + jiff::SignedDuration::from_mins(4);
     state.advance(later);
-    assert_eq!(state.snapshot().blind(), Some(Blind::NoMetrics));
+    assert_eq!(state.snapshot().blind(), Some(SnapshotGap::NoMetrics));
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn claims_count_while_their_namespace_has_opted_in() {
 
 fn place(state: &ClusterState, pod: &Pod) {
     state.ask(pod, NOW);
-    state.place(pod.uid(), "a", Near::default(), NOW);
+    state.place(pod.uid(), "a", NearTies::default(), NOW);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::ClusterState;
-use crate::cluster::resizable::ResizablePods;
-use evenkeel_core::tuning::Mode;
+use crate::cluster::resizable_pods::ResizablePods;
+use evenkeel_core::tuning::TuningMode;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::pod::Pod;
@@ -43,7 +43,7 @@ impl ClusterState {
     /// The workloads of namespaces that have opted in, with what they say of tuning; `None` before all of
     /// them have been listed.
     #[must_use]
-    pub fn tuned_workloads(&self, default: Mode) -> Option<Vec<TunedWorkload>> {
+    pub fn tuned_workloads(&self, default: TuningMode) -> Option<Vec<TunedWorkload>> {
         self.scaling().tuned_workloads(default)
     }
 

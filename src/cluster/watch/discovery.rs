@@ -11,8 +11,8 @@ use kube::{Client, Resource};
 use serde::de::DeserializeOwned;
 use tracing::{info, warn};
 
-use super::follow::{Watch, objects};
 use super::object::WatchedObject;
+use super::watch_loop::{WatchContext, objects};
 use crate::cluster::metrics::WatchOutcome;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::kinds::Kind;
@@ -21,7 +21,7 @@ use evenkeel_kubernetes::kinds::Kind;
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Follows the objects of a kind while they are served, asking every `interval` whether they are.
-pub(super) async fn while_served<K>(client: Client, watch: Watch, interval: Duration)
+pub(super) async fn while_served<K>(client: Client, watch: WatchContext, interval: Duration)
 where
     K: WatchedObject
         + Resource<DynamicType = ()>
@@ -47,7 +47,7 @@ where
     }
 }
 
-impl Watch {
+impl WatchContext {
     /// Waits until the kind is served, or no more; while it is not, there are no objects of it.
     async fn until(&self, client: &Client, interval: Duration, wanted: bool) {
         loop {

@@ -18,9 +18,9 @@ use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use crate::cluster::pages::Listing;
+use crate::cluster::paged_list::Listing;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::guarded::Guarded;
+use evenkeel_kubernetes::lenient_object::LenientObject;
 
 /// The time after which a watch that says nothing is begun anew. Bookmarks come about once a minute, so a longer silence
 /// is a server or a proxy that hangs; a lost connection is noticed before (`service/client.rs`). No shorter silence says so,
@@ -64,12 +64,12 @@ impl Backoff for Pauses {
 }
 
 /// What is listed and watched.
-struct Source<K> {
-    api: Api<Guarded<K>>,
+struct WatchSource<K> {
+    api: Api<LenientObject<K>>,
     config: Config,
 }
 
-enum State<K> {
+enum WatchState<K> {
     Empty,
     Listing(Box<Listing<K>>),
     Listed(String),
@@ -80,22 +80,25 @@ enum State<K> {
 struct OpenWatch<K> {
     /// The version of the last event.
     version: String,
-    events: BoxStream<'static, kube::Result<WatchEvent<Guarded<K>>>>,
+    events: BoxStream<'static, kube::Result<WatchEvent<LenientObject<K>>>>,
     begun: Instant,
 }
 
 /// What a step leads to: an event, unless there is none yet.
-type Step<K> = (Option<Result<Event<Guarded<K>>, Error>>, State<K>);
+type WatchStep<K> = (
+    Option<Result<Event<LenientObject<K>>, Error>>,
+    WatchState<K>,
+);
 
 /// The events of the objects that `config` selects, without an end; the next one after an error is that of another attempt.
 pub(super) fn events<K>(
-    api: Api<Guarded<K>>,
+    api: Api<LenientObject<K>>,
     config: Config,
-) -> impl Stream<Item = Result<Event<Guarded<K>>, Error>> + Send
+) -> impl Stream<Item = Result<Event<LenientObject<K>>, Error>> + Send
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let begin = (Source { api, config }, State::Empty);
+    let begin = (WatchSource { api, config }, WatchState::Empty);
     let events = stream::unfold(begin, |(source, mut state)| async move {
         loop {
             let (event, next) = source.step(state).await;
@@ -108,19 +111,19 @@ where
     events.backoff(Pauses::default())
 }
 
-impl<K> Source<K>
+impl<K> WatchSource<K>
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    async fn step(&self, state: State<K>) -> Step<K> {
+    async fn step(&self, state: WatchState<K>) -> WatchStep<K> {
         match state {
-            State::Empty => (
+            WatchState::Empty => (
                 Some(Ok(Event::Init)),
-                State::Listing(Box::new(Listing::of(&self.api, self.list_params()))),
+                WatchState::Listing(Box::new(Listing::of(&self.api, self.list_params()))),
             ),
-            State::Listing(listing) => list(listing).await,
-            State::Listed(version) => self.begin(version).await,
-            State::Watching(mut watch) => {
+            WatchState::Listing(listing) => list(listing).await,
+            WatchState::Listed(version) => self.begin(version).await,
+            WatchState::Watching(mut watch) => {
                 match tokio::time::timeout(SILENCE, watch.events.next()).await {
                     Ok(Some(event)) => watch.take(event),
                     Ok(None) | Err(_) => watch.end(),
@@ -129,7 +132,7 @@ where
         }
     }
 
-    async fn begin(&self, version: String) -> Step<K> {
+    async fn begin(&self, version: String) -> WatchStep<K> {
         let params = self.watch_params();
         let answer = tokio::time::timeout(SILENCE, self.api.watch(&params, &version)).await;
         match answer.unwrap_or_else(|_| Err(broken(io::ErrorKind::TimedOut, "no answer"))) {
@@ -139,13 +142,13 @@ where
                     events: events.boxed(),
                     begun: clock::runtime(),
                 };
-                (None, State::Watching(watch))
+                (None, WatchState::Watching(watch))
             }
             Err(error) => {
                 let next = if is_refused(&error) {
-                    State::Empty
+                    WatchState::Empty
                 } else {
-                    State::Listed(version)
+                    WatchState::Listed(version)
                 };
                 (Some(Err(Error::WatchStartFailed(error))), next)
             }
@@ -170,23 +173,29 @@ where
     }
 }
 
-async fn list<K: DeserializeOwned>(mut listing: Box<Listing<K>>) -> Step<K> {
+async fn list<K: DeserializeOwned>(mut listing: Box<Listing<K>>) -> WatchStep<K> {
     match listing.next().await {
-        Ok(Some(object)) => (Some(Ok(Event::InitApply(object))), State::Listing(listing)),
+        Ok(Some(object)) => (
+            Some(Ok(Event::InitApply(object))),
+            WatchState::Listing(listing),
+        ),
         Ok(None) => match listing.into_version() {
-            Some(version) => (Some(Ok(Event::InitDone)), State::Listed(version)),
-            None => (Some(Err(Error::NoResourceVersion)), State::Empty),
+            Some(version) => (Some(Ok(Event::InitDone)), WatchState::Listed(version)),
+            None => (Some(Err(Error::NoResourceVersion)), WatchState::Empty),
         },
-        Err(error) => (Some(Err(Error::InitialListFailed(error))), State::Empty),
+        Err(error) => (
+            Some(Err(Error::InitialListFailed(error))),
+            WatchState::Empty,
+        ),
     }
 }
 
 /// Makes an event of an object.
-type Make<K> = fn(Guarded<K>) -> Event<Guarded<K>>;
+type EventConstructor<K> = fn(LenientObject<K>) -> Event<LenientObject<K>>;
 
 impl<K: Resource> OpenWatch<K> {
-    fn take(mut self, event: kube::Result<WatchEvent<Guarded<K>>>) -> Step<K> {
-        let (object, event): (_, Make<K>) = match event {
+    fn take(mut self, event: kube::Result<WatchEvent<LenientObject<K>>>) -> WatchStep<K> {
+        let (object, event): (_, EventConstructor<K>) = match event {
             Ok(WatchEvent::Added(object) | WatchEvent::Modified(object)) => (object, Event::Apply),
             Ok(WatchEvent::Deleted(object)) => (object, Event::Delete),
             Ok(WatchEvent::Bookmark(bookmark)) => {
@@ -194,16 +203,19 @@ impl<K: Resource> OpenWatch<K> {
                 if !version.is_empty() {
                     self.version = version;
                 }
-                return (None, State::Watching(self));
+                return (None, WatchState::Watching(self));
             }
             Ok(WatchEvent::Error(status)) => {
-                return (Some(Err(Error::WatchError(status.boxed()))), State::Empty);
+                return (
+                    Some(Err(Error::WatchError(status.boxed()))),
+                    WatchState::Empty,
+                );
             }
             Err(error) => {
                 let next = if is_lost(&error) {
-                    State::Empty
+                    WatchState::Empty
                 } else {
-                    State::Listed(self.version)
+                    WatchState::Listed(self.version)
                 };
                 return (Some(Err(Error::WatchFailed(error))), next);
             }
@@ -211,18 +223,18 @@ impl<K: Resource> OpenWatch<K> {
         match object.meta().resource_version.clone() {
             Some(version) if !version.is_empty() => {
                 self.version = version;
-                (Some(Ok(event(object))), State::Watching(self))
+                (Some(Ok(event(object))), WatchState::Watching(self))
             }
-            _ => (Some(Err(Error::NoResourceVersion)), State::Empty),
+            _ => (Some(Err(Error::NoResourceVersion)), WatchState::Empty),
         }
     }
 
     /// The end of the answer, which is no fault after a while: API servers end each watch after some minutes.
-    fn end(self) -> Step<K> {
+    fn end(self) -> WatchStep<K> {
         let is_brief = self.begun.elapsed() < BRIEF;
         let error = is_brief.then(|| broken(io::ErrorKind::UnexpectedEof, "it ended at once"));
         let error = error.map(|error| Err(Error::WatchFailed(error)));
-        (error, State::Listed(self.version))
+        (error, WatchState::Listed(self.version))
     }
 }
 

@@ -15,8 +15,8 @@ use crate::cluster::owners::Owner;
 use crate::cluster::state::ClusterState;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lease::Record;
-use evenkeel_kubernetes::watched::{
+use evenkeel_kubernetes::lease::LeaseRecord;
+use evenkeel_kubernetes::watched_types::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
     WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedJob, WatchedNamespace,
     WatchedNode, WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject,
@@ -24,7 +24,7 @@ use evenkeel_kubernetes::watched::{
 };
 
 /// A picture that watches feed: the service's of the cluster, or the agent's of its node.
-pub(crate) trait Picture {
+pub(crate) trait WatchSink {
     /// All objects of the kind are known.
     fn set_synced(&self, kind: Kind);
     /// They are not any more.
@@ -39,7 +39,7 @@ pub(crate) trait Picture {
     }
 }
 
-impl Picture for ClusterState {
+impl WatchSink for ClusterState {
     fn set_synced(&self, kind: Kind) {
         Self::set_synced(self, kind);
     }
@@ -126,7 +126,7 @@ impl WatchedObject for WatchedNamespace {
 /// The Lease of the second scheduler, the only one that is watched.
 impl WatchedObject for Lease {
     fn apply(&self, state: &ClusterState) {
-        state.apply_scheduler_lease(&Record::of(self), state.now());
+        state.apply_scheduler_lease(&LeaseRecord::of(self), state.now());
     }
 
     fn key(metadata: &ObjectMeta) -> String {

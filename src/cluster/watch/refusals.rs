@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_mins(1);
 pub(super) const OBJECT_WITHIN: Duration = Duration::from_mins(1);
 
 /// Why a watch begins again from a new list.
-pub(super) struct Failure {
+pub(super) struct WatchFailure {
     pub(super) why: String,
     /// True where the API server refuses the watch, false where a list failed.
     pub(super) is_refusal: bool,
@@ -26,7 +26,7 @@ pub(super) struct Failure {
     pub(super) waited: Duration,
 }
 
-impl Failure {
+impl WatchFailure {
     pub(super) fn of(error: &Error) -> Self {
         Self {
             why: error.to_string(),

@@ -303,7 +303,7 @@ fn response(status: u16, body: Body) -> Response<Body> {
 struct Watched {
     api: Api,
     state: ClusterState,
-    metrics: Metrics,
+    metrics: ClusterMetrics,
     _watches: Watches,
 }
 
@@ -320,12 +320,12 @@ impl Watched {
             expects_metrics: true,
             balances_scale_in: false,
         });
-        let metrics = Metrics::default();
+        let metrics = ClusterMetrics::default();
         let lease = LeaseName {
             namespace: "evenkeel-system".to_owned(),
             name: "evenkeel-scheduler".to_owned(),
         };
-        let further = Further {
+        let further = OptionalWatches {
             discovery: DISCOVERY,
             second_scheduler: Some(lease),
             kinds: vec![ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap()],

@@ -13,47 +13,49 @@ use evenkeel_http_client::{AddressError, HeaderMap, HeaderValue, Uri};
 use super::queries::QueriesSection;
 use crate::config::check::Checker;
 use crate::config::section::section;
-use crate::metrics::prometheus::{Connection, ExporterMatchers, Matchers, NodeLabel, Settings};
-use crate::metrics::{Access, Authorization, BODY_LIMIT, IdentityFiles};
-use evenkeel_kubernetes::written::Text;
+use crate::metrics::prometheus::{
+    ExporterMatchers, Matchers, NodeLabel, PrometheusConnection, Settings,
+};
+use crate::metrics::{Authorization, BODY_LIMIT, EndpointAccess, IdentityFiles};
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `metrics.prometheus` as it is written.
     PrometheusSection {
         // What kube-prometheus-stack and the Prometheus operator call their Service.
-        url: Text = "http://prometheus-operated.monitoring.svc:9090".into(),
-        headers: BTreeMap<String, Text> = BTreeMap::new(),
-        bearer_token_file: Option<Text> = None,
+        url: YamlText = "http://prometheus-operated.monitoring.svc:9090".into(),
+        headers: BTreeMap<String, YamlText> = BTreeMap::new(),
+        bearer_token_file: Option<YamlText> = None,
         basic_auth: BasicAuthSection = BasicAuthSection::default(),
         client_certificate: ClientCertificateSection = ClientCertificateSection::default(),
-        ca_file: Option<Text> = None,
+        ca_file: Option<YamlText> = None,
         // Four scrapes at the 30 s that the operator's chart sets.
-        window: Text = "2m".into(),
-        node_label: Option<Text> = None,
+        window: YamlText = "2m".into(),
+        node_label: Option<YamlText> = None,
         matchers: MatchersSection = MatchersSection::default(),
         queries: QueriesSection = QueriesSection::default(),
     }
 
     /// `metrics.prometheus.basicAuth` as it is written.
     BasicAuthSection {
-        username: Option<Text> = None,
-        password_file: Option<Text> = None,
+        username: Option<YamlText> = None,
+        password_file: Option<YamlText> = None,
     }
 
     /// `metrics.prometheus.clientCertificate` as it is written.
     ClientCertificateSection {
-        certificate_file: Option<Text> = None,
-        key_file: Option<Text> = None,
+        certificate_file: Option<YamlText> = None,
+        key_file: Option<YamlText> = None,
     }
 
     /// `metrics.prometheus.matchers` as it is written.
     MatchersSection {
-        all: Option<Text> = None,
-        node_exporter: Option<Text> = None,
-        cadvisor: Option<Text> = None,
-        kube_state_metrics: Option<Text> = None,
-        dcgm_exporter: Option<Text> = None,
-        node_agent: Option<Text> = None,
+        all: Option<YamlText> = None,
+        node_exporter: Option<YamlText> = None,
+        cadvisor: Option<YamlText> = None,
+        kube_state_metrics: Option<YamlText> = None,
+        dcgm_exporter: Option<YamlText> = None,
+        node_agent: Option<YamlText> = None,
     }
 }
 
@@ -85,10 +87,10 @@ impl PrometheusSection {
             queries,
         } = self;
         Settings {
-            connection: Connection {
+            connection: PrometheusConnection {
                 url: check_url(check, url.as_ref()),
                 headers: check_headers(check, headers),
-                access: Access {
+                access: EndpointAccess {
                     authorization: basic_auth.check(bearer_token_file.as_ref(), check),
                     ca_file: ca_file.as_ref().map(path),
                     identity: client_certificate.check(check),
@@ -108,7 +110,7 @@ impl PrometheusSection {
 
 impl BasicAuthSection {
     /// The one way to say who calls, of the two.
-    fn check(&self, bearer_token_file: Option<&Text>, check: &mut Checker) -> Authorization {
+    fn check(&self, bearer_token_file: Option<&YamlText>, check: &mut Checker) -> Authorization {
         const PATH: &str = "metrics.prometheus.basicAuth";
         let Self {
             username,
@@ -116,13 +118,13 @@ impl BasicAuthSection {
         } = self;
         let basic = match (username, password_file) {
             (None, None) => None,
-            (Some(Text(username)), Some(file)) if !username.contains(':') => {
+            (Some(YamlText(username)), Some(file)) if !username.contains(':') => {
                 Some(Authorization::Basic {
                     username: username.clone(),
                     password_file: path(file),
                 })
             }
-            (Some(Text(username)), Some(_)) => {
+            (Some(YamlText(username)), Some(_)) => {
                 let path = format!("{PATH}.username");
                 check.refuse_value(&path, username, "a name without a colon");
                 None
@@ -181,7 +183,7 @@ impl MatchersSection {
             dcgm_exporter,
             node_agent,
         } = self;
-        let mut parse = |name, text: &Option<Text>, unsaid: Matchers| match text {
+        let mut parse = |name, text: &Option<YamlText>, unsaid: Matchers| match text {
             None => unsaid,
             Some(text) => {
                 let path = format!("metrics.prometheus.matchers.{name}");
@@ -204,13 +206,13 @@ impl MatchersSection {
     }
 }
 
-fn path(text: &Text) -> PathBuf {
+fn path(text: &YamlText) -> PathBuf {
     PathBuf::from(text.as_ref())
 }
 
-fn check_headers(check: &mut Checker, given: &BTreeMap<String, Text>) -> HeaderMap {
+fn check_headers(check: &mut Checker, given: &BTreeMap<String, YamlText>) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    for (name, Text(value)) in given {
+    for (name, YamlText(value)) in given {
         let path = format!("metrics.prometheus.headers.{name}");
         let Ok(parsed) = HeaderName::try_from(name) else {
             check.refuse(&path, "is not the name of an HTTP header");
@@ -255,7 +257,7 @@ fn check_url(check: &mut Checker, url: &str) -> Uri {
     })
 }
 
-fn check_label(check: &mut Checker, Text(label): &Text) -> NodeLabel {
+fn check_label(check: &mut Checker, YamlText(label): &YamlText) -> NodeLabel {
     let label = label.parse().map(NodeLabel::Named);
     check.take("metrics.prometheus.nodeLabel", label, NodeLabel::Automatic)
 }

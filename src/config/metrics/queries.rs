@@ -9,41 +9,41 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::config::check::Checker;
-use crate::metrics::Query;
+use crate::metrics::UsageQuery;
 use crate::metrics::prometheus::Queries;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
-/// The queries as they are written: one for some of [`Query::SETTABLE`], in their order; a query left
+/// The queries as they are written: one for some of [`UsageQuery::SETTABLE`], in their order; a query left
 /// out is the built-in one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct QueriesSection([Option<QuerySection>; Query::SETTABLE.len()]);
+pub(crate) struct QueriesSection([Option<QuerySection>; UsageQuery::SETTABLE.len()]);
 
 /// One query as it is written: a text, or a mapping where its values are dated by another query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum QuerySection {
-    Plain(Text),
+    Plain(YamlText),
     Dated(DatedSection),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct DatedSection {
-    value: Text,
-    time: Text,
+    value: YamlText,
+    time: YamlText,
 }
 
 impl QueriesSection {
     pub(super) fn check(&self, check: &mut Checker) -> Queries {
         let Self(given) = self;
         let mut queries = Queries::default();
-        let given = Query::SETTABLE.into_iter().zip(given);
+        let given = UsageQuery::SETTABLE.into_iter().zip(given);
         for (query, section) in given.filter_map(|(query, one)| Some((query, one.as_ref()?))) {
             let set = match section {
-                QuerySection::Plain(Text(promql)) => queries.set(query, promql),
+                QuerySection::Plain(YamlText(promql)) => queries.set(query, promql),
                 QuerySection::Dated(DatedSection {
-                    value: Text(value),
-                    time: Text(time),
+                    value: YamlText(value),
+                    time: YamlText(time),
                 }) => queries.set_dated(query, value, time),
             };
             if let Err(error) = set {
@@ -57,7 +57,7 @@ impl QueriesSection {
 
 impl Serialize for QueriesSection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = Query::SETTABLE.into_iter().map(Query::as_str);
+        let names = UsageQuery::SETTABLE.into_iter().map(UsageQuery::as_str);
         serializer.collect_map(names.zip(&self.0))
     }
 }
@@ -111,18 +111,18 @@ impl<'de> Deserialize<'de> for QuerySection {
     }
 }
 
-/// The name of a query, as its position in [`Query::SETTABLE`].
+/// The name of a query, as its position in [`UsageQuery::SETTABLE`].
 struct QueryName(usize);
 
 impl<'de> Deserialize<'de> for QueryName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let mut names = Query::SETTABLE.into_iter().map(Query::as_str);
+        let mut names = UsageQuery::SETTABLE.into_iter().map(UsageQuery::as_str);
         names
             .position(|known| known == name)
             .map(Self)
             .ok_or_else(|| {
-                let known = Query::SETTABLE.map(|query| format!("`{}`", query.as_str()));
+                let known = UsageQuery::SETTABLE.map(|query| format!("`{}`", query.as_str()));
                 let known = known.join(", ");
                 de::Error::custom(format_args!(
                     "unknown field `{name}`, expected one of {known}"

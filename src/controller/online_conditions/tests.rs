@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::Settings;
-use crate::controller::fake_api::{FakeApi, Mood, eventually};
+use crate::controller::fake_api::{FakeApi, FakeApiBehavior, eventually};
 
 const POD: &str = "/api/v1/namespaces/shop/pods/web-1/status";
 const PROBED: &str =
@@ -47,7 +47,7 @@ fn writer(api: &FakeApi, cluster: &ClusterState, leadership: Leadership) -> Onli
         switch: WriteSwitch::new(Writes::Enabled),
         is_enabled: true,
         namespace: "evenkeel-system".to_owned(),
-        metrics: Metrics::default(),
+        metrics: ControllerMetrics::default(),
     }
 }
 
@@ -79,7 +79,7 @@ fn a_follower_leaves_a_pod_to_the_leader_for_a_moment() {
     show(&cluster, &written(&json!("Unknown")));
     let now = clock::instant();
     let pods = cluster.due_conditions();
-    let (mut leads, mut follows) = (Waiting::default(), Waiting::default());
+    let (mut leads, mut follows) = (AwaitedConditions::default(), AwaitedConditions::default());
     assert_eq!(leads.take_ready(&pods, true, now).len(), 1);
     assert!(follows.take_ready(&pods, false, now).is_empty());
     assert_eq!(follows.pause(now), FOLLOWS, "and looks again then");
@@ -95,9 +95,9 @@ fn what_failed_rests_for_longer_and_longer() {
     show(&cluster, &written(&json!("Unknown")));
     let now = clock::instant();
     let pods = cluster.due_conditions();
-    let mut waiting = Waiting::default();
+    let mut waiting = AwaitedConditions::default();
     waiting.take_ready(&pods, true, now);
-    let pauses = [Outcome::Failed; 7].map(|outcome| {
+    let pauses = [WriteOutcome::Failed; 7].map(|outcome| {
         waiting.tried("u", outcome, now);
         waiting.pause(now).as_secs()
     });
@@ -112,11 +112,11 @@ async fn gates_are_given_while_a_condition_could_be_written_and_not_once_one_fai
     let running = tokio::spawn(running);
     eventually("it could", || cluster.is_gate_open(clock::instant())).await;
     assert!(api.writes().iter().any(|(_, path)| path == PROBED));
-    api.mood(Mood::Refuses(403));
+    api.mood(FakeApiBehavior::Refuses(403));
     let new = written(&json!("Unknown"));
     show(&cluster, &new);
     eventually("it could not", || !cluster.is_gate_open(clock::instant())).await;
-    api.mood(Mood::Answers);
+    api.mood(FakeApiBehavior::Answers);
     api.set(POD, new);
     eventually("it can again", || cluster.is_gate_open(clock::instant())).await;
     cancel.cancel();
@@ -165,7 +165,7 @@ async fn a_write_that_is_refused_for_one_pod_says_nothing_of_others() {
     let running = tokio::spawn(writer(&api, &cluster, Leadership::leading()).run(cancel.clone()));
     let gives = |namespace: &str| cluster.gives_gate(namespace, &new, clock::instant());
     eventually("gates are given", || gives("shop") && gives("other")).await;
-    api.mood(Mood::RefusesPath(POD, 422));
+    api.mood(FakeApiBehavior::RefusesPath(POD, 422));
     show(&cluster, &owned("Unknown"));
     eventually("not here", || !gives("shop")).await;
     assert!(gives("other"));
@@ -182,12 +182,13 @@ fn a_pod_waits_since_its_condition_was_written_last() {
     let now = clock::instant();
     let after = |seconds| now + Duration::from_secs(seconds);
     let pods = cluster.due_conditions();
-    let mut waiting = Waiting::default();
-    let since = |waiting: &Waiting| waiting.by_namespace(&pods, |_| true).0.get("shop").copied();
+    let mut waiting = AwaitedConditions::default();
+    let since =
+        |waiting: &AwaitedConditions| waiting.by_namespace(&pods, |_| true).0.get("shop").copied();
     waiting.take_ready(&pods, true, now);
-    waiting.tried("u", Outcome::Failed, after(1));
+    waiting.tried("u", WriteOutcome::Failed, after(1));
     assert_eq!(since(&waiting), Some(now));
-    waiting.tried("u", Outcome::Written, after(2));
+    waiting.tried("u", WriteOutcome::Written, after(2));
     waiting.take_ready(&pods, true, after(3));
     assert_eq!(since(&waiting), Some(after(2)));
     let (awaited, refused) = waiting.by_namespace(&pods, |_| false);
@@ -195,7 +196,7 @@ fn a_pod_waits_since_its_condition_was_written_last() {
         awaited.is_empty() && refused.is_empty(),
         "no profile is about it"
     );
-    waiting.tried("u", Outcome::Refused, after(3));
+    waiting.tried("u", WriteOutcome::Refused, after(3));
     let (_, refused) = waiting.by_namespace(&pods, |_| true);
     assert!(refused.contains("shop"));
 }

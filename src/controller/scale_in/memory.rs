@@ -5,36 +5,36 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::expected::ScaleIns;
+use super::tick_scale_ins::ScaleIns;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::deletion_cost::Rounds;
-use evenkeel_kubernetes::plan::scaling::{Lowering, ScaleIn};
+use evenkeel_kubernetes::plan::scaling::{PendingScaleIn, ScaleInWrite};
 
 /// The longest that a scale-in waits for costs: less than the time between two ticks of an HPA.
 const HOLD: SignedDuration = SignedDuration::from_secs(10);
 
 /// The memory of a leader.
 #[derive(Debug, Default)]
-pub(in crate::controller) struct Memory {
+pub(in crate::controller) struct ScaleInMemory {
     pub(super) rounds: Rounds,
-    pub(super) coming: Vec<Coming>,
-    pub(super) held: Vec<Held>,
+    pub(super) coming: Vec<UpcomingScaleIn>,
+    pub(super) held: Vec<HeldLowering>,
 }
 
 /// A scale-in for which it is to be said who goes first.
 #[derive(Debug)]
-pub(super) struct Coming {
-    pub(super) scale_in: ScaleIn,
+pub(super) struct UpcomingScaleIn {
+    pub(super) scale_in: PendingScaleIn,
     pub(super) replica_set: ControllerKey,
     pub(super) since: Timestamp,
 }
 
 /// A write that waits for costs.
 #[derive(Debug)]
-pub(in crate::controller) struct Held {
-    pub(super) lowering: Lowering,
+pub(in crate::controller) struct HeldLowering {
+    pub(super) lowering: ScaleInWrite,
     /// The ReplicaSet whose Pods are to show them; `None` where none are waited for.
     pub(super) replica_set: Option<ControllerKey>,
     pub(super) since: Timestamp,
@@ -42,20 +42,20 @@ pub(in crate::controller) struct Held {
 
 /// What waited at the tick before, by its object.
 #[derive(Debug)]
-pub(super) struct Before(HashMap<ObjectRef, Waited>);
+pub(super) struct PreviousLowerings(HashMap<ObjectRef, PreviousLowering>);
 
 #[derive(Debug)]
-struct Waited {
+struct PreviousLowering {
     since: Timestamp,
     /// The Events that tell of it.
     told: Vec<Write>,
 }
 
-impl Before {
+impl PreviousLowerings {
     /// Lets a lowering wait in the place of the one of its object before, and gives since when that has waited.
     /// A plan tells of each change once, so that the Events of one which has not changed are taken over.
-    pub(super) fn renew(&mut self, lowering: &mut Lowering) -> Option<Timestamp> {
-        let Waited { since, told } = self.0.remove(&lowering.write.target)?;
+    pub(super) fn renew(&mut self, lowering: &mut ScaleInWrite) -> Option<Timestamp> {
+        let PreviousLowering { since, told } = self.0.remove(&lowering.write.target)?;
         if lowering.told.is_empty() {
             lowering.told = told;
         }
@@ -68,25 +68,25 @@ pub(super) fn has_waited(since: Timestamp, now: Timestamp) -> bool {
     now.duration_since(since) >= HOLD
 }
 
-impl Memory {
+impl ScaleInMemory {
     /// Drops what waits, for a newer tick has decided on it.
-    pub(super) fn renew(&mut self) -> Before {
+    pub(super) fn renew(&mut self) -> PreviousLowerings {
         let held = std::mem::take(&mut self.held).into_iter();
         let held = held.map(|held| (held.lowering, held.since));
         let coming = std::mem::take(&mut self.coming).into_iter();
         let coming = coming.filter_map(|coming| Some((coming.scale_in.lowering?, coming.since)));
         let waited = held.chain(coming).map(|(lowering, since)| {
-            let Lowering { write, told } = lowering;
-            (write.target, Waited { since, told })
+            let ScaleInWrite { write, told } = lowering;
+            (write.target, PreviousLowering { since, told })
         });
-        Before(waited.collect())
+        PreviousLowerings(waited.collect())
     }
 
     /// Lets the namespaces take turns, so that many workloads of one delay those of no other.
     pub(super) fn take_turns(&mut self) {
         let mut turns: HashMap<String, usize> = HashMap::new();
         let coming = std::mem::take(&mut self.coming).into_iter();
-        let mut placed: Vec<(usize, Coming)> = coming
+        let mut placed: Vec<(usize, UpcomingScaleIn)> = coming
             .map(|coming| {
                 let namespace = coming.scale_in.target.namespace().to_owned();
                 let turn = turns.entry(namespace).or_default();
@@ -103,11 +103,11 @@ impl Memory {
     pub(in crate::controller) fn let_go(
         &mut self,
         scale_ins: &ScaleIns,
-        freed: Vec<Held>,
+        freed: Vec<HeldLowering>,
         put: impl Fn(Write),
     ) {
         let mut freed = freed;
-        let writes = |held: Held| held.lowering.into_writes();
+        let writes = |held: HeldLowering| held.lowering.into_writes();
         scale_ins.unless_newer(|| freed.drain(..).flat_map(writes).for_each(put));
         self.held.extend(freed);
     }
@@ -122,6 +122,6 @@ impl Memory {
         let coming = coming.into_iter();
         let coming = coming.filter_map(|coming| coming.scale_in.lowering);
         let held = held.into_iter().map(|held| held.lowering);
-        held.chain(coming).flat_map(Lowering::into_writes)
+        held.chain(coming).flat_map(ScaleInWrite::into_writes)
     }
 }

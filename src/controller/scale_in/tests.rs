@@ -1,3 +1,5 @@
+use std::cell::RefCell;
+
 use json_patch::PatchOperation;
 use serde_json::{Value, json};
 
@@ -5,12 +7,12 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::cluster::{Settings, WATCHED};
-use crate::controller::rounds::tests::policy;
+use crate::controller::leader_rounds::tests::policy;
 use evenkeel_core::placement::node_table;
 use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::Operation;
+use evenkeel_kubernetes::plan::WriteOperation;
 use evenkeel_kubernetes::plan::scaling::TargetRef;
 
 const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
@@ -23,7 +25,7 @@ fn at(second: i64) -> Timestamp {
 /// A cluster of one node, with ReplicaSets of namespaces that have opted in.
 struct World {
     costs: Costs,
-    memory: Memory,
+    memory: ScaleInMemory,
 }
 
 impl World {
@@ -46,11 +48,11 @@ impl World {
             policy: Arc::new(policy()),
             scale_ins: Some(ScaleIns::default()),
             reporter: "evenkeel-0".to_owned(),
-            metrics: Metrics::default(),
+            metrics: ControllerMetrics::default(),
         };
         let world = Self {
             costs,
-            memory: Memory::default(),
+            memory: ScaleInMemory::default(),
         };
         world.opt("shop", true);
         world
@@ -84,7 +86,7 @@ impl World {
     /// Shows the costs that were written.
     fn show(&self, set: &str, writes: &[Write]) {
         for write in writes.iter().filter(|write| is_cost(write)) {
-            let Operation::Conditional(patch) = &write.operation else {
+            let WriteOperation::Conditional(patch) = &write.operation else {
                 panic!("{:?}", write.operation);
             };
             let mut object = json!({"metadata": {"name": write.target.name, "namespace": "shop",
@@ -97,12 +99,12 @@ impl World {
         }
     }
 
-    fn expect(&self, scale_ins: Vec<ScaleIn>, now: Timestamp) {
+    fn expect(&self, scale_ins: Vec<PendingScaleIn>, now: Timestamp) {
         let expected = self.costs.scale_ins.as_ref().unwrap();
         expected.expect(scale_ins, now);
     }
 
-    fn plan(&mut self, now: Timestamp) -> Plan {
+    fn plan(&mut self, now: Timestamp) -> DeletionCostPlan {
         self.costs.plan(&mut self.memory, &HashSet::new(), now)
     }
 
@@ -117,11 +119,11 @@ fn is_cost(write: &Write) -> bool {
     write.purpose == Purpose::DeletionCost
 }
 
-fn costs(plan: &Plan) -> usize {
+fn costs(plan: &DeletionCostPlan) -> usize {
     plan.writes.iter().filter(|write| is_cost(write)).count()
 }
 
-fn freed(plan: &Plan) -> Vec<&str> {
+fn freed(plan: &DeletionCostPlan) -> Vec<&str> {
     let freed = plan.freed.iter();
     freed
         .map(|held| held.lowering.write.target.name.as_str())
@@ -129,15 +131,20 @@ fn freed(plan: &Plan) -> Vec<&str> {
 }
 
 /// A ReplicaSet that Evenkeel lowers from so many replicas to so many.
-pub(in crate::controller) fn lowering(namespace: &str, set: &str, from: i32, to: i32) -> ScaleIn {
+pub(in crate::controller) fn lowering(
+    namespace: &str,
+    set: &str,
+    from: i32,
+    to: i32,
+) -> PendingScaleIn {
     let target = ObjectRef::in_namespace(Kind::ReplicaSet, namespace, set);
-    let operation = Operation::Merge(json!({"spec": {"replicas": to}}));
-    ScaleIn {
+    let operation = WriteOperation::Merge(json!({"spec": {"replicas": to}}));
+    PendingScaleIn {
         target: TargetRef::new("apps/v1", "ReplicaSet", namespace, set),
         namespace_policy: Arc::new(NamespacePolicy::default()),
         from,
         to,
-        lowering: Some(Lowering {
+        lowering: Some(ScaleInWrite {
             write: Write::new(Purpose::ScalingReplicas, target, operation),
             told: Vec::new(),
         }),
@@ -164,7 +171,7 @@ fn a_lowering_waits_until_the_costs_are_there_or_for_ten_seconds() {
 /// An Event that tells of a lowering.
 fn event(name: &str) -> Write {
     let target = ObjectRef::in_namespace(Kind::Event, "shop", name);
-    let operation = Operation::Create(json!({"reason": "FloorLowered"}));
+    let operation = WriteOperation::Create(json!({"reason": "FloorLowered"}));
     Write::new(Purpose::ScalingEvent, target, operation)
 }
 

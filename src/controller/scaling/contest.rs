@@ -58,7 +58,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::controller::fake_api::{FakeApi, Mood};
+    use crate::controller::fake_api::{FakeApi, FakeApiBehavior};
     use evenkeel_kubernetes::kinds::Kind;
 
     fn objects() -> impl Iterator<Item = (usize, ObjectRef)> {
@@ -75,7 +75,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn many_contests_take_no_longer_than_one() {
         let api = FakeApi::default();
-        api.mood(Mood::Hangs);
+        api.mood(FakeApiBehavior::Hangs);
         let client = api.client();
         let waited = tokio::time::timeout(PATIENCE * 2, managers(&client, objects()));
         assert_eq!(waited.await.expect("one patience for all"), []);

@@ -17,11 +17,11 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::board::{Board, BoardEntry};
-use super::cron_tally::CronTally;
+use super::cron_metrics::CronTally;
+use super::status_store::{BoardEntry, StatusStore};
 use crate::api::scaling::{LoadStatus, TargetStatus};
 use crate::metrics::MetricsError;
-use evenkeel_core::scaling::Grounds;
+use evenkeel_core::scaling::DecisionBasis;
 
 pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficFitMetrics, TrafficOutcome};
 
@@ -29,7 +29,7 @@ pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficFitMetrics, Traff
 const TICKS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 5.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OutcomeLabel {
+struct ScalingOutcomeLabel {
     outcome: &'static str,
 }
 
@@ -40,21 +40,21 @@ struct StateLabel {
 
 /// The metric families of the loop.
 #[derive(Debug, Clone)]
-pub struct Metrics {
+pub struct ScalingMetrics {
     ticks: Histogram,
     memory: Gauge,
     quarantined: Gauge,
-    refill: Family<OutcomeLabel, Counter>,
+    refill: Family<ScalingOutcomeLabel, Counter>,
     refilling: Gauge,
     own_fits: FitMetrics,
     traffic_fits: TrafficFitMetrics,
     restoring: Gauge,
     cron_hpas: Family<StateLabel, Gauge>,
-    cron_runs: Family<OutcomeLabel, Counter>,
-    board: Board,
+    cron_runs: Family<ScalingOutcomeLabel, Counter>,
+    board: StatusStore,
 }
 
-impl Default for Metrics {
+impl Default for ScalingMetrics {
     fn default() -> Self {
         Self {
             ticks: Histogram::new(TICKS),
@@ -67,12 +67,12 @@ impl Default for Metrics {
             restoring: Gauge::default(),
             cron_hpas: Family::default(),
             cron_runs: Family::default(),
-            board: Board::default(),
+            board: StatusStore::default(),
         }
     }
 }
 
-impl Metrics {
+impl ScalingMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         let own = registry.sub_registry_with_prefix("scaling");
@@ -121,12 +121,12 @@ impl Metrics {
         );
         self.own_fits.register(own);
         self.traffic_fits.register(own);
-        own.register_collector(Box::new(Targets(self.board.clone())));
+        own.register_collector(Box::new(TargetCollector(self.board.clone())));
     }
 
     /// The newest state of all targets.
     #[must_use]
-    pub const fn board(&self) -> &Board {
+    pub const fn board(&self) -> &StatusStore {
         &self.board
     }
 
@@ -149,7 +149,9 @@ impl Metrics {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         for (outcome, count) in [("made", made), ("missed", missed)] {
-            let runs = self.cron_runs.get_or_create(&OutcomeLabel { outcome });
+            let runs = self
+                .cron_runs
+                .get_or_create(&ScalingOutcomeLabel { outcome });
             runs.inc_by(count);
         }
     }
@@ -163,7 +165,9 @@ impl Metrics {
 
     pub(super) fn refill(&self, outcome: Result<(), &MetricsError>) {
         let outcome = outcome.map_or_else(MetricsError::reason, |()| "answered");
-        self.refill.get_or_create(&OutcomeLabel { outcome }).inc();
+        self.refill
+            .get_or_create(&ScalingOutcomeLabel { outcome })
+            .inc();
     }
 
     /// Those of the fits of targets' own trees.
@@ -177,17 +181,17 @@ impl Metrics {
     }
 
     /// Shows that a past is asked for while what it gives is held.
-    pub(super) fn refilling(&self) -> Refilling {
+    pub(super) fn refilling(&self) -> BackfillGaugeGuard {
         self.refilling.inc();
-        Refilling(self.refilling.clone())
+        BackfillGaugeGuard(self.refilling.clone())
     }
 }
 
 /// A past that is asked for.
 #[derive(Debug)]
-pub(super) struct Refilling(Gauge);
+pub(super) struct BackfillGaugeGuard(Gauge);
 
-impl Drop for Refilling {
+impl Drop for BackfillGaugeGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -195,9 +199,9 @@ impl Drop for Refilling {
 
 /// The targets, written from the newest picture.
 #[derive(Debug)]
-struct Targets(Board);
+struct TargetCollector(StatusStore);
 
-impl Collector for Targets {
+impl Collector for TargetCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let targets = self.0.targets();
         let mut families = Families {
@@ -226,7 +230,7 @@ impl Collector for Targets {
              last-known or nothing",
             |shown| {
                 let holds = |grounds| f64::from(u8::from(grounds == shown.grounds));
-                Grounds::ALL
+                DecisionBasis::ALL
                     .map(|of| (("grounds", of.as_str()), holds(of.as_str())))
                     .to_vec()
             },

@@ -5,7 +5,9 @@ use jiff::Timestamp;
 
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::scaling::{self, Context, Observed, PlanMemory, Resolved, ScaleIn};
+use evenkeel_kubernetes::plan::scaling::{
+    self, PendingScaleIn, PlanMemory, ResolvedTarget, ScalingContext, TargetObjects,
+};
 
 /// The plans that a tick makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,17 +21,21 @@ pub(super) enum Plans {
 }
 
 /// One target and what was decided for it.
-pub(super) struct Decided<'a> {
-    pub(super) observed: &'a Observed,
-    pub(super) resolved: &'a Resolved,
+pub(super) struct TargetDecision<'a> {
+    pub(super) observed: &'a TargetObjects,
+    pub(super) resolved: &'a ResolvedTarget,
     pub(super) report: Option<&'a TickReport>,
     pub(super) now: Timestamp,
 }
 
 impl Plans {
     /// The writes for one target.
-    pub(super) fn writes(&self, decided: &Decided<'_>, memory: &mut PlanMemory) -> Vec<Write> {
-        let Decided {
+    pub(super) fn writes(
+        &self,
+        decided: &TargetDecision<'_>,
+        memory: &mut PlanMemory,
+    ) -> Vec<Write> {
+        let TargetDecision {
             observed,
             resolved,
             report,
@@ -41,7 +47,7 @@ impl Plans {
                 Vec::new()
             }
             Self::Decisions(reporter) => {
-                let context = Context { now, reporter };
+                let context = ScalingContext { now, reporter };
                 scaling::plan(observed, resolved, report, memory, &context)
             }
             Self::Restore => {
@@ -58,10 +64,10 @@ impl Plans {
     /// The scale-in that is about to come, with the one of these `writes` that brings it about.
     pub(super) fn scale_in(
         &self,
-        decided: &Decided<'_>,
+        decided: &TargetDecision<'_>,
         writes: &mut Vec<Write>,
-    ) -> Option<ScaleIn> {
-        let Decided {
+    ) -> Option<PendingScaleIn> {
+        let TargetDecision {
             observed,
             resolved,
             report,

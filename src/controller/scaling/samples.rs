@@ -6,22 +6,22 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::metrics::Round;
+use crate::metrics::MetricsRound;
 use evenkeel_core::placement::usage::{Span, UsageSample};
 use evenkeel_core::scaling::hpa::Readings;
-use evenkeel_core::scaling::observation::Samples as SignalSamples;
-use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::observation::SignalSamples;
+use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ResourceName, Signal};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The place of the newest round; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Samples(Arc<ArcSwapOption<Sample>>);
+pub struct LatestScalingSample(Arc<ArcSwapOption<ScalingSample>>);
 
 /// One round of measurements.
 #[derive(Debug)]
-pub struct Sample {
+pub struct ScalingSample {
     usage: Arc<UsageSample>,
     /// When the round was asked for.
     pub(super) at: Timestamp,
@@ -32,21 +32,21 @@ pub struct Sample {
     asked: Resources<Timestamp>,
 }
 
-impl Samples {
+impl LatestScalingSample {
     /// Takes a round that was asked for at `at`.
-    pub fn put(&self, round: &Round, at: Timestamp) {
-        self.0.store(Some(Arc::new(Sample::new(round, at))));
+    pub fn put(&self, round: &MetricsRound, at: Timestamp) {
+        self.0.store(Some(Arc::new(ScalingSample::new(round, at))));
     }
 
-    pub(super) fn newest(&self) -> Option<Arc<Sample>> {
+    pub(super) fn newest(&self) -> Option<Arc<ScalingSample>> {
         self.0.load_full()
     }
 }
 
-impl Sample {
+impl ScalingSample {
     /// A round whose Pods are measured when its nodes are, and no later than they were asked for;
     /// where no node is, when they were asked for.
-    fn new(round: &Round, at: Timestamp) -> Self {
+    fn new(round: &MetricsRound, at: Timestamp) -> Self {
         let usage = Arc::clone(&round.usage);
         let asked = Resources::from_fn(|resource| round.pods_as_of[resource].unwrap_or(at));
         let newest = Resources::from_fn(|resource| {
@@ -146,7 +146,7 @@ fn pod_metrics(
 ) -> Option<PodMetrics> {
     let (name, first) = measured.next()?;
     let rest = measured.map(|(name, one)| (name, one.value));
-    let usage: Requests = std::iter::once((name, first.value)).chain(rest).collect();
+    let usage: ResourceRequests = std::iter::once((name, first.value)).chain(rest).collect();
     Some(PodMetrics {
         pod: pod.to_owned(),
         timestamp: first.timestamp,
@@ -190,9 +190,11 @@ fn thousandths(resource: Resource, amount: Amount) -> i64 {
 mod tests {
     use super::*;
     use evenkeel_core::placement::usage::{self, PodName};
-    use evenkeel_core::scaling::carriers::Carriers;
-    use evenkeel_core::scaling::observation::Observation;
-    use evenkeel_core::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
+    use evenkeel_core::scaling::observation::TargetObservation;
+    use evenkeel_core::scaling::pod::{
+        ConditionStatus, PodPhase, ReadyCondition, ResourceRequests,
+    };
+    use evenkeel_core::scaling::serving_pods::ServingPods;
     use evenkeel_core::scaling::signal::{PromQl, ValueScope};
 
     fn at(second: i64) -> Timestamp {
@@ -211,8 +213,8 @@ mod tests {
             }),
             containers: Vec::new(),
             init_containers: Vec::new(),
-            pod_requests: Requests::default(),
-            overhead: Requests::default(),
+            pod_requests: ResourceRequests::default(),
+            overhead: ResourceRequests::default(),
         })
     }
 
@@ -242,18 +244,18 @@ mod tests {
     #[test]
     fn loads_are_sums_over_the_pods_as_old_as_the_newest_node() {
         let window = SignedDuration::from_secs(30);
-        let samples = Samples::default();
-        let round = Round {
+        let samples = LatestScalingSample::default();
+        let round = MetricsRound {
             usage: Arc::new(usage(window)),
-            ..Round::default()
+            ..MetricsRound::default()
         };
         samples.put(&round, at(100));
         let sample = samples.newest().unwrap();
         let pods = [pod("web-0"), pod("web-1")];
         let queue = Signal::PromQl(PromQl::own("queue"));
         let signals = [Signal::CPU, Signal::MEMORY, queue.clone()];
-        let carriers = Carriers::default();
-        let observe = |sample: &Sample| Observation {
+        let carriers = ServingPods::default();
+        let observe = |sample: &ScalingSample| TargetObservation {
             pods: &pods,
             carriers: &carriers,
             replicas: None,
@@ -275,9 +277,9 @@ mod tests {
         assert!((memory.load.sum - 5120.0).abs() < 1e-9);
         assert_eq!(memory.measured, at(100), "no node was measured");
 
-        let mut late = Round {
+        let mut late = MetricsRound {
             usage: Arc::clone(&round.usage),
-            ..Round::default()
+            ..MetricsRound::default()
         };
         late.pods_as_of[Resource::Cpu] = Some(at(70));
         late.pods_as_of[Resource::Memory] = Some(at(75));
@@ -308,16 +310,16 @@ mod tests {
             usage.insert_pod(&name, &used);
             usage.insert_pod_span(&name, Span::new(at(end), SignedDuration::from_secs(20)));
         }
-        let samples = Samples::default();
-        let round = Round {
+        let samples = LatestScalingSample::default();
+        let round = MetricsRound {
             usage: Arc::new(usage),
-            ..Round::default()
+            ..MetricsRound::default()
         };
         samples.put(&round, at(100));
-        let (sample, carriers) = (samples.newest().unwrap(), Carriers::default());
+        let (sample, carriers) = (samples.newest().unwrap(), ServingPods::default());
         let pods = [pod("web-0"), pod("web-1")];
         let signals = [Signal::CPU, Signal::MEMORY];
-        let observation = Observation {
+        let observation = TargetObservation {
             pods: &pods,
             carriers: &carriers,
             replicas: None,

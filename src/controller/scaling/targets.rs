@@ -7,12 +7,12 @@ mod checks;
 mod crons;
 mod fit_past;
 mod fits;
-mod isolated;
 mod key;
+mod panic_isolation;
 mod signal_answers;
 mod state;
+mod target_tick;
 mod tick;
-mod ticking;
 mod traffic;
 mod traffic_state;
 
@@ -21,19 +21,19 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 
 use self::crons::{CronMemories, Crons};
-use self::key::{Key, Seen};
-use self::state::TargetState;
-use self::ticking::{TickingTarget, decisions, key_of};
-use super::refill::{Asked, Filled, FilledQuery};
-use super::trace::Trace;
+use self::key::{TargetKey, WatchedTarget};
+use self::state::TargetRuntime;
+use self::target_tick::{TickingTarget, decisions, key_of};
+use super::history_backfill::{BackfillNamespaces, FilledQuery, SignalBackfill};
+use super::recent_history::RecentTargetHistory;
 use evenkeel_core::scaling::cron::CronSpec;
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
-use evenkeel_kubernetes::plan::scaling::refill::RefillState;
-use evenkeel_kubernetes::plan::scaling::{Observed, conflicts, take_turns};
+use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
+use evenkeel_kubernetes::plan::scaling::{TargetObjects, conflicts, take_turns};
 
-pub(super) use self::fit_past::{FitPast, Lane};
-pub(super) use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, Fitted};
-pub(super) use self::tick::{Contested, Tick, Ticked};
+pub(super) use self::fit_past::{FitLane, FitPast};
+pub(super) use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, LoadFitResult};
+pub(super) use self::tick::{ContestedTarget, ScalingTickInput, ScalingTickOutput};
 pub(super) use self::traffic::{TrafficFitted, TrafficWork};
 pub(super) use self::traffic_state::TrafficTold;
 
@@ -43,22 +43,26 @@ const TOGETHER: usize = 64;
 
 /// The state of all targets.
 #[derive(Debug, Default)]
-pub(super) struct Targets {
-    states: HashMap<Key, Box<TargetState>>,
+pub(super) struct ScalingTargets {
+    states: HashMap<TargetKey, Box<TargetRuntime>>,
     crons: CronMemories,
     /// The lanes in which loads are to be fitted before the next model of traffic.
-    loads_turn: HashSet<Lane>,
+    loads_turn: HashSet<FitLane>,
     tick: u64,
 }
 
-impl Targets {
+impl ScalingTargets {
     /// One tick over everything that is observed.
-    pub(super) fn tick(&mut self, observed: &[Observed], tick: &Tick<'_>) -> Ticked {
+    pub(super) fn tick(
+        &mut self,
+        observed: &[TargetObjects],
+        tick: &ScalingTickInput<'_>,
+    ) -> ScalingTickOutput {
         self.tick += 1;
-        let mut ticked = Ticked::default();
+        let mut ticked = ScalingTickOutput::default();
         let conflicts = conflicts(observed);
         let seen = observed.iter().zip(&conflicts).enumerate();
-        let seen = seen.map(|(place, (observed, &conflict))| Seen {
+        let seen = seen.map(|(place, (observed, &conflict))| WatchedTarget {
             observed,
             place,
             conflict,
@@ -67,7 +71,7 @@ impl Targets {
         let mut crons = Crons::new(observed, &conflicts, tick, &mut self.crons);
         for together in seen.chunks(TOGETHER) {
             let targets = together.iter().map(|&seen| {
-                let key = Key::of(seen.observed);
+                let key = TargetKey::of(seen.observed);
                 let mut state = self.states.remove(&key).unwrap_or_default();
                 state.tick = self.tick;
                 TickingTarget::begin(key, state, seen, tick, &mut ticked.asks)
@@ -108,14 +112,14 @@ impl Targets {
         ticked.quarantined = resting.count();
         let states = self.states.values().map(|state| state.tracker.bytes());
         let rules = tick.crons.iter().filter_map(|cron| cron.rules().ok());
-        let kept = states.chain(traces.values().map(Trace::bytes));
+        let kept = states.chain(traces.values().map(RecentTargetHistory::bytes));
         ticked.bytes = kept.chain(rules.map(CronSpec::bytes)).sum();
         ticked
     }
 
     /// Takes a part of the past.
-    pub(super) fn fill(&mut self, filled: &Filled, now: Timestamp) {
-        let Filled {
+    pub(super) fn fill(&mut self, filled: &SignalBackfill, now: Timestamp) {
+        let SignalBackfill {
             signal,
             resolution,
             sums,
@@ -148,7 +152,7 @@ impl Targets {
 
     /// Takes note that the targets of these namespaces have all of the past that there is; those
     /// that came since are still asked for.
-    pub(super) fn filled(&mut self, namespaces: &Asked) {
+    pub(super) fn filled(&mut self, namespaces: &BackfillNamespaces) {
         for (key, state) in &mut self.states {
             let asked = namespaces.get(&*key.namespace);
             if let Some((before, &answered)) = state.refill.zip(asked) {
@@ -158,7 +162,7 @@ impl Targets {
     }
 
     /// Takes note of who contests the bounds of a target, as far as that could be learned.
-    pub(super) fn contested_by(&mut self, key: &Key, manager: Option<String>) {
+    pub(super) fn contested_by(&mut self, key: &TargetKey, manager: Option<String>) {
         if let Some(state) = self.states.get_mut(key) {
             state.contest = ContestInquiry::Answered;
             if let Some(manager) = manager {

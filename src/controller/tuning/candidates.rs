@@ -9,18 +9,18 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::memory::Memory;
+use super::memory::TuningMemory;
 use super::settings::Settings;
 use super::workloads::tuned;
 use crate::cluster::ClusterState;
 use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::tuning::{CpuMemory, Highest, Mode, Trend, TunedResource};
+use evenkeel_core::tuning::{CpuMemory, HighestPods, Trend, TunedResource, TuningMode};
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
 /// A Pod whose turn it is.
-pub(super) struct Candidate<'a> {
+pub(super) struct ResizeCandidate<'a> {
     pub(super) pod: Arc<ResizablePod>,
     pub(super) workload: &'a TunedWorkload,
 }
@@ -29,7 +29,7 @@ pub(super) struct Candidate<'a> {
 pub(super) struct Candidates<'a> {
     pub(super) cluster: &'a ClusterState,
     pub(super) settings: &'a Settings,
-    pub(super) memory: &'a Memory,
+    pub(super) memory: &'a TuningMemory,
     pub(super) now: Timestamp,
 }
 
@@ -39,7 +39,7 @@ impl Candidates<'_> {
         &self,
         workloads: &'a [TunedWorkload],
         nodes: &[&NodeState],
-    ) -> Vec<Vec<Candidate<'a>>> {
+    ) -> Vec<Vec<ResizeCandidate<'a>>> {
         let places: HashMap<&str, usize> = nodes
             .iter()
             .enumerate()
@@ -47,10 +47,10 @@ impl Candidates<'_> {
             .collect();
         let capacities: Vec<_> = nodes.iter().map(|node| capacity(node)).collect();
         let [mut held, mut resized, mut told] =
-            std::array::from_fn(|_| Highest::new(capacities.clone()));
+            std::array::from_fn(|_| HighestPods::new(capacities.clone()));
         let mut pods: Vec<(Arc<ResizablePod>, &TunedWorkload)> = Vec::new();
         for workload in tuned(workloads) {
-            let is_resized = self.settings.mode_of(workload) == Mode::On;
+            let is_resized = self.settings.mode_of(workload) == TuningMode::On;
             for pod in self.pods(workload) {
                 let place = pod.node.as_deref().and_then(|node| places.get(node));
                 let used = place.and_then(|_| self.memory.used(&pod.uid, self.now));
@@ -68,12 +68,12 @@ impl Candidates<'_> {
                 pods.push((pod, workload));
             }
         }
-        let mut found: Vec<Vec<Candidate<'a>>> = nodes.iter().map(|_| Vec::new()).collect();
+        let mut found: Vec<Vec<ResizeCandidate<'a>>> = nodes.iter().map(|_| Vec::new()).collect();
         for highest in [held, resized, told] {
             for (candidates, highest) in found.iter_mut().zip(highest.into_nodes()) {
                 candidates.extend(highest.into_iter().map(|one| {
                     let (pod, workload) = &pods[one.pod];
-                    Candidate {
+                    ResizeCandidate {
                         pod: Arc::clone(pod),
                         workload,
                     }

@@ -6,18 +6,18 @@ use kube::api::DynamicObject;
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
 
-use evenkeel_kubernetes::guarded::Unreadable;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::lenient_object::UnreadableObject;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
 use evenkeel_kubernetes::vertical_pod_autoscaler::VerticalPodAutoscaler;
 
-use super::in_time::{Unanswered, for_each_in_time};
+use super::request_deadline::{TimedRequestError, for_each_in_time};
 use super::workloads::WorkloadId;
 
 /// What is left in each namespace.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct ResizeLimits {
     namespaces: HashMap<String, NamespaceLimits>,
     /// The names of the VerticalPodAutoscalers that change Pods, by namespace, kind and name of the workload.
     vertical: HashMap<(String, String, String), String>,
@@ -27,9 +27,9 @@ pub(super) struct Limits {
     unreadable: BTreeMap<String, String>,
 }
 
-impl Limits {
+impl ResizeLimits {
     /// Those of a cluster whose API server does not tell.
-    pub(super) fn unlisted(error: &Unanswered) -> Self {
+    pub(super) fn unlisted(error: &TimedRequestError) -> Self {
         Self {
             unlisted: Some(format!(
                 "LimitRanges, ResourceQuotas or VerticalPodAutoscalers cannot be listed: {error}"
@@ -39,7 +39,7 @@ impl Limits {
     }
 
     /// Lists those of the cluster. An object that cannot be read counts for its own namespace.
-    pub(super) async fn list(client: &Client) -> Result<Self, Unanswered> {
+    pub(super) async fn list(client: &Client) -> Result<Self, TimedRequestError> {
         let mut limits = Self::default();
         let mut ranges: HashMap<String, Vec<LimitRange>> = HashMap::new();
         let of_range = |range: LimitRange| {
@@ -65,7 +65,7 @@ impl Limits {
         let kind = Kind::VerticalPodAutoscaler;
         match limits.read(client, kind, of_vertical).await {
             // A cluster that does not know the kind has none.
-            Err(Unanswered::Failed(kube::Error::Api(status))) if status.code == 404 => {}
+            Err(TimedRequestError::Failed(kube::Error::Api(status))) if status.code == 404 => {}
             answer => answer?,
         }
         limits.vertical = vertical;
@@ -77,11 +77,11 @@ impl Limits {
         client: &Client,
         kind: Kind,
         mut take: impl FnMut(T),
-    ) -> Result<(), Unanswered> {
+    ) -> Result<(), TimedRequestError> {
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
         for_each_in_time(&api, |object| match object.0 {
             Ok(object) => take(object),
-            Err(Unreadable { metadata, error }) => {
+            Err(UnreadableObject { metadata, error }) => {
                 let name = metadata.name.unwrap_or_default();
                 let why = format!("the {} {name} cannot be read: {error}", kind.as_str());
                 let namespace = metadata.namespace.unwrap_or_default();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     /// The limits of a cluster with these objects of each kind, without its VerticalPodAutoscalers for `None`.
-    async fn limits(ranges: &str, quotas: &str, vertical: Option<&str>) -> Limits {
+    async fn limits(ranges: &str, quotas: &str, vertical: Option<&str>) -> ResizeLimits {
         let (ranges, quotas, vertical) = (list(ranges), list(quotas), vertical.map(list));
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
             let path = request.uri().path();
@@ -166,7 +166,7 @@ mod tests {
             async move { Ok::<_, Infallible>(answer.unwrap()) }
         });
         let client = Client::new(service, "default");
-        Limits::list(&client).await.unwrap()
+        ResizeLimits::list(&client).await.unwrap()
     }
 
     fn object(namespace: &str, name: &str, fields: &str) -> String {

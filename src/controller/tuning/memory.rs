@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::limits::Limits;
+use super::limits::ResizeLimits;
 use super::workloads::{WorkloadId, id_of};
 use crate::metrics::ContainerUsage;
-use evenkeel_core::tuning::{CpuMemory, Quiet, Samples, Window};
+use evenkeel_core::tuning::{CpuMemory, HpaActivity, MinuteSamples, SampleWindow};
 use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::plan::tuning::{PendingResize, TunedContainer, TunedWorkload};
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
@@ -26,7 +26,7 @@ pub(super) type PodId = (Arc<str>, Arc<str>);
 
 /// What is known of one workload.
 #[derive(Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct WorkloadTuningState {
     replicas: Option<i32>,
     scaled: Option<Timestamp>,
     /// The newest decisions, by container.
@@ -45,23 +45,23 @@ pub(super) struct Standing {
 }
 
 /// The newest samples of a Pod's containers, by their names.
-type ContainerWindows = BTreeMap<Box<str>, Window<CpuMemory<Amount>>>;
+type ContainerWindows = BTreeMap<Box<str>, SampleWindow<CpuMemory<Amount>>>;
 
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct TuningMemory {
     /// By the Pod's UID, then by container.
     windows: HashMap<Arc<str>, ContainerWindows>,
     sampled: Option<Timestamp>,
-    pub(super) workloads: HashMap<WorkloadId, Standing>,
+    pub(super) workloads: HashMap<WorkloadId, WorkloadTuningState>,
     /// When turns of nodes were last looked at.
     pub(super) looked: Option<Timestamp>,
     /// The Events that have been written, by the Pod's UID: the reason, and the resize that it is about.
     pub(super) told: HashMap<Arc<str>, (&'static str, Option<Timestamp>)>,
     pub(super) lowers_limits: Option<bool>,
-    limits: Option<(Timestamp, Arc<Limits>)>,
+    limits: Option<(Timestamp, Arc<ResizeLimits>)>,
 }
 
-impl Memory {
+impl TuningMemory {
     pub(super) fn is_sample_due(&mut self, now: Timestamp) -> bool {
         let is_due = |last: Timestamp| now.duration_since(last) >= SAMPLE;
         let is_due = self.sampled.is_none_or(is_due);
@@ -96,12 +96,12 @@ impl Memory {
         uid: &str,
         container: &str,
         now: Timestamp,
-    ) -> Option<CpuMemory<Samples>> {
+    ) -> Option<CpuMemory<MinuteSamples>> {
         let window = self.windows.get(uid)?.get(container)?;
         let samples = window.samples(now, FRESH)?;
         Some(CpuMemory {
-            cpu: Samples(samples.map(|used| used.cpu)),
-            memory: Samples(samples.map(|used| used.memory)),
+            cpu: MinuteSamples(samples.map(|used| used.cpu)),
+            memory: MinuteSamples(samples.map(|used| used.memory)),
         })
     }
 
@@ -137,19 +137,19 @@ impl Memory {
     }
 
     /// What is known of the scaling of a workload.
-    pub(super) fn quiet(&self, id: &WorkloadId, is_called_for: bool) -> Quiet {
-        Quiet {
+    pub(super) fn quiet(&self, id: &WorkloadId, is_called_for: bool) -> HpaActivity {
+        HpaActivity {
             scaled: self.workloads.get(id).and_then(|standing| standing.scaled),
             is_called_for,
         }
     }
 
-    pub(super) fn limits(&self, now: Timestamp) -> Option<Arc<Limits>> {
+    pub(super) fn limits(&self, now: Timestamp) -> Option<Arc<ResizeLimits>> {
         let (at, limits) = self.limits.as_ref()?;
         (now.duration_since(*at) < LIMITS_HOLD).then(|| Arc::clone(limits))
     }
 
-    pub(super) fn know_limits(&mut self, limits: &Arc<Limits>, now: Timestamp) {
+    pub(super) fn know_limits(&mut self, limits: &Arc<ResizeLimits>, now: Timestamp) {
         self.limits = Some((now, Arc::clone(limits)));
     }
 }

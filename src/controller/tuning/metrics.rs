@@ -6,16 +6,16 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use evenkeel_core::tuning::Mode;
+use evenkeel_core::tuning::TuningMode;
 use evenkeel_kubernetes::resizable_pod::ResizePhase;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Reason {
+struct ResizeReasonLabel {
     reason: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Phase {
+struct ResizePhaseLabel {
     phase: &'static str,
 }
 
@@ -26,17 +26,17 @@ struct OfMode {
 
 /// The metric families.
 #[derive(Debug, Clone, Default)]
-pub struct Metrics {
-    resizes: Family<Reason, Counter>,
-    unchanged: Family<Reason, Counter>,
-    pending: Family<Phase, Gauge>,
+pub struct TuningMetrics {
+    resizes: Family<ResizeReasonLabel, Counter>,
+    unchanged: Family<ResizeReasonLabel, Counter>,
+    pending: Family<ResizePhaseLabel, Gauge>,
     workloads: Family<OfMode, Gauge>,
     resized_pods: Gauge,
     containers: Gauge,
     failed_samples: Counter,
 }
 
-impl Metrics {
+impl TuningMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -77,11 +77,15 @@ impl Metrics {
     }
 
     pub(super) fn told(&self, reason: &'static str) {
-        self.resizes.get_or_create(&Reason { reason }).inc();
+        self.resizes
+            .get_or_create(&ResizeReasonLabel { reason })
+            .inc();
     }
 
     pub(super) fn unchanged(&self, reason: &'static str) {
-        self.unchanged.get_or_create(&Reason { reason }).inc();
+        self.unchanged
+            .get_or_create(&ResizeReasonLabel { reason })
+            .inc();
     }
 
     pub(super) fn sampled(&self, containers: usize) {
@@ -96,7 +100,7 @@ impl Metrics {
     pub(super) fn resized(&self, pods: usize, pending: impl Fn(ResizePhase) -> usize) {
         self.resized_pods.set(gauge(pods));
         for phase in ResizePhase::ALL {
-            let labels = Phase {
+            let labels = ResizePhaseLabel {
                 phase: phase.as_str(),
             };
             self.pending
@@ -105,8 +109,8 @@ impl Metrics {
         }
     }
 
-    pub(super) fn workloads(&self, number: impl Fn(Mode) -> usize) {
-        for mode in Mode::ALL {
+    pub(super) fn workloads(&self, number: impl Fn(TuningMode) -> usize) {
+        for mode in TuningMode::ALL {
             let labels = OfMode {
                 mode: mode.as_str(),
             };

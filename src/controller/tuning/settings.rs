@@ -1,7 +1,7 @@
 //! The settings of tuning.
 
-use evenkeel_core::tuning::{Elasticity, Mode};
-use evenkeel_kubernetes::plan::resize::Rules;
+use evenkeel_core::tuning::{Elasticity, TuningMode};
+use evenkeel_kubernetes::plan::resize::ResizeRules;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use jiff::SignedDuration;
 
@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// The mode of workloads whose owners and namespaces say none.
-    pub mode: Mode,
+    pub mode: TuningMode,
     /// False where this installation may not resize Pods: then mode on does what recommend does.
     pub resizes: bool,
     /// The time between two turns of a node.
@@ -24,7 +24,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            mode: Mode::Recommend,
+            mode: TuningMode::Recommend,
             resizes: false,
             interval: SignedDuration::from_mins(10),
             elasticity: Elasticity::default(),
@@ -36,17 +36,17 @@ impl Default for Settings {
 
 impl Settings {
     /// The mode that holds for a workload: none is resized where this installation may resize nothing.
-    pub(super) fn mode_of(&self, workload: &TunedWorkload) -> Mode {
+    pub(super) fn mode_of(&self, workload: &TunedWorkload) -> TuningMode {
         match workload.mode {
-            Mode::On if !self.resizes => Mode::Recommend,
+            TuningMode::On if !self.resizes => TuningMode::Recommend,
             mode => mode,
         }
     }
 }
 
 /// The rules for a workload: its owner may let containers start anew.
-pub(super) fn rules_of(rules: Rules, workload: &TunedWorkload) -> Rules {
-    Rules {
+pub(super) fn rules_of(rules: ResizeRules, workload: &TunedWorkload) -> ResizeRules {
+    ResizeRules {
         may_restart: workload.policy.may_restart,
         ..rules
     }

@@ -12,7 +12,7 @@ use evenkeel_kubernetes::annotations::{RESIZED, TUNING_STATUS};
 use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::{Operation, Purpose};
+use evenkeel_kubernetes::plan::{Purpose, WriteOperation};
 use evenkeel_kubernetes::pod::Pod;
 
 fn at(second: i64) -> Timestamp {
@@ -23,9 +23,9 @@ fn at(second: i64) -> Timestamp {
 struct World {
     cluster: ClusterState,
     settings: Settings,
-    memory: Memory,
+    memory: TuningMemory,
     targets: Vec<crate::controller::scaling::BoardEntry>,
-    limits: Arc<Limits>,
+    limits: Arc<ResizeLimits>,
 }
 
 impl World {
@@ -48,7 +48,7 @@ impl World {
                 resizes: true,
                 ..Settings::default()
             },
-            memory: Memory::default(),
+            memory: TuningMemory::default(),
             targets: Vec::new(),
             limits: Arc::default(),
         };
@@ -90,7 +90,7 @@ impl World {
     fn named(&self, name: &str, annotations: &Value, replicas: i32) {
         let object = json!({"metadata": {"name": name, "namespace": "shop", "uid": name,
             "annotations": annotations}, "spec": {"replicas": replicas}});
-        let watched: evenkeel_kubernetes::watched::WatchedDeployment =
+        let watched: evenkeel_kubernetes::watched_types::WatchedDeployment =
             serde_json::from_value(object).unwrap();
         let workload = ScalingObject::Workload(Arc::new(watched.workload));
         self.cluster.apply_scaling_object(workload);
@@ -146,22 +146,22 @@ impl World {
         self.memory.looked = now.checked_sub(self.settings.interval).ok();
         let workloads = self.cluster.tuned_workloads(self.settings.mode).unwrap();
         self.memory.see_replicas(&workloads, now);
-        let rules = Rules {
+        let rules = ResizeRules {
             may_restart: false,
             may_lower_memory_limits: true,
         };
-        let following = Following {
+        let following = ResizeTracker {
             cluster: self.cluster.clone(),
             settings: self.settings,
             rules,
             reporter: "evenkeel-0".to_owned(),
-            metrics: Metrics::default(),
+            metrics: TuningMetrics::default(),
             now,
         };
-        let deciding = Deciding {
+        let deciding = ResizePlanner {
             cluster: self.cluster.clone(),
             policy: Arc::new(
-                crate::config::Config::load(&crate::config::Sources::default())
+                crate::config::Config::load(&crate::config::ConfigSources::default())
                     .unwrap()
                     .policy,
             ),
@@ -170,7 +170,7 @@ impl World {
             rules,
             limits: Arc::clone(&self.limits),
             reporter: "evenkeel-0".to_owned(),
-            metrics: Metrics::default(),
+            metrics: TuningMetrics::default(),
             now,
         };
         let mut writes = following.plan(&mut self.memory, &workloads);
@@ -190,7 +190,7 @@ fn begun(writes: &[Write]) -> Vec<(String, String)> {
         .iter()
         .filter(|write| write.purpose == Purpose::Resize);
     let text = |write: &Write| match &write.operation {
-        Operation::Conditional(patch) => serde_json::to_string(&patch.to_patch()).unwrap(),
+        WriteOperation::Conditional(patch) => serde_json::to_string(&patch.to_patch()).unwrap(),
         other => format!("{other:?}"),
     };
     resizes
@@ -336,7 +336,7 @@ fn a_workload_whose_pods_another_autoscaler_changes_is_left_to_it() {
         let vertical = json!({"metadata": {"name": "vpa", "namespace": "shop"}, "spec": {
             "targetRef": {"kind": "Deployment", "name": "web"}, "updatePolicy": {"updateMode": mode}}});
         let vertical = serde_json::from_value(vertical).unwrap();
-        world.limits = Arc::new(Limits::with_vertical(&vertical));
+        world.limits = Arc::new(ResizeLimits::with_vertical(&vertical));
         world.pod("p", &json!({}), &burstable());
         world.samples("p", RISING, 300);
         let writes = world.look(310);
@@ -410,15 +410,15 @@ fn a_namespace_that_opts_out_gets_its_pods_back() {
     };
     assert_eq!(target, "pods/resize shop/p");
     assert!(patch.contains("600m"), "{patch}");
-    let following = Following {
+    let following = ResizeTracker {
         cluster: world.cluster.clone(),
         settings: world.settings,
-        rules: Rules {
+        rules: ResizeRules {
             may_restart: false,
             may_lower_memory_limits: true,
         },
         reporter: String::new(),
-        metrics: Metrics::default(),
+        metrics: TuningMetrics::default(),
         now: at(30),
     };
     let restored = following.restored(&[]);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use evenkeel_core::tuning::Mode;
+use evenkeel_core::tuning::TuningMode;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 
@@ -22,7 +22,7 @@ pub(super) fn id_of(workload: &TunedWorkload) -> WorkloadId {
 
 /// The workloads of which anything is to be decided.
 pub(super) fn tuned(workloads: &[TunedWorkload]) -> impl Iterator<Item = &TunedWorkload> {
-    let is_tuned = |workload: &&TunedWorkload| workload.mode != Mode::Off;
+    let is_tuned = |workload: &&TunedWorkload| workload.mode != TuningMode::Off;
     workloads.iter().filter(is_tuned)
 }
 

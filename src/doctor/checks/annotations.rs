@@ -1,13 +1,13 @@
 //! Annotations whose names or values are not accepted, on every kind of object that carries them.
 
-use super::evidence::{Evidence, Found};
-use super::wording::count;
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::count;
+use crate::doctor::DoctorFinding;
 use crate::doctor::observation::ObjectsOfKind;
 use evenkeel_kubernetes::annotated_object::AnnotatedObject;
 use evenkeel_kubernetes::annotation_check::{AnnotationFault, Carrier, check as faults_of};
 use evenkeel_kubernetes::annotations::{InvalidAnnotation, PROFILE};
-use evenkeel_kubernetes::meta::{Annotations, Meta};
+use evenkeel_kubernetes::meta::{Meta, RelevantAnnotations};
 use evenkeel_kubernetes::suggestion::{did_you_mean, nearest};
 
 pub(super) const ANNOTATIONS: &str = "annotations";
@@ -16,28 +16,28 @@ pub(super) const ANNOTATIONS: &str = "annotations";
 const MOST: usize = 20;
 
 /// An object, or the template of its Pods, that carries annotations.
-struct Place<'a> {
+struct AnnotationLocation<'a> {
     /// The kind for `kubectl`.
     resource: String,
     namespace: Option<&'a str>,
     name: &'a str,
     is_template: bool,
     carrier: Carrier,
-    annotations: &'a Annotations,
+    annotations: &'a RelevantAnnotations,
 }
 
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     let seen = evidence.seen;
     let namespaces = seen.namespaces.look(ANNOTATIONS, "the namespaces")?;
     let nodes = seen.nodes.look(ANNOTATIONS, "the nodes")?;
     let namespaces = namespaces.into_iter().flatten();
-    let namespaces =
-        namespaces.map(|one| Place::of("namespace", Carrier::Namespace, &one.metadata));
+    let namespaces = namespaces
+        .map(|one| AnnotationLocation::of("namespace", Carrier::Namespace, &one.metadata));
     let nodes = nodes.into_iter().flatten();
-    let nodes = nodes.map(|one| Place::of("node", Carrier::Node, &one.metadata));
+    let nodes = nodes.map(|one| AnnotationLocation::of("node", Carrier::Node, &one.metadata));
     let objects = evidence.objects();
     let objects = objects.flat_map(|(of, object)| places(of, object));
-    let mut found: Vec<Finding> = namespaces
+    let mut found: Vec<DoctorFinding> = namespaces
         .chain(nodes)
         .chain(objects)
         .flat_map(|place| place.findings(evidence))
@@ -45,7 +45,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     if found.len() > MOST {
         let more = count(found.len() - MOST, "more annotation");
         found.truncate(MOST);
-        found.push(Finding::warning(
+        found.push(DoctorFinding::warning(
             ANNOTATIONS,
             format!("{more} are not accepted"),
             "fix those above, then run doctor again",
@@ -53,32 +53,32 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     }
     if found.is_empty() {
         let what = "the annotations on all objects are understood";
-        found.push(Finding::ok(ANNOTATIONS, what));
+        found.push(DoctorFinding::ok(ANNOTATIONS, what));
     }
     found.extend(unread_kinds(evidence));
     Ok(found)
 }
 
 /// The kinds whose objects could not be read, a finding each.
-fn unread_kinds(evidence: &Evidence<'_>) -> impl Iterator<Item = Finding> {
+fn unread_kinds(evidence: &Evidence<'_>) -> impl Iterator<Item = DoctorFinding> {
     evidence.seen.objects.iter().filter_map(|of| {
         let subject = format!("the annotations on objects of kind {}", of.kind);
         of.objects.look(ANNOTATIONS, &subject).err()
     })
 }
 
-fn places<'a>(of: &ObjectsOfKind, object: &'a AnnotatedObject) -> Vec<Place<'a>> {
-    let own = Place::of(&of.resource(), of.carrier(), &object.metadata);
-    let template = object.template().map(|annotations| Place {
+fn places<'a>(of: &ObjectsOfKind, object: &'a AnnotatedObject) -> Vec<AnnotationLocation<'a>> {
+    let own = AnnotationLocation::of(&of.resource(), of.carrier(), &object.metadata);
+    let template = object.template().map(|annotations| AnnotationLocation {
         is_template: true,
         carrier: Carrier::Pod,
         annotations,
-        ..Place::of(&of.resource(), Carrier::Pod, &object.metadata)
+        ..AnnotationLocation::of(&of.resource(), Carrier::Pod, &object.metadata)
     });
     std::iter::once(own).chain(template).collect()
 }
 
-impl<'a> Place<'a> {
+impl<'a> AnnotationLocation<'a> {
     fn of(resource: &str, carrier: Carrier, metadata: &'a Meta) -> Self {
         Self {
             resource: resource.to_owned(),
@@ -90,7 +90,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn findings(&self, evidence: &Evidence<'_>) -> Vec<Finding> {
+    fn findings(&self, evidence: &Evidence<'_>) -> Vec<DoctorFinding> {
         let faults = faults_of(self.carrier, self.annotations).into_iter();
         let faults = faults.map(|fault| match fault {
             AnnotationFault::Invalid(invalid) => self.invalid(&invalid),
@@ -142,7 +142,7 @@ impl<'a> Place<'a> {
         format!("kubectl annotate --overwrite{namespace} {resource} {name} {change}")
     }
 
-    fn invalid(&self, invalid: &InvalidAnnotation) -> Finding {
+    fn invalid(&self, invalid: &InvalidAnnotation) -> DoctorFinding {
         let InvalidAnnotation {
             key,
             value,
@@ -151,7 +151,7 @@ impl<'a> Place<'a> {
         let meant = invalid.suggestion();
         let suggestion = meant.map_or_else(String::new, |word| format!("; did you mean {word:?}?"));
         let change = format!("{key}={}", meant.unwrap_or("VALUE"));
-        Finding::warning(
+        DoctorFinding::warning(
             ANNOTATIONS,
             format!(
                 "{}: {key}: {value:?} is not accepted, the default applies{suggestion}",
@@ -161,10 +161,10 @@ impl<'a> Place<'a> {
         )
     }
 
-    fn unknown(&self, key: &str, nearest: Option<&'static str>) -> Finding {
+    fn unknown(&self, key: &str, nearest: Option<&'static str>) -> DoctorFinding {
         let suggestion =
             nearest.map_or_else(String::new, |meant| format!("; did you mean {meant}?"));
-        Finding::warning(
+        DoctorFinding::warning(
             ANNOTATIONS,
             format!(
                 "{}: {key} is no annotation of Evenkeel{suggestion}",
@@ -174,9 +174,9 @@ impl<'a> Place<'a> {
         )
     }
 
-    fn unread(&self, key: &str, read_of: &[Carrier]) -> Finding {
+    fn unread(&self, key: &str, read_of: &[Carrier]) -> DoctorFinding {
         let places: Vec<&str> = read_of.iter().map(|carrier| carrier.words()).collect();
-        Finding::warning(
+        DoctorFinding::warning(
             ANNOTATIONS,
             format!("{}: {key} has no effect there", self.words()),
             format!(
@@ -188,7 +188,7 @@ impl<'a> Place<'a> {
     }
 
     /// A profile that the configuration does not have.
-    fn profile(&self, evidence: &Evidence<'_>) -> Option<Finding> {
+    fn profile(&self, evidence: &Evidence<'_>) -> Option<DoctorFinding> {
         let given = self.annotations.get(PROFILE)?;
         let config = evidence.config().filter(|_| self.carrier == Carrier::Pod)?;
         let names: Vec<&str> = config.policy.profiles.names().collect();
@@ -199,7 +199,7 @@ impl<'a> Place<'a> {
             "{PROFILE}={}",
             nearest(given, names.iter().copied()).unwrap_or("VALUE")
         );
-        Some(Finding::warning(
+        Some(DoctorFinding::warning(
             ANNOTATIONS,
             format!(
                 "{}: {PROFILE}: {given:?} is not accepted, the default applies{}",

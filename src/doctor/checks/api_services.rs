@@ -1,14 +1,14 @@
 //! The APIServices of the groups that Evenkeel may serve: one a group for the cluster, so that another may
 //! hold it, and one that leads nowhere hampers whatever asks for all APIs.
 
-use super::evidence::{Evidence, Found};
-use crate::doctor::Finding;
-use crate::doctor::observation::Seen;
+use super::evidence::{CheckFindings, Evidence};
+use crate::doctor::DoctorFinding;
+use crate::doctor::observation::ReadOutcome;
 use evenkeel_kubernetes::api_service::{self, Holder};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
 /// A group as it should be.
-struct Group<'a> {
+struct ExpectedApiGroup<'a> {
     /// The check, which is the component that has the group served, too.
     id: &'static str,
     /// What is served, in words.
@@ -16,7 +16,7 @@ struct Group<'a> {
     /// The name of the APIService.
     name: &'static str,
     is_served: bool,
-    seen: &'a Seen<APIService>,
+    seen: &'a ReadOutcome<APIService>,
     /// What its clients do while it is not available.
     harm: &'static str,
 }
@@ -24,8 +24,8 @@ struct Group<'a> {
 pub(super) const EXTERNAL: &str = "external-metrics";
 pub(super) const PROVIDER: &str = "metrics-provider";
 
-pub(super) fn external_metrics(evidence: &Evidence<'_>) -> Found {
-    let group = Group {
+pub(super) fn external_metrics(evidence: &Evidence<'_>) -> CheckFindings {
+    let group = ExpectedApiGroup {
         id: EXTERNAL,
         served: "external metrics",
         name: api_service::EXTERNAL_METRICS,
@@ -36,8 +36,8 @@ pub(super) fn external_metrics(evidence: &Evidence<'_>) -> Found {
     Ok(vec![finding(&group, evidence)?])
 }
 
-pub(super) fn metrics_provider(evidence: &Evidence<'_>) -> Found {
-    let group = Group {
+pub(super) fn metrics_provider(evidence: &Evidence<'_>) -> CheckFindings {
+    let group = ExpectedApiGroup {
         id: PROVIDER,
         served: "series",
         name: api_service::METRICS_PROVIDER,
@@ -48,8 +48,11 @@ pub(super) fn metrics_provider(evidence: &Evidence<'_>) -> Found {
     Ok(vec![finding(&group, evidence)?])
 }
 
-fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Finding> {
-    let Group {
+fn finding(
+    group: &ExpectedApiGroup<'_>,
+    evidence: &Evidence<'_>,
+) -> Result<DoctorFinding, DoctorFinding> {
+    let ExpectedApiGroup {
         id,
         served,
         name,
@@ -60,7 +63,7 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
     let found = seen.look(id, &format!("the APIService of {served}"))?;
     let holder = found.map(|found| api_service::holder(found, &evidence.seen.namespace));
     Ok(match (is_served, found, holder) {
-        (false, Some(_), Some(Holder::Own)) => Finding::error(
+        (false, Some(_), Some(Holder::Own)) => DoctorFinding::error(
             id,
             format!(
                 "APIService {name} points to Evenkeel, which does not serve it: API discovery and \
@@ -68,15 +71,17 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
             ),
             format!("kubectl delete apiservice {name}, or install the component {id}"),
         ),
-        (false, ..) => Finding::ok(id, format!("Evenkeel is not configured to serve {served}")),
-        (true, None, _) | (true, Some(_), None) => Finding::warning(
+        (false, ..) => {
+            DoctorFinding::ok(id, format!("Evenkeel is not configured to serve {served}"))
+        }
+        (true, None, _) | (true, Some(_), None) => DoctorFinding::warning(
             id,
             format!("Evenkeel serves {served}, but there is no APIService {name}"),
             format!(
                 "kubectl create -k deploy/api-service/{id} (with cert-manager, {id}-cert-manager)"
             ),
         ),
-        (true, Some(_), Some(Holder::Other(other))) => Finding::error(
+        (true, Some(_), Some(Holder::Other(other))) => DoctorFinding::error(
             id,
             format!("APIService {name} points to {other}: replicas of Evenkeel refuse to start"),
             format!(
@@ -85,8 +90,8 @@ fn finding(group: &Group<'_>, evidence: &Evidence<'_>) -> Result<Finding, Findin
             ),
         ),
         (true, Some(found), Some(Holder::Own)) => match api_service::unavailable(found) {
-            None => Finding::ok(id, format!("{served} are served and available")),
-            Some(why) => Finding::error(
+            None => DoctorFinding::ok(id, format!("{served} are served and available")),
+            Some(why) => DoctorFinding::error(
                 id,
                 format!("APIService {name} is not available, and {harm}"),
                 format!(

@@ -4,10 +4,10 @@
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 
-use super::evidence::{Evidence, Found};
-use super::wording::about;
-use super::{outside, webhook};
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::about;
+use super::{external_instance, webhook};
+use crate::doctor::DoctorFinding;
 use crate::doctor::registration::CONFIGURATION;
 use crate::doctor::trust;
 
@@ -22,7 +22,7 @@ pub(super) const SERVING: &str = "certificate";
 pub(super) const TRUST: &str = "webhook-trust";
 
 /// The chain that is served, or the finding that it is broken; `None` where there is no Secret.
-fn chain(evidence: &Evidence<'_>, id: &'static str) -> Result<Option<Chain>, Finding> {
+fn chain(evidence: &Evidence<'_>, id: &'static str) -> Result<Option<Chain>, DoctorFinding> {
     let seen = &evidence.seen.certificate;
     let Some(served) = seen.look(id, "the serving certificate")? else {
         return Ok(None);
@@ -33,20 +33,20 @@ fn chain(evidence: &Evidence<'_>, id: &'static str) -> Result<Option<Chain>, Fin
 type Chain = Result<Vec<CertificateDer<'static>>, String>;
 
 /// Whoever makes the certificates runs.
-pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
+pub(super) fn signer(evidence: &Evidence<'_>) -> CheckFindings {
     let signer = evidence.seen.signer.look(SIGNER, "the signer")?;
     if !evidence.makes_certificates() {
         return Ok(vec![unneeded(evidence, signer.is_some())]);
     }
     let Some(signer) = signer else {
-        if outside::address(evidence).is_some() {
+        if external_instance::address(evidence).is_some() {
             let what = "there is no Deployment of the signer, and none of the service";
             let fix = "nothing to do if `evenkeel certs sign` runs next to the service";
-            return Ok(vec![Finding::info(SIGNER, what, fix)]);
+            return Ok(vec![DoctorFinding::info(SIGNER, what, fix)]);
         }
         let what =
             "there is no signer: certificates are not renewed and the caBundle is not written";
-        return Ok(vec![Finding::error(
+        return Ok(vec![DoctorFinding::error(
             SIGNER,
             what,
             "evenkeel install [your options] | kubectl apply -f -",
@@ -55,7 +55,7 @@ pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
     let status = signer.status.as_ref();
     let ready = status.and_then(|status| status.ready_replicas).unwrap_or(0);
     Ok(vec![if ready > 0 {
-        Finding::ok(
+        DoctorFinding::ok(
             SIGNER,
             "the signer is ready: Secrets and caBundle are in place",
         )
@@ -67,17 +67,17 @@ pub(super) fn signer(evidence: &Evidence<'_>) -> Found {
             evidence.kubectl("logs deployment/evenkeel-signer")
         };
         let what = "the signer is not ready: certificates are not renewed for now";
-        Finding::warning(SIGNER, what, fix)
+        DoctorFinding::warning(SIGNER, what, fix)
     }])
 }
 
 /// The signer of an installation whose certificates are given in files.
-fn unneeded(evidence: &Evidence<'_>, is_there: bool) -> Finding {
+fn unneeded(evidence: &Evidence<'_>, is_there: bool) -> DoctorFinding {
     if !is_there {
         let what = "certificates are given in files: there is nothing to sign";
-        return Finding::ok(SIGNER, what);
+        return DoctorFinding::ok(SIGNER, what);
     }
-    Finding::error(
+    DoctorFinding::error(
         SIGNER,
         "a signer runs although certificates are given in files: it keeps writing its own \
          authority into the caBundle",
@@ -88,19 +88,19 @@ fn unneeded(evidence: &Evidence<'_>, is_there: bool) -> Finding {
     )
 }
 
-pub(super) fn serving(evidence: &Evidence<'_>) -> Found {
+pub(super) fn serving(evidence: &Evidence<'_>) -> CheckFindings {
     let renew = renewal(evidence);
     let Some(chain) = chain(evidence, SERVING)? else {
         let what = "there is no serving certificate";
-        return Ok(vec![Finding::error(SERVING, what, renew)]);
+        return Ok(vec![DoctorFinding::error(SERVING, what, renew)]);
     };
     let facts = chain.and_then(|chain| trust::facts(&chain[0]));
     Ok(vec![match facts {
         Err(why) => {
             let what = "the serving certificate cannot be read";
-            Finding::error(SERVING, what, renew).seen_by(why)
+            DoctorFinding::error(SERVING, what, renew).seen_by(why)
         }
-        Ok(facts) if facts.not_before > evidence.seen.now => Finding::error(
+        Ok(facts) if facts.not_before > evidence.seen.now => DoctorFinding::error(
             SERVING,
             format!(
                 "the serving certificate is valid only from {}",
@@ -109,17 +109,17 @@ pub(super) fn serving(evidence: &Evidence<'_>) -> Found {
             "correct the clocks of the machines",
         ),
         Ok(facts) => match left(facts.not_after, evidence.seen.now) {
-            Left::Ended(ago) => Finding::error(
+            RemainingValidity::Ended(ago) => DoctorFinding::error(
                 SERVING,
                 format!("the serving certificate ended {ago} ago"),
                 renew,
             ),
-            Left::For(time, left) if left < LEAF_LEFT => Finding::warning(
+            RemainingValidity::For(time, left) if left < LEAF_LEFT => DoctorFinding::warning(
                 SERVING,
                 format!("the serving certificate ends in {time} and was not replaced"),
                 renew,
             ),
-            Left::For(time, _) => Finding::ok(
+            RemainingValidity::For(time, _) => DoctorFinding::ok(
                 SERVING,
                 format!("the serving certificate lives for {time} more"),
             ),
@@ -142,10 +142,10 @@ fn renewal(evidence: &Evidence<'_>) -> String {
     }
 }
 
-pub(super) fn trusted(evidence: &Evidence<'_>) -> Found {
+pub(super) fn trusted(evidence: &Evidence<'_>) -> CheckFindings {
     let Some(webhook) = webhook::registered(evidence, TRUST)? else {
         let what = "the webhook is not registered: there is no caBundle to check";
-        return Ok(vec![Finding::error(
+        return Ok(vec![DoctorFinding::error(
             TRUST,
             what,
             "evenkeel install [your options] | kubectl apply -f -",
@@ -154,28 +154,28 @@ pub(super) fn trusted(evidence: &Evidence<'_>) -> Found {
     let bundle = webhook.client_config.ca_bundle.as_ref();
     let Some(bundle) = bundle.filter(|bundle| !bundle.0.is_empty()) else {
         let what = "the webhook has no caBundle: the API server does not trust Evenkeel";
-        return Ok(vec![Finding::error(TRUST, what, mend(evidence))]);
+        return Ok(vec![DoctorFinding::error(TRUST, what, mend(evidence))]);
     };
     let authorities = match trust::certificates(&bundle.0) {
         Ok(authorities) => authorities,
         Err(why) => {
             let what = "the webhook's caBundle cannot be read";
             return Ok(vec![
-                Finding::error(TRUST, what, mend(evidence)).seen_by(why),
+                DoctorFinding::error(TRUST, what, mend(evidence)).seen_by(why),
             ]);
         }
     };
-    let mut found: Vec<Finding> = ending(evidence, &authorities).into_iter().collect();
+    let mut found: Vec<DoctorFinding> = ending(evidence, &authorities).into_iter().collect();
     let name = format!("{}.{}.svc", CONFIGURATION, evidence.seen.namespace);
     // Without the chain there is nothing to verify, and the check above has said so.
     if let Some(Ok(chain)) = chain(evidence, TRUST)? {
         found.push(
             match trust::verify(&authorities, &chain, &name, evidence.seen.now) {
-                Ok(()) => Finding::ok(
+                Ok(()) => DoctorFinding::ok(
                     TRUST,
                     format!("the API server trusts the certificate of {name}"),
                 ),
-                Err(why) => Finding::error(
+                Err(why) => DoctorFinding::error(
                     TRUST,
                     format!("the API server does not trust the certificate of {name}"),
                     mend(evidence),
@@ -202,38 +202,40 @@ fn mend(evidence: &Evidence<'_>) -> String {
 }
 
 /// Finding where the authority that lives longest ends soon.
-fn ending(evidence: &Evidence<'_>, authorities: &[CertificateDer<'_>]) -> Option<Finding> {
+fn ending(evidence: &Evidence<'_>, authorities: &[CertificateDer<'_>]) -> Option<DoctorFinding> {
     let ends = authorities
         .iter()
         .filter_map(|authority| Some(trust::facts(authority).ok()?.not_after));
     let what = "the authority of the serving certificate";
     match left(ends.max()?, evidence.seen.now) {
-        Left::Ended(ago) => {
+        RemainingValidity::Ended(ago) => {
             let what = format!("{what} ended {ago} ago");
-            Some(Finding::error(TRUST, what, mend(evidence)))
+            Some(DoctorFinding::error(TRUST, what, mend(evidence)))
         }
-        Left::For(time, left) if left < AUTHORITY_LEFT => Some(Finding::warning(
-            TRUST,
-            format!("{what} ends in {time}, and kube-scheduler's file names it"),
-            "(umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml), and replace the file on \
+        RemainingValidity::For(time, left) if left < AUTHORITY_LEFT => {
+            Some(DoctorFinding::warning(
+                TRUST,
+                format!("{what} ends in {time}, and kube-scheduler's file names it"),
+                "(umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml), and replace the file on \
              every control-plane node once a new authority is there",
-        )),
-        Left::For(..) => None,
+            ))
+        }
+        RemainingValidity::For(..) => None,
     }
 }
 
 /// Remaining validity.
-enum Left {
+enum RemainingValidity {
     Ended(String),
     For(String, SignedDuration),
 }
 
-fn left(end: Timestamp, now: Timestamp) -> Left {
+fn left(end: Timestamp, now: Timestamp) -> RemainingValidity {
     let left = end.duration_since(now);
     if left.is_negative() {
-        Left::Ended(about(-left))
+        RemainingValidity::Ended(about(-left))
     } else {
-        Left::For(about(left), left)
+        RemainingValidity::For(about(left), left)
     }
 }
 

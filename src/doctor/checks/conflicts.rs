@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::evidence::{Evidence, Found};
-use super::wording::named;
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::named;
+use crate::doctor::DoctorFinding;
 use evenkeel_kubernetes::annotations::BOUNDS;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::meta::Meta;
@@ -15,13 +15,13 @@ use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 pub(super) const CONFLICT: &str = "scaling-conflicts";
 pub(super) const PROBLEM: &str = "scaling-targets";
 
-pub(super) fn conflicts(evidence: &Evidence<'_>) -> Found {
+pub(super) fn conflicts(evidence: &Evidence<'_>) -> CheckFindings {
     let wanted = |condition: &str| CONFLICTS.contains(&condition);
     let told = holding(evidence, CONFLICT, "which targets are contested", wanted)?;
     Ok(vec![if told.is_empty() {
-        Finding::ok(CONFLICT, "nothing else scales what Evenkeel scales")
+        DoctorFinding::ok(CONFLICT, "nothing else scales what Evenkeel scales")
     } else {
-        Finding::warning(
+        DoctorFinding::warning(
             CONFLICT,
             format!(
                 "another controller scales the same targets: {}",
@@ -33,11 +33,11 @@ pub(super) fn conflicts(evidence: &Evidence<'_>) -> Found {
     }])
 }
 
-pub(super) fn problems(evidence: &Evidence<'_>) -> Found {
+pub(super) fn problems(evidence: &Evidence<'_>) -> CheckFindings {
     let told = holding(evidence, PROBLEM, "which targets can be scaled", is_problem)?;
     let mut found = without_room(evidence);
     if !told.is_empty() {
-        found.push(Finding::warning(
+        found.push(DoctorFinding::warning(
             PROBLEM,
             format!("targets are not scaled as requested: {}", named(&told)),
             "kubectl describe the object: the conditions in its annotation \
@@ -46,14 +46,14 @@ pub(super) fn problems(evidence: &Evidence<'_>) -> Found {
     }
     if found.is_empty() {
         let what = "every target can be scaled as requested";
-        found.push(Finding::ok(PROBLEM, what));
+        found.push(DoctorFinding::ok(PROBLEM, what));
     }
     Ok(found)
 }
 
 /// The HPAs that are to be scaled and whose bounds leave nothing to change. One whose bounds Evenkeel has moved has
 /// room.
-fn without_room(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn without_room(evidence: &Evidence<'_>) -> Vec<DoctorFinding> {
     let opted_in = evidence.opted_in();
     let autoscalers = evidence.seen.autoscalers.there().into_iter().flatten();
     let stuck = autoscalers.filter(|autoscaler| {
@@ -77,7 +77,7 @@ fn without_room(evidence: &Evidence<'_>) -> Vec<Finding> {
             name(&autoscaler.metadata.name),
         );
         let most = autoscaler.spec.max_replicas;
-        Finding::warning(
+        DoctorFinding::warning(
             PROBLEM,
             format!(
                 "HPA {namespace}/{name} cannot act: its minReplicas are its maxReplicas ({most})"
@@ -98,7 +98,7 @@ fn holding(
     check: &'static str,
     what: &'static str,
     is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, Finding> {
+) -> Result<Vec<String>, DoctorFinding> {
     let pages = evidence.pages(check, what)?;
     let conditions = pages
         .iter()

@@ -1,23 +1,25 @@
 //! An observation with the facts that several checks derive from it.
 
-use crate::certificates::Serving;
+use crate::certificates::ServingCertificateSource;
 use crate::config::{Config, ConfigError};
-use crate::doctor::Finding;
-use crate::doctor::observation::{ObjectsOfKind, Observation, Replica, Seen, Unseen};
+use crate::doctor::DoctorFinding;
+use crate::doctor::observation::{
+    DoctorObservation, ObjectsOfKind, ReadFailure, ReadOutcome, Replica,
+};
 use crate::metrics::exposition::Exposition;
 use crate::server::MetricsAuthentication;
 use evenkeel_kubernetes::annotated_object::AnnotatedObject;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// Findings of a check; the error is the finding that its subject could not be read.
-pub(super) type Found = Result<Vec<Finding>, Finding>;
+pub(super) type CheckFindings = Result<Vec<DoctorFinding>, DoctorFinding>;
 
 /// Name that stands for a service outside of the cluster where Pods have theirs.
 pub(super) const OUTSIDE: &str = "evenkeel";
 
 /// An observation with the facts that several checks derive from it.
 pub(super) struct Evidence<'a> {
-    pub(super) seen: &'a Observation,
+    pub(super) seen: &'a DoctorObservation,
     /// The configuration in force; `None` where there is none to be read.
     pub(super) configured: Option<Result<Config, ConfigError>>,
     /// Metrics of each replica, as far as they were read.
@@ -25,7 +27,7 @@ pub(super) struct Evidence<'a> {
 }
 
 impl<'a> Evidence<'a> {
-    pub(super) fn new(seen: &'a Observation) -> Self {
+    pub(super) fn new(seen: &'a DoctorObservation) -> Self {
         Self {
             seen,
             configured: seen.configured(),
@@ -40,15 +42,21 @@ impl<'a> Evidence<'a> {
 
     /// The configuration of the certificates that Evenkeel makes for itself, which is the default.
     pub(super) fn makes_certificates(&self) -> bool {
-        self.config()
-            .is_none_or(|config| matches!(config.certificates.serving, Serving::SelfManaged(_)))
+        self.config().is_none_or(|config| {
+            matches!(
+                config.certificates.serving,
+                ServingCertificateSource::SelfManaged(_)
+            )
+        })
     }
 
     /// The Secret that the signer keeps keys in.
     pub(super) fn signing_secret(&self) -> &str {
         match self.config().map(|config| &config.certificates.serving) {
-            Some(Serving::SelfManaged(own)) => &own.secret_name,
-            Some(Serving::Files(_)) | None => crate::doctor::observation::SIGNING_SECRET,
+            Some(ServingCertificateSource::SelfManaged(own)) => &own.secret_name,
+            Some(ServingCertificateSource::Files(_)) | None => {
+                crate::doctor::observation::SIGNING_SECRET
+            }
         }
     }
 
@@ -76,7 +84,7 @@ impl<'a> Evidence<'a> {
         &self,
         id: &'static str,
         subject: &str,
-    ) -> Result<&[(&'a str, Exposition)], Finding> {
+    ) -> Result<&[(&'a str, Exposition)], DoctorFinding> {
         if !self.pages.is_empty() {
             return Ok(&self.pages);
         }
@@ -85,8 +93,8 @@ impl<'a> Evidence<'a> {
         for replica in replicas.into_iter().flatten() {
             replica.metrics.look(id, subject)?;
         }
-        let nobody = Unseen::Without("no replica reports its metrics".to_owned());
-        let unseen: Seen<()> = Seen::Unseen(nobody);
+        let nobody = ReadFailure::Without("no replica reports its metrics".to_owned());
+        let unseen: ReadOutcome<()> = ReadOutcome::Unseen(nobody);
         unseen.look(id, subject).map(|_| &self.pages[..])
     }
 
@@ -99,7 +107,7 @@ impl<'a> Evidence<'a> {
     pub(super) fn objects(
         &self,
     ) -> impl Iterator<Item = (&'a ObjectsOfKind, &'a AnnotatedObject)> + use<'a> {
-        let seen: &'a Observation = self.seen;
+        let seen: &'a DoctorObservation = self.seen;
         seen.objects.iter().flat_map(|of| {
             let objects = of.objects.there().into_iter().flatten();
             objects.map(move |object| (of, object))
@@ -120,12 +128,12 @@ impl<'a> Evidence<'a> {
     }
 }
 
-pub(super) fn replicas(seen: &Observation) -> &[Replica] {
+pub(super) fn replicas(seen: &DoctorObservation) -> &[Replica] {
     seen.replicas.there().map_or(&[], Vec::as_slice)
 }
 
 /// Metrics by the names of the Pods, or by that of the program where it runs in none.
-fn pages(seen: &Observation) -> Vec<(&str, Exposition)> {
+fn pages(seen: &DoctorObservation) -> Vec<(&str, Exposition)> {
     let outside = seen.outside.there();
     let outside = outside.map(|text| (OUTSIDE, Exposition::parse(text)));
     replicas(seen)

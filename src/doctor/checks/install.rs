@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::evidence::{Evidence, Found, replicas};
-use super::outside;
-use super::wording::{count, named};
+use super::evidence::{CheckFindings, Evidence, replicas};
+use super::external_instance;
+use super::finding_text::{count, named};
 use crate::doctor::registration;
-use crate::doctor::{Finding, Seen};
+use crate::doctor::{DoctorFinding, ReadOutcome};
 
 /// The oldest and the newest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;
@@ -23,18 +23,18 @@ pub(super) const SPREAD: &str = "replica-spread";
 
 /// The finding that nothing is in the namespace that was asked for, while the webhook leads to another:
 /// all other checks would only say so again.
-pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<Finding> {
+pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<DoctorFinding> {
     let seen = evidence.seen;
     let asked = &seen.namespace;
-    let nothing = seen.deployment == Seen::Absent
-        && seen.configuration == Seen::Absent
-        && seen.lease == Seen::Absent;
+    let nothing = seen.deployment == ReadOutcome::Absent
+        && seen.configuration == ReadOutcome::Absent
+        && seen.lease == ReadOutcome::Absent;
     let named = seen.webhooks.there()?.iter();
     let mut named =
         named.filter(|one| one.metadata.name.as_deref() == Some(registration::CONFIGURATION));
     let registered = named.find_map(registration::namespace)?;
     (nothing && registered != asked).then(|| {
-        Finding::error(
+        DoctorFinding::error(
             NAMESPACE,
             format!(
                 "Evenkeel is not in namespace {asked}; its webhook configuration names namespace \
@@ -47,26 +47,26 @@ pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<Finding> {
 
 /// Nothing, where Evenkeel is there: [`elsewhere`] comes before all checks.
 #[allow(clippy::unnecessary_wraps)] // all checks have one form
-pub(super) fn namespace(evidence: &Evidence<'_>) -> Found {
+pub(super) fn namespace(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(elsewhere(evidence).into_iter().collect())
 }
 
-pub(super) fn server_version(evidence: &Evidence<'_>) -> Found {
+pub(super) fn server_version(evidence: &Evidence<'_>) -> CheckFindings {
     let Some(version) = evidence
         .seen
         .server
         .look(SERVER, "the API server's version")?
     else {
         let what = "the API server does not report its version";
-        return Ok(vec![Finding::info(SERVER, what, "kubectl version")]);
+        return Ok(vec![DoctorFinding::info(SERVER, what, "kubectl version")]);
     };
     Ok(vec![match minor(version) {
-        Some(minor) if minor < OLDEST_MINOR => Finding::error(
+        Some(minor) if minor < OLDEST_MINOR => DoctorFinding::error(
             SERVER,
             format!("the API server is Kubernetes {version}"),
             format!("upgrade the control plane to 1.{OLDEST_MINOR} or newer"),
         ),
-        Some(minor) if minor > NEWEST_MINOR => Finding::warning(
+        Some(minor) if minor > NEWEST_MINOR => DoctorFinding::warning(
             SERVER,
             format!(
                 "the API server is Kubernetes {version}; this Evenkeel is tested with 1.{OLDEST_MINOR} to \
@@ -74,7 +74,7 @@ pub(super) fn server_version(evidence: &Evidence<'_>) -> Found {
             ),
             "use a newer Evenkeel",
         ),
-        _ => Finding::ok(SERVER, format!("the API server is Kubernetes {version}")),
+        _ => DoctorFinding::ok(SERVER, format!("the API server is Kubernetes {version}")),
     }])
 }
 
@@ -88,7 +88,7 @@ fn minor(version: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
-pub(super) fn program_version(evidence: &Evidence<'_>) -> Found {
+pub(super) fn program_version(evidence: &Evidence<'_>) -> CheckFindings {
     let pages = evidence.pages(PROGRAM, "the version that runs")?;
     let running: BTreeSet<&str> = pages
         .iter()
@@ -100,15 +100,15 @@ pub(super) fn program_version(evidence: &Evidence<'_>) -> Found {
     Ok(vec![if running.len() > 1 {
         let what = format!("the replicas run different versions: {shown}");
         let fix = evidence.kubectl("rollout status deployment/evenkeel");
-        Finding::warning(PROGRAM, what, fix)
+        DoctorFinding::warning(PROGRAM, what, fix)
     } else if running.contains(program) {
-        Finding::ok(
+        DoctorFinding::ok(
             PROGRAM,
             format!("the replicas and this program are {program}"),
         )
     } else {
         let image = format!("evenkeel=ghcr.io/evenkeel/evenkeel:{program}");
-        Finding::warning(
+        DoctorFinding::warning(
             PROGRAM,
             format!("the replicas run {shown}, this program is {program}"),
             format!(
@@ -119,22 +119,22 @@ pub(super) fn program_version(evidence: &Evidence<'_>) -> Found {
     }])
 }
 
-pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
+pub(super) fn configuration(evidence: &Evidence<'_>) -> CheckFindings {
     let seen = &evidence.seen.configuration;
     let map = seen.look(CONFIGURATION, "the configuration")?;
     let edit = evidence.kubectl("edit configmap evenkeel");
     Ok(vec![match (map, &evidence.configured) {
-        (None, _) => Finding::error(
+        (None, _) => DoctorFinding::error(
             CONFIGURATION,
             "there is no ConfigMap evenkeel: the replicas cannot start without it",
             "evenkeel install [your options] | kubectl apply -f -",
         ),
-        (Some(_), None) => Finding::error(
+        (Some(_), None) => DoctorFinding::error(
             CONFIGURATION,
             "the ConfigMap evenkeel has no config.yaml",
             format!("{edit}, or evenkeel install [your options] | kubectl apply -f -"),
         ),
-        (Some(_), Some(Err(error))) => Finding::error(
+        (Some(_), Some(Err(error))) => DoctorFinding::error(
             CONFIGURATION,
             "the configuration is refused: running replicas keep the previous one, and none can restart",
             format!("{edit}; `evenkeel serve --check --config FILE` checks a file"),
@@ -145,7 +145,7 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
                 let options = config.idle_options.iter().map(|option| &*option.path);
                 let options: Vec<&str> = options.collect();
                 let lines = config.idle_options.iter().map(ToString::to_string);
-                Finding::warning(
+                DoctorFinding::warning(
                     CONFIGURATION,
                     format!(
                         "options have no effect, because a variable of the Deployment turns their component \
@@ -156,8 +156,8 @@ pub(super) fn configuration(evidence: &Evidence<'_>) -> Found {
                 )
                 .seen_by(lines.collect::<Vec<_>>().join("\n"))
             }
-            [] => Finding::ok(CONFIGURATION, "the configuration is accepted"),
-            replicas => Finding::warning(
+            [] => DoctorFinding::ok(CONFIGURATION, "the configuration is accepted"),
+            replicas => DoctorFinding::warning(
                 CONFIGURATION,
                 format!(
                     "{} use an older configuration, because they refuse the current file",
@@ -184,11 +184,11 @@ fn refusing<'a>(evidence: &Evidence<'a>) -> Vec<&'a str> {
     refuse.map(|(replica, _)| *replica).collect()
 }
 
-pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
+pub(super) fn deployment(evidence: &Evidence<'_>) -> CheckFindings {
     let seen = &evidence.seen.deployment;
     let Some(deployment) = seen.look(DEPLOYMENT, "the Deployment")? else {
-        if let Some(address) = outside::address(evidence) {
-            return Ok(vec![Finding::info(
+        if let Some(address) = external_instance::address(evidence) {
+            return Ok(vec![DoctorFinding::info(
                 DEPLOYMENT,
                 format!(
                     "there is no Deployment: the endpoints of its Service point to {address}, \
@@ -198,7 +198,7 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
                  evenkeel install [your options] | kubectl apply -f -",
             )]);
         }
-        return Ok(vec![Finding::error(
+        return Ok(vec![DoctorFinding::error(
             DEPLOYMENT,
             format!(
                 "there is no Deployment evenkeel in {}",
@@ -222,21 +222,21 @@ pub(super) fn deployment(evidence: &Evidence<'_>) -> Found {
             troubles.join("; ")
         });
     Ok(vec![match (ready, wanted) {
-        (_, ..=0) => Finding::error(
+        (_, ..=0) => DoctorFinding::error(
             DEPLOYMENT,
             "the Deployment is scaled to zero replicas",
             evidence.kubectl("scale deployment/evenkeel --replicas=2"),
         ),
-        (..=0, _) => Finding::error(DEPLOYMENT, what, look).seen_by(shown),
+        (..=0, _) => DoctorFinding::error(DEPLOYMENT, what, look).seen_by(shown),
         (ready, wanted) if ready < wanted => {
-            Finding::warning(DEPLOYMENT, what, look).seen_by(shown)
+            DoctorFinding::warning(DEPLOYMENT, what, look).seen_by(shown)
         }
-        (_, 1) => Finding::info(
+        (_, 1) => DoctorFinding::info(
             DEPLOYMENT,
             "the only replica is ready; while it is replaced, calls are not answered",
             evidence.kubectl("scale deployment/evenkeel --replicas=2"),
         ),
-        _ => Finding::ok(DEPLOYMENT, what),
+        _ => DoctorFinding::ok(DEPLOYMENT, what),
     }])
 }
 
@@ -263,8 +263,8 @@ fn trouble(pod: &Pod) -> Option<String> {
     Some(format!("{name}: {why}"))
 }
 
-pub(super) fn spread(evidence: &Evidence<'_>) -> Found {
-    if outside::address(evidence).is_some() {
+pub(super) fn spread(evidence: &Evidence<'_>) -> CheckFindings {
+    if external_instance::address(evidence).is_some() {
         return Ok(Vec::new());
     }
     evidence
@@ -283,7 +283,7 @@ pub(super) fn spread(evidence: &Evidence<'_>) -> Found {
     Ok(vec![match *placed.as_slice() {
         [.., (node, pod)] if placed.len() > 1 && nodes.len() == 1 && cluster != 1 => {
             let delete = evidence.kubectl(&format!("delete pod {pod}"));
-            Finding::warning(
+            DoctorFinding::warning(
                 SPREAD,
                 format!("{} run on one node, {node}", count(placed.len(), "replica")),
                 format!(
@@ -292,7 +292,7 @@ pub(super) fn spread(evidence: &Evidence<'_>) -> Found {
                 ),
             )
         }
-        _ => Finding::ok(
+        _ => DoctorFinding::ok(
             SPREAD,
             format!(
                 "{} on {}",

@@ -1,12 +1,12 @@
 //! Objects that another or an earlier installation left behind.
 
-use super::evidence::{Evidence, Found};
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence};
+use crate::doctor::DoctorFinding;
 use crate::doctor::registration::{self, CONFIGURATION, WEBHOOK};
 
 pub(super) const LEFTOVERS: &str = "leftovers";
 
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     let all = evidence
         .seen
         .webhooks
@@ -16,9 +16,9 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         let ours = registration::ours(configuration).is_some();
         (ours && name != CONFIGURATION).then_some(name)
     });
-    let mut found: Vec<Finding> = strangers
+    let mut found: Vec<DoctorFinding> = strangers
         .map(|name| {
-            Finding::warning(
+            DoctorFinding::warning(
                 LEFTOVERS,
                 format!("the webhook {WEBHOOK} is also registered by {name}"),
                 format!("kubectl delete mutatingwebhookconfiguration {name}"),
@@ -26,7 +26,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         })
         .collect();
     if found.is_empty() {
-        found.push(Finding::ok(
+        found.push(DoctorFinding::ok(
             LEFTOVERS,
             "nothing is left of another installation",
         ));

@@ -2,29 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use super::evidence::{Evidence, Found};
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::{count, named};
 use super::webhook;
-use super::wording::{count, named};
-use crate::doctor::Finding;
+use crate::doctor::DoctorFinding;
 use evenkeel_kubernetes::annotation_check::{self, Carrier};
 use evenkeel_kubernetes::annotations::ENABLED;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::watched::Namespace;
+use evenkeel_kubernetes::watched_types::Namespace;
 
 pub(super) const OPTED_IN: &str = "opted-in";
 pub(super) const NOT_OPTED_IN: &str = "not-opted-in";
 pub(super) const MIRROR: &str = "label-mirror";
 
-fn namespaces<'a>(evidence: &Evidence<'a>, id: &'static str) -> Result<&'a [Namespace], Finding> {
+fn namespaces<'a>(
+    evidence: &Evidence<'a>,
+    id: &'static str,
+) -> Result<&'a [Namespace], DoctorFinding> {
     let seen = evidence.seen.namespaces.look(id, "the namespaces")?;
     Ok(seen.map_or(&[], Vec::as_slice))
 }
 
-pub(super) fn opted_in(evidence: &Evidence<'_>) -> Found {
+pub(super) fn opted_in(evidence: &Evidence<'_>) -> CheckFindings {
     let all = namespaces(evidence, OPTED_IN)?;
     let names = evidence.opted_in();
     Ok(vec![if names.is_empty() {
-        Finding::info(
+        DoctorFinding::info(
             OPTED_IN,
             format!(
                 "none of {} has opted in: Evenkeel does nothing",
@@ -38,12 +41,12 @@ pub(super) fn opted_in(evidence: &Evidence<'_>) -> Found {
             count(names.len(), "namespace"),
             named(&names)
         );
-        Finding::ok(OPTED_IN, what)
+        DoctorFinding::ok(OPTED_IN, what)
     }])
 }
 
 /// Objects of Evenkeel's own kinds, and objects with its annotations, where nothing is done about them.
-pub(super) fn not_opted_in(evidence: &Evidence<'_>) -> Found {
+pub(super) fn not_opted_in(evidence: &Evidence<'_>) -> CheckFindings {
     namespaces(evidence, NOT_OPTED_IN)?;
     if evidence.seen.objects.is_empty() {
         return Ok(Vec::new());
@@ -61,10 +64,10 @@ pub(super) fn not_opted_in(evidence: &Evidence<'_>) -> Found {
             waiting.entry(object.namespace()).or_default().push(name);
         }
     }
-    let mut found: Vec<Finding> = waiting
+    let mut found: Vec<DoctorFinding> = waiting
         .iter()
         .map(|(namespace, names)| {
-            Finding::warning(
+            DoctorFinding::warning(
                 NOT_OPTED_IN,
                 format!(
                     "namespace {namespace} has not opted in, so Evenkeel ignores {} there",
@@ -77,12 +80,12 @@ pub(super) fn not_opted_in(evidence: &Evidence<'_>) -> Found {
         .collect();
     if found.is_empty() {
         let what = "everything that asks for Evenkeel is in a namespace that has opted in";
-        found.push(Finding::ok(NOT_OPTED_IN, what));
+        found.push(DoctorFinding::ok(NOT_OPTED_IN, what));
     }
     Ok(found)
 }
 
-pub(super) fn mirror(evidence: &Evidence<'_>) -> Found {
+pub(super) fn mirror(evidence: &Evidence<'_>) -> CheckFindings {
     let differs = |namespace: &&Namespace| {
         let enabled = NamespacePolicy::parse(&namespace.metadata.annotations)
             .0
@@ -96,7 +99,7 @@ pub(super) fn mirror(evidence: &Evidence<'_>) -> Found {
         .filter_map(|namespace| namespace.metadata.name.as_deref())
         .collect();
     if names.is_empty() {
-        return Ok(vec![Finding::ok(
+        return Ok(vec![DoctorFinding::ok(
             MIRROR,
             "the label follows the annotation everywhere",
         )]);
@@ -108,9 +111,9 @@ pub(super) fn mirror(evidence: &Evidence<'_>) -> Found {
     let fix = "the leader writes it: see leader, kill-switch, rights and write-guard";
     Ok(vec![if selects_by_label(evidence) {
         let what = format!("{what}; the webhook selects by it");
-        Finding::error(MIRROR, what, fix)
+        DoctorFinding::error(MIRROR, what, fix)
     } else {
-        Finding::warning(MIRROR, what, fix)
+        DoctorFinding::warning(MIRROR, what, fix)
     }])
 }
 

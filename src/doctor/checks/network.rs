@@ -7,20 +7,20 @@ use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPort, Network
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::evidence::{Evidence, Found};
-use super::outside;
-use super::wording::named;
-use crate::doctor::Finding;
-use crate::metrics::Source;
+use super::evidence::{CheckFindings, Evidence};
+use super::external_instance;
+use super::finding_text::named;
+use crate::doctor::DoctorFinding;
+use crate::metrics::MetricsSourceSettings;
 
 /// The port of webhook and extender, and its name in the Deployment.
 const HTTPS: (i32, &str) = (8443, "https");
 
 pub(super) const NETWORK: &str = "network-policy";
 
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     // A NetworkPolicy selects Pods.
-    if outside::address(evidence).is_some() {
+    if external_instance::address(evidence).is_some() {
         return Ok(Vec::new());
     }
     let policies = evidence
@@ -33,7 +33,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         .filter_map(selecting)
         .collect();
     if ours.is_empty() {
-        return Ok(vec![Finding::info(
+        return Ok(vec![DoctorFinding::info(
             NETWORK,
             "no NetworkPolicy selects Evenkeel's Pods: every client that reaches them may call",
             "kubectl apply -f deploy/base/network-policy.yaml",
@@ -44,9 +44,9 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         prometheus(evidence, &ours),
         kubelets(evidence, &ours),
     ];
-    let mut found: Vec<Finding> = found.into_iter().flatten().collect();
+    let mut found: Vec<DoctorFinding> = found.into_iter().flatten().collect();
     if found.is_empty() {
-        found.push(Finding::ok(
+        found.push(DoctorFinding::ok(
             NETWORK,
             "the NetworkPolicies allow callers in and Evenkeel's calls out",
         ));
@@ -69,7 +69,7 @@ fn selects_us(selector: &LabelSelector) -> bool {
 }
 
 /// Finding where callers from outside of the cluster's Pods cannot reach webhook and extender.
-fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
+fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<DoctorFinding> {
     let ours: Vec<_> = ours
         .iter()
         .filter(|(_, spec)| concerns(spec, "Ingress"))
@@ -86,7 +86,7 @@ fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
     });
     let names: Vec<&str> = ours.iter().map(|(name, _)| *name).collect();
     (!names.is_empty() && !lets_in).then(|| {
-        Finding::warning(
+        DoctorFinding::warning(
             NETWORK,
             format!(
                 "no NetworkPolicy allows the API server and kube-scheduler in, which are not Pods \
@@ -102,11 +102,11 @@ fn callers(ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
 }
 
 /// Finding where the port of kubelets that are to be asked is closed.
-fn kubelets(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
+fn kubelets(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<DoctorFinding> {
     const PORT: i32 = 10250;
     evidence.config()?.metrics.kubelet.as_ref()?;
     (!lets_out(ours, PORT)?).then(|| {
-        Finding::warning(
+        DoctorFinding::warning(
             NETWORK,
             format!("no NetworkPolicy allows Evenkeel to call the kubelets on port {PORT}"),
             "kubectl apply -f deploy/base/network-policy.yaml, or set metrics.disk: none in the \
@@ -127,8 +127,11 @@ fn lets_out(ours: &[(&str, &NetworkPolicySpec)], port: i32) -> Option<bool> {
 }
 
 /// Finding where the port of Prometheus is closed.
-fn prometheus(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> Option<Finding> {
-    let Source::Prometheus(prometheus) = &evidence.config()?.metrics.source else {
+fn prometheus(
+    evidence: &Evidence<'_>,
+    ours: &[(&str, &NetworkPolicySpec)],
+) -> Option<DoctorFinding> {
+    let MetricsSourceSettings::Prometheus(prometheus) = &evidence.config()?.metrics.source else {
         return None;
     };
     let url = &prometheus.connection.url;
@@ -138,7 +141,7 @@ fn prometheus(evidence: &Evidence<'_>, ours: &[(&str, &NetworkPolicySpec)]) -> O
         (None, _) => 80,
     };
     (!lets_out(ours, port)?).then(|| {
-        Finding::warning(
+        DoctorFinding::warning(
             NETWORK,
             format!("no NetworkPolicy allows Evenkeel to call Prometheus on port {port}"),
             format!(

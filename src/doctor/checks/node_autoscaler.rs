@@ -1,15 +1,15 @@
 //! Pods that Evenkeel refuses beside a node autoscaler: Karpenter and cluster-autoscaler judge by requests, so that
 //! a Pod that fits by requests and is refused for load gets no new node.
 
-use super::evidence::{Evidence, Found};
-use super::waiting;
-use super::wording::{count, named};
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::{count, named};
+use super::held_pods;
+use crate::doctor::DoctorFinding;
 use evenkeel_kubernetes::annotations::{NO_HEADROOM, RELAX_AFTER};
 
 pub(super) const CONFLICT: &str = "node-autoscaler";
 
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     let Some(seen) = &evidence.seen.node_autoscalers else {
         return Ok(Vec::new());
     };
@@ -17,18 +17,18 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let found = found.map_or(&[][..], Vec::as_slice);
     if found.is_empty() {
         let what = "no node autoscaler is installed";
-        return Ok(vec![Finding::ok(CONFLICT, what)]);
+        return Ok(vec![DoctorFinding::ok(CONFLICT, what)]);
     }
     let subject = "the Pods that wait for a node";
     evidence.seen.unbound.look(CONFLICT, subject)?;
-    let refused = waiting::refused(evidence);
+    let refused = held_pods::refused(evidence);
     let autoscaler = named(found);
     let Some((oldest, _)) = refused.first() else {
         let what = format!("{autoscaler} is installed, and no Pod waits for headroom");
-        return Ok(vec![Finding::ok(CONFLICT, what)]);
+        return Ok(vec![DoctorFinding::ok(CONFLICT, what)]);
     };
     let namespace = oldest.namespace();
-    Ok(vec![Finding::warning(
+    Ok(vec![DoctorFinding::warning(
         CONFLICT,
         format!(
             "Evenkeel refuses {}, and {autoscaler} looks at requests only: it adds no node for a \

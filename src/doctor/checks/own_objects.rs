@@ -2,9 +2,9 @@
 
 use jiff::SignedDuration;
 
-use super::evidence::{Evidence, Found};
-use super::wording::named;
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::named;
+use crate::doctor::DoctorFinding;
 use crate::doctor::observation::ObjectsOfKind;
 use evenkeel_kubernetes::annotated_object::{AnnotatedObject, ReportedCondition};
 use evenkeel_kubernetes::kinds::Kind;
@@ -28,7 +28,7 @@ const NEEDED: [&str; 6] = [
 const WANTED: [&str; 4] = ["Preview", "ScaledToZero", "ScalingOff", "Progressing"];
 
 #[allow(clippy::unnecessary_wraps)] // all checks have one form
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     let seen = &evidence.seen.objects;
     if !seen.iter().any(ObjectsOfKind::is_own) {
         return Ok(Vec::new());
@@ -58,12 +58,12 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
                 object.name()
             );
             let what = format!("{name} is not followed: {kind} is False, {reason}");
-            troubles.push(Finding::warning(OBJECTS, what, fix).seen_by(message));
+            troubles.push(DoctorFinding::warning(OBJECTS, what, fix).seen_by(message));
         }
     }
     if !silent.is_empty() {
         troubles.push(
-            Finding::warning(
+            DoctorFinding::warning(
                 OBJECTS,
                 "objects have no status: the leader has not processed them",
                 "see leader, kill-switch and rights",
@@ -73,7 +73,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     }
     if troubles.is_empty() {
         let what = "every CronHPA, IHPA, HorizontalPortrait and ReplicaProfile is followed";
-        troubles.push(Finding::ok(OBJECTS, what));
+        troubles.push(DoctorFinding::ok(OBJECTS, what));
     }
     Ok(troubles)
 }

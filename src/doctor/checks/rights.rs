@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::evidence::{Evidence, Found};
-use super::outside;
-use super::wording::count;
+use super::evidence::{CheckFindings, Evidence};
+use super::external_instance;
+use super::finding_text::count;
 use crate::cluster::access::Identity;
-use crate::doctor::Finding;
+use crate::doctor::DoctorFinding;
 use crate::doctor::Right;
 use crate::metrics::Authorization;
 use evenkeel_kubernetes::kinds::Kind;
@@ -16,17 +16,21 @@ pub(super) const RIGHTS: &str = "rights";
 /// The manifest by which rights to custom resources are taken in.
 pub(super) const CUSTOM_KINDS: &str = "deploy/components/custom-kinds/rbac.yaml";
 
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
-    if outside::address(evidence).is_some() {
+pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
+    if external_instance::address(evidence).is_some() {
         let what =
             "Evenkeel has the rights of its own kubeconfig, not those of the ServiceAccounts";
-        return Ok(vec![Finding::info(RIGHTS, what, outside::OWN_RIGHTS)]);
+        return Ok(vec![DoctorFinding::info(
+            RIGHTS,
+            what,
+            external_instance::OWN_RIGHTS,
+        )]);
     }
     let seen = &evidence.seen.rights;
     let Some(rights) = seen.look(RIGHTS, "the ServiceAccounts' rights")? else {
         let what = "the API server does not answer questions about rights";
         let fix = "kubectl get clusterrolebinding,rolebinding -A | grep evenkeel";
-        return Ok(vec![Finding::info(RIGHTS, what, fix)]);
+        return Ok(vec![DoctorFinding::info(RIGHTS, what, fix)]);
     };
     let needed: Vec<&Right> = rights
         .iter()
@@ -42,7 +46,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
             "the ServiceAccounts have their {}",
             count(needed.len(), "right")
         );
-        return Ok(vec![Finding::ok(RIGHTS, what)]);
+        return Ok(vec![DoctorFinding::ok(RIGHTS, what)]);
     }
     let shown: Vec<String> = missing.iter().map(|right| shown(right)).collect();
     let files: BTreeSet<&str> = missing.iter().map(|right| file(right)).collect();
@@ -54,7 +58,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
         ""
     };
     Ok(vec![
-        Finding::error(
+        DoctorFinding::error(
             RIGHTS,
             format!("the ServiceAccounts lack {}", count(missing.len(), "right")),
             format!("kubectl apply {}{labelled}", applied.join(" ")),

@@ -1,19 +1,19 @@
 //! Whether scaling acts anywhere: by default Evenkeel recommends, and changes no replicas.
 
-use super::evidence::{Evidence, Found};
-use super::wording::count;
-use crate::doctor::Finding;
-use evenkeel_core::scaling::Mode;
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::count;
+use crate::doctor::DoctorFinding;
+use evenkeel_core::scaling::ScalingMode;
 use evenkeel_kubernetes::annotation_check::Carrier;
 use evenkeel_kubernetes::annotations::SCALING;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
-use evenkeel_kubernetes::meta::Annotations;
+use evenkeel_kubernetes::meta::RelevantAnnotations;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 pub(super) const MODE: &str = "scaling-mode";
 
-pub(super) fn check(evidence: &Evidence<'_>) -> Found {
+pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     let autoscalers = &evidence.seen.autoscalers;
     let autoscalers = autoscalers.look(MODE, "which HPAs there are")?;
     let opted_in = evidence.opted_in();
@@ -23,14 +23,14 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let configured = evidence.config().map(|config| config.scaling.mode);
     if let Some(mode) = configured.filter(|mode| acts(*mode)) {
         let what = format!("scaling acts by default (scaling.mode: {})", mode.as_str());
-        return Ok(vec![Finding::ok(MODE, what)]);
+        return Ok(vec![DoctorFinding::ok(MODE, what)]);
     }
     let acting = acting(evidence, &opted_in);
     if acting > 0 {
         let verb = if acting == 1 { "asks" } else { "ask" };
         let objects = count(acting, "namespace or object");
         let what = format!("{objects} {verb} for scaling that acts");
-        return Ok(vec![Finding::ok(MODE, what)]);
+        return Ok(vec![DoctorFinding::ok(MODE, what)]);
     }
     let ours = |one: &&Autoscaler| {
         let namespace = one.metadata.namespace.as_deref();
@@ -39,10 +39,10 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Found {
     let mut targets = autoscalers.into_iter().flatten().filter(ours);
     let Some(first) = targets.next() else {
         let what = "no HPA is in a namespace that has opted in: there is nothing to scale";
-        return Ok(vec![Finding::ok(MODE, what)]);
+        return Ok(vec![DoctorFinding::ok(MODE, what)]);
     };
     let name = |text: &Option<String>| text.clone().unwrap_or_default();
-    Ok(vec![Finding::info(
+    Ok(vec![DoctorFinding::info(
         MODE,
         format!(
             "scaling only recommends: {} in opted-in namespaces, none in mode floor or direct",
@@ -71,11 +71,11 @@ fn acting(evidence: &Evidence<'_>, opted_in: &[&str]) -> usize {
     by_namespace.count() + by_object.count()
 }
 
-fn is_acting(annotations: &Annotations) -> bool {
+fn is_acting(annotations: &RelevantAnnotations) -> bool {
     let (policy, _) = ScalingPolicy::parse(annotations);
     policy.scaling.is_some_and(acts)
 }
 
-const fn acts(mode: Mode) -> bool {
-    matches!(mode, Mode::Floor | Mode::Direct)
+const fn acts(mode: ScalingMode) -> bool {
+    matches!(mode, ScalingMode::Floor | ScalingMode::Direct)
 }

@@ -4,9 +4,9 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::certificate;
-use super::evidence::{Evidence, Found, replicas};
-use super::wording::{about, count, named};
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence, replicas};
+use super::finding_text::{about, count, named};
+use crate::doctor::DoctorFinding;
 use crate::server::paths;
 
 /// With unbound Pods, or Pods placed, and no call for this long, the extender is not asked any more. A
@@ -30,7 +30,7 @@ pub(super) const NAMES: &str = "scheduler-names";
 /// Prints the file that tells kube-scheduler of the extender.
 const PRINT: &str = "(umask 077; evenkeel certs scheduler-config > evenkeel-scheduler.yaml)";
 
-pub(super) fn address(evidence: &Evidence<'_>) -> Found {
+pub(super) fn address(evidence: &Evidence<'_>) -> CheckFindings {
     let service = evidence
         .seen
         .extender_service
@@ -44,7 +44,7 @@ pub(super) fn address(evidence: &Evidence<'_>) -> Found {
         .as_ref()
         .and_then(|spec| spec.cluster_ip.as_deref());
     let Some(address) = address.and_then(|address| address.parse().ok()) else {
-        return Ok(vec![Finding::error(
+        return Ok(vec![DoctorFinding::error(
             ADDRESS,
             "the Service evenkeel-extender has no ClusterIP, and kube-scheduler cannot resolve names",
             "evenkeel install [your options] | kubectl apply -f - (delete the Service first: its type cannot \
@@ -56,12 +56,12 @@ pub(super) fn address(evidence: &Evidence<'_>) -> Found {
         "whether the certificate covers the extender's address",
     )?;
     Ok(vec![match certificate::covers(evidence, address) {
-        Some(true) => Finding::ok(
+        Some(true) => DoctorFinding::ok(
             ADDRESS,
             format!("the certificate covers the extender's address {address}"),
         ),
         // kube-scheduler checks the name in serverName, others the address.
-        Some(false) => Finding::warning(
+        Some(false) => DoctorFinding::warning(
             ADDRESS,
             format!("the certificate does not cover the extender's address {address}"),
             format!(
@@ -69,7 +69,7 @@ pub(super) fn address(evidence: &Evidence<'_>) -> Found {
                 evidence.kubectl("rollout restart deployment/evenkeel")
             ),
         ),
-        None => Finding::info(
+        None => DoctorFinding::info(
             ADDRESS,
             format!("the extender's address is {address}; there is no certificate to compare"),
             "see certificate",
@@ -77,7 +77,7 @@ pub(super) fn address(evidence: &Evidence<'_>) -> Found {
     }])
 }
 
-pub(super) fn called(evidence: &Evidence<'_>) -> Found {
+pub(super) fn called(evidence: &Evidence<'_>) -> CheckFindings {
     let pages = evidence.pages(CALLED, "whether kube-scheduler calls")?;
     let since = pages
         .iter()
@@ -94,7 +94,7 @@ pub(super) fn called(evidence: &Evidence<'_>) -> Found {
     }
     let waiting = evidence.seen.unbound.there().map_or(0, Vec::len);
     Ok(vec![if since > SILENCE && waiting > 0 {
-        Finding::warning(
+        DoctorFinding::warning(
             CALLED,
             format!(
                 "kube-scheduler last called {ago} ago, while {} for a node",
@@ -103,13 +103,17 @@ pub(super) fn called(evidence: &Evidence<'_>) -> Found {
             configure(evidence),
         )
     } else {
-        Finding::ok(CALLED, format!("kube-scheduler last called {ago} ago"))
+        DoctorFinding::ok(CALLED, format!("kube-scheduler last called {ago} ago"))
     }])
 }
 
 /// The finding that Pods are placed without a call: whoever is refused, or refuses the serving
 /// certificate, places them all the same, since the extender is ignorable.
-fn unasked(evidence: &Evidence<'_>, since: f64, refused: bool) -> Result<Option<Finding>, Finding> {
+fn unasked(
+    evidence: &Evidence<'_>,
+    since: f64,
+    refused: bool,
+) -> Result<Option<DoctorFinding>, DoctorFinding> {
     let placed = &evidence.seen.placed;
     let placed = placed.look(CALLED, "whether Pods are placed without a call")?;
     let now = evidence.seen.server_time.unwrap_or(evidence.seen.now);
@@ -137,7 +141,7 @@ fn unasked(evidence: &Evidence<'_>, since: f64, refused: bool) -> Result<Option<
     } else {
         format!("after new keys or authorities: {}", renew(evidence))
     };
-    let finding = Finding::error(CALLED, what, fix);
+    let finding = DoctorFinding::error(CALLED, what, fix);
     Ok(Some(finding.seen_by(hindrance)))
 }
 
@@ -199,9 +203,9 @@ fn refused_calls(evidence: &Evidence<'_>) -> bool {
     })
 }
 
-fn never(evidence: &Evidence<'_>, refused: bool) -> Finding {
+fn never(evidence: &Evidence<'_>, refused: bool) -> DoctorFinding {
     if refused {
-        return Finding::error(
+        return DoctorFinding::error(
             CALLED,
             "kube-scheduler's calls are refused: it presents no accepted client certificate",
             format!(
@@ -220,7 +224,7 @@ fn never(evidence: &Evidence<'_>, refused: bool) -> Finding {
     } else {
         String::new()
     };
-    Finding::error(
+    DoctorFinding::error(
         CALLED,
         "kube-scheduler has not called since the replicas started: no Pod is placed by load",
         configure(evidence),
@@ -281,14 +285,14 @@ fn has_configuration(pod: &Pod) -> bool {
     words.any(|word| word == "--config" || word.starts_with("--config="))
 }
 
-pub(super) fn whole_nodes(evidence: &Evidence<'_>) -> Found {
+pub(super) fn whole_nodes(evidence: &Evidence<'_>) -> CheckFindings {
     let pages = evidence.pages(WHOLE_NODES, "how kube-scheduler calls")?;
     let calls: f64 = pages
         .iter()
         .filter_map(|(_, page)| page.sum("evenkeel_extender_full_node_calls_total", &[]))
         .sum();
     Ok(vec![if calls > 0.0 {
-        Finding::warning(
+        DoctorFinding::warning(
             WHOLE_NODES,
             format!(
                 "kube-scheduler sent whole nodes {calls} times: that is slow, and its own scores suffer"
@@ -296,12 +300,12 @@ pub(super) fn whole_nodes(evidence: &Evidence<'_>) -> Found {
             "set nodeCacheCapable: true for the extender in kube-scheduler's file",
         )
     } else {
-        Finding::ok(WHOLE_NODES, "kube-scheduler sends names of nodes only")
+        DoctorFinding::ok(WHOLE_NODES, "kube-scheduler sends names of nodes only")
     }])
 }
 
 /// Pods that no scheduler with the extender will ever place.
-pub(super) fn names(evidence: &Evidence<'_>) -> Found {
+pub(super) fn names(evidence: &Evidence<'_>) -> CheckFindings {
     let second = evidence
         .seen
         .second_scheduler
@@ -310,7 +314,7 @@ pub(super) fn names(evidence: &Evidence<'_>) -> Found {
         .config()
         .and_then(|config| config.policy.scheduler_name.as_deref());
     if set == Some(SECOND_SCHEDULER) && second.is_none() {
-        return Ok(vec![Finding::error(
+        return Ok(vec![DoctorFinding::error(
             NAMES,
             format!(
                 "{SECOND_SCHEDULER}, to which admission gives Pods, does not run: new Pods go to \
@@ -341,12 +345,12 @@ pub(super) fn names(evidence: &Evidence<'_>) -> Found {
         })
         .collect();
     Ok(vec![if foreign.is_empty() {
-        Finding::ok(
+        DoctorFinding::ok(
             NAMES,
             "no waiting Pod of an opted-in namespace names another scheduler",
         )
     } else {
-        Finding::info(
+        DoctorFinding::info(
             NAMES,
             format!(
                 "{} for another scheduler: {}",

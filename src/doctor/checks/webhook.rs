@@ -4,9 +4,9 @@ use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebho
 use k8s_openapi::api::core::v1::Service;
 use serde_json::Value;
 
-use super::evidence::{Evidence, Found};
-use super::wording::count;
-use crate::doctor::Finding;
+use super::evidence::{CheckFindings, Evidence};
+use super::finding_text::count;
+use crate::doctor::DoctorFinding;
 use crate::doctor::PodOfDryRun;
 use crate::doctor::registration::{CONFIGURATION, ours};
 use crate::server::paths;
@@ -36,7 +36,7 @@ const APPLY: &str = "evenkeel install [your options] | kubectl apply -f -";
 pub(super) fn registered<'a>(
     evidence: &Evidence<'a>,
     id: &'static str,
-) -> Result<Option<&'a MutatingWebhook>, Finding> {
+) -> Result<Option<&'a MutatingWebhook>, DoctorFinding> {
     let all = evidence
         .seen
         .webhooks
@@ -46,9 +46,9 @@ pub(super) fn registered<'a>(
     Ok(all.and_then(|all| ours(all.iter().find(named)?)))
 }
 
-pub(super) fn registration(evidence: &Evidence<'_>) -> Found {
+pub(super) fn registration(evidence: &Evidence<'_>) -> CheckFindings {
     let Some(webhook) = registered(evidence, REGISTRATION)? else {
-        return Ok(vec![Finding::error(
+        return Ok(vec![DoctorFinding::error(
             REGISTRATION,
             "the webhook is not registered: no Pod is classified",
             APPLY,
@@ -56,7 +56,7 @@ pub(super) fn registration(evidence: &Evidence<'_>) -> Found {
     };
     let mut found = Vec::new();
     if webhook.failure_policy.as_deref() != Some("Ignore") {
-        found.push(Finding::error(
+        found.push(DoctorFinding::error(
             REGISTRATION,
             "failurePolicy is not Ignore: while Evenkeel does not answer, no Pod can be created",
             format!("{APPLY} (failurePolicy: Ignore)"),
@@ -70,7 +70,7 @@ pub(super) fn registration(evidence: &Evidence<'_>) -> Found {
     });
     if !leads {
         let (namespace, path) = (&evidence.seen.namespace, paths::MUTATE);
-        found.push(Finding::error(
+        found.push(DoctorFinding::error(
             REGISTRATION,
             format!(
                 "the webhook does not point to the Service {namespace}/{CONFIGURATION}, path {path}"
@@ -80,7 +80,7 @@ pub(super) fn registration(evidence: &Evidence<'_>) -> Found {
     }
     found.extend(differences(webhook, &evidence.seen.namespace));
     if found.is_empty() {
-        found.push(Finding::ok(
+        found.push(DoctorFinding::ok(
             REGISTRATION,
             "the webhook is registered as shipped",
         ));
@@ -89,7 +89,7 @@ pub(super) fn registration(evidence: &Evidence<'_>) -> Found {
 }
 
 /// Finding where the registration differs from the shipped one, although it may work.
-fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<Finding> {
+fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<DoctorFinding> {
     let text = SHIPPED.replace(SHIPPED_NAMESPACE, namespace);
     let shipped: Value = crate::config::yaml::parse(&text).expect("the shipped manifest is YAML");
     let shipped = &shipped["webhooks"][0];
@@ -110,7 +110,7 @@ fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<Finding> {
         fields.push("namespaceSelector");
     }
     (!fields.is_empty()).then(|| {
-        Finding::warning(
+        DoctorFinding::warning(
             REGISTRATION,
             format!(
                 "the webhook differs from the shipped one in {}",
@@ -121,7 +121,7 @@ fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<Finding> {
     })
 }
 
-pub(super) fn endpoints(evidence: &Evidence<'_>) -> Found {
+pub(super) fn endpoints(evidence: &Evidence<'_>) -> CheckFindings {
     let webhook = evidence
         .seen
         .webhook_service
@@ -140,10 +140,10 @@ fn endpoints_of(
     evidence: &Evidence<'_>,
     name: &str,
     service: Option<&Service>,
-) -> Result<Finding, Finding> {
+) -> Result<DoctorFinding, DoctorFinding> {
     let Some(service) = service else {
         let what = format!("there is no Service {name}");
-        return Ok(Finding::error(ENDPOINTS, what, APPLY));
+        return Ok(DoctorFinding::error(ENDPOINTS, what, APPLY));
     };
     let external = service
         .spec
@@ -151,7 +151,7 @@ fn endpoints_of(
         .and_then(|spec| spec.external_name.as_deref());
     if let Some(external) = external {
         let what = format!("the Service {name} points to {external}");
-        return Ok(Finding::ok(ENDPOINTS, what));
+        return Ok(DoctorFinding::ok(ENDPOINTS, what));
     }
     let slices = evidence
         .seen
@@ -159,7 +159,7 @@ fn endpoints_of(
         .look(ENDPOINTS, "the endpoints of the Services")?;
     let Some(slices) = slices else {
         let what = "the API server does not know EndpointSlices";
-        return Ok(Finding::info(
+        return Ok(DoctorFinding::info(
             ENDPOINTS,
             what,
             evidence.kubectl("get services"),
@@ -178,7 +178,7 @@ fn endpoints_of(
         })
         .count();
     Ok(if ready == 0 {
-        Finding::error(
+        DoctorFinding::error(
             ENDPOINTS,
             format!("the Service {name} has no ready Pod"),
             format!(
@@ -188,17 +188,17 @@ fn endpoints_of(
             ),
         )
     } else {
-        Finding::ok(
+        DoctorFinding::ok(
             ENDPOINTS,
             format!("{} behind the Service {name}", count(ready, "endpoint")),
         )
     })
 }
 
-pub(super) fn trial(evidence: &Evidence<'_>) -> Found {
+pub(super) fn trial(evidence: &Evidence<'_>) -> CheckFindings {
     let seen = &evidence.seen.trial;
     let Some(trial) = seen.look(TRIAL, "whether the webhook is called")? else {
-        return Ok(vec![Finding::info(
+        return Ok(vec![DoctorFinding::info(
             TRIAL,
             "the webhook was not tried: no namespace has opted in",
             format!("kubectl annotate namespace NAME {ENABLED}=true"),
@@ -207,11 +207,11 @@ pub(super) fn trial(evidence: &Evidence<'_>) -> Found {
     let namespace = &trial.namespace;
     Ok(vec![match &trial.answer {
         PodOfDryRun::Admitted(annotations) => match annotations.get(PROFILE) {
-            Some(profile) => Finding::ok(
+            Some(profile) => DoctorFinding::ok(
                 TRIAL,
                 format!("a Pod in {namespace} would be classified ({profile})"),
             ),
-            None => Finding::error(
+            None => DoctorFinding::error(
                 TRIAL,
                 format!(
                     "a Pod in {namespace} would not be classified: the API server does not reach \
@@ -223,7 +223,7 @@ pub(super) fn trial(evidence: &Evidence<'_>) -> Found {
                  counts the failures",
             ),
         },
-        PodOfDryRun::Refused(why) => Finding::warning(
+        PodOfDryRun::Refused(why) => DoctorFinding::warning(
             TRIAL,
             format!("the webhook could not be tried: a Pod in {namespace} is refused"),
             format!("kubectl -n {namespace} run probe --image=registry.k8s.io/pause:3.10 --dry-run=server"),

@@ -11,20 +11,20 @@ const FIRST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
 /// The turns of all nodes.
 #[derive(Debug, Default)]
-pub(super) struct Agenda {
-    turns: BTreeMap<Box<str>, Turn>,
+pub(super) struct KubeletSchedule {
+    turns: BTreeMap<Box<str>, KubeletTurn>,
     under_way: BTreeSet<Box<str>>,
 }
 
 #[derive(Debug, Default)]
-struct Turn {
+struct KubeletTurn {
     /// When it is asked next.
     next: Option<Timestamp>,
     /// Failures in a row.
     failures: u32,
 }
 
-impl Agenda {
+impl KubeletSchedule {
     /// The nodes to ask at `now`, those that have waited longest first; `nodes` are all there are, of
     /// which new ones are asked at once.
     pub(super) fn due<'n>(
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn each_node_is_asked_every_five_minutes_and_a_new_one_at_once() {
-        let mut agenda = Agenda::default();
-        let due = |agenda: &mut Agenda, nodes: &[&str], minute| {
+        let mut agenda = KubeletSchedule::default();
+        let due = |agenda: &mut KubeletSchedule, nodes: &[&str], minute| {
             let due = agenda.due(nodes.iter().copied(), at(minute));
             due.join(" ")
         };
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn one_that_fails_is_asked_again_sooner_and_never_later_than_the_others() {
-        let mut agenda = Agenda::default();
+        let mut agenda = KubeletSchedule::default();
         let mut pauses = Vec::new();
         let mut minute = 0;
         for answered in [false, false, false, false, true, false] {

@@ -9,14 +9,14 @@ use evenkeel_http_client::{Request, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
-use super::agenda::Agenda;
+use super::agenda::KubeletSchedule;
 use super::disks::Disks;
 use crate::account_tokens::AccountTokens;
-use crate::metrics::access::{Access, AccessClient};
+use crate::metrics::access::{AccessClient, EndpointAccess};
 use crate::metrics::api_call::refusal;
 use crate::metrics::error::MetricsError;
-use crate::metrics::instruments::Metrics;
-use crate::metrics::query::Query;
+use crate::metrics::instruments::QueryMetrics;
+use crate::metrics::query::UsageQuery;
 use crate::telemetry::{PERIOD, RateLimited};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::Bytes;
@@ -38,7 +38,7 @@ const LOOK: SignedDuration = SignedDuration::from_secs(5);
 /// How kubelets are spoken to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    pub access: Access,
+    pub access: EndpointAccess,
     /// The longest that one may take to answer.
     pub timeout: Duration,
 }
@@ -53,28 +53,28 @@ pub struct Kubelet {
 }
 
 /// The task that asks the kubelets of all nodes in turns.
-pub struct Asker {
-    client: Arc<Client>,
+pub struct KubeletPoller {
+    client: Arc<KubeletClient>,
     disks: Disks,
     clock: Clock,
-    metrics: Metrics,
+    metrics: QueryMetrics,
     faults: RateLimited<&'static str>,
 }
 
-struct Client {
+struct KubeletClient {
     access: AccessClient,
     tokens: Option<AccountTokens>,
     timeout: Duration,
 }
 
 /// The end of one question.
-struct Asked {
+struct KubeletQueryResult {
     node: Box<str>,
     took: Duration,
     outcome: Result<DiskUse, MetricsError>,
 }
 
-impl Asker {
+impl KubeletPoller {
     /// One that has asked nobody yet and puts what it hears into `disks`. It shows `tokens` where the
     /// settings name nothing to show.
     #[must_use]
@@ -83,11 +83,11 @@ impl Asker {
         tokens: Option<AccountTokens>,
         disks: Disks,
         clock: Clock,
-        metrics: Metrics,
+        metrics: QueryMetrics,
     ) -> Self {
         let Settings { access, timeout } = settings;
         Self {
-            client: Arc::new(Client {
+            client: Arc::new(KubeletClient {
                 access: AccessClient::new(access),
                 tokens,
                 timeout,
@@ -102,7 +102,7 @@ impl Asker {
     /// Asks for as long as it is polled; `kubelets` are those of the nodes that there are.
     pub async fn run(self, kubelets: impl Fn() -> Vec<Kubelet>) {
         let mut looks = self.clock.ticks(LOOK);
-        let (mut agenda, mut under_way) = (Agenda::default(), JoinSet::new());
+        let (mut agenda, mut under_way) = (KubeletSchedule::default(), JoinSet::new());
         let mut due: Vec<Kubelet> = Vec::new();
         loop {
             tokio::select! {
@@ -125,7 +125,7 @@ impl Asker {
     }
 
     /// Those whose turn it is, the last one first.
-    fn look(&self, agenda: &mut Agenda, kubelets: Vec<Kubelet>) -> Vec<Kubelet> {
+    fn look(&self, agenda: &mut KubeletSchedule, kubelets: Vec<Kubelet>) -> Vec<Kubelet> {
         let names = kubelets.iter().map(|kubelet| &*kubelet.node);
         let due = agenda.due(names, self.clock.now());
         let mut by_name: std::collections::HashMap<Box<str>, Kubelet> = kubelets
@@ -139,13 +139,13 @@ impl Asker {
             .collect()
     }
 
-    fn take(&self, asked: Asked, agenda: &mut Agenda) {
-        let Asked {
+    fn take(&self, asked: KubeletQueryResult, agenda: &mut KubeletSchedule) {
+        let KubeletQueryResult {
             node,
             took,
             outcome,
         } = asked;
-        let query = Query::KubeletDisk.as_str();
+        let query = UsageQuery::KubeletDisk.as_str();
         let failed = outcome.as_ref().err().map(MetricsError::reason);
         self.metrics.observe_call(query, took, failed);
         let now: Timestamp = self.clock.now();
@@ -175,11 +175,11 @@ impl Asker {
     }
 }
 
-impl Client {
-    async fn ask(&self, kubelet: Kubelet) -> Asked {
+impl KubeletClient {
+    async fn ask(&self, kubelet: Kubelet) -> KubeletQueryResult {
         let begun = clock::instant();
         let outcome = self.disk_use(&kubelet).await;
-        Asked {
+        KubeletQueryResult {
             node: kubelet.node,
             took: begun.elapsed(),
             outcome,

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::metrics::answer::{Answer, Content};
-use crate::metrics::dropped::Dropped;
+use crate::metrics::answer::{Content, QueryAnswer};
+use crate::metrics::rejected_samples::RejectedSamples;
 use evenkeel_core::placement::usage::{
     Measurement, NodeColumn, PodColumn, PodName, PodNames, UsageSample,
 };
@@ -15,10 +15,10 @@ use evenkeel_kubernetes::kubelet_stats::DiskUse;
 
 /// What is known of the disks of all nodes; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Disks(Arc<Mutex<Inner>>);
+pub struct Disks(Arc<Mutex<KubeletDiskState>>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct KubeletDiskState {
     nodes: BTreeMap<Arc<str>, NodeDisk>,
     names: PodNames,
     /// The columns of the nodes as they stand, until one changes.
@@ -35,7 +35,7 @@ impl Disks {
     /// Takes the answer of a node's kubelet, which came at `now`.
     pub(super) fn put(&self, node: &str, answer: &DiskUse, now: Timestamp) {
         let mut inner = self.lock();
-        let Inner {
+        let KubeletDiskState {
             nodes,
             names,
             columns,
@@ -72,18 +72,18 @@ impl Disks {
     }
 
     /// The columns of the nodes and of the Pods.
-    pub(super) fn answer(&self) -> Answer {
+    pub(super) fn answer(&self) -> QueryAnswer {
         let mut inner = self.lock();
-        let Inner { nodes, columns, .. } = &mut *inner;
+        let KubeletDiskState { nodes, columns, .. } = &mut *inner;
         let usage = columns.get_or_insert_with(|| of(nodes)).clone();
-        Answer {
+        QueryAnswer {
             content: Content::Usage(usage),
-            dropped: Dropped::default(),
+            dropped: RejectedSamples::default(),
             warning: None,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, KubeletDiskState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -101,8 +101,8 @@ fn of(nodes: &BTreeMap<Arc<str>, NodeDisk>) -> UsageSample {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_kubernetes::guarded::UnreadableItems;
     use evenkeel_kubernetes::kubelet_stats::PodDiskUse;
+    use evenkeel_kubernetes::lenient_object::UnreadableItems;
 
     use super::*;
 

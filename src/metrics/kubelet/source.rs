@@ -6,24 +6,24 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::disks::Disks;
-use crate::metrics::answer::{Answer, Answers};
-use crate::metrics::aside::aside;
+use crate::metrics::answer::{Answers, QueryAnswer};
+use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
-use crate::metrics::query::Query;
+use crate::metrics::query::UsageQuery;
 use crate::metrics::source::MetricsSource;
 
 /// Another source, with the disks beside it.
 pub struct WithDisks {
     source: Arc<dyn MetricsSource>,
     disks: Disks,
-    queries: Vec<Query>,
+    queries: Vec<UsageQuery>,
 }
 
 impl WithDisks {
     #[must_use]
     pub fn new(source: Arc<dyn MetricsSource>, disks: Disks) -> Self {
         let mut queries = source.queries().to_vec();
-        queries.push(Query::KubeletDisk);
+        queries.push(UsageQuery::KubeletDisk);
         Self {
             source,
             disks,
@@ -38,17 +38,17 @@ impl MetricsSource for WithDisks {
         self.source.name()
     }
 
-    fn queries(&self) -> &[Query] {
+    fn queries(&self) -> &[UsageQuery] {
         &self.queries
     }
 
     async fn fetch(
         &self,
-        query: Query,
+        query: UsageQuery,
         before: &Answers,
         now: Timestamp,
-    ) -> Result<Answer, MetricsError> {
-        if query != Query::KubeletDisk {
+    ) -> Result<QueryAnswer, MetricsError> {
+        if query != UsageQuery::KubeletDisk {
             return self.source.fetch(query, before, now).await;
         }
         let disks = self.disks.clone();

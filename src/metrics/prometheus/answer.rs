@@ -20,9 +20,9 @@ use crate::metrics::error::{MetricsError, excerpt};
 
 /// The labels of a series.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Labels<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+pub(super) struct PromLabels<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
-impl Labels<'_> {
+impl PromLabels<'_> {
     /// The value of a label; an empty one is the same as none, as in Prometheus.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let (_, value) = self.0.iter().find(|(label, _)| label == name)?;
@@ -35,14 +35,14 @@ impl Labels<'_> {
     }
 
     /// The labels on their own, to be looked at after the whole answer is read.
-    pub(super) fn detached(&self) -> Labels<'static> {
+    pub(super) fn detached(&self) -> PromLabels<'static> {
         self.without(&[])
     }
 
     /// The same without some of them.
-    pub(super) fn without(&self, names: &[&str]) -> Labels<'static> {
+    pub(super) fn without(&self, names: &[&str]) -> PromLabels<'static> {
         let own = |text: &str| Cow::Owned(text.to_owned());
-        Labels(
+        PromLabels(
             self.iter()
                 .filter(|(name, _)| !names.contains(name))
                 .map(|(name, value)| (own(name), own(value)))
@@ -51,8 +51,8 @@ impl Labels<'_> {
     }
 
     #[cfg(test)]
-    pub(super) fn of<'a>(labels: &[(&'a str, &'a str)]) -> Labels<'a> {
-        Labels(
+    pub(super) fn of<'a>(labels: &[(&'a str, &'a str)]) -> PromLabels<'a> {
+        PromLabels(
             labels
                 .iter()
                 .map(|(name, value)| ((*name).into(), (*value).into()))
@@ -68,21 +68,22 @@ impl Labels<'_> {
 /// The answer is no instant vector.
 pub(super) fn read(
     body: &[u8],
-    mut each: impl FnMut(&Labels<'_>, Option<f64>),
+    mut each: impl FnMut(&PromLabels<'_>, Option<f64>),
 ) -> Result<Option<String>, MetricsError> {
     let envelope = Envelope::of(body)?;
     let warning = envelope.warning();
     let mut is_any_read = false;
-    let Unreadable { count, first } = envelope.each_series("vector", body, |labels, found| {
-        is_any_read = true;
-        each(labels, found.value.map(|point| point.value));
-    })?;
+    let RejectedSeries { count, first } =
+        envelope.each_series("vector", body, |labels, found| {
+            is_any_read = true;
+            each(labels, found.value.map(|point| point.value));
+        })?;
     let first = match first {
         Some(first) if !is_any_read => return Err(MetricsError::malformed(&first, body)),
         first => first,
     };
     for _ in 0..count {
-        each(&Labels::default(), None);
+        each(&PromLabels::default(), None);
     }
     Ok(warning.or(first))
 }
@@ -91,7 +92,7 @@ pub(super) fn read(
 ///
 /// # Errors
 /// The answer is neither, or holds another number of series.
-pub(super) fn read_one(body: &[u8]) -> Result<Point, MetricsError> {
+pub(super) fn read_one(body: &[u8]) -> Result<PromPoint, MetricsError> {
     let envelope = Envelope::of(body)?.undoubted()?;
     let is_scalar = |data: &Data<'_>| data.result_type == "scalar";
     if envelope.data.as_ref().is_some_and(is_scalar) {
@@ -117,7 +118,7 @@ pub(super) fn read_one(body: &[u8]) -> Result<Point, MetricsError> {
 /// The answer is no whole, undoubted range vector.
 pub(super) fn read_range(
     body: &[u8],
-    mut each: impl FnMut(&Labels<'_>, &[Point]),
+    mut each: impl FnMut(&PromLabels<'_>, &[PromPoint]),
 ) -> Result<(), MetricsError> {
     let envelope = Envelope::of(body)?.undoubted()?;
     let unreadable =
@@ -126,7 +127,7 @@ pub(super) fn read_range(
 }
 
 /// Refuses an answer with series that cannot be read, where it may be a sum that lacks them.
-fn all_read(unreadable: Unreadable, body: &[u8]) -> Result<(), MetricsError> {
+fn all_read(unreadable: RejectedSeries, body: &[u8]) -> Result<(), MetricsError> {
     match unreadable.first {
         Some(first) => Err(MetricsError::malformed(&first, body)),
         None => Ok(()),
@@ -135,7 +136,7 @@ fn all_read(unreadable: Unreadable, body: &[u8]) -> Result<(), MetricsError> {
 
 /// Series that cannot be read.
 #[derive(Default)]
-struct Unreadable {
+struct RejectedSeries {
     count: u64,
     /// What is wrong with the first of them.
     first: Option<String>,
@@ -193,8 +194,8 @@ impl<'a> Envelope<'a> {
         self,
         wanted: &'static str,
         body: &[u8],
-        mut each: impl FnMut(&Labels<'_>, &Found),
-    ) -> Result<Unreadable, MetricsError> {
+        mut each: impl FnMut(&PromLabels<'_>, &PromSeriesContent),
+    ) -> Result<RejectedSeries, MetricsError> {
         let result = self.into_result(wanted, body)?;
         let mut series = serde_json::Deserializer::from_str(result.get());
         EachSeries(&mut each)
@@ -226,18 +227,18 @@ impl<'a> Envelope<'a> {
 
 /// Text that borrows from the body unless it holds escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct PromText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// A value with its time, `[time, "number"]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Point {
+pub(super) struct PromPoint {
     pub(super) time: f64,
     pub(super) value: f64,
 }
 
-impl<'de> Deserialize<'de> for Point {
+impl<'de> Deserialize<'de> for PromPoint {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (time, text): (f64, Text<'de>) = Deserialize::deserialize(deserializer)?;
+        let (time, text): (f64, PromText<'de>) = Deserialize::deserialize(deserializer)?;
         let value = text
             .0
             .parse()
@@ -248,30 +249,32 @@ impl<'de> Deserialize<'de> for Point {
 
 /// Content of a series: one value in an instant vector, points in a range vector.
 #[derive(Default)]
-struct Found {
-    value: Option<Point>,
-    points: Vec<Point>,
+struct PromSeriesContent {
+    value: Option<PromPoint>,
+    points: Vec<PromPoint>,
 }
 
 struct EachSeries<'f, F>(&'f mut F);
 
-impl<'de, F: FnMut(&Labels<'_>, &Found)> DeserializeSeed<'de> for EachSeries<'_, F> {
-    type Value = Unreadable;
+impl<'de, F: FnMut(&PromLabels<'_>, &PromSeriesContent)> DeserializeSeed<'de>
+    for EachSeries<'_, F>
+{
+    type Value = RejectedSeries;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_seq(self)
     }
 }
 
-impl<'de, F: FnMut(&Labels<'_>, &Found)> Visitor<'de> for EachSeries<'_, F> {
-    type Value = Unreadable;
+impl<'de, F: FnMut(&PromLabels<'_>, &PromSeriesContent)> Visitor<'de> for EachSeries<'_, F> {
+    type Value = RejectedSeries;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of series")
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        let (mut labels, mut unreadable) = (Labels::default(), Unreadable::default());
+        let (mut labels, mut unreadable) = (PromLabels::default(), RejectedSeries::default());
         // The text of each is set apart first, so that its faults are its own.
         while let Some(text) = list.next_element::<&RawValue>()? {
             let mut series = serde_json::Deserializer::from_str(text.get());
@@ -289,30 +292,33 @@ impl<'de, F: FnMut(&Labels<'_>, &Found)> Visitor<'de> for EachSeries<'_, F> {
 }
 
 /// Reads one series, its labels into a buffer that is used again for the next.
-struct OneSeries<'l, 'de>(&'l mut Labels<'de>);
+struct OneSeries<'l, 'de>(&'l mut PromLabels<'de>);
 
 impl<'de> DeserializeSeed<'de> for OneSeries<'_, 'de> {
-    type Value = Found;
+    type Value = PromSeriesContent;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<PromSeriesContent, D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for OneSeries<'_, 'de> {
-    type Value = Found;
+    type Value = PromSeriesContent;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a series")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut series: A) -> Result<Found, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut series: A) -> Result<PromSeriesContent, A::Error> {
         self.0.0.clear();
-        let mut found = Found::default();
-        while let Some(Text(key)) = series.next_key()? {
+        let mut found = PromSeriesContent::default();
+        while let Some(PromText(key)) = series.next_key()? {
             match &*key {
                 "metric" => series.next_value_seed(LabelList(self.0))?,
-                "value" => found.value = Some(series.next_value::<Point>()?),
+                "value" => found.value = Some(series.next_value::<PromPoint>()?),
                 "values" => found.points = series.next_value()?,
                 _ => drop(series.next_value::<IgnoredAny>()?),
             }
@@ -321,7 +327,7 @@ impl<'de> Visitor<'de> for OneSeries<'_, 'de> {
     }
 }
 
-struct LabelList<'l, 'de>(&'l mut Labels<'de>);
+struct LabelList<'l, 'de>(&'l mut PromLabels<'de>);
 
 impl<'de> DeserializeSeed<'de> for LabelList<'_, 'de> {
     type Value = ();
@@ -339,7 +345,7 @@ impl<'de> Visitor<'de> for LabelList<'_, 'de> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut labels: A) -> Result<(), A::Error> {
-        while let Some((Text(name), Text(value))) = labels.next_entry()? {
+        while let Some((PromText(name), PromText(value))) = labels.next_entry()? {
             self.0.0.push((name, value));
         }
         Ok(())
@@ -505,7 +511,7 @@ mod tests {
             read_one(format!(r#"{{"status":"success","data":{data}}}"#).as_bytes())
         };
         let one = r#"{"metric":{},"value":[1700000000,"2.5"]}"#;
-        let point = Point {
+        let point = PromPoint {
             time: 1_700_000_000.0,
             value: 2.5,
         };

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::answer;
 use super::grid::Grid;
-use crate::metrics::access::{Access, AccessClient};
+use crate::metrics::access::{AccessClient, EndpointAccess};
 use crate::metrics::api_call;
 use crate::metrics::error::{MetricsError, excerpt};
 use evenkeel_core::units::Bytes;
@@ -20,12 +20,12 @@ const ERROR_BODY: Bytes = Bytes(64 * 1024);
 
 /// Address of Prometheus and how to speak to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Connection {
+pub struct PrometheusConnection {
     /// The base address; a path in it is kept, for servers behind a prefix.
     pub url: Uri,
     /// Sent with each query, such as the tenant of a Mimir.
     pub headers: HeaderMap,
-    pub access: Access,
+    pub access: EndpointAccess,
     /// The longest that one query may take.
     pub timeout: Duration,
     /// The longest answer that is read.
@@ -33,20 +33,20 @@ pub struct Connection {
 }
 
 /// A Prometheus with the HTTP client for it.
-pub(super) struct Client {
-    connection: Connection,
+pub(super) struct PrometheusClient {
+    connection: PrometheusConnection,
     access: AccessClient,
 }
 
 /// The client as it is for one query.
 pub(super) struct Session<'c> {
-    connection: &'c Connection,
-    http: http::Client,
+    connection: &'c PrometheusConnection,
+    http: http::PooledHttpClient,
     authorization: Option<HeaderValue>,
 }
 
-impl Client {
-    pub(super) fn new(connection: Connection) -> Self {
+impl PrometheusClient {
+    pub(super) fn new(connection: PrometheusConnection) -> Self {
         Self {
             access: AccessClient::new(connection.access.clone()),
             connection,
@@ -108,7 +108,7 @@ impl Session<'_> {
         form: &[(&str, &str)],
         limit: Bytes,
     ) -> Result<Vec<u8>, MetricsError> {
-        let Connection {
+        let PrometheusConnection {
             url,
             headers,
             access: _,

@@ -8,14 +8,14 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, Labels};
+use super::answer::{self, PromLabels};
 use super::grid::Grid;
 use super::label_matchers::LabelMatchers;
 use super::matchers::ExporterMatchers;
 use super::queries::{containers, windowed};
 use super::reader::{load, time};
 use super::source::PrometheusSource;
-use crate::metrics::aside::aside;
+use crate::metrics::blocking_pool::aside;
 use crate::metrics::container_usage::{ContainerName, ContainerUsage};
 use crate::metrics::error::MetricsError;
 use evenkeel_core::tuning::{CpuMemory, TunedResource};
@@ -218,7 +218,7 @@ fn values(body: &[u8]) -> Result<Vec<(ContainerName, Option<f64>)>, MetricsError
     Ok(found)
 }
 
-fn container(labels: &Labels<'_>) -> Option<ContainerName> {
+fn container(labels: &PromLabels<'_>) -> Option<ContainerName> {
     Some(ContainerName {
         namespace: labels.get("namespace")?.into(),
         pod: labels.get("pod")?.into(),

@@ -9,9 +9,9 @@ use super::grid::Grid;
 use super::names::NodeLabel;
 use super::queries::OfInterfaces;
 use super::range;
-use super::reader::Reader;
+use super::reader::PromAnswerReader;
 use crate::metrics::answer::Answers;
-use crate::metrics::query::Query;
+use crate::metrics::query::UsageQuery;
 use evenkeel_core::placement::usage::PodNames;
 use evenkeel_core::units::{Resource, Resources};
 
@@ -23,7 +23,7 @@ use evenkeel_core::units::{Resource, Resources};
 pub fn read(body: &[u8]) {
     let now = Timestamp::from_second(1_800_000_000).expect("a time in range");
     let window = SignedDuration::from_mins(2);
-    let reader = Reader {
+    let reader = PromAnswerReader {
         window,
         dated_by: Resources::from_fn(|_| Resource::Cpu),
         of_interfaces: OfInterfaces {
@@ -36,12 +36,12 @@ pub fn read(body: &[u8]) {
     };
     let mut answers = Answers::default();
     for query in [
-        Query::SampleTime(Resource::Cpu),
-        Query::Node(Resource::Cpu),
-        Query::Node(Resource::NetworkIo),
-        Query::NetworkCapacity,
-        Query::IoPressure,
-        Query::Pod(Resource::Memory),
+        UsageQuery::SampleTime(Resource::Cpu),
+        UsageQuery::Node(Resource::Cpu),
+        UsageQuery::Node(Resource::NetworkIo),
+        UsageQuery::NetworkCapacity,
+        UsageQuery::IoPressure,
+        UsageQuery::Pod(Resource::Memory),
     ] {
         if let Ok(answer) = reader.read(query, &answers, now, body) {
             answers.push(query, Arc::new(answer));
@@ -53,6 +53,6 @@ pub fn read(body: &[u8]) {
         step: window,
         points: 30,
     };
-    let _ = range::read(body, range::Unit::Of(Resource::Cpu), &grid);
+    let _ = range::read(body, range::RangeValueUnit::Of(Resource::Cpu), &grid);
     let _ = super::answer::refusal(body);
 }

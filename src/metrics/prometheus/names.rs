@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::answer::Labels;
+use super::answer::PromLabels;
 use crate::metrics::answer::Instances;
 use crate::metrics::series::without_port;
 
@@ -72,7 +72,7 @@ impl NodeLabel {
 
 /// Learns from a series read at `at` which node its `instance` is. The newest word counts, as
 /// addresses are given to other nodes in time.
-pub(super) fn learn(instances: &mut Instances, labels: &Labels<'_>, at: Timestamp) {
+pub(super) fn learn(instances: &mut Instances, labels: &PromLabels<'_>, at: Timestamp) {
     let named = labels.get("node").or_else(|| labels.get("nodename"));
     let (Some(instance), Some(name)) = (labels.get("instance"), named) else {
         return;
@@ -85,9 +85,9 @@ pub(super) fn learn(instances: &mut Instances, labels: &Labels<'_>, at: Timestam
 
 /// The nodes by their InternalIPs; an address that two nodes claim is nobody's.
 #[derive(Debug, Default)]
-pub(super) struct Addresses(HashMap<IpAddr, Option<Arc<str>>>);
+pub(super) struct NodeAddressIndex(HashMap<IpAddr, Option<Arc<str>>>);
 
-impl Addresses {
+impl NodeAddressIndex {
     pub(super) fn of<'n>(nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) -> Self {
         let mut known: HashMap<IpAddr, Option<Arc<str>>> = HashMap::new();
         for (address, node) in nodes {
@@ -110,7 +110,7 @@ impl Addresses {
 #[derive(Debug)]
 pub(super) struct NodeNames<'a> {
     label: &'a NodeLabel,
-    addresses: &'a Addresses,
+    addresses: &'a NodeAddressIndex,
     /// In the order learned.
     known: Vec<&'a Instances>,
 }
@@ -118,7 +118,7 @@ pub(super) struct NodeNames<'a> {
 impl<'a> NodeNames<'a> {
     pub(super) fn new(
         label: &'a NodeLabel,
-        addresses: &'a Addresses,
+        addresses: &'a NodeAddressIndex,
         known: impl Iterator<Item = &'a Instances>,
     ) -> Self {
         Self {
@@ -129,7 +129,7 @@ impl<'a> NodeNames<'a> {
     }
 
     /// The node that the series belongs to.
-    pub(super) fn of<'s>(&'s self, labels: &'s Labels<'_>) -> Option<Cow<'s, str>> {
+    pub(super) fn of<'s>(&'s self, labels: &'s PromLabels<'_>) -> Option<Cow<'s, str>> {
         match self.label {
             NodeLabel::Named(label) => labels.get(&label.0).map(|name| self.called(name)),
             NodeLabel::Automatic => {
@@ -183,10 +183,10 @@ mod tests {
         let mut instances = Instances::new();
         learn(
             &mut instances,
-            &Labels::of(&[("instance", "10.0.0.1:9100"), ("nodename", "Worker-1")]),
+            &PromLabels::of(&[("instance", "10.0.0.1:9100"), ("nodename", "Worker-1")]),
             second(1),
         );
-        let addresses = Addresses::default();
+        let addresses = NodeAddressIndex::default();
         let names = NodeNames::new(&NodeLabel::Automatic, &addresses, [&instances].into_iter());
         for (labels, node) in [
             // kube-prometheus-stack, node_exporter
@@ -210,23 +210,27 @@ mod tests {
             (&[("instance", "10.0.0.9:9100")], Some("10.0.0.9")),
             (&[("job", "node")], None),
         ] {
-            assert_eq!(names.of(&Labels::of(labels)).as_deref(), node, "{labels:?}");
+            assert_eq!(
+                names.of(&PromLabels::of(labels)).as_deref(),
+                node,
+                "{labels:?}"
+            );
         }
     }
 
     #[test]
     fn an_address_given_to_another_node_means_the_newer_one() {
-        let series = Labels::of(&[("instance", "10.0.0.1:9100")]);
+        let series = PromLabels::of(&[("instance", "10.0.0.1:9100")]);
         for order in [[("old", 1), ("new", 2)], [("new", 2), ("old", 1)]] {
             // In one answer, and in two.
             let (mut one, mut two) = (Instances::new(), [Instances::new(), Instances::new()]);
             for ((node, at), own) in order.into_iter().zip(&mut two) {
-                let labels = Labels::of(&[("instance", "10.0.0.1:9100"), ("nodename", node)]);
+                let labels = PromLabels::of(&[("instance", "10.0.0.1:9100"), ("nodename", node)]);
                 learn(&mut one, &labels, second(at));
                 learn(own, &labels, second(at));
             }
             for known in [vec![&one], two.iter().collect()] {
-                let nobody = Addresses::default();
+                let nobody = NodeAddressIndex::default();
                 let names = NodeNames::new(&NodeLabel::Automatic, &nobody, known.into_iter());
                 assert_eq!(names.of(&series).as_deref(), Some("new"), "{order:?}");
             }
@@ -236,7 +240,7 @@ mod tests {
     #[test]
     fn an_internal_address_tells_the_node_unless_two_claim_it() {
         let address = |text: &str| text.parse::<IpAddr>().unwrap();
-        let addresses = Addresses::of([
+        let addresses = NodeAddressIndex::of([
             (address("10.0.0.1"), "ip-10-0-0-1.ec2.internal"),
             (address("fd00::1"), "ip-10-0-0-1.ec2.internal"),
             (address("10.0.0.2"), "old"),
@@ -265,39 +269,39 @@ mod tests {
             (&[("instance", "10.0.0.2:9100"), ("nodename", "c")], "c"),
             (&[("instance", "10.0.0.2:9100")], "10.0.0.2"),
         ] {
-            let found = names.of(&Labels::of(labels)).map(Cow::into_owned);
+            let found = names.of(&PromLabels::of(labels)).map(Cow::into_owned);
             assert_eq!(found.as_deref(), Some(node), "{labels:?}");
         }
     }
 
     #[test]
     fn an_address_in_any_label_is_an_address() {
-        let addresses = Addresses::of([("10.0.0.1".parse().unwrap(), "a")]);
+        let addresses = NodeAddressIndex::of([("10.0.0.1".parse().unwrap(), "a")]);
         let label = NodeLabel::Named("host".parse().unwrap());
         let names = NodeNames::new(&label, &addresses, [].into_iter());
         let found = |value: &str| {
             names
-                .of(&Labels::of(&[("host", value)]))
+                .of(&PromLabels::of(&[("host", value)]))
                 .map(Cow::into_owned)
         };
         assert_eq!(found("10.0.0.1").as_deref(), Some("a"));
         assert_eq!(found("10.0.0.3").as_deref(), Some("10.0.0.3"));
         let mut instances = Instances::new();
-        let learned = Labels::of(&[("instance", "x:9100"), ("node", "10.0.0.1")]);
+        let learned = PromLabels::of(&[("instance", "x:9100"), ("node", "10.0.0.1")]);
         learn(&mut instances, &learned, second(1));
         let names = NodeNames::new(&NodeLabel::Automatic, &addresses, [&instances].into_iter());
-        let found = Labels::of(&[("instance", "x:9100")]);
+        let found = PromLabels::of(&[("instance", "x:9100")]);
         assert_eq!(names.of(&found).as_deref(), Some("a"));
     }
 
     #[test]
     fn a_configured_label_is_the_only_one_looked_at() {
         let label = NodeLabel::Named("host".parse().unwrap());
-        let addresses = Addresses::default();
+        let addresses = NodeAddressIndex::default();
         let names = NodeNames::new(&label, &addresses, [].into_iter());
-        let both = Labels::of(&[("host", "a"), ("node", "b")]);
+        let both = PromLabels::of(&[("host", "a"), ("node", "b")]);
         assert_eq!(names.of(&both).as_deref(), Some("a"));
-        assert_eq!(names.of(&Labels::of(&[("node", "b")])), None);
+        assert_eq!(names.of(&PromLabels::of(&[("node", "b")])), None);
     }
 
     #[test]

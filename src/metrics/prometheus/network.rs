@@ -40,7 +40,7 @@ pub(super) const PART: &str = "part";
 
 /// What a series tells of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum InterfaceSeriesKind {
     /// Bytes a second.
     Received,
     Sent,
@@ -54,7 +54,7 @@ pub(super) enum Part {
     Bond,
 }
 
-impl Part {
+impl InterfaceSeriesKind {
     const ALL: [Self; 6] = [
         Self::Received,
         Self::Sent,
@@ -114,11 +114,14 @@ pub(super) fn interfaces() -> String {
         newest("node_bonding_slaves", "$exporter")
     ));
     let parts = [
-        (Part::Received, rate("receive")),
-        (Part::Sent, rate("transmit")),
-        (Part::Speed, of_each(&format!("{} > 0", newest(speed, ANY)))),
-        (Part::Member, of_each(&slaves)),
-        (Part::Address, addresses),
+        (InterfaceSeriesKind::Received, rate("receive")),
+        (InterfaceSeriesKind::Sent, rate("transmit")),
+        (
+            InterfaceSeriesKind::Speed,
+            of_each(&format!("{} > 0", newest(speed, ANY))),
+        ),
+        (InterfaceSeriesKind::Member, of_each(&slaves)),
+        (InterfaceSeriesKind::Address, addresses),
     ];
     let parts = parts.map(|(part, series)| part.mark(&series)).join(" or ");
     format!(
@@ -126,7 +129,7 @@ pub(super) fn interfaces() -> String {
         newest("node_network_receive_bytes_total", NAMED),
         newest(speed, NAMED),
         hardware(),
-        Part::Bond.mark(&bonds),
+        InterfaceSeriesKind::Bond.mark(&bonds),
     )
 }
 

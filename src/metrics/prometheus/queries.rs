@@ -16,7 +16,7 @@ use jiff::SignedDuration;
 use super::names::NodeLabel;
 use super::network;
 use super::selectors::selectors;
-use crate::metrics::query::Query;
+use crate::metrics::query::UsageQuery;
 use evenkeel_core::units::{Resource, Resources};
 
 /// Devices that repeat what whole disks count: partitions, device-mapper and RAID volumes, caches and mirrors, paths of
@@ -230,22 +230,22 @@ pub(super) struct OfInterfaces {
 }
 
 impl Queries {
-    /// Puts an operator's PromQL in the place of the built-in one; only [`Query::SETTABLE`] have
+    /// Puts an operator's PromQL in the place of the built-in one; only [`UsageQuery::SETTABLE`] have
     /// a place.
     ///
     /// # Errors
     /// It is for nodes and cannot be dated.
-    pub fn set(&mut self, query: Query, promql: &str) -> Result<(), QueryTimeError> {
+    pub fn set(&mut self, query: UsageQuery, promql: &str) -> Result<(), QueryTimeError> {
         match query {
-            Query::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)?),
-            Query::Pod(resource) => self.pods[resource] = Some(promql.into()),
-            Query::NetworkCapacity => self.network_capacity = Some(promql.into()),
-            Query::IoPressure => self.io_pressure = Some(promql.into()),
-            Query::SampleTime(_)
-            | Query::KubeletDisk
-            | Query::NodeMetrics
-            | Query::PodMetrics
-            | Query::Trace => {}
+            UsageQuery::Node(resource) => self.nodes[resource] = Some(NodeQuery::of(promql)?),
+            UsageQuery::Pod(resource) => self.pods[resource] = Some(promql.into()),
+            UsageQuery::NetworkCapacity => self.network_capacity = Some(promql.into()),
+            UsageQuery::IoPressure => self.io_pressure = Some(promql.into()),
+            UsageQuery::SampleTime(_)
+            | UsageQuery::KubeletDisk
+            | UsageQuery::NodeMetrics
+            | UsageQuery::PodMetrics
+            | UsageQuery::Trace => {}
         }
         Ok(())
     }
@@ -279,11 +279,11 @@ impl Queries {
     /// It is not for nodes.
     pub fn set_dated(
         &mut self,
-        query: Query,
+        query: UsageQuery,
         value: &str,
         sampled: &str,
     ) -> Result<(), QueryTimeError> {
-        let Query::Node(resource) = query else {
+        let UsageQuery::Node(resource) = query else {
             return Err(QueryTimeError::NotDated);
         };
         self.nodes[resource] = Some(NodeQuery::dated(value, sampled));

@@ -13,16 +13,16 @@ use std::collections::hash_map::{Entry, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, Point};
+use super::answer::{self, PromPoint};
 use super::grid::Grid;
 use super::label_matchers::any_of;
 use super::reader::{finite, load};
 use super::source::PrometheusSource;
-use crate::metrics::aside::aside;
-use crate::metrics::dropped::{DropCause, Dropped};
+use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
-use crate::metrics::query::Query;
-use evenkeel_core::scaling::sum::NEGLIGIBLE;
+use crate::metrics::query::UsageQuery;
+use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
+use evenkeel_core::scaling::load_sum::NEGLIGIBLE;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::pod_names;
@@ -43,7 +43,7 @@ pub struct WorkloadSums {
     /// The series of the answer, those of no workload included: its size.
     pub series: usize,
     /// Values that were not taken.
-    pub dropped: Dropped,
+    pub dropped: RejectedSamples,
 }
 
 impl WorkloadSums {
@@ -181,7 +181,10 @@ impl PrometheusSource {
     ) -> Option<Result<WorkloadSums, MetricsError>> {
         let pods = self.pods_text(resource, &workloads.matchers())?;
         let query = settled_by_workload(Aggregate::Sum, &pods, &workloads, self.window());
-        Some(self.by_workload(&query, Unit::Of(resource), grid).await)
+        Some(
+            self.by_workload(&query, RangeValueUnit::Of(resource), grid)
+                .await,
+        )
     }
 
     /// The Pods of each workload that are measured by their cpu, at each time of `grid`; `None` where that of Pods
@@ -196,7 +199,7 @@ impl PrometheusSource {
     ) -> Option<Result<WorkloadSums, MetricsError>> {
         let pods = self.pods_text(Resource::Cpu, &workloads.matchers())?;
         let query = settled_by_workload(Aggregate::Count, &pods, &workloads, self.window());
-        Some(self.by_workload(&query, Unit::Pods, grid).await)
+        Some(self.by_workload(&query, RangeValueUnit::Pods, grid).await)
     }
 
     /// How far back from its time a measurement speaks: half of the window of a rate.
@@ -211,7 +214,7 @@ impl PrometheusSource {
     /// The query for the use of the Pods that `narrowed` matches in cAdvisor, or of more where it cannot be
     /// narrowed: an operator's own text is asked as it is.
     pub(super) fn pods_text(&self, resource: Resource, narrowed: &str) -> Option<String> {
-        let whole = self.text(Query::Pod(resource))?;
+        let whole = self.text(UsageQuery::Pod(resource))?;
         let built_in = self.built_in[resource].as_ref();
         let matchers = self.matchers.with_pods(narrowed);
         Some(built_in.map_or_else(|| whole.to_owned(), |text| matchers.fill(text.clone())))
@@ -221,7 +224,7 @@ impl PrometheusSource {
     async fn by_workload(
         &self,
         promql: &str,
-        unit: Unit,
+        unit: RangeValueUnit,
         grid: Grid,
     ) -> Result<WorkloadSums, MetricsError> {
         let session = self.client.session().await?;
@@ -234,14 +237,14 @@ impl PrometheusSource {
 
 /// What the values of an answer are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum RangeValueUnit {
     /// Usage of a resource.
     Of(Resource),
     /// Numbers of Pods, of which each is measured by its cpu.
     Pods,
 }
 
-impl Unit {
+impl RangeValueUnit {
     /// The resource that is measured.
     const fn resource(self) -> Resource {
         match self {
@@ -251,7 +254,11 @@ impl Unit {
     }
 }
 
-pub(super) fn read(body: &[u8], unit: Unit, grid: &Grid) -> Result<WorkloadSums, MetricsError> {
+pub(super) fn read(
+    body: &[u8],
+    unit: RangeValueUnit,
+    grid: &Grid,
+) -> Result<WorkloadSums, MetricsError> {
     let mut found = WorkloadSums::default();
     answer::read_range(body, |labels, points| {
         found.series += 1;
@@ -295,10 +302,14 @@ fn merge(known: &mut Vec<(Timestamp, f64)>, other: &[(Timestamp, f64)]) {
     }
 }
 
-fn take(point: Point, unit: Unit, grid: &Grid) -> Result<(Timestamp, f64), DropCause> {
+fn take(
+    point: PromPoint,
+    unit: RangeValueUnit,
+    grid: &Grid,
+) -> Result<(Timestamp, f64), DropCause> {
     let value = match unit {
-        Unit::Of(resource) => load(resource, Some(point.value))?,
-        Unit::Pods => finite(Some(point.value))?,
+        RangeValueUnit::Of(resource) => load(resource, Some(point.value))?,
+        RangeValueUnit::Pods => finite(Some(point.value))?,
     };
     let at = grid.time(point.time).ok_or(DropCause::Misdated)?;
     Ok((at, value))
@@ -331,7 +342,7 @@ mod tests {
                 [985,"9"],[1000,"1.5"],[1015,"NaN"],[1015,"+Inf"],[1015,"-1"],[1030,"2"],[1045,"9"]]},
                {"metric":{"namespace":"shop"},"values":[[1000,"7"]]}"#,
         );
-        let found = read(body.as_bytes(), Unit::Of(Resource::Cpu), &grid()).unwrap();
+        let found = read(body.as_bytes(), RangeValueUnit::Of(Resource::Cpu), &grid()).unwrap();
         let name = WorkloadName {
             namespace: "shop".into(),
             workload: "Deployment/web".into(),
@@ -365,7 +376,12 @@ mod tests {
             ]
             .join(","),
         );
-        let found = read(body.as_bytes(), Unit::Of(Resource::Memory), &grid()).unwrap();
+        let found = read(
+            body.as_bytes(),
+            RangeValueUnit::Of(Resource::Memory),
+            &grid(),
+        )
+        .unwrap();
         let sums: Vec<_> = found.sums.into_values().collect();
         let expected = [(1_000, 2.0), (1_015, 2.0), (1_030, 3.0)];
         assert_eq!(sums, [expected.map(|(at, value)| (second(at), value))]);

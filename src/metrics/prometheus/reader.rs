@@ -11,34 +11,34 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, Labels};
-use super::names::{Addresses, NodeLabel, NodeNames, learn};
-use super::network::{PART, Part};
+use super::answer::{self, PromLabels};
+use super::names::{NodeAddressIndex, NodeLabel, NodeNames, learn};
+use super::network::{InterfaceSeriesKind, PART};
 use super::queries::OfInterfaces;
-use super::several::{Candidate, Largest, choose};
-use crate::metrics::answer::{Answer, Answers, Content, Instances, NodeTimes, SampleTimes};
-use crate::metrics::dropped::{DropCause, Dropped};
+use super::series_choice::{LargestSeriesValues, SeriesCandidate, choose};
+use crate::metrics::answer::{Answers, Content, Instances, NodeTimes, QueryAnswer, SampleTimes};
 use crate::metrics::error::MetricsError;
-use crate::metrics::query::Query;
+use crate::metrics::query::UsageQuery;
+use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
 use evenkeel_core::placement::interfaces::{Interfaces, NetworkUse};
 use evenkeel_core::placement::usage::{Measurement, NodeColumn, PodNames, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// Reads the answers of one source.
-pub(super) struct Reader {
+pub(super) struct PromAnswerReader {
     pub(super) window: SignedDuration,
     /// For each resource, the one whose sample times it shares.
     pub(super) dated_by: Resources<Resource>,
     pub(super) of_interfaces: OfInterfaces,
     pub(super) node_label: NodeLabel,
-    pub(super) addresses: ArcSwap<Addresses>,
+    pub(super) addresses: ArcSwap<NodeAddressIndex>,
     /// The names of the Pods in the answers, so that all of them share each.
     pub(super) pod_names: Mutex<PodNames>,
 }
 
 /// What a column of the nodes is measured of.
 #[derive(Clone, Copy)]
-struct Subject {
+struct NodeColumnSpec {
     /// The resource whose times date the values.
     resource: Resource,
     /// The span that each value speaks of.
@@ -46,44 +46,52 @@ struct Subject {
 }
 
 /// Values of nodes with what was not taken.
-struct Column {
+struct NodeColumnAnswer {
     values: NodeColumn,
-    dropped: Dropped,
+    dropped: RejectedSamples,
     warning: Option<String>,
 }
 
-impl Reader {
+impl PromAnswerReader {
     /// Reads the answer to a query that was asked at `now`, after the answers `before`.
     ///
     /// # Errors
     /// The answer is refused, and nothing of it is taken.
     pub(super) fn read(
         &self,
-        query: Query,
+        query: UsageQuery,
         before: &Answers,
         now: Timestamp,
         body: &[u8],
-    ) -> Result<Answer, MetricsError> {
+    ) -> Result<QueryAnswer, MetricsError> {
         match query {
-            Query::SampleTime(_) => self.times(before, now, body),
-            Query::Node(Resource::NetworkIo) if self.of_interfaces.used => {
+            UsageQuery::SampleTime(_) => self.times(before, now, body),
+            UsageQuery::Node(Resource::NetworkIo) if self.of_interfaces.used => {
                 self.interfaces(before, body)
             }
-            Query::NetworkCapacity if self.of_interfaces.capacity => self.interfaces(before, body),
-            Query::Node(resource) => self.nodes(resource, before, body),
-            Query::IoPressure => self.io_pressure(before, body),
-            Query::NetworkCapacity => self.speeds(before, body),
-            Query::Pod(resource) => self.pods(resource, body),
-            Query::KubeletDisk | Query::NodeMetrics | Query::PodMetrics | Query::Trace => {
-                Ok(Answer::default())
+            UsageQuery::NetworkCapacity if self.of_interfaces.capacity => {
+                self.interfaces(before, body)
             }
+            UsageQuery::Node(resource) => self.nodes(resource, before, body),
+            UsageQuery::IoPressure => self.io_pressure(before, body),
+            UsageQuery::NetworkCapacity => self.speeds(before, body),
+            UsageQuery::Pod(resource) => self.pods(resource, body),
+            UsageQuery::KubeletDisk
+            | UsageQuery::NodeMetrics
+            | UsageQuery::PodMetrics
+            | UsageQuery::Trace => Ok(QueryAnswer::default()),
         }
     }
 
-    fn times(&self, before: &Answers, now: Timestamp, body: &[u8]) -> Result<Answer, MetricsError> {
-        let mut dropped = Dropped::default();
+    fn times(
+        &self,
+        before: &Answers,
+        now: Timestamp,
+        body: &[u8],
+    ) -> Result<QueryAnswer, MetricsError> {
+        let mut dropped = RejectedSamples::default();
         let mut instances = Instances::default();
-        let mut dated: Vec<(Labels<'static>, Timestamp)> = Vec::new();
+        let mut dated: Vec<(PromLabels<'static>, Timestamp)> = Vec::new();
         let warning = answer::read(body, |labels, value| match time(value) {
             Ok(at) => {
                 // A clock ahead of ours must not make a value fresh for longer.
@@ -112,7 +120,7 @@ impl Reader {
             }
         }
         let times = SampleTimes { by_node, instances };
-        Ok(Answer {
+        Ok(QueryAnswer {
             content: Content::Times(times),
             dropped,
             warning,
@@ -124,8 +132,8 @@ impl Reader {
         resource: Resource,
         before: &Answers,
         body: &[u8],
-    ) -> Result<Answer, MetricsError> {
-        let subject = Subject {
+    ) -> Result<QueryAnswer, MetricsError> {
+        let subject = NodeColumnSpec {
             resource,
             window: match resource {
                 Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window,
@@ -139,8 +147,8 @@ impl Reader {
     }
 
     /// The share of the time in which tasks waited, in thousandths.
-    fn io_pressure(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
-        let subject = Subject {
+    fn io_pressure(&self, before: &Answers, body: &[u8]) -> Result<QueryAnswer, MetricsError> {
+        let subject = NodeColumnSpec {
             resource: Resource::DiskIo,
             window: self.window,
         };
@@ -156,11 +164,11 @@ impl Reader {
     /// One value for each node, dated as the measurements of the subject's resource are.
     fn column(
         &self,
-        subject: Subject,
+        subject: NodeColumnSpec,
         before: &Answers,
         body: &[u8],
         amount: impl Fn(Option<f64>) -> Result<Amount, DropCause>,
-    ) -> Result<Column, MetricsError> {
+    ) -> Result<NodeColumnAnswer, MetricsError> {
         let addresses = self.addresses.load();
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let mut found = Claims::new(before.times(self.dated_by[subject.resource]));
@@ -168,7 +176,7 @@ impl Reader {
             found.take(&names, labels, amount(value));
         })?;
         let (values, dropped) = found.settle(subject.window, self.window / 2);
-        Ok(Column {
+        Ok(NodeColumnAnswer {
             values,
             dropped,
             warning,
@@ -177,9 +185,9 @@ impl Reader {
 
     /// The use and the capacity of the nodes' networks, of what is told of their interfaces: what of it is asked for, and
     /// the use of the interfaces that the capacity is of where both are.
-    fn interfaces(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
-        let mut unread = Dropped::default();
-        let mut nodes: HashMap<Labels<'static>, Interfaces> = HashMap::new();
+    fn interfaces(&self, before: &Answers, body: &[u8]) -> Result<QueryAnswer, MetricsError> {
+        let mut unread = RejectedSamples::default();
+        let mut nodes: HashMap<PromLabels<'static>, Interfaces> = HashMap::new();
         let warning = answer::read(body, |labels, value| {
             let node = labels.without(&[PART, "device", "address"]);
             if let Err(cause) = tell(nodes.entry(node).or_default(), labels, value) {
@@ -190,7 +198,7 @@ impl Reader {
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
         let times = before.times(self.dated_by[Resource::NetworkIo]);
         let (mut used, mut rated) = (Claims::new(times), Claims::new(times));
-        let mut capacity = Largest::default();
+        let mut capacity = LargestSeriesValues::default();
         for (labels, interfaces) in &nodes {
             let network = NetworkUse::of(interfaces);
             if let Some(all) = network.used {
@@ -226,10 +234,10 @@ impl Reader {
     }
 
     /// The capacities of the nodes' networks, by a query of the operator's own.
-    fn speeds(&self, before: &Answers, body: &[u8]) -> Result<Answer, MetricsError> {
+    fn speeds(&self, before: &Answers, body: &[u8]) -> Result<QueryAnswer, MetricsError> {
         let addresses = self.addresses.load();
         let names = NodeNames::new(&self.node_label, &addresses, before.instances());
-        let mut collected = Largest::default();
+        let mut collected = LargestSeriesValues::default();
         let warning = answer::read(body, |labels, value| {
             let node = names.of(labels).map(Arc::from);
             collected.take(node, amount(Resource::NetworkIo, value));
@@ -241,12 +249,12 @@ impl Reader {
         Ok(part(usage, collected.dropped, warning))
     }
 
-    fn pods(&self, resource: Resource, body: &[u8]) -> Result<Answer, MetricsError> {
+    fn pods(&self, resource: Resource, body: &[u8]) -> Result<QueryAnswer, MetricsError> {
         let mut names = self
             .pod_names
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut collected = Largest::default();
+        let mut collected = LargestSeriesValues::default();
         let warning = answer::read(body, |labels, value| {
             let pod = match (labels.get("namespace"), labels.get("pod")) {
                 (Some(namespace), Some(pod)) => Some(names.get(namespace, pod)),
@@ -263,8 +271,8 @@ impl Reader {
 /// What several series say of one resource of nodes.
 struct Claims<'t> {
     times: Option<&'t SampleTimes>,
-    by_node: HashMap<Arc<str>, Vec<Candidate>>,
-    dropped: Dropped,
+    by_node: HashMap<Arc<str>, Vec<SeriesCandidate>>,
+    dropped: RejectedSamples,
 }
 
 impl<'t> Claims<'t> {
@@ -272,14 +280,14 @@ impl<'t> Claims<'t> {
         Self {
             times,
             by_node: HashMap::new(),
-            dropped: Dropped::default(),
+            dropped: RejectedSamples::default(),
         }
     }
 
     fn take(
         &mut self,
         names: &NodeNames<'_>,
-        labels: &Labels<'_>,
+        labels: &PromLabels<'_>,
         amount: Result<Amount, DropCause>,
     ) {
         let candidate = amount.and_then(|value| {
@@ -288,7 +296,7 @@ impl<'t> Claims<'t> {
             let dated = times.and_then(|times| times.by_node.get_key_value(&*node));
             let (node, times) = dated.ok_or(DropCause::Undated)?;
             let own = labels.get("instance").and_then(|own| times.of(own));
-            let candidate = Candidate {
+            let candidate = SeriesCandidate {
                 value,
                 at: own.unwrap_or(times.newest),
                 is_dated: own.is_some(),
@@ -303,13 +311,17 @@ impl<'t> Claims<'t> {
 
     /// One value of each node, of the span of `window`; series that are older than the newest by no more than `about` are
     /// as new, so that jobs whose scrapes alternate are: half the span of rates is two scrapes.
-    fn settle(mut self, window: SignedDuration, about: SignedDuration) -> (NodeColumn, Dropped) {
+    fn settle(
+        mut self,
+        window: SignedDuration,
+        about: SignedDuration,
+    ) -> (NodeColumn, RejectedSamples) {
         let mut values = NodeColumn::default();
         for (node, candidates) in self.by_node {
             for _ in 1..candidates.len() {
                 self.dropped.add(DropCause::Ambiguous);
             }
-            if let Some(Candidate { value, at, .. }) = choose(&candidates, about) {
+            if let Some(SeriesCandidate { value, at, .. }) = choose(&candidates, about) {
                 values.insert(node, Measurement { value, at, window });
             }
         }
@@ -320,12 +332,12 @@ impl<'t> Claims<'t> {
 /// Takes what one series tells of an interface.
 fn tell(
     interfaces: &mut Interfaces,
-    labels: &Labels<'_>,
+    labels: &PromLabels<'_>,
     value: Option<f64>,
 ) -> Result<(), DropCause> {
     let part = labels
         .get(PART)
-        .and_then(Part::of)
+        .and_then(InterfaceSeriesKind::of)
         .ok_or(DropCause::Unnamed)?;
     let device = labels.get("device").ok_or(DropCause::Unnamed)?;
     let value = amount(Resource::NetworkIo, value)?;
@@ -334,12 +346,12 @@ fn tell(
         None => interfaces.entry(device.into()).or_default(),
     };
     match part {
-        Part::Received => interface.received = Some(value),
-        Part::Sent => interface.sent = Some(value),
-        Part::Speed => interface.speed = Some(value),
-        Part::Member => interface.is_member = true,
-        Part::Bond => interface.has_members = true,
-        Part::Address => {
+        InterfaceSeriesKind::Received => interface.received = Some(value),
+        InterfaceSeriesKind::Sent => interface.sent = Some(value),
+        InterfaceSeriesKind::Speed => interface.speed = Some(value),
+        InterfaceSeriesKind::Member => interface.is_member = true,
+        InterfaceSeriesKind::Bond => interface.has_members = true,
+        InterfaceSeriesKind::Address => {
             let address = labels.get("address").into_iter().map(Box::from);
             interface.addresses.extend(address);
         }
@@ -347,8 +359,8 @@ fn tell(
     Ok(())
 }
 
-fn part(usage: UsageSample, dropped: Dropped, warning: Option<String>) -> Answer {
-    Answer {
+fn part(usage: UsageSample, dropped: RejectedSamples, warning: Option<String>) -> QueryAnswer {
+    QueryAnswer {
         content: Content::Usage(usage),
         dropped,
         warning,
@@ -393,8 +405,8 @@ mod tests {
 
     const NOW: i64 = 1_700_000_000;
 
-    fn reader() -> Reader {
-        Reader {
+    fn reader() -> PromAnswerReader {
+        PromAnswerReader {
             window: SignedDuration::from_secs(120),
             dated_by: Resources::from_fn(|_| Resource::Cpu),
             of_interfaces: OfInterfaces {
@@ -417,12 +429,12 @@ mod tests {
             .into_bytes()
     }
 
-    fn read(query: Query, before: &Answers, series: &[(&str, &str)]) -> Answer {
+    fn read(query: UsageQuery, before: &Answers, series: &[(&str, &str)]) -> QueryAnswer {
         let now = Timestamp::from_second(NOW).unwrap();
         reader().read(query, before, now, &vector(series)).unwrap()
     }
 
-    fn usage(answer: &Answer) -> &UsageSample {
+    fn usage(answer: &QueryAnswer) -> &UsageSample {
         let Content::Usage(usage) = &answer.content else {
             panic!("{answer:?} tells times");
         };
@@ -430,8 +442,8 @@ mod tests {
     }
 
     /// The answers of a round that begins with these times.
-    fn timed(series: &[(&str, &str)]) -> (Answers, Dropped) {
-        let query = Query::SampleTime(Resource::Cpu);
+    fn timed(series: &[(&str, &str)]) -> (Answers, RejectedSamples) {
+        let query = UsageQuery::SampleTime(Resource::Cpu);
         let answer = read(query, &Answers::default(), series);
         let (mut answers, dropped) = (Answers::default(), answer.dropped);
         answers.push(query, Arc::new(answer));
@@ -446,7 +458,7 @@ mod tests {
             .collect();
         let series: Vec<(&str, &str)> = labels.iter().map(|labels| (&**labels, &*at)).collect();
         let (answers, dropped) = timed(&series);
-        assert_eq!(dropped, Dropped::default());
+        assert_eq!(dropped, RejectedSamples::default());
         answers
     }
 
@@ -460,7 +472,11 @@ mod tests {
             (Resource::DiskIo, "0", 0, 120),
             (Resource::Disk, "7", 7, 0),
         ] {
-            let answer = read(Query::Node(resource), &before, &[(r#""node":"a""#, given)]);
+            let answer = read(
+                UsageQuery::Node(resource),
+                &before,
+                &[(r#""node":"a""#, given)],
+            );
             let measured = usage(&answer).node("a")[resource].unwrap();
             assert_eq!(measured.value, Amount::new(kept), "{resource}");
             assert_eq!(measured.at.as_second(), NOW - 10);
@@ -484,7 +500,7 @@ mod tests {
             (r#""job":"x""#, "1"),
             (r#""node":"good""#, "1"),
         ];
-        let answer = read(Query::Node(Resource::Cpu), &before, &series);
+        let answer = read(UsageQuery::Node(Resource::Cpu), &before, &series);
         let counts: Vec<(DropCause, u64)> = answer.dropped.iter().collect();
         assert_eq!(
             counts,
@@ -518,7 +534,7 @@ mod tests {
         ] {
             let (before, _) = timed(&[(own, times[0]), (other, times[1])]);
             let series = [(own, values[0]), (other, values[1])];
-            let answer = read(Query::Node(Resource::Cpu), &before, &series);
+            let answer = read(UsageQuery::Node(Resource::Cpu), &before, &series);
             let measured = usage(&answer).node("a")[Resource::Cpu].unwrap();
             assert_eq!(measured.value, Amount::new(taken));
             assert_eq!(measured.at.as_second(), at);
@@ -527,7 +543,7 @@ mod tests {
         // A stranger that nothing dates is not heard beside one that is.
         let (before, _) = timed(&[(own, &fresh)]);
         let series = [(own, "2"), (other, "9")];
-        let answer = read(Query::Node(Resource::Cpu), &before, &series);
+        let answer = read(UsageQuery::Node(Resource::Cpu), &before, &series);
         let measured = usage(&answer).node("a")[Resource::Cpu].unwrap();
         assert_eq!(measured.value, Amount::new(2000));
     }
@@ -539,11 +555,11 @@ mod tests {
             (r#""namespace":"x","pod":"p","node":"a","job":"b""#, "3"),
         ];
         let before = Answers::default();
-        let answer = read(Query::Pod(Resource::Memory), &before, &series);
+        let answer = read(UsageQuery::Pod(Resource::Memory), &before, &series);
         let used = usage(&answer).of_pod("x", "p", Resource::Memory);
         assert_eq!(used, Some(Amount::new(3)));
         assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
-        let answer = read(Query::NetworkCapacity, &before, &series);
+        let answer = read(UsageQuery::NetworkCapacity, &before, &series);
         assert_eq!(usage(&answer).network_capacity["a"], Amount::new(3));
         assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
     }
@@ -562,14 +578,17 @@ mod tests {
             (r#""node":"a","part":"speed""#.to_owned(), "1"),
         ];
         let told = told.each_ref().map(|(labels, value)| (&**labels, *value));
-        let (network, capacity) = (Query::Node(Resource::NetworkIo), Query::NetworkCapacity);
+        let (network, capacity) = (
+            UsageQuery::Node(Resource::NetworkIo),
+            UsageQuery::NetworkCapacity,
+        );
         for (query, of_interfaces, expected) in [
             (network, (true, true), [Some(1150), Some(1250), Some(50)]),
             (network, (true, false), [Some(1150), None, None]),
             (capacity, (false, true), [None, Some(1250), None]),
         ] {
             let (used, capacity) = of_interfaces;
-            let reader = Reader {
+            let reader = PromAnswerReader {
                 of_interfaces: OfInterfaces { used, capacity },
                 ..reader()
             };
@@ -592,7 +611,7 @@ mod tests {
     #[test]
     fn io_pressure_is_a_share_in_thousandths_and_as_old_as_the_exporter() {
         let value = [(r#""node":"a""#, "0.4567"), (r#""node":"b""#, "NaN")];
-        let answer = read(Query::IoPressure, &dated(&["a", "b"]), &value);
+        let answer = read(UsageQuery::IoPressure, &dated(&["a", "b"]), &value);
         let pressure = usage(&answer).io_pressure["a"];
         assert_eq!(pressure.value, Amount::new(457));
         assert_eq!(pressure.at.as_second(), NOW - 10);
@@ -605,7 +624,7 @@ mod tests {
     fn a_time_ahead_of_ours_counts_as_now() {
         let (before, _) = timed(&[(r#""node":"a""#, &(NOW + 90).to_string())]);
         let answer = read(
-            Query::Node(Resource::Cpu),
+            UsageQuery::Node(Resource::Cpu),
             &before,
             &[(r#""node":"a""#, "1")],
         );
@@ -627,7 +646,7 @@ mod tests {
     #[test]
     fn values_are_undated_where_the_times_were_not_answered() {
         let value = [(r#""node":"a""#, "1")];
-        let answer = read(Query::Node(Resource::Cpu), &Answers::default(), &value);
+        let answer = read(UsageQuery::Node(Resource::Cpu), &Answers::default(), &value);
         assert_eq!(answer.dropped.count(DropCause::Undated), 1);
         assert_eq!(usage(&answer), &UsageSample::default());
     }
@@ -636,16 +655,16 @@ mod tests {
     fn the_instance_of_a_series_is_known_by_the_host_name_of_another() {
         let (before, _) = timed(&[(r#""instance":"10.0.0.1:9100","nodename":"A""#, "1699999990")]);
         let value = [(r#""instance":"10.0.0.1:9100""#, "2")];
-        let answer = read(Query::Node(Resource::Cpu), &before, &value);
+        let answer = read(UsageQuery::Node(Resource::Cpu), &before, &value);
         assert_eq!(usage(&answer).node_names(), ["a"].into());
-        let answer = read(Query::NetworkCapacity, &before, &value);
+        let answer = read(UsageQuery::NetworkCapacity, &before, &value);
         assert_eq!(usage(&answer).network_capacity["a"], Amount::new(2));
     }
 
     #[test]
     fn pods_are_named_by_namespace_and_pod() {
         let answer = read(
-            Query::Pod(Resource::Cpu),
+            UsageQuery::Pod(Resource::Cpu),
             &Answers::default(),
             &[
                 (r#""namespace":"x","pod":"p""#, "0.25"),
@@ -666,7 +685,7 @@ mod tests {
         let body = vector(&[(r#""node":"a","namespace":"x","pod":"p""#, "1")]);
         let of = |query| reader.read(query, &before, now, &body).unwrap();
         let pod = |resource| {
-            let answer = of(Query::Pod(resource));
+            let answer = of(UsageQuery::Pod(resource));
             let name = usage(&answer).pods[resource].keys().next();
             name.unwrap().clone()
         };
@@ -675,7 +694,7 @@ mod tests {
         assert!(shares(&pod(Resource::Memory)), "of the same round");
         assert!(shares(&pod(Resource::Cpu)), "of the next round");
         let node = |resource| {
-            let answer = of(Query::Node(resource));
+            let answer = of(UsageQuery::Node(resource));
             let name = usage(&answer).nodes[resource].keys().next();
             Arc::clone(name.unwrap())
         };

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, Labels};
+use super::answer::{self, PromLabels};
 use super::grid::Grid;
 use super::label_matchers::{LabelMatchers, any_of, quoted};
 use super::range::{Aggregate, WorkloadName, Workloads, by_workload};
 use super::selectors::with_matcher;
 use super::source::PrometheusSource;
-use crate::metrics::aside::aside;
+use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
 use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::series_query::{Series, SeriesPoint};
+use evenkeel_kubernetes::series_query::{LabelledSeries, SeriesPoint};
 
 /// The times of one series that Prometheus gives in one answer.
 const POINTS: u32 = 11_000;
@@ -54,7 +54,7 @@ pub enum SeriesTimes {
 
 /// Why there is no series.
 #[derive(Debug, thiserror::Error)]
-pub enum SeriesError {
+pub enum PromSeriesError {
     #[error("{0} of Pods is not measured")]
     NotMeasured(Resource),
     #[error("metrics.prometheus.queries sets a query for {0} of Pods, which has no containers")]
@@ -73,13 +73,13 @@ impl PrometheusSource {
         resource: Resource,
         asked: &PodsAsked<'_>,
         times: SeriesTimes,
-    ) -> Result<Vec<Series>, SeriesError> {
+    ) -> Result<Vec<LabelledSeries>, PromSeriesError> {
         if matches!(asked.pods, PodSelection::Each(names) | PodSelection::Sum(names) if names.is_empty())
         {
             return Ok(Vec::new());
         }
         let query = self.pods_query(resource, asked)?;
-        Ok(self.series(&query, times, Wanted::of(asked)).await?)
+        Ok(self.series(&query, times, SeriesFilter::of(asked)).await?)
     }
 
     /// The series of an operator's own query, in every selector of which `matchers` hold.
@@ -91,9 +91,9 @@ impl PrometheusSource {
         promql: &str,
         matchers: &LabelMatchers,
         times: SeriesTimes,
-    ) -> Result<Vec<Series>, MetricsError> {
+    ) -> Result<Vec<LabelledSeries>, MetricsError> {
         let query = with_matcher(&self.filled(promql), &matchers.to_string(), |_| true);
-        self.series(&query, times, Wanted::default()).await
+        self.series(&query, times, SeriesFilter::default()).await
     }
 
     /// The span that the use of a resource is the mean of; `None` for one that is read at a moment.
@@ -103,7 +103,11 @@ impl PrometheusSource {
         lag.is_positive().then(|| self.window())
     }
 
-    fn pods_query(&self, resource: Resource, asked: &PodsAsked<'_>) -> Result<String, SeriesError> {
+    fn pods_query(
+        &self,
+        resource: Resource,
+        asked: &PodsAsked<'_>,
+    ) -> Result<String, PromSeriesError> {
         let PodsAsked {
             namespace,
             pods,
@@ -111,7 +115,7 @@ impl PrometheusSource {
             ready_only,
         } = asked;
         if container.is_some() && self.built_in[resource].is_none() {
-            return Err(SeriesError::NoContainers(resource));
+            return Err(PromSeriesError::NoContainers(resource));
         }
         let workload = match pods {
             PodSelection::Workload(workload) => std::slice::from_ref(*workload),
@@ -131,7 +135,7 @@ impl PrometheusSource {
             narrowed = format!("{narrowed},{one}");
         }
         let text = self.pods_text(resource, &narrowed);
-        let mut text = text.ok_or(SeriesError::NotMeasured(resource))?;
+        let mut text = text.ok_or(PromSeriesError::NotMeasured(resource))?;
         if self.built_in[resource].is_none() {
             text = within(&text, namespace);
         }
@@ -163,14 +167,14 @@ impl PrometheusSource {
         &self,
         query: &str,
         times: SeriesTimes,
-        wanted: Wanted,
-    ) -> Result<Vec<Series>, MetricsError> {
+        wanted: SeriesFilter,
+    ) -> Result<Vec<LabelledSeries>, MetricsError> {
         let session = self.client.session().await?;
-        let mut found = Found::default();
+        let mut found = CollectedSeries::default();
         match times {
             SeriesTimes::Now(now) => {
                 let body = session.query(query).await?;
-                found = aside(move || -> Result<Found, MetricsError> {
+                found = aside(move || -> Result<CollectedSeries, MetricsError> {
                     found.read_now(&body, &wanted, now)?;
                     Ok(found)
                 })
@@ -180,7 +184,7 @@ impl PrometheusSource {
                 for part in parts(grid) {
                     let body = session.query_range(query, &part).await?;
                     let wanted = wanted.clone();
-                    found = aside(move || -> Result<Found, MetricsError> {
+                    found = aside(move || -> Result<CollectedSeries, MetricsError> {
                         found.read_past(&body, &wanted, &part)?;
                         Ok(found)
                     })
@@ -194,13 +198,13 @@ impl PrometheusSource {
 
 /// The series that are taken, by their labels: an operator's own query may tell more than was asked for.
 #[derive(Debug, Clone, Default)]
-struct Wanted {
+struct SeriesFilter {
     namespace: Option<String>,
     pods: Option<BTreeSet<String>>,
     workload: Option<Box<str>>,
 }
 
-impl Wanted {
+impl SeriesFilter {
     fn of(asked: &PodsAsked<'_>) -> Self {
         let (pods, workload) = match &asked.pods {
             PodSelection::Each(names) => (Some(names.iter().cloned().collect()), None),
@@ -214,7 +218,7 @@ impl Wanted {
         }
     }
 
-    fn has(&self, labels: &Labels<'_>) -> bool {
+    fn has(&self, labels: &PromLabels<'_>) -> bool {
         let Self {
             namespace,
             pods,
@@ -231,13 +235,13 @@ impl Wanted {
 
 /// The series so far, by their labels: a long past comes in several answers.
 #[derive(Default)]
-struct Found(BTreeMap<BTreeMap<String, String>, Vec<SeriesPoint>>);
+struct CollectedSeries(BTreeMap<BTreeMap<String, String>, Vec<SeriesPoint>>);
 
-impl Found {
+impl CollectedSeries {
     fn read_now(
         &mut self,
         body: &[u8],
-        wanted: &Wanted,
+        wanted: &SeriesFilter,
         now: Timestamp,
     ) -> Result<(), MetricsError> {
         let warning = answer::read(body, |labels, value| {
@@ -249,7 +253,12 @@ impl Found {
         warning.map_or(Ok(()), |first| Err(MetricsError::Warnings { first }))
     }
 
-    fn read_past(&mut self, body: &[u8], wanted: &Wanted, grid: &Grid) -> Result<(), MetricsError> {
+    fn read_past(
+        &mut self,
+        body: &[u8],
+        wanted: &SeriesFilter,
+        grid: &Grid,
+    ) -> Result<(), MetricsError> {
         answer::read_range(body, |labels, points| {
             if wanted.has(labels) {
                 let points = points.iter().filter_map(|point| {
@@ -264,16 +273,16 @@ impl Found {
         })
     }
 
-    fn take(&mut self, labels: &Labels<'_>, points: impl IntoIterator<Item = SeriesPoint>) {
+    fn take(&mut self, labels: &PromLabels<'_>, points: impl IntoIterator<Item = SeriesPoint>) {
         let labels = labels.iter().filter(|(name, _)| *name != "pod_path");
         let labels = labels.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let points = points.into_iter().filter(|point| point.value.is_finite());
         self.0.entry(labels.collect()).or_default().extend(points);
     }
 
-    fn series(self) -> Vec<Series> {
+    fn series(self) -> Vec<LabelledSeries> {
         let all = self.0.into_iter().filter(|(_, points)| !points.is_empty());
-        all.map(|(labels, points)| Series { labels, points })
+        all.map(|(labels, points)| LabelledSeries { labels, points })
             .collect()
     }
 }
@@ -333,12 +342,12 @@ mod tests {
 
     #[test]
     fn series_of_several_answers_become_one() {
-        let mut found = Found::default();
+        let mut found = CollectedSeries::default();
         let point = |second, value| SeriesPoint {
             at: Timestamp::from_second(second).unwrap(),
             value,
         };
-        let labels = Labels::default();
+        let labels = PromLabels::default();
         found.take(&labels, [point(0, 1.0), point(60, f64::NAN)]);
         found.take(&labels, [point(120, 2.0)]);
         let series = found.series();

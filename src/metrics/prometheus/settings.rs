@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::client::Connection;
+use super::client::PrometheusConnection;
 use super::matchers::ExporterMatchers;
 use super::names::NodeLabel;
 use super::queries::Queries;
@@ -10,7 +10,7 @@ use super::queries::Queries;
 /// Address, queries, and names of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    pub connection: Connection,
+    pub connection: PrometheusConnection,
     /// The span that rates are taken over, in place of `$window`: at least four scrape intervals,
     /// so that a failed scrape leaves enough points.
     pub window: SignedDuration,

@@ -8,16 +8,16 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer;
-use super::client::Client;
+use super::client::PrometheusClient;
 use super::matchers::ExporterMatchers;
-use super::names::Addresses;
+use super::names::NodeAddressIndex;
 use super::queries::{self, NodeQuery, OfInterfaces, Queries};
-use super::reader::{Reader, time};
+use super::reader::{PromAnswerReader, time};
 use super::settings::Settings;
-use crate::metrics::answer::{Answer, Answers};
-use crate::metrics::aside::aside;
+use crate::metrics::answer::{Answers, QueryAnswer};
+use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
-use crate::metrics::query::Query;
+use crate::metrics::query::UsageQuery;
 use crate::metrics::series::LabelSet;
 use crate::metrics::source::MetricsSource;
 use evenkeel_core::placement::usage::PodNames;
@@ -25,12 +25,12 @@ use evenkeel_core::units::{Resource, Resources};
 
 /// Usage from a Prometheus.
 pub struct PrometheusSource {
-    pub(super) client: Client,
+    pub(super) client: PrometheusClient,
     /// The queries of a round, and the text of each.
-    queries: Vec<Query>,
+    queries: Vec<UsageQuery>,
     texts: Vec<String>,
     probe: String,
-    reader: Arc<Reader>,
+    reader: Arc<PromAnswerReader>,
     window: SignedDuration,
     pub(super) matchers: ExporterMatchers,
     /// The built-in queries for the use of Pods, matchers still to come; `None` where the operator has
@@ -61,11 +61,11 @@ impl PrometheusSource {
             window,
             matchers,
             built_in,
-            client: Client::new(connection),
+            client: PrometheusClient::new(connection),
             queries,
             texts,
             probe,
-            reader: Arc::new(Reader {
+            reader: Arc::new(PromAnswerReader {
                 window,
                 dated_by,
                 of_interfaces,
@@ -82,7 +82,7 @@ impl PrometheusSource {
     }
 
     /// The text of a query; `None` where a round does not ask it.
-    pub(super) fn text(&self, query: Query) -> Option<&str> {
+    pub(super) fn text(&self, query: UsageQuery) -> Option<&str> {
         let at = self.queries.iter().position(|asked| *asked == query)?;
         self.texts.get(at).map(String::as_str)
     }
@@ -123,7 +123,9 @@ impl PrometheusSource {
 
     /// Takes note of the nodes' InternalIPs, by which series without the name of a node are told apart.
     pub fn know_addresses<'n>(&self, nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) {
-        self.reader.addresses.store(Arc::new(Addresses::of(nodes)));
+        self.reader
+            .addresses
+            .store(Arc::new(NodeAddressIndex::of(nodes)));
     }
 }
 
@@ -133,18 +135,18 @@ impl MetricsSource for PrometheusSource {
         "prometheus"
     }
 
-    fn queries(&self) -> &[Query] {
+    fn queries(&self) -> &[UsageQuery] {
         &self.queries
     }
 
     async fn fetch(
         &self,
-        query: Query,
+        query: UsageQuery,
         before: &Answers,
         now: Timestamp,
-    ) -> Result<Answer, MetricsError> {
+    ) -> Result<QueryAnswer, MetricsError> {
         let Some(text) = self.text(query) else {
-            return Ok(Answer::default());
+            return Ok(QueryAnswer::default());
         };
         let body = self.client.session().await?.query(text).await?;
         let (reader, before) = (Arc::clone(&self.reader), before.clone());
@@ -174,7 +176,10 @@ fn dated_by(nodes: &Resources<Option<NodeQuery>>) -> Resources<Resource> {
 }
 
 /// The queries in the order asked, times before values and nodes before Pods, as they are written.
-fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item = (Query, &str)> {
+fn steps(
+    queries: &Queries,
+    dated_by: Resources<Resource>,
+) -> impl Iterator<Item = (UsageQuery, &str)> {
     let Queries {
         nodes,
         pods,
@@ -185,21 +190,23 @@ fn steps(queries: &Queries, dated_by: Resources<Resource>) -> impl Iterator<Item
     let times = nodes.iter().filter_map(move |(resource, query)| {
         let first = dated_by[resource] == resource;
         let query = query.as_ref().filter(|_| first)?;
-        Some((Query::SampleTime(resource), &*query.sampled))
+        Some((UsageQuery::SampleTime(resource), &*query.sampled))
     });
-    let values = nodes
-        .iter()
-        .filter_map(|(resource, query)| Some((Query::Node(resource), &*query.as_ref()?.value)));
+    let values = nodes.iter().filter_map(|(resource, query)| {
+        Some((UsageQuery::Node(resource), &*query.as_ref()?.value))
+    });
     let OfInterfaces { used, capacity } = queries.of_interfaces();
     // One answer tells both, so that use and capacity are of the same interfaces at the same time.
     let capacity = network_capacity
         .iter()
         .filter(move |_| !(used && capacity))
-        .map(|text| (Query::NetworkCapacity, &**text));
-    let pressure = io_pressure.iter().map(|text| (Query::IoPressure, &**text));
+        .map(|text| (UsageQuery::NetworkCapacity, &**text));
+    let pressure = io_pressure
+        .iter()
+        .map(|text| (UsageQuery::IoPressure, &**text));
     let pods = pods
         .iter()
-        .filter_map(|(resource, text)| Some((Query::Pod(resource), text.as_deref()?)));
+        .filter_map(|(resource, text)| Some((UsageQuery::Pod(resource), text.as_deref()?)));
     times
         .chain(values)
         .chain(capacity)
@@ -223,7 +230,10 @@ mod tests {
 
     #[test]
     fn interfaces_are_asked_about_once_and_read_for_what_the_operator_does_not_ask() {
-        let (network, capacity) = (Query::Node(Resource::NetworkIo), Query::NetworkCapacity);
+        let (network, capacity) = (
+            UsageQuery::Node(Resource::NetworkIo),
+            UsageQuery::NetworkCapacity,
+        );
         for (own, asked_apart, expected) in [
             (&[][..], false, (true, true)),
             (&[network], true, (false, true)),
@@ -237,7 +247,7 @@ mod tests {
             let OfInterfaces { used, capacity } = queries.of_interfaces();
             assert_eq!((used, capacity), expected, "{own:?}");
             let mut asked = steps(&queries, dated_by(&queries.nodes));
-            let is_asked = asked.any(|(query, _)| query == Query::NetworkCapacity);
+            let is_asked = asked.any(|(query, _)| query == UsageQuery::NetworkCapacity);
             assert_eq!(is_asked, asked_apart, "{own:?}");
         }
     }
@@ -246,7 +256,7 @@ mod tests {
     fn only_texts_that_are_built_in_can_be_narrowed() {
         let mut queries = Queries::default();
         let own = "max by (namespace, pod) (mine)";
-        queries.set(Query::Pod(Resource::Memory), own).unwrap();
+        queries.set(UsageQuery::Pod(Resource::Memory), own).unwrap();
         let texts = built_in(&queries, |text| text.replace("$window", "2m"));
         assert_eq!(texts[Resource::Memory], None);
         let cpu = texts[Resource::Cpu].as_ref().unwrap();

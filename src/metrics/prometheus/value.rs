@@ -5,12 +5,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, Point};
+use super::answer::{self, PromPoint};
 use super::grid::Grid;
 use super::look_back::look_back;
 use super::source::PrometheusSource;
 use crate::metrics::error::MetricsError;
-use evenkeel_core::scaling::hpa::Reading;
+use evenkeel_core::scaling::hpa::MetricsApiReading;
 use evenkeel_core::scaling::sample::ValueSample;
 use evenkeel_core::units::{Bytes, i64_ceil};
 
@@ -22,7 +22,11 @@ impl PrometheusSource {
     ///
     /// # Errors
     /// The query failed, or gives no one number.
-    pub async fn value(&self, promql: &str, now: Timestamp) -> Result<Reading, MetricsError> {
+    pub async fn value(
+        &self,
+        promql: &str,
+        now: Timestamp,
+    ) -> Result<MetricsApiReading, MetricsError> {
         let session = self.client.session().await?;
         let body = session.query_within(&self.filled(promql), LONGEST).await?;
         read(&body, now)
@@ -67,14 +71,14 @@ fn read_past(body: &[u8], grid: &Grid) -> Result<Vec<(Timestamp, f64)>, MetricsE
     Ok(past)
 }
 
-fn read(body: &[u8], now: Timestamp) -> Result<Reading, MetricsError> {
-    let Point { time, value } = answer::read_one(body)?;
+fn read(body: &[u8], now: Timestamp) -> Result<MetricsApiReading, MetricsError> {
+    let PromPoint { time, value } = answer::read_one(body)?;
     if !value.is_finite() {
         return Err(MetricsError::NoAmount(value));
     }
     let since = SignedDuration::try_from_secs_f64(time).ok();
     let told = since.and_then(|since| Timestamp::UNIX_EPOCH.checked_add(since).ok());
-    Ok(Reading::Series(vec![ValueSample {
+    Ok(MetricsApiReading::Series(vec![ValueSample {
         timestamp: told.map_or(now, |told| told.min(now)),
         value: i64_ceil(value.max(0.0) * 1000.0),
     }]))
@@ -123,7 +127,7 @@ mod tests {
             ("2000", "3", 1000, 3000),
             ("990", "-3", 990, 0),
         ] {
-            let Reading::Series(samples) = of(time, value).unwrap() else {
+            let MetricsApiReading::Series(samples) = of(time, value).unwrap() else {
                 panic!("no series");
             };
             let found = (samples[0].timestamp.as_second(), samples[0].value);

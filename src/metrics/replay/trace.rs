@@ -27,13 +27,13 @@ pub struct TraceError {
 
 /// The node or Pod that a row describes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Subject {
+pub(super) enum UsageTraceSubject {
     Node(Arc<str>),
     Pod(PodName),
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct UsageTraceRow {
     pub(super) seconds: f64,
     pub(super) amounts: Resources<Option<Amount>>,
     pub(super) network_capacity: Option<Amount>,
@@ -41,14 +41,17 @@ pub(super) struct Row {
 
 /// A trace in memory.
 #[derive(Debug, Clone, Default)]
-pub struct Trace {
+pub struct UsageTrace {
     /// The rows of each subject, in the order of time.
-    rows: HashMap<Subject, Vec<Row>>,
+    rows: HashMap<UsageTraceSubject, Vec<UsageTraceRow>>,
 }
 
-impl Trace {
+impl UsageTrace {
     /// The newest row of each subject at `position` seconds.
-    pub(super) fn at(&self, position: f64) -> impl Iterator<Item = (&Subject, &Row)> {
+    pub(super) fn at(
+        &self,
+        position: f64,
+    ) -> impl Iterator<Item = (&UsageTraceSubject, &UsageTraceRow)> {
         self.rows.iter().filter_map(move |(subject, rows)| {
             let past = rows.partition_point(|row| row.seconds <= position);
             Some((subject, rows.get(past.checked_sub(1)?)?))
@@ -57,7 +60,7 @@ impl Trace {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum UsageTraceColumn {
     Seconds,
     Node,
     Pod,
@@ -65,7 +68,7 @@ enum Column {
     NetworkCapacity,
 }
 
-impl FromStr for Column {
+impl FromStr for UsageTraceColumn {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
@@ -82,7 +85,7 @@ impl FromStr for Column {
     }
 }
 
-impl FromStr for Trace {
+impl FromStr for UsageTrace {
     type Err = TraceError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -101,8 +104,8 @@ impl FromStr for Trace {
                     .parse()
                     .map_err(|accepted| refused(number, name, accepted))
             })
-            .collect::<Result<Vec<Column>, TraceError>>()?;
-        if !columns.contains(&Column::Seconds) {
+            .collect::<Result<Vec<UsageTraceColumn>, TraceError>>()?;
+        if !columns.contains(&UsageTraceColumn::Seconds) {
             return Err(refused(number, header, "a column seconds is needed"));
         }
         let mut trace = Self::default();
@@ -120,26 +123,35 @@ impl FromStr for Trace {
     }
 }
 
-fn parse_row(columns: &[Column], line: &str) -> Result<(Subject, Row), TraceError> {
+fn parse_row(
+    columns: &[UsageTraceColumn],
+    line: &str,
+) -> Result<(UsageTraceSubject, UsageTraceRow), TraceError> {
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
     if fields.len() != columns.len() {
         let accepted = format!("{} values, as many as columns", columns.len());
         return Err(refused(0, line, &accepted));
     }
     let mut subject = None;
-    let mut row = Row {
+    let mut row = UsageTraceRow {
         seconds: f64::NAN,
         amounts: Resources::default(),
         network_capacity: None,
     };
     for (column, field) in columns.iter().zip(fields) {
         match column {
-            Column::Seconds => row.seconds = seconds(field)?,
+            UsageTraceColumn::Seconds => row.seconds = seconds(field)?,
             _ if field.is_empty() => {}
-            Column::Node => name_once(&mut subject, Subject::Node(field.into()), field)?,
-            Column::Pod => name_once(&mut subject, Subject::Pod(pod(field)?), field)?,
-            Column::Use(resource) => row.amounts[*resource] = Some(amount(*resource, field)?),
-            Column::NetworkCapacity => {
+            UsageTraceColumn::Node => {
+                name_once(&mut subject, UsageTraceSubject::Node(field.into()), field)?;
+            }
+            UsageTraceColumn::Pod => {
+                name_once(&mut subject, UsageTraceSubject::Pod(pod(field)?), field)?;
+            }
+            UsageTraceColumn::Use(resource) => {
+                row.amounts[*resource] = Some(amount(*resource, field)?);
+            }
+            UsageTraceColumn::NetworkCapacity => {
                 row.network_capacity = Some(amount(Resource::NetworkIo, field)?);
             }
         }
@@ -149,7 +161,11 @@ fn parse_row(columns: &[Column], line: &str) -> Result<(Subject, Row), TraceErro
         .ok_or_else(|| refused(0, line, "a row names a node or a pod"))
 }
 
-fn name_once(known: &mut Option<Subject>, new: Subject, field: &str) -> Result<(), TraceError> {
+fn name_once(
+    known: &mut Option<UsageTraceSubject>,
+    new: UsageTraceSubject,
+    field: &str,
+) -> Result<(), TraceError> {
     match known.replace(new) {
         None => Ok(()),
         Some(_) => Err(refused(0, field, "a row names a node or a pod, not both")),
@@ -206,14 +222,14 @@ mod tests {
             ("seconds,node,cpu\n1,a,1x\n", 2, "1x"),
             ("seconds,node,networkIo\n1,a,1xps\n", 2, "1xps"),
         ] {
-            let error = text.parse::<Trace>().unwrap_err();
+            let error = text.parse::<UsageTrace>().unwrap_err();
             assert_eq!((error.line, &*error.given), (line, given), "{text:?}");
         }
     }
 
     #[test]
     fn rows_need_not_stand_in_the_order_of_time() {
-        let trace: Trace = "seconds,node,cpu\n10,a,2\n0,a,1\n".parse().unwrap();
+        let trace: UsageTrace = "seconds,node,cpu\n10,a,2\n0,a,1\n".parse().unwrap();
         let cpu = |position| {
             let (_, row) = trace.at(position).next().unwrap();
             row.amounts[Resource::Cpu].unwrap().get()

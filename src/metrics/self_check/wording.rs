@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Finding;
-use crate::metrics::query::Query;
+use super::MetricsFinding;
+use crate::metrics::query::UsageQuery;
 use evenkeel_core::units::Resource;
 
 /// What a finding says of disks, which are measured in a way of their own.
@@ -25,7 +25,7 @@ const NETWORK_UNMEASURED: &str = "node_exporter is not scraped there, excludes t
 /// The most names that a finding repeats.
 const NAMES_SHOWN: usize = 5;
 
-impl fmt::Display for Finding {
+impl fmt::Display for MetricsFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSeries => f.write_str(
@@ -96,7 +96,7 @@ fn unmeasured(f: &mut fmt::Formatter<'_>, resource: Resource) -> fmt::Result {
             f,
             "{resource} is measured on no node: check that the exporter of its query is scraped, \
              or set metrics.prometheus.queries.{}",
-            Query::Node(resource).as_str()
+            UsageQuery::Node(resource).as_str()
         ),
     }
 }
@@ -117,7 +117,7 @@ fn partly_unmeasured(
         Resource::Cpu | Resource::Memory | Resource::DiskIo | Resource::Disk => write!(
             f,
             "check the exporter of metrics.prometheus.queries.{} there",
-            Query::Node(resource).as_str()
+            UsageQuery::Node(resource).as_str()
         ),
     }
 }
@@ -141,7 +141,7 @@ fn pods_unmeasured(f: &mut fmt::Formatter<'_>, resource: Resource) -> fmt::Resul
         f,
         "{resource} is measured for no Pod, so Pods have no history of it: {why}, or set \
          metrics.prometheus.queries.{}",
-        Query::Pod(resource).as_str()
+        UsageQuery::Pod(resource).as_str()
     )
 }
 

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::metrics::error::MetricsError;
-use crate::metrics::questions::{Purpose, Question, Respondent, Wanted};
-use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use crate::metrics::target_queries::{
+    Purpose, TargetQuery, TargetQueryEndpoint, TargetQueryRequest,
+};
+use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 
@@ -30,23 +32,23 @@ impl Purpose for TargetPods {
 
 /// A question of a target with these Pods.
 #[must_use]
-pub fn wanted(query: &MetricQuery, pods: &[Arc<PodFacts>]) -> Wanted<MetricQuery> {
-    Wanted {
+pub fn wanted(query: &MetricQuery, pods: &[Arc<PodFacts>]) -> TargetQueryRequest<MetricQuery> {
+    TargetQueryRequest {
         question: query.clone(),
         purpose: query.is_by_pod().then(|| TargetPods(pods.to_vec())),
     }
 }
 
-const fn respondent(name: &'static str, at_once: usize) -> Respondent {
-    Respondent { name, at_once }
+const fn respondent(name: &'static str, at_once: usize) -> TargetQueryEndpoint {
+    TargetQueryEndpoint { name, at_once }
 }
 
-impl Question for MetricQuery {
+impl TargetQuery for MetricQuery {
     type Purpose = TargetPods;
-    type Answer = Reading;
+    type Answer = MetricsApiReading;
     type Error = MetricsError;
 
-    const RESPONDENTS: &'static [Respondent] = &[
+    const RESPONDENTS: &'static [TargetQueryEndpoint] = &[
         respondent("containerMetrics", AT_ONCE),
         respondent("customMetrics", AT_ONCE),
         respondent("externalMetrics", AT_ONCE),
@@ -70,11 +72,11 @@ impl Question for MetricQuery {
         &self.namespace
     }
 
-    fn cut(answer: &mut Reading, purpose: Option<&TargetPods>) {
+    fn cut(answer: &mut MetricsApiReading, purpose: Option<&TargetPods>) {
         answer.keep_pods(purpose.map_or(&[], |pods| &pods.0));
     }
 
-    fn bytes(&self, answer: Option<&Reading>) -> usize {
-        OVERHEAD + self.text_bytes() + answer.map_or(0, Reading::bytes)
+    fn bytes(&self, answer: Option<&MetricsApiReading>) -> usize {
+        OVERHEAD + self.text_bytes() + answer.map_or(0, MetricsApiReading::bytes)
     }
 }

@@ -8,16 +8,16 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::metrics::api_call::{self, Answer, Bounds, LongAnswers};
-use crate::metrics::aside::aside;
+use crate::metrics::api_call::{self, ApiCallBody, ApiCallLimits, LongAnswers};
+use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
 use crate::metrics::resource_metrics::ResourceMetrics;
-use evenkeel_core::scaling::hpa::Reading;
+use evenkeel_core::scaling::hpa::MetricsApiReading;
 use evenkeel_core::scaling::signal::ObjectReference;
-use evenkeel_kubernetes::excerpt::{OF_VALUE, excerpt};
 use evenkeel_kubernetes::group_version::GroupVersion;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::{CustomNames, QueryError, ServedMetric};
+use evenkeel_kubernetes::truncate::{OF_VALUE, excerpt};
 
 /// The versions of `custom.metrics.k8s.io` that are understood, the newer first.
 const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
@@ -36,7 +36,7 @@ const LONG_AT_ONCE: usize = 4;
 /// Signals from the API server.
 pub struct ServedSource {
     client: kube::Client,
-    bounds: Bounds,
+    bounds: ApiCallLimits,
     usage: ResourceMetrics,
     long: LongAnswers,
     names: Mutex<Names>,
@@ -56,7 +56,7 @@ struct Names {
 impl ServedSource {
     /// A source that reads through `client`.
     #[must_use]
-    pub fn new(client: kube::Client, bounds: Bounds) -> Self {
+    pub fn new(client: kube::Client, bounds: ApiCallLimits) -> Self {
         Self {
             usage: ResourceMetrics::new(client.clone(), bounds),
             client,
@@ -75,7 +75,7 @@ impl ServedSource {
         namespace: &str,
         metric: &ServedMetric,
         now: Timestamp,
-    ) -> Result<Reading, MetricsError> {
+    ) -> Result<MetricsApiReading, MetricsError> {
         let version = match metric {
             ServedMetric::Pods { .. }
             | ServedMetric::Objects { .. }
@@ -126,7 +126,7 @@ impl ServedSource {
         Ok(api_version)
     }
 
-    async fn get(&self, path: &str) -> Result<Answer, MetricsError> {
+    async fn get(&self, path: &str) -> Result<ApiCallBody, MetricsError> {
         let long = Some(&self.long);
         match path.strip_prefix(&*USAGE) {
             Some(path) => self.usage.get_among(path, long).await,
@@ -281,7 +281,7 @@ mod tests {
             let response = response.body(Body::from(body.into_bytes())).unwrap();
             async move { Ok::<_, Infallible>(response) }
         });
-        let bounds = Bounds {
+        let bounds = ApiCallLimits {
             timeout: Duration::from_secs(5),
             body_limit: Bytes(64 * 1024),
         };
@@ -320,7 +320,9 @@ mod tests {
             });
             for seconds in [0, 15, 615] {
                 let at = now() + SignedDuration::from_secs(seconds);
-                let Reading::Pods(pods) = source.value("shop", &pods(), at).await.unwrap() else {
+                let MetricsApiReading::Pods(pods) =
+                    source.value("shop", &pods(), at).await.unwrap()
+                else {
                     panic!("no Pods");
                 };
                 assert_eq!(pods.len(), 2);
@@ -446,7 +448,7 @@ mod tests {
     async fn an_external_metric_of_keda_is_read() {
         let (source, asked) = source(|_| (200, KEDA.to_owned()));
         let found = source.value("nim", &external(), now()).await.unwrap();
-        let Reading::Series(series) = found else {
+        let MetricsApiReading::Series(series) = found else {
             panic!("no series");
         };
         assert_eq!(series[0].value, 1);

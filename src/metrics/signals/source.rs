@@ -9,25 +9,25 @@ use super::question::TargetPods;
 use super::served::ServedSource;
 use crate::metrics::error::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
-use crate::metrics::questions::Source;
-use evenkeel_core::scaling::hpa::Reading;
+use crate::metrics::target_queries::TargetQuerySource;
+use evenkeel_core::scaling::hpa::MetricsApiReading;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
 
 /// The sources of a cluster.
-pub struct Sources {
+pub struct SignalSources {
     pub served: ServedSource,
     /// Where there is one.
     pub prometheus: Option<Arc<PrometheusSource>>,
 }
 
 #[async_trait]
-impl Source<MetricQuery> for Sources {
+impl TargetQuerySource<MetricQuery> for SignalSources {
     async fn fetch(
         &self,
         query: &MetricQuery,
         _: Option<&TargetPods>,
         now: Timestamp,
-    ) -> Result<Reading, MetricsError> {
+    ) -> Result<MetricsApiReading, MetricsError> {
         match (&query.subject, &self.prometheus) {
             (MetricSubject::Served(metric), _) => {
                 self.served.value(&query.namespace, metric, now).await

@@ -10,19 +10,19 @@ use prost_types::{Duration, Timestamp};
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct QueryLatestRequest {
     #[prost(message, optional, tag = "1")]
-    pub query: Option<Query>,
+    pub query: Option<KapacityQuery>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct QueryLatestResponse {
     #[prost(message, repeated, tag = "1")]
-    pub samples: Vec<Sample>,
+    pub samples: Vec<KapacitySample>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct QueryRequest {
     #[prost(message, optional, tag = "1")]
-    pub query: Option<Query>,
+    pub query: Option<KapacityQuery>,
     #[prost(message, optional, tag = "2")]
     pub start: Option<Timestamp>,
     #[prost(message, optional, tag = "3")]
@@ -34,13 +34,13 @@ pub struct QueryRequest {
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct QueryResponse {
     #[prost(message, repeated, tag = "1")]
-    pub series: Vec<Series>,
+    pub series: Vec<KapacitySeries>,
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Series {
+pub struct KapacitySeries {
     #[prost(message, repeated, tag = "1")]
-    pub points: Vec<Point>,
+    pub points: Vec<KapacityPoint>,
     #[prost(map = "string, string", tag = "2")]
     pub labels: HashMap<String, String>,
     #[prost(message, optional, tag = "3")]
@@ -48,9 +48,9 @@ pub struct Series {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Sample {
+pub struct KapacitySample {
     #[prost(message, optional, tag = "1")]
-    pub point: Option<Point>,
+    pub point: Option<KapacityPoint>,
     #[prost(map = "string, string", tag = "2")]
     pub labels: HashMap<String, String>,
     #[prost(message, optional, tag = "3")]
@@ -59,7 +59,7 @@ pub struct Sample {
 
 /// A value at a time in milliseconds since 1970.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
-pub struct Point {
+pub struct KapacityPoint {
     #[prost(int64, tag = "1")]
     pub timestamp: i64,
     #[prost(double, tag = "2")]
@@ -67,11 +67,11 @@ pub struct Point {
 }
 
 #[derive(Clone, PartialEq, prost::Message)]
-pub struct Query {
+pub struct KapacityQuery {
     #[prost(enumeration = "QueryType", tag = "1")]
     pub r#type: i32,
-    #[prost(oneof = "Subject", tags = "2, 3, 4, 5, 6, 7, 8")]
-    pub query: Option<Subject>,
+    #[prost(oneof = "KapacityQuerySubject", tags = "2, 3, 4, 5, 6, 7, 8")]
+    pub query: Option<KapacityQuerySubject>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
@@ -87,7 +87,7 @@ pub enum QueryType {
 }
 
 #[derive(Clone, PartialEq, prost::Oneof)]
-pub enum Subject {
+pub enum KapacityQuerySubject {
     #[prost(message, tag = "2")]
     PodResource(PodResourceQuery),
     #[prost(message, tag = "3")]

@@ -3,28 +3,32 @@
 use std::collections::BTreeMap;
 
 use evenkeel_kubernetes::series_query::{
-    Asked, QueryKind, RangeLimits, Refusal, SeriesAnswer, SeriesPoint, SeriesRange, WrittenQuery,
+    QueryKind, RangeLimits, SeriesAnswer, SeriesPoint, SeriesRange, SeriesRefusal, SeriesRequest,
+    WrittenQuery,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::messages::{
-    self, ContainerResourceQuery, ExternalQuery, GroupKind, MetricIdentifier, ObjectIdentifier,
-    ObjectQuery, PodIdentifier, PodResourceQuery, Point, Query, QueryLatestResponse, QueryRequest,
-    QueryResponse, QueryType, Sample, Subject, WorkloadContainerResourceQuery,
-    WorkloadExternalQuery, WorkloadResourceQuery,
+    self, ContainerResourceQuery, ExternalQuery, GroupKind, KapacityPoint, KapacityQuery,
+    KapacityQuerySubject, KapacitySample, MetricIdentifier, ObjectIdentifier, ObjectQuery,
+    PodIdentifier, PodResourceQuery, QueryLatestResponse, QueryRequest, QueryResponse, QueryType,
+    WorkloadContainerResourceQuery, WorkloadExternalQuery, WorkloadResourceQuery,
 };
 
 /// The question for what is newest.
-pub(super) fn latest(query: Option<Query>) -> Result<Asked, Refusal> {
+pub(super) fn latest(query: Option<KapacityQuery>) -> Result<SeriesRequest, SeriesRefusal> {
     let (kind, written) = written(query)?;
-    Ok(Asked {
+    Ok(SeriesRequest {
         query: written.check(kind)?,
         range: None,
     })
 }
 
 /// The question for the past.
-pub(super) fn past(request: QueryRequest, limits: RangeLimits) -> Result<Asked, Refusal> {
+pub(super) fn past(
+    request: QueryRequest,
+    limits: RangeLimits,
+) -> Result<SeriesRequest, SeriesRefusal> {
     let QueryRequest {
         query,
         start,
@@ -32,8 +36,8 @@ pub(super) fn past(request: QueryRequest, limits: RangeLimits) -> Result<Asked, 
         step,
     } = request;
     let (kind, written) = written(query)?;
-    let missing = |field: &str| Refusal::Parameter(format!("{field} is missing"));
-    let wrong = |field: &str| Refusal::Parameter(format!("{field}: out of range"));
+    let missing = |field: &str| SeriesRefusal::Parameter(format!("{field} is missing"));
+    let wrong = |field: &str| SeriesRefusal::Parameter(format!("{field}: out of range"));
     let time = |field: &str, time: Option<prost_types::Timestamp>| {
         let time = time.ok_or_else(|| missing(field))?;
         Timestamp::new(time.seconds, time.nanos).map_err(|_| wrong(field))
@@ -46,7 +50,7 @@ pub(super) fn past(request: QueryRequest, limits: RangeLimits) -> Result<Asked, 
     let step = SignedDuration::from_secs(step.seconds)
         .checked_add(SignedDuration::from_nanos(step.nanos.into()))
         .ok_or_else(|| wrong("step"))?;
-    Ok(Asked {
+    Ok(SeriesRequest {
         query: written.check(kind)?,
         range: Some(SeriesRange::check(times, step, limits)?),
     })
@@ -54,9 +58,9 @@ pub(super) fn past(request: QueryRequest, limits: RangeLimits) -> Result<Asked, 
 
 /// The question as it is written. Its type has to be that of its subject: a client that sends one for
 /// another would take the answer for something else.
-fn written(query: Option<Query>) -> Result<(QueryKind, WrittenQuery), Refusal> {
-    let wrong = |why: &str| Refusal::Parameter(format!("query: {why}"));
-    let Query { r#type, query } = query.ok_or_else(|| wrong("is missing"))?;
+fn written(query: Option<KapacityQuery>) -> Result<(QueryKind, WrittenQuery), SeriesRefusal> {
+    let wrong = |why: &str| SeriesRefusal::Parameter(format!("query: {why}"));
+    let KapacityQuery { r#type, query } = query.ok_or_else(|| wrong("is missing"))?;
     let told =
         QueryType::try_from(r#type).map_err(|_| wrong("its type is not one of the seven types"))?;
     let subject = query.ok_or_else(|| wrong("has no query"))?;
@@ -79,17 +83,23 @@ const fn of_type(told: QueryType) -> QueryKind {
     }
 }
 
-fn of(subject: Subject) -> (QueryKind, WrittenQuery) {
+fn of(subject: KapacityQuerySubject) -> (QueryKind, WrittenQuery) {
     match subject {
-        Subject::PodResource(query) => (QueryKind::PodResource, query.into()),
-        Subject::ContainerResource(query) => (QueryKind::ContainerResource, query.into()),
-        Subject::WorkloadResource(query) => (QueryKind::WorkloadResource, query.into()),
-        Subject::WorkloadContainerResource(query) => {
+        KapacityQuerySubject::PodResource(query) => (QueryKind::PodResource, query.into()),
+        KapacityQuerySubject::ContainerResource(query) => {
+            (QueryKind::ContainerResource, query.into())
+        }
+        KapacityQuerySubject::WorkloadResource(query) => {
+            (QueryKind::WorkloadResource, query.into())
+        }
+        KapacityQuerySubject::WorkloadContainerResource(query) => {
             (QueryKind::WorkloadContainerResource, query.into())
         }
-        Subject::Object(query) => (QueryKind::Object, query.into()),
-        Subject::External(query) => (QueryKind::External, query.into()),
-        Subject::WorkloadExternal(query) => (QueryKind::WorkloadExternal, query.into()),
+        KapacityQuerySubject::Object(query) => (QueryKind::Object, query.into()),
+        KapacityQuerySubject::External(query) => (QueryKind::External, query.into()),
+        KapacityQuerySubject::WorkloadExternal(query) => {
+            (QueryKind::WorkloadExternal, query.into())
+        }
     }
 }
 
@@ -251,7 +261,7 @@ fn of_metric(metric: Option<MetricIdentifier>) -> WrittenQuery {
 /// The answer of what is newest: a sample for each series.
 pub(super) fn samples(answer: SeriesAnswer) -> QueryLatestResponse {
     let window = window(answer.window);
-    let samples = answer.series.into_iter().map(|series| Sample {
+    let samples = answer.series.into_iter().map(|series| KapacitySample {
         point: series.points.last().map(point),
         labels: labels(series.labels),
         window,
@@ -264,18 +274,21 @@ pub(super) fn samples(answer: SeriesAnswer) -> QueryLatestResponse {
 /// The answer of the past.
 pub(super) fn series(answer: SeriesAnswer) -> QueryResponse {
     let window = window(answer.window);
-    let series = answer.series.into_iter().map(|series| messages::Series {
-        points: series.points.iter().map(point).collect(),
-        labels: labels(series.labels),
-        window,
-    });
+    let series = answer
+        .series
+        .into_iter()
+        .map(|series| messages::KapacitySeries {
+            points: series.points.iter().map(point).collect(),
+            labels: labels(series.labels),
+            window,
+        });
     QueryResponse {
         series: series.collect(),
     }
 }
 
-fn point(point: &SeriesPoint) -> Point {
-    Point {
+fn point(point: &SeriesPoint) -> KapacityPoint {
+    KapacityPoint {
         timestamp: point.at.as_millisecond(),
         value: point.value,
     }
@@ -334,7 +347,7 @@ mod tests {
     fn an_answer_is_written_to_the_byte() {
         let answer = SeriesAnswer {
             window: Some(SignedDuration::from_secs(120)),
-            series: vec![evenkeel_kubernetes::series_query::Series {
+            series: vec![evenkeel_kubernetes::series_query::LabelledSeries {
                 labels: BTreeMap::from([("namespace".to_owned(), "shop".to_owned())]),
                 points: vec![SeriesPoint {
                     at: Timestamp::from_millisecond(1_500).unwrap(),

@@ -6,15 +6,15 @@ use axum::response::Response;
 use super::Handlers;
 use super::answer::{json_body, unreadable};
 use super::fail_open::failed_review;
-use crate::server::{ApiError, Call, Load, paths};
+use crate::server::{ApiError, BufferedRequest, LoadShedDecision, paths};
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::admission::{self, Request, wire};
+use evenkeel_kubernetes::admission::{self, AdmissionRequestView, wire};
 
 pub(super) async fn mutate(
     State(handlers): State<Handlers>,
-    call: Call,
+    call: BufferedRequest,
 ) -> Result<Response, ApiError> {
-    let request = Request::parse(&call.body).map_err(|error| {
+    let request = AdmissionRequestView::parse(&call.body).map_err(|error| {
         handlers.metrics.admission(error.reason());
         let refusal = unreadable(error.reason(), &error);
         handlers
@@ -22,12 +22,12 @@ pub(super) async fn mutate(
             .unreadable(paths::MUTATE, &refusal, &call);
         refusal
     })?;
-    if call.load == Load::Shed {
+    if call.load == LoadShedDecision::Shed {
         handlers.metrics.admission("shed");
         handlers.fail_open.warn(paths::MUTATE, "shed", &call);
         return Ok(json_body(wire::answer(&request.uid, None, &[])));
     }
-    let known = admission::Known {
+    let known = admission::AdmissionContext {
         snapshot: &handlers.cluster.snapshot(),
         policy: &handlers.policy,
         gates: &|namespace, pod| {

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Response};
 use hyper::header::CONTENT_TYPE;
 
 use crate::server::ApiError;
-use evenkeel_kubernetes::excerpt::excerpt;
 use evenkeel_kubernetes::json;
+use evenkeel_kubernetes::truncate::excerpt;
 
 pub(crate) fn json_body(body: Vec<u8>) -> Response {
     ([(CONTENT_TYPE, "application/json")], body).into_response()

@@ -9,19 +9,21 @@ use super::answer::{json_body, unreadable};
 use super::fail_open::failed_judgement;
 use super::metrics::Verb;
 use crate::api::explain as api;
-use crate::server::{ApiError, Call, Load};
-use evenkeel_core::placement::node_table::Near;
+use crate::server::{ApiError, BufferedRequest, LoadShedDecision};
+use evenkeel_core::placement::node_table::NearTies;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::extender::bind::{self, Notice};
-use evenkeel_kubernetes::extender::{Request, WireError, decide, judgement, preempt, wire};
+use evenkeel_kubernetes::extender::bind_notice::{self, BindNotice};
+use evenkeel_kubernetes::extender::{
+    ExtenderRequest, WireError, decide, placement_rules, preempt, wire,
+};
 use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 pub(super) async fn filter(
     State(handlers): State<Handlers>,
-    call: Call,
+    call: BufferedRequest,
 ) -> Result<Response, ApiError> {
     let request = handlers.read(Verb::Filter, &call)?;
-    if call.load == Load::Shed {
+    if call.load == LoadShedDecision::Shed {
         handlers.shed(Verb::Filter, &call);
         return Ok(json_body(wire::filter_answer(&request, |_| true)));
     }
@@ -44,7 +46,7 @@ pub(super) async fn filter(
     }
     let judged = handlers.judged(&snapshot, now, refused_since);
     if let (Some(only), Some(_)) = (filtered.only(), filtered.demand) {
-        handlers.place(&request, only, Near::default(), now);
+        handlers.place(&request, only, NearTies::default(), now);
         handlers.count_unknown(&request, &snapshot, [only]);
     }
     handlers
@@ -63,10 +65,10 @@ pub(super) async fn filter(
 
 pub(super) async fn prioritize(
     State(handlers): State<Handlers>,
-    call: Call,
+    call: BufferedRequest,
 ) -> Result<Response, ApiError> {
     let request = handlers.read(Verb::Prioritize, &call)?;
-    if call.load == Load::Shed {
+    if call.load == LoadShedDecision::Shed {
         handlers.shed(Verb::Prioritize, &call);
         return Ok(json_body(wire::prioritize_answer(&request, |_| 0)));
     }
@@ -85,7 +87,7 @@ pub(super) async fn prioritize(
     }
     let outcome = prioritized
         .exemption
-        .map_or("scored", judgement::Exemption::as_str);
+        .map_or("scored", placement_rules::Exemption::as_str);
     handlers.metrics.extender(Verb::Prioritize, outcome, &call);
     handlers.explain_failure(Verb::Prioritize, prioritized.exemption, &call);
     if prioritized.exemption.is_none() {
@@ -105,12 +107,12 @@ pub(super) async fn prioritize(
 
 pub(super) async fn preempt(
     State(handlers): State<Handlers>,
-    call: Call,
+    call: BufferedRequest,
 ) -> Result<Response, ApiError> {
-    let mut request = preempt::Request::parse(&call.body)
+    let mut request = preempt::PreemptionRequest::parse(&call.body)
         .map_err(|error| handlers.malformed(Verb::Preempt, &error, &call))?;
     handlers.cluster.add_history(&mut request.pod);
-    if call.load == Load::Shed {
+    if call.load == LoadShedDecision::Shed {
         handlers.shed(Verb::Preempt, &call);
         let all: Vec<bool> = request
             .nodes
@@ -137,14 +139,14 @@ pub(super) async fn preempt(
 
 pub(super) async fn bind(
     State(handlers): State<Handlers>,
-    call: Call,
+    call: BufferedRequest,
 ) -> Result<Response, ApiError> {
-    let notice =
-        Notice::parse(&call.body).map_err(|error| handlers.malformed(Verb::Bind, &error, &call))?;
+    let notice = BindNotice::parse(&call.body)
+        .map_err(|error| handlers.malformed(Verb::Bind, &error, &call))?;
     let now = handlers.cluster.now();
     let known = handlers.cluster.notice(&notice.uid, &notice.node, now);
     handlers.choices.told(&notice.uid);
-    let told = api::Notice {
+    let told = api::BindNotification {
         at: now,
         node: notice.node.to_string(),
     };
@@ -152,10 +154,10 @@ pub(super) async fn bind(
     handlers.decisions.noticed(&pod, &notice.uid, told);
     let outcome = if known { "noted" } else { "unknown" };
     handlers.metrics.extender(Verb::Bind, outcome, &call);
-    Ok(json_body(bind::NOTED.to_vec()))
+    Ok(json_body(bind_notice::NOTED.to_vec()))
 }
 
-fn verdict(filtered: &decide::Filtered) -> &'static str {
+fn verdict(filtered: &decide::FilterResult) -> &'static str {
     if let Some(why) = filtered.exemption {
         why.as_str()
     } else if filtered.relaxed {
@@ -170,9 +172,13 @@ fn verdict(filtered: &decide::Filtered) -> &'static str {
 }
 
 impl Handlers {
-    fn read<'a>(&self, verb: Verb, call: &'a Call) -> Result<Request<'a>, ApiError> {
-        let mut request =
-            Request::parse(&call.body).map_err(|error| self.malformed(verb, &error, call))?;
+    fn read<'a>(
+        &self,
+        verb: Verb,
+        call: &'a BufferedRequest,
+    ) -> Result<ExtenderRequest<'a>, ApiError> {
+        let mut request = ExtenderRequest::parse(&call.body)
+            .map_err(|error| self.malformed(verb, &error, call))?;
         self.cluster.add_history(&mut request.pod);
         if request.objects.is_some() {
             self.metrics.full_nodes();
@@ -180,7 +186,7 @@ impl Handlers {
         Ok(request)
     }
 
-    fn malformed(&self, verb: Verb, error: &WireError, call: &Call) -> ApiError {
+    fn malformed(&self, verb: Verb, error: &WireError, call: &BufferedRequest) -> ApiError {
         self.metrics.extender(verb, error.reason(), call);
         let refusal = unreadable(error.reason(), error);
         self.fail_open.unreadable(verb.path(), &refusal, call);
@@ -192,8 +198,8 @@ impl Handlers {
         snapshot: &'a Snapshot,
         now: Timestamp,
         refused_since: Option<Timestamp>,
-    ) -> judgement::Call<'a> {
-        judgement::Call {
+    ) -> placement_rules::PlacementContext<'a> {
+        placement_rules::PlacementContext {
             snapshot,
             policy: &self.policy,
             now,
@@ -201,18 +207,29 @@ impl Handlers {
         }
     }
 
-    fn place(&self, request: &Request<'_>, position: usize, near: Near, now: Timestamp) {
+    fn place(
+        &self,
+        request: &ExtenderRequest<'_>,
+        position: usize,
+        near: NearTies,
+        now: Timestamp,
+    ) {
         if let Some(node) = request.names.get(position) {
             self.cluster.place(request.pod.uid(), node, near, now);
         }
     }
 
-    fn shed(&self, verb: Verb, call: &Call) {
+    fn shed(&self, verb: Verb, call: &BufferedRequest) {
         self.metrics.extender(verb, "shed", call);
         self.fail_open.warn(verb.path(), "shed", call);
     }
 
-    fn explain_failure(&self, verb: Verb, exemption: Option<judgement::Exemption>, call: &Call) {
+    fn explain_failure(
+        &self,
+        verb: Verb,
+        exemption: Option<placement_rules::Exemption>,
+        call: &BufferedRequest,
+    ) {
         if let Some(cause) = exemption.and_then(failed_judgement) {
             self.fail_open.warn(verb.path(), cause, call);
         }
@@ -221,7 +238,7 @@ impl Handlers {
     /// Counts those of the nodes at `positions` that are not in the table.
     fn count_unknown(
         &self,
-        request: &Request<'_>,
+        request: &ExtenderRequest<'_>,
         snapshot: &Snapshot,
         positions: impl IntoIterator<Item = usize>,
     ) {

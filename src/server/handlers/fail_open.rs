@@ -5,10 +5,10 @@
 
 use tracing::warn;
 
-use crate::server::{ApiError, Call};
+use crate::server::{ApiError, BufferedRequest};
 use crate::telemetry::RateLimited;
-use evenkeel_kubernetes::admission::Outcome;
-use evenkeel_kubernetes::extender::judgement::Exemption;
+use evenkeel_kubernetes::admission::AdmissionOutcome;
+use evenkeel_kubernetes::extender::placement_rules::Exemption;
 
 /// Paths and causes that were logged lately.
 #[derive(Debug, Default)]
@@ -16,14 +16,14 @@ pub(super) struct FailOpen(RateLimited<(&'static str, &'static str)>);
 
 impl FailOpen {
     /// Logs that a call to `path` changes nothing.
-    pub(super) fn warn(&self, path: &'static str, cause: &'static str, call: &Call) {
+    pub(super) fn warn(&self, path: &'static str, cause: &'static str, call: &BufferedRequest) {
         if let Some(suppressed) = self.0.permit((path, cause), call.started) {
             warn!(path, cause, suppressed, "answered without a decision");
         }
     }
 
     /// Logs that the body of a call to `path` is refused, as the caller is told.
-    pub(super) fn unreadable(&self, path: &'static str, error: &ApiError, call: &Call) {
+    pub(super) fn unreadable(&self, path: &'static str, error: &ApiError, call: &BufferedRequest) {
         let cause = error.reason();
         if let Some(suppressed) = self.0.permit((path, cause), call.started) {
             warn!(path, cause, %error, suppressed, "a body could not be read");
@@ -32,17 +32,17 @@ impl FailOpen {
 }
 
 /// Cause of a review that changed nothing because it failed.
-pub(super) const fn failed_review(outcome: Outcome) -> Option<&'static str> {
+pub(super) const fn failed_review(outcome: AdmissionOutcome) -> Option<&'static str> {
     match outcome {
-        Outcome::NotSynced
-        | Outcome::NamespaceUnknown
-        | Outcome::Unreadable
-        | Outcome::PatchFailed => Some(outcome.as_str()),
-        Outcome::Patched
-        | Outcome::Unchanged
-        | Outcome::NotAPod
-        | Outcome::NotOptedIn
-        | Outcome::Skipped => None,
+        AdmissionOutcome::NotSynced
+        | AdmissionOutcome::NamespaceUnknown
+        | AdmissionOutcome::Unreadable
+        | AdmissionOutcome::PatchFailed => Some(outcome.as_str()),
+        AdmissionOutcome::Patched
+        | AdmissionOutcome::Unchanged
+        | AdmissionOutcome::NotAPod
+        | AdmissionOutcome::NotOptedIn
+        | AdmissionOutcome::Skipped => None,
     }
 }
 

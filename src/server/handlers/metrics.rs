@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::server::{Call, paths};
+use crate::server::{BufferedRequest, paths};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Resource, ResourceSet, Resources};
 
@@ -51,7 +51,7 @@ impl Verb {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OutcomeLabel {
+struct ReviewOutcomeLabel {
     outcome: &'static str,
 }
 
@@ -83,8 +83,8 @@ struct ResourceLabel {
 
 /// The metric families of the handlers.
 #[derive(Debug, Clone)]
-pub struct Metrics {
-    reviews: Family<OutcomeLabel, Counter>,
+pub struct HandlerMetrics {
+    reviews: Family<ReviewOutcomeLabel, Counter>,
     profiles: Family<ProfileLabel, Counter>,
     calls: Family<CallLabels, Counter>,
     latency: Family<VerbLabel, Histogram>,
@@ -97,7 +97,7 @@ pub struct Metrics {
     since_last_call: Gauge<f64, AtomicU64>,
 }
 
-impl Default for Metrics {
+impl Default for HandlerMetrics {
     fn default() -> Self {
         Self {
             reviews: Family::default(),
@@ -115,7 +115,7 @@ impl Default for Metrics {
     }
 }
 
-impl Metrics {
+impl HandlerMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         registry.register(
@@ -183,7 +183,9 @@ impl Metrics {
     }
 
     pub(super) fn admission(&self, outcome: &'static str) {
-        self.reviews.get_or_create(&OutcomeLabel { outcome }).inc();
+        self.reviews
+            .get_or_create(&ReviewOutcomeLabel { outcome })
+            .inc();
     }
 
     pub(super) fn profile(&self, profile: &str) {
@@ -193,7 +195,7 @@ impl Metrics {
         self.profiles.get_or_create(&label).inc();
     }
 
-    pub(super) fn extender(&self, verb: Verb, outcome: &'static str, call: &Call) {
+    pub(super) fn extender(&self, verb: Verb, outcome: &'static str, call: &BufferedRequest) {
         let verb = verb.as_str();
         self.calls
             .get_or_create(&CallLabels { verb, outcome })

@@ -6,7 +6,7 @@ use axum::routing::post;
 
 use super::{Handlers, admission, extender};
 use crate::server::tls::Authority;
-use crate::server::{BodyPace, Endpoint, Limits, Metrics, Routes, paths};
+use crate::server::{BodyPace, ListenerMetrics, PathLimits, RouteEndpoint, Routes, paths};
 use evenkeel_core::units::Bytes;
 
 /// Limits of the two callers.
@@ -28,16 +28,16 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn admission(&self) -> Limits {
-        Limits {
+    fn admission(&self) -> PathLimits {
+        PathLimits {
             body: self.admission_body,
             body_pace: self.body_pace,
             concurrency: self.admission_concurrency,
         }
     }
 
-    fn extender(&self) -> Limits {
-        Limits {
+    fn extender(&self) -> PathLimits {
+        PathLimits {
             body: self.extender_body,
             body_pace: self.body_pace,
             concurrency: self.extender_concurrency,
@@ -47,26 +47,26 @@ impl Settings {
 
 impl Handlers {
     /// Paths of webhook and extender.
-    pub fn routes(&self, settings: &Settings, metrics: Metrics) -> Routes {
-        let mutate = Endpoint {
+    pub fn routes(&self, settings: &Settings, metrics: ListenerMetrics) -> Routes {
+        let mutate = RouteEndpoint {
             path: paths::MUTATE,
             limits: settings.admission(),
             authority: None,
         };
-        let filter = Endpoint {
+        let filter = RouteEndpoint {
             path: paths::FILTER,
             limits: settings.extender(),
             authority: Some(Authority::Scheduler),
         };
-        let prioritize = Endpoint {
+        let prioritize = RouteEndpoint {
             path: paths::PRIORITIZE,
             ..filter
         };
-        let preempt = Endpoint {
+        let preempt = RouteEndpoint {
             path: paths::PREEMPT,
             ..filter
         };
-        let bind = Endpoint {
+        let bind = RouteEndpoint {
             path: paths::BIND,
             ..filter
         };

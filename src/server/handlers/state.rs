@@ -2,30 +2,34 @@
 
 use std::sync::Arc;
 
-use super::choices::Choices;
-use super::decisions::Decisions;
+use super::bind_wait::Choices;
 use super::fail_open::FailOpen;
-use super::metrics::Metrics;
+use super::metrics::HandlerMetrics;
+use super::recent_decisions::Decisions;
 use crate::cluster::ClusterState;
-use evenkeel_core::placement::Policy;
+use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_kubernetes::extender::VerdictCache;
 
 /// The handlers of one replica; clones share their state.
 #[derive(Debug, Clone)]
 pub struct Handlers {
     pub(crate) cluster: ClusterState,
-    pub(crate) policy: Arc<Policy>,
+    pub(crate) policy: Arc<SchedulingPolicy>,
     pub(crate) decisions: Decisions,
     pub(super) verdicts: VerdictCache,
     pub(super) choices: Arc<Choices>,
     pub(super) fail_open: Arc<FailOpen>,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: HandlerMetrics,
 }
 
 impl Handlers {
     /// Handlers that decide on `cluster` by `policy`.
     #[must_use]
-    pub fn new(cluster: ClusterState, policy: Arc<Policy>, metrics: Metrics) -> Self {
+    pub fn new(
+        cluster: ClusterState,
+        policy: Arc<SchedulingPolicy>,
+        metrics: HandlerMetrics,
+    ) -> Self {
         Self {
             cluster,
             policy,

@@ -29,7 +29,7 @@ const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
 const HANDSHAKE_RECORD: u8 = 0x16;
 
 /// A connection that is ready for requests.
-pub(super) struct Begun {
+pub(super) struct TlsConnection {
     pub stream: TlsStream<TcpStream>,
     pub protocol: Protocol,
     pub peer: Arc<Peer>,
@@ -112,7 +112,7 @@ pub(super) async fn handshake(
     store: Arc<CertificateStore>,
     stream: TcpStream,
     timeout: Duration,
-) -> Result<Begun, HandshakeFailure> {
+) -> Result<TlsConnection, HandshakeFailure> {
     let stream = tokio::time::timeout(timeout, accept(&store, stream))
         .await
         .unwrap_or(Err(HandshakeFailure::TimedOut))?;
@@ -124,7 +124,7 @@ pub(super) async fn handshake(
     let chain = session.peer_certificates().unwrap_or_default();
     let chain = chain.iter().map(|c| c.clone().into_owned()).collect();
     let peer = Arc::new(Peer::new(store, chain));
-    Ok(Begun {
+    Ok(TlsConnection {
         stream,
         protocol,
         peer,

@@ -6,7 +6,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
 
-use super::shared::ReasonLabel;
+use super::common_metrics::ConnectionFailureLabel;
 use crate::telemetry::Registry;
 
 /// Counters of certificates.
@@ -14,7 +14,7 @@ use crate::telemetry::Registry;
 pub(crate) struct CertificateMetrics {
     not_after: Gauge,
     reloads: Counter,
-    reload_failures: Family<ReasonLabel, Counter>,
+    reload_failures: Family<ConnectionFailureLabel, Counter>,
 }
 
 impl CertificateMetrics {
@@ -53,7 +53,7 @@ impl CertificateMetrics {
 
     pub(crate) fn reload_failed(&self, reason: &'static str) {
         self.reload_failures
-            .get_or_create(&ReasonLabel { reason })
+            .get_or_create(&ConnectionFailureLabel { reason })
             .inc();
     }
 }

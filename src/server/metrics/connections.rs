@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 
-use super::shared::{Open, ReasonLabel};
+use super::common_metrics::{ConnectionFailureLabel, GaugeGuard};
 use crate::telemetry::Registry;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -28,7 +28,7 @@ pub(in crate::server) struct ConnectionMetrics {
     open: Family<ListenerLabel, Gauge>,
     accept_failures: Family<ListenerLabel, Counter>,
     closed: Family<ListenerReasonLabel, Counter>,
-    handshake_failures: Family<ReasonLabel, Counter>,
+    handshake_failures: Family<ConnectionFailureLabel, Counter>,
 }
 
 impl ConnectionMetrics {
@@ -40,7 +40,7 @@ impl ConnectionMetrics {
             handshake_failures,
         } = self.clone();
         // An alert rule looks for its increase, and there is none of a counter that begins at 1.
-        drop(handshake_failures.get_or_create(&ReasonLabel {
+        drop(handshake_failures.get_or_create(&ConnectionFailureLabel {
             reason: CERTIFICATE_REFUSED,
         }));
         registry.register("http_connections", "Open connections", open);
@@ -62,8 +62,8 @@ impl ConnectionMetrics {
     }
 
     /// Counts a connection as open until the guard is dropped.
-    pub(crate) fn open(&self, listener: &'static str) -> Open {
-        Open::new(self.open.get_or_create_owned(&ListenerLabel { listener }))
+    pub(crate) fn open(&self, listener: &'static str) -> GaugeGuard {
+        GaugeGuard::new(self.open.get_or_create_owned(&ListenerLabel { listener }))
     }
 
     pub(crate) fn accept_failed(&self, listener: &'static str) {
@@ -80,7 +80,7 @@ impl ConnectionMetrics {
 
     pub(crate) fn handshake_failed(&self, reason: &'static str) {
         self.handshake_failures
-            .get_or_create(&ReasonLabel { reason })
+            .get_or_create(&ConnectionFailureLabel { reason })
             .inc();
     }
 }

@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Unit;
 
-use super::shared::Open;
+use super::common_metrics::GaugeGuard;
 use crate::telemetry::Registry;
 
 /// Upper bounds in seconds. The fastest answers take some 50 us; the API server gives up after a
@@ -211,8 +211,8 @@ pub(in crate::server) struct RoomMetrics {
 
 impl PathMetrics {
     /// Counts a request as in flight until the guard is dropped.
-    pub(crate) fn begin(&self) -> Open {
-        Open::new(self.in_flight.clone())
+    pub(crate) fn begin(&self) -> GaugeGuard {
+        GaugeGuard::new(self.in_flight.clone())
     }
 
     pub(crate) fn answered(&self, status: StatusCode, after: Duration) {

@@ -49,7 +49,7 @@ impl Authority {
 
 /// An authority, and the clients of it that are meant.
 #[derive(Debug, Clone)]
-struct Known {
+struct TrustedAuthority {
     verifier: Arc<dyn ClientCertVerifier>,
     /// The common names of their certificates; any where there are none.
     names: BTreeSet<String>,
@@ -57,7 +57,7 @@ struct Known {
 
 /// The authorities that are configured, each with its root certificates.
 #[derive(Debug, Clone, Default)]
-pub struct ClientAuthorities(BTreeMap<Authority, Known>);
+pub struct ClientAuthorities(BTreeMap<Authority, TrustedAuthority>);
 
 impl ClientAuthorities {
     /// Adds the root certificates in a PEM text as `authority`.
@@ -92,7 +92,8 @@ impl ClientAuthorities {
                 what: WHAT,
                 problem: error.to_string(),
             })?;
-        self.0.insert(authority, Known { verifier, names });
+        self.0
+            .insert(authority, TrustedAuthority { verifier, names });
         Ok(self)
     }
 
@@ -133,7 +134,7 @@ impl ClientAuthorities {
         };
         let mut refused = unknown;
         let mut signers = BTreeSet::new();
-        for (authority, Known { verifier, names }) in &self.0 {
+        for (authority, TrustedAuthority { verifier, names }) in &self.0 {
             match verifier.verify_client_cert(own, intermediates, now) {
                 Ok(_) if is_named(own, names) => {
                     signers.insert(*authority);

@@ -11,7 +11,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::time::MissedTickBehavior;
 
-use super::{Authority, CertificateStore, Change, ClientAuthorities, ServerCertificate, TlsError};
+use super::{
+    Authority, CertificateStore, CertificateUpdate, ClientAuthorities, ServerCertificate, TlsError,
+};
 use crate::server::Shutdown;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
@@ -60,7 +62,7 @@ impl FileWatch {
     /// # Errors
     ///
     /// A file that cannot be read or does not hold what it should, alone or with the others.
-    pub async fn load(&mut self) -> Result<Option<Change>, TlsError> {
+    pub async fn load(&mut self) -> Result<Option<CertificateUpdate>, TlsError> {
         let CertificateFiles {
             server,
             authorities,
@@ -90,7 +92,7 @@ impl FileWatch {
                 all.with_pem(*authority, pem)
             })?;
         self.in_use = Some(contents);
-        Ok(Some(Change {
+        Ok(Some(CertificateUpdate {
             server,
             authorities: (!roots.is_empty()).then_some(authorities),
         }))

@@ -24,7 +24,7 @@ pub struct ClientIdentity {
 
 /// Cause for which a client may not use a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unauthorised {
+pub enum PeerAuthorisationError {
     /// It showed no certificate.
     #[error("a client certificate of the {} authority is required", .0.as_str())]
     NoCertificate(Authority),
@@ -42,7 +42,7 @@ pub enum Unauthorised {
     NoAuthority(Authority),
 }
 
-impl Unauthorised {
+impl PeerAuthorisationError {
     /// A short name for answers and metrics.
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -62,11 +62,11 @@ pub struct Peer {
     chain: Vec<CertificateDer<'static>>,
     /// The end of its own certificate; `None` where it has none or one that does not parse.
     not_after: Option<Timestamp>,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<CachedClientIdentity>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct CachedClientIdentity {
     generation: u64,
     identity: ClientIdentity,
 }
@@ -89,16 +89,20 @@ impl Peer {
     /// # Errors
     ///
     /// The condition that the client does not meet.
-    pub fn authorise(&self, authority: Authority, now: Timestamp) -> Result<(), Unauthorised> {
+    pub fn authorise(
+        &self,
+        authority: Authority,
+        now: Timestamp,
+    ) -> Result<(), PeerAuthorisationError> {
         if !self.store.current().authorities.contains(authority) {
             return if authority.may_be_absent() {
                 Ok(())
             } else {
-                Err(Unauthorised::NoAuthority(authority))
+                Err(PeerAuthorisationError::NoAuthority(authority))
             };
         }
         if self.chain.is_empty() {
-            return Err(Unauthorised::NoCertificate(authority));
+            return Err(PeerAuthorisationError::NoCertificate(authority));
         }
         match self.identity(now) {
             Ok(identity) if identity.authorities.contains(&authority) => Ok(()),
@@ -107,11 +111,11 @@ impl Peer {
                 | CertificateError::ExpiredContext { .. }
                 | CertificateError::NotValidYet
                 | CertificateError::NotValidYetContext { .. },
-            ) => Err(Unauthorised::OutOfDate),
+            ) => Err(PeerAuthorisationError::OutOfDate),
             Err(CertificateError::ApplicationVerificationFailure) => {
-                Err(Unauthorised::OtherName(authority))
+                Err(PeerAuthorisationError::OtherName(authority))
             }
-            Ok(_) | Err(_) => Err(Unauthorised::OtherAuthority(authority)),
+            Ok(_) | Err(_) => Err(PeerAuthorisationError::OtherAuthority(authority)),
         }
     }
 
@@ -145,7 +149,7 @@ impl Peer {
                     _ => CertificateError::BadEncoding,
                 })?;
         let identity = ClientIdentity { authorities };
-        *known = Some(Known {
+        *known = Some(CachedClientIdentity {
             generation: current.generation,
             identity: identity.clone(),
         });

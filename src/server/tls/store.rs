@@ -14,7 +14,7 @@ use rustls::version::{TLS12, TLS13};
 use super::authorities::provider;
 use super::verifier::AnyClient;
 use super::{ClientAuthorities, ServerCertificate, TlsError};
-use crate::server::Metrics;
+use crate::server::ListenerMetrics;
 use crate::server::paths::EXTENDER_SERVICE;
 
 /// The name of HTTP/1.1 in TLS.
@@ -22,7 +22,7 @@ const HTTP_1: &[u8] = b"http/1.1";
 
 /// Certificates to take into use; what is `None` stays as it is.
 #[derive(Debug, Clone, Default)]
-pub struct Change {
+pub struct CertificateUpdate {
     pub server: Option<ServerCertificate>,
     /// Authorities by which clients are known; of other kinds they stay as they are.
     pub authorities: Option<ClientAuthorities>,
@@ -33,7 +33,7 @@ pub struct Change {
 pub struct CertificateStore {
     current: ArcSwap<InUse>,
     changing: Mutex<()>,
-    metrics: Metrics,
+    metrics: ListenerMetrics,
 }
 
 /// One set of certificates.
@@ -55,8 +55,8 @@ impl CertificateStore {
     /// # Errors
     ///
     /// `initial` has no server certificate.
-    pub fn new(initial: Change, metrics: Metrics) -> Result<Self, TlsError> {
-        let Change {
+    pub fn new(initial: CertificateUpdate, metrics: ListenerMetrics) -> Result<Self, TlsError> {
+        let CertificateUpdate {
             server,
             authorities,
         } = initial;
@@ -71,8 +71,8 @@ impl CertificateStore {
 
     /// Takes `change` into use for the connections that begin from now on; what paths ask of
     /// client certificates changes for open ones too.
-    pub fn replace(&self, change: Change) {
-        let Change {
+    pub fn replace(&self, change: CertificateUpdate) {
+        let CertificateUpdate {
             server,
             authorities,
         } = change;
@@ -97,7 +97,7 @@ impl CertificateStore {
         self.current.load_full()
     }
 
-    pub(crate) const fn metrics(&self) -> &Metrics {
+    pub(crate) const fn metrics(&self) -> &ListenerMetrics {
         &self.metrics
     }
 }

@@ -7,8 +7,10 @@ use evenkeel::api::history::ForecastBand;
 use evenkeel::api::scaling::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState, TargetStatus,
 };
-use evenkeel::controller::scaling::trace::{DueForecast, Key, Observed, Trace};
-use evenkeel::dashboard::Scaling;
+use evenkeel::controller::scaling::recent_history::{
+    DueForecast, RecentHistoryKey, RecentTargetHistory, TickLoadResult,
+};
+use evenkeel::dashboard::DashboardScalingState;
 use evenkeel_core::scaling::signal::Signal;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -108,7 +110,7 @@ fn load(step: i64) -> f64 {
 }
 
 /// What a tick in the middle of this step knows: a forecast from the 20th step on.
-fn observed(step: i64) -> Observed {
+fn observed(step: i64) -> TickLoadResult {
     let due = step + HORIZON / STEP;
     let mean = load(due) + 20.0;
     let band = ForecastBand {
@@ -116,7 +118,7 @@ fn observed(step: i64) -> Observed {
         lower80: mean - 60.0,
         upper80: mean + 60.0,
     };
-    Observed {
+    TickLoadResult {
         signal: Signal::CPU,
         load: Some((at(step), load(step))),
         forecast: (step >= 20).then(|| DueForecast { due: at(due), band }),
@@ -125,17 +127,17 @@ fn observed(step: i64) -> Observed {
 
 /// The dashboard of a service with two targets, of which one has 110 steps of history with a gap of
 /// four.
-fn dashboard() -> Scaling {
-    let scaling = Scaling::default();
+fn dashboard() -> DashboardScalingState {
+    let scaling = DashboardScalingState::default();
     scaling.board.publish(vec![web().into(), cart().into()]);
-    let mut trace = Trace::default();
+    let mut trace = RecentTargetHistory::default();
     for step in (0..110).filter(|step| !(60..64).contains(step)) {
         let replicas = evenkeel_core::units::replicas_ceil(load(step) / 300.0) + 2;
         let floor = (step >= 20).then_some(replicas);
         let tick = at(step) + SignedDuration::from_secs(STEP / 2);
         trace.record(tick, Some(replicas), floor, &[observed(step)]);
     }
-    let key = Key {
+    let key = RecentHistoryKey {
         namespace: "shop".into(),
         kind: "HorizontalPodAutoscaler".into(),
         name: "web".into(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evenkeel_http_client::{Client, Error, StatusCode};
+use evenkeel_http_client::{Error, PooledHttpClient, StatusCode};
 
 /// The longest that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -11,11 +11,11 @@ const LIMIT: usize = 64 << 20;
 
 /// The status at `url`.
 pub(crate) async fn status(url: &str) -> Result<StatusCode, Error> {
-    Ok(Client::plain().get(url, PATIENCE).await?.status())
+    Ok(PooledHttpClient::plain().get(url, PATIENCE).await?.status())
 }
 
 /// The text at `url`, whatever its status.
 pub(crate) async fn text(url: &str) -> Result<String, Error> {
-    let answer = Client::plain().get(url, PATIENCE).await?;
+    let answer = PooledHttpClient::plain().get(url, PATIENCE).await?;
     answer.text(LIMIT).await
 }

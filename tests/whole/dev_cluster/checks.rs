@@ -1,7 +1,7 @@
 //! An IntelligentHorizontalPodAutoscaler on the embedded cluster whose external check is asked at a server on this
 //! machine: what that answers pauses a change, and lets it go on.
 
-use evenkeel::cli::dev::cluster::Cluster;
+use evenkeel::cli::dev::cluster::DevCluster;
 use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;
@@ -14,11 +14,11 @@ use crate::support::checker::Checker;
 
 const SHOP: &str = "sale";
 
-fn deployments(cluster: &Cluster) -> Api<Deployment> {
+fn deployments(cluster: &DevCluster) -> Api<Deployment> {
     Api::namespaced(cluster.client.clone(), SHOP)
 }
 
-fn autoscalers(cluster: &Cluster) -> Api<DynamicObject> {
+fn autoscalers(cluster: &DevCluster) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk(
         "autoscaling.evenkeel.dev",
         "v1alpha1",
@@ -28,7 +28,7 @@ fn autoscalers(cluster: &Cluster) -> Api<DynamicObject> {
 }
 
 /// A Deployment of two Pods that is to have six, in steps of two, and is asked about at `url` after each.
-async fn scale_in_steps(cluster: &Cluster, url: &str) {
+async fn scale_in_steps(cluster: &DevCluster, url: &str) {
     let (client, post) = (&cluster.client, PostParams::default());
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let namespace = of(json!({"metadata": {"name": SHOP,
@@ -60,13 +60,13 @@ async fn scale_in_steps(cluster: &Cluster, url: &str) {
     created.unwrap();
 }
 
-async fn replicas(cluster: &Cluster) -> Option<i32> {
+async fn replicas(cluster: &DevCluster) -> Option<i32> {
     let deployment = deployments(cluster).get("web").await.unwrap();
     deployment.spec?.replicas
 }
 
 /// Waits until the status tells that the change is paused.
-async fn until_paused(cluster: &Cluster) -> Value {
+async fn until_paused(cluster: &DevCluster) -> Value {
     eventually("the change is paused", async || {
         let autoscaler = autoscalers(cluster).get("web").await.unwrap();
         let stability = autoscaler.data["status"]["stability"].clone();

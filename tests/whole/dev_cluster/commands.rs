@@ -7,7 +7,7 @@ use super::*;
 
 /// A cluster with what commands need to reach it.
 struct Shell<'c> {
-    cluster: &'c Cluster,
+    cluster: &'c DevCluster,
     folder: &'c Path,
 }
 
@@ -57,10 +57,10 @@ async fn every_documented_command_works_on_a_cluster_of_dev() {
     let mut web = None;
     until(&mut cluster, &mut events, |event| {
         match event {
-            Event::PodPlaced { pod, why, .. } if pod.name().starts_with("web-") => {
+            DevEvent::PodPlaced { pod, why, .. } if pod.name().starts_with("web-") => {
                 web = Some((pod.to_string(), why));
             }
-            Event::Scaling { targets } => return web.is_some() && !targets.is_empty(),
+            DevEvent::Scaling { targets } => return web.is_some() && !targets.is_empty(),
             _ => {}
         }
         false

@@ -1,6 +1,6 @@
 //! The service of `dev` runs by the configuration that it is given, and follows its ConfigMap.
 
-use evenkeel::cli::dev::cluster::Cluster;
+use evenkeel::cli::dev::cluster::DevCluster;
 use evenkeel::metrics::exposition::Exposition;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -13,7 +13,7 @@ use crate::support::control_plane::page;
 const NAMESPACE: &str = "evenkeel-system";
 
 /// Waits until the service shows these two figures.
-async fn shows(cluster: &Cluster, writes_enabled: bool, refused: bool) {
+async fn shows(cluster: &DevCluster, writes_enabled: bool, refused: bool) {
     let url = format!("http://{}/metrics", cluster.metrics_address());
     let what = format!("writes enabled {writes_enabled}, configuration refused {refused}");
     eventually(what, async || {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::cli::dev::cluster::Cluster;
-use evenkeel::cli::dev::cluster::Event;
+use evenkeel::cli::dev::cluster::DevCluster;
+use evenkeel::cli::dev::cluster::DevEvent;
 use evenkeel_core::units::Ratio;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{start, until};
 
 /// Gives a workload of the shop other replicas, as a user would.
-async fn scale(cluster: &Cluster, name: &str, replicas: u32) {
+async fn scale(cluster: &DevCluster, name: &str, replicas: u32) {
     let api: Api<Deployment> = Api::namespaced(cluster.client.clone(), "shop");
     let patch = Patch::Merge(json!({"spec": {"replicas": replicas}}));
     let parameters = PatchParams::default();
@@ -21,22 +21,22 @@ async fn scale(cluster: &Cluster, name: &str, replicas: u32) {
 }
 
 /// True for an event with a notice of this subject and part of its text.
-fn notices(event: &Event, about: &str, part: &str) -> bool {
-    let Event::Notices { on } = event else {
+fn notices(event: &DevEvent, about: &str, part: &str) -> bool {
+    let DevEvent::Notices { on } = event else {
         return false;
     };
     on.iter()
         .any(|notice| notice.about == about && notice.text.contains(part))
 }
 
-fn is_over(event: &Event, about: &str) -> bool {
-    matches!(event, Event::Notices { on } if on.iter().all(|notice| notice.about != about))
+fn is_over(event: &DevEvent, about: &str) -> bool {
+    matches!(event, DevEvent::Notices { on } if on.iter().all(|notice| notice.about != about))
 }
 
 /// A placement of a Pod of a workload.
-fn placed<'a>(event: &'a Event, workload: &str) -> Option<&'a str> {
+fn placed<'a>(event: &'a DevEvent, workload: &str) -> Option<&'a str> {
     match event {
-        Event::PodPlaced { pod, node, .. } if pod.name().starts_with(workload) => Some(node),
+        DevEvent::PodPlaced { pod, node, .. } if pod.name().starts_with(workload) => Some(node),
         _ => None,
     }
 }
@@ -85,10 +85,10 @@ async fn a_service_that_hangs_keeps_no_pod_from_its_node() {
     let mut hangs = false;
     until(&mut cluster, &mut events, |event| {
         match &event {
-            Event::FailedOpen { call, .. } if hangs => {
+            DevEvent::FailedOpen { call, .. } if hangs => {
                 calls.insert(*call);
             }
-            Event::PodPlaced {
+            DevEvent::PodPlaced {
                 profile: None,
                 score,
                 ..
@@ -96,14 +96,14 @@ async fn a_service_that_hangs_keeps_no_pod_from_its_node() {
                 assert!(score.is_none_or(|score| score == 0));
                 bare += 1;
             }
-            Event::Fault { begins, .. } => hangs = *begins,
+            DevEvent::Fault { begins, .. } => hangs = *begins,
             _ => {}
         }
         calls.len() == 2 && bare >= 4
     })
     .await;
     until(&mut cluster, &mut events, |event| {
-        matches!(event, Event::Fault { begins: false, .. })
+        matches!(event, DevEvent::Fault { begins: false, .. })
     })
     .await;
     // New Pods, since those of the fault stay as they are: until one is classified again.
@@ -114,10 +114,10 @@ async fn a_service_that_hangs_keeps_no_pod_from_its_node() {
         let mut classified = None;
         until(&mut cluster, &mut events, |event| {
             match &event {
-                Event::PodClassified { pod, .. } if pod.name().starts_with("frontend") => {
+                DevEvent::PodClassified { pod, .. } if pod.name().starts_with("frontend") => {
                     classified = Some(true);
                 }
-                Event::FailedOpen {
+                DevEvent::FailedOpen {
                     call: "webhook",
                     pod,
                 } if pod.name().starts_with("frontend") => classified = Some(false),
@@ -149,10 +149,10 @@ async fn after_a_restart_of_the_api_watches_resync_and_nothing_was_lost() {
         // On a busy machine the last stream is placed after the notice has gone.
         over |= resynced && is_over(&event, "watches");
         match &event {
-            Event::PodClassified { pod, .. } if pod.name().starts_with("stream") => {
+            DevEvent::PodClassified { pod, .. } if pod.name().starts_with("stream") => {
                 classified.insert(pod.name().to_owned());
             }
-            Event::PodPlaced { pod, profile, .. } if pod.name().starts_with("stream") => {
+            DevEvent::PodPlaced { pod, profile, .. } if pod.name().starts_with("stream") => {
                 assert_eq!(profile.as_deref(), Some("network"));
                 streams.insert(pod.name().to_owned());
             }
@@ -181,8 +181,8 @@ async fn a_lost_node_is_left_by_its_pods_and_takes_some_again_when_it_is_back() 
     .await;
     let lost = "large-1";
     // Whether it is ready, and how many Pods it has.
-    let state = |event: &Event| {
-        let Event::Loads { nodes, .. } = event else {
+    let state = |event: &DevEvent| {
+        let DevEvent::Loads { nodes, .. } = event else {
             return None;
         };
         let node = nodes.iter().find(|node| node.name == lost)?;
@@ -195,10 +195,10 @@ async fn a_lost_node_is_left_by_its_pods_and_takes_some_again_when_it_is_back() 
         fled |= began && state(&event) == Some((false, 0));
         back |= ended && state(&event).is_some_and(|(ready, _)| ready);
         match &event {
-            Event::Fault { begins: true, .. } => began = true,
-            Event::Fault { begins: false, .. } => ended = true,
-            Event::PodPlaced { node, .. } if ended => taken += usize::from(node == lost),
-            Event::PodPlaced { node, .. } if began => moved += usize::from(node != lost),
+            DevEvent::Fault { begins: true, .. } => began = true,
+            DevEvent::Fault { begins: false, .. } => ended = true,
+            DevEvent::PodPlaced { node, .. } if ended => taken += usize::from(node == lost),
+            DevEvent::PodPlaced { node, .. } if began => moved += usize::from(node != lost),
             _ => {}
         }
         fled && back
@@ -211,7 +211,7 @@ async fn a_lost_node_is_left_by_its_pods_and_takes_some_again_when_it_is_back() 
         until(
             &mut cluster,
             &mut events,
-            |event| matches!(event, Event::PodPlaced { node, .. } if node == lost),
+            |event| matches!(event, DevEvent::PodPlaced { node, .. } if node == lost),
         )
         .await;
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::cli::dev::cluster::Cluster;
+use evenkeel::cli::dev::cluster::DevCluster;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
@@ -18,22 +18,22 @@ use super::{eventually, of, start};
 
 const SHOP: &str = "sale";
 
-fn profiles(cluster: &Cluster) -> Api<DynamicObject> {
+fn profiles(cluster: &DevCluster) -> Api<DynamicObject> {
     let kind = GroupVersionKind::gvk("autoscaling.evenkeel.dev", "v1alpha1", "ReplicaProfile");
     Api::namespaced_with(cluster.client.clone(), SHOP, &ApiResource::from_gvk(&kind))
 }
 
-fn pods(cluster: &Cluster) -> Api<Pod> {
+fn pods(cluster: &DevCluster) -> Api<Pod> {
     Api::namespaced(cluster.client.clone(), SHOP)
 }
 
-async fn names(cluster: &Cluster) -> BTreeSet<String> {
+async fn names(cluster: &DevCluster) -> BTreeSet<String> {
     let list = pods(cluster).list(&ListParams::default()).await.unwrap();
     list.iter().map(ResourceExt::name_any).collect()
 }
 
 /// The Pods that the Service leads to.
-async fn serving(cluster: &Cluster) -> BTreeSet<String> {
+async fn serving(cluster: &DevCluster) -> BTreeSet<String> {
     let slices: Api<EndpointSlice> = Api::namespaced(cluster.client.clone(), SHOP);
     let slice = slices.get_opt("web-pods").await.unwrap();
     let endpoints = slice.map(|slice| slice.endpoints).unwrap_or_default();
@@ -44,7 +44,7 @@ async fn serving(cluster: &Cluster) -> BTreeSet<String> {
     ready.filter_map(|one| one.target_ref?.name).collect()
 }
 
-async fn until_serving(cluster: &Cluster, count: usize) -> BTreeSet<String> {
+async fn until_serving(cluster: &DevCluster, count: usize) -> BTreeSet<String> {
     eventually(("Pods that serve", count), async || {
         let found = serving(cluster).await;
         (found.len() == count).then_some(found)
@@ -52,7 +52,7 @@ async fn until_serving(cluster: &Cluster, count: usize) -> BTreeSet<String> {
     .await
 }
 
-async fn want(cluster: &Cluster, online: u32, cutoff: u32) {
+async fn want(cluster: &DevCluster, online: u32, cutoff: u32) {
     let spec = json!({"spec": {"onlineReplicas": online, "cutoffReplicas": cutoff}});
     let patch = Patch::Merge(spec);
     let patched = profiles(cluster)
@@ -61,7 +61,7 @@ async fn want(cluster: &Cluster, online: u32, cutoff: u32) {
     patched.unwrap();
 }
 
-async fn until_ensured(cluster: &Cluster) -> Value {
+async fn until_ensured(cluster: &DevCluster) -> Value {
     eventually("the Pods are as wanted", async || {
         let profile = profiles(cluster).get("web").await.unwrap();
         let (status, generation) = (profile.data["status"].clone(), profile.metadata.generation);
@@ -74,7 +74,7 @@ async fn until_ensured(cluster: &Cluster) -> Value {
 }
 
 /// A Deployment behind a Service, whose Pods can be taken out of traffic.
-async fn install(cluster: &Cluster) {
+async fn install(cluster: &DevCluster) {
     let (client, post) = (&cluster.client, PostParams::default());
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let namespace = of(json!({"metadata": {"name": SHOP,
@@ -102,7 +102,7 @@ async fn install(cluster: &Cluster) {
 }
 
 /// Pods that were made before anybody could open their gates have none, and are made anew.
-async fn until_gated(cluster: &Cluster) {
+async fn until_gated(cluster: &DevCluster) {
     eventually("four Pods with the gate", async || {
         let list = pods(cluster).list(&ListParams::default()).await.unwrap();
         let is_gated = |pod: &&Pod| {

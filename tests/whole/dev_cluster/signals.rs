@@ -27,8 +27,8 @@ async fn an_hpa_by_requests_is_scaled_and_forecast_and_an_outage_freezes_it() {
     let (mut scaled, mut forecast) = (false, false);
     until(&mut cluster, &mut events, |event| {
         match event {
-            Event::Scaled { workload, to, .. } => scaled |= workload == "web" && to > 3,
-            Event::Scaling { targets } => {
+            DevEvent::Scaled { workload, to, .. } => scaled |= workload == "web" && to > 3,
+            DevEvent::Scaling { targets } => {
                 let loads = targets.iter().flat_map(|target| &target.loads);
                 let mut ours =
                     loads.filter(|load| load.resource == "pods/http_requests_per_second");
@@ -46,7 +46,7 @@ async fn an_hpa_by_requests_is_scaled_and_forecast_and_an_outage_freezes_it() {
     freezes(&mut cluster, &mut events).await;
     cluster.metrics().set_down(false);
     until(&mut cluster, &mut events, |event| {
-        let Event::Scaling { targets } = event else {
+        let DevEvent::Scaling { targets } = event else {
             return false;
         };
         let unknown = |kind: &str| targets[0].conditions.iter().any(|one| one.kind == kind);
@@ -58,7 +58,7 @@ async fn an_hpa_by_requests_is_scaled_and_forecast_and_an_outage_freezes_it() {
 
 /// For longer than any window of the HPA nobody tells the metric: no replica goes, and a condition says
 /// why.
-async fn freezes(cluster: &mut Cluster, events: &mut Receiver<TimedEvent>) {
+async fn freezes(cluster: &mut DevCluster, events: &mut Receiver<TimedEvent>) {
     let end = cluster.now() + SignedDuration::from_mins(8);
     let mut told = false;
     let reading = async {
@@ -69,8 +69,8 @@ async fn freezes(cluster: &mut Cluster, events: &mut Receiver<TimedEvent>) {
                 Err(RecvError::Closed) => panic!("the events have ended"),
             };
             match happened.event {
-                Event::Scaled { from, to, .. } => assert!(to >= from, "{from} -> {to}"),
-                Event::Scaling { targets } => {
+                DevEvent::Scaled { from, to, .. } => assert!(to >= from, "{from} -> {to}"),
+                DevEvent::Scaling { targets } => {
                     let mut conditions = targets.iter().flat_map(|target| &target.conditions);
                     told |= conditions.any(|one| {
                         one.kind == "SignalUnknown"

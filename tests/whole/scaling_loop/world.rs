@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::cli::dev::cluster::Wiring;
-use evenkeel::cli::dev::embedded;
+use evenkeel::cli::dev::cluster::ServiceWiring;
+use evenkeel::cli::dev::embedded_service;
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_clock::{self as clock, Clock};
 
@@ -163,7 +163,7 @@ impl World<'_> {
     /// Starts the service and waits until it is ready.
     pub(crate) async fn serve(&self, own: &[(&str, &str)]) -> Service {
         let stop = CancellationToken::new();
-        let running = tokio::spawn(embedded::run(Wiring {
+        let running = tokio::spawn(embedded_service::run(ServiceWiring {
             kubeconfig: self.kubeconfig(),
             namespace: "evenkeel-system",
             file: None,
@@ -252,7 +252,7 @@ impl World<'_> {
     pub(crate) async fn explain(&self, pod: &Value) -> Value {
         let url = format!("http://{}/api/v1/explain", self.addresses[2]);
         let request = Request::post(url).body(Full::new(Bytes::from(pod.to_string())));
-        let client = evenkeel_http_client::Client::plain();
+        let client = evenkeel_http_client::PooledHttpClient::plain();
         let patience = Duration::from_secs(30);
         let answer = client.send(request.expect("a request"), patience).await;
         let text = answer.expect("an answer").text(64 << 20).await;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::call::Call;
+use crate::api_request::ApiRequest;
 use crate::error::ApiError;
 use crate::error::Cause;
-use crate::error::Reason;
+use crate::error::StatusReason;
 use crate::meta;
 use crate::rules::pod;
 use crate::state::Api;
-use crate::store::{Expected, Key};
+use crate::store::{ObjectKey, WritePrecondition};
 use evenkeel_quantity::Quantity;
 
 const PRIORITY_CLASSES: &str = "priorityclasses.scheduling.k8s.io";
@@ -23,14 +23,17 @@ const SERVICE_ADDRESSES: u32 = 1 << 20;
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
 /// Refuses new objects in namespaces that are not there or are going away.
-pub(crate) fn namespace_exists(call: &Call) -> Result<(), ApiError> {
+pub(crate) fn namespace_exists(call: &ApiRequest) -> Result<(), ApiError> {
     let Some(namespace) = call.namespace.as_deref() else {
         return Ok(());
     };
-    let found = call.api.store.get("namespaces", &Key::new("", namespace));
+    let found = call
+        .api
+        .store
+        .get("namespaces", &ObjectKey::new("", namespace));
     let Some(found) = found else {
         let error = ApiError::new(
-            Reason::NotFound,
+            StatusReason::NotFound,
             format!("namespaces {namespace:?} not found"),
         );
         return Err(error);
@@ -47,7 +50,7 @@ pub(crate) fn namespace_exists(call: &Call) -> Result<(), ApiError> {
 }
 
 /// Completes a new object before webhooks see it.
-pub(crate) fn on_create(call: &Call, object: &mut Value) -> Result<(), ApiError> {
+pub(crate) fn on_create(call: &ApiRequest, object: &mut Value) -> Result<(), ApiError> {
     match &*call.resource.collection {
         "pods" => {
             service_account(call, object)?;
@@ -61,14 +64,14 @@ pub(crate) fn on_create(call: &Call, object: &mut Value) -> Result<(), ApiError>
     Ok(())
 }
 
-fn service_account(call: &Call, object: &mut Value) -> Result<(), ApiError> {
+fn service_account(call: &ApiRequest, object: &mut Value) -> Result<(), ApiError> {
     let name = meta::name(object).to_owned();
     let spec = meta::child(object, "spec");
     meta::default(spec, "serviceAccountName", "default");
     let account = meta::text(spec, "/serviceAccountName").to_owned();
     spec["serviceAccount"] = account.as_str().into();
     let namespace = call.namespace.clone().unwrap_or_default();
-    let key = Key::new(namespace.as_str(), account.as_str());
+    let key = ObjectKey::new(namespace.as_str(), account.as_str());
     if call.api.store.get("serviceaccounts", &key).is_none() {
         let why = format!(
             "error looking up service account {namespace}/{account}: serviceaccount {account:?} not found"
@@ -78,7 +81,7 @@ fn service_account(call: &Call, object: &mut Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-fn priority(call: &Call, object: &mut Value) -> Result<(), ApiError> {
+fn priority(call: &ApiRequest, object: &mut Value) -> Result<(), ApiError> {
     let name = meta::name(object).to_owned();
     let spec = meta::child(object, "spec");
     let wanted = meta::text(spec, "/priorityClassName").to_owned();
@@ -88,7 +91,7 @@ fn priority(call: &Call, object: &mut Value) -> Result<(), ApiError> {
         let mut classes = classes.into_iter();
         classes.find(|class| class.value["globalDefault"] == true)
     } else {
-        let found = store.get(PRIORITY_CLASSES, &Key::new("", wanted.as_str()));
+        let found = store.get(PRIORITY_CLASSES, &ObjectKey::new("", wanted.as_str()));
         if found.is_none() {
             let why = format!("no PriorityClass with name {wanted} was found");
             return Err(call.resource.forbidden(&name, &why));
@@ -121,13 +124,13 @@ fn priority(call: &Call, object: &mut Value) -> Result<(), ApiError> {
 }
 
 /// Refuses to resize a Pod whose node is not there, or could never hold it.
-pub(crate) fn node_can_hold(call: &Call, old: &Value, new: &Value) -> Result<(), ApiError> {
+pub(crate) fn node_can_hold(call: &ApiRequest, old: &Value, new: &Value) -> Result<(), ApiError> {
     let name = meta::name(old);
     let node = meta::text(old, "/spec/nodeName");
     if node.is_empty() {
         return Ok(());
     }
-    let Some(found) = call.api.store.get("nodes", &Key::new("", node)) else {
+    let Some(found) = call.api.store.get("nodes", &ObjectKey::new("", node)) else {
         let why = format!("node {node:?} not found");
         return Err(call.resource.forbidden(name, &why));
     };
@@ -178,7 +181,7 @@ fn taint(node: &mut Value) {
 }
 
 /// Gives a Service its address.
-pub(crate) fn allocate(call: &Call, object: &mut Value) {
+pub(crate) fn allocate(call: &ApiRequest, object: &mut Value) {
     let is_service = &*call.resource.collection == "services";
     let kind = meta::text(object, "/spec/type");
     if !is_service || kind == "ExternalName" {
@@ -214,7 +217,9 @@ pub(crate) fn default_service_account(api: &Api, namespace: &str) {
             "creationTimestamp": api.stamp()},
     });
     // Whoever made it first made the same one.
-    let _ = api
-        .store
-        .commit(&Arc::from("serviceaccounts"), Expected::Absent, account);
+    let _ = api.store.commit(
+        &Arc::from("serviceaccounts"),
+        WritePrecondition::Absent,
+        account,
+    );
 }

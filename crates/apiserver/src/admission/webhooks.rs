@@ -12,20 +12,20 @@ mod review;
 
 use serde_json::Value;
 
-use crate::call::Call;
-use crate::error::{ApiError, Reason};
+use crate::api_request::ApiRequest;
+use crate::error::{ApiError, StatusReason};
 use crate::meta;
 use crate::resources::decode;
 use crate::resources::resource::Resource;
 
 use self::request::Webhook;
-pub(crate) use self::request::{AdmissionRequest, Operation};
+pub(crate) use self::request::{AdmissionOperation, AdmissionRequest};
 
 const CONFIGURATIONS: &str = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 
 /// Asks all webhooks that match; the object if any changed it.
 pub(crate) async fn mutate(
-    call: &Call,
+    call: &ApiRequest,
     request: &AdmissionRequest<'_>,
 ) -> Result<Option<Value>, ApiError> {
     let (configurations, _) = call.api.store.list(CONFIGURATIONS, None);
@@ -65,7 +65,7 @@ pub(crate) async fn mutate(
 
 /// Asks one webhook: `None` where it does not match, else true where it changed the object.
 async fn ask(
-    call: &Call,
+    call: &ApiRequest,
     request: &AdmissionRequest<'_>,
     webhook: &Webhook,
     object: &mut Option<Value>,
@@ -111,14 +111,14 @@ async fn ask(
 
 fn internal(why: &str) -> ApiError {
     ApiError::new(
-        Reason::InternalError,
+        StatusReason::InternalError,
         format!("Internal error occurred: {why}"),
     )
 }
 
 /// Applies a webhook's patch to the version that it saw, and makes a stored object of the result.
 fn patched(
-    call: &Call,
+    call: &ApiRequest,
     seen_as: &Resource,
     before: &Value,
     patch: &json_patch::Patch,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::error::Cause;
-use crate::error::Reason;
+use crate::error::StatusReason;
 use crate::wire::reply::Reply;
 
 pub(crate) const GROUP: &str = "authorization.k8s.io";
@@ -65,7 +65,7 @@ fn check(kind: &str, spec: &Value) -> Result<(), ApiError> {
         "{kind}.{GROUP} \"\" is invalid: {}: {}",
         cause.field, cause.message
     );
-    Err(ApiError::new(Reason::Invalid, message).with_causes(&[cause]))
+    Err(ApiError::new(StatusReason::Invalid, message).with_causes(&[cause]))
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{ApiError, Reason};
+use crate::error::{ApiError, StatusReason};
 use crate::resources::resource;
-use crate::selector::Selection;
+use crate::selector::ListSelector;
 use crate::state::{Api, stamp};
-use crate::store::Key;
+use crate::store::ObjectKey;
 use crate::usage::{DescribedObject, MetricReading};
-use crate::wire::path::Target;
-use crate::wire::query::Query;
+use crate::wire::path::ResourcePath;
+use crate::wire::query::QueryParameters;
 
 const CUSTOM: &str = "custom.metrics.k8s.io";
 const CUSTOM_VERSION: &str = "v1beta2";
@@ -24,14 +24,14 @@ const ALL: &str = "*";
 
 /// The two kinds of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MetricsApiKind {
     Custom,
     External,
 }
 
-impl Kind {
+impl MetricsApiKind {
     /// The kind of metric that a path leads to.
-    pub(crate) fn of(target: &Target) -> Option<Self> {
+    pub(crate) fn of(target: &ResourcePath) -> Option<Self> {
         match (&*target.group, &*target.version) {
             (CUSTOM, CUSTOM_VERSION) => Some(Self::Custom),
             (EXTERNAL, EXTERNAL_VERSION) => Some(Self::External),
@@ -65,36 +65,36 @@ pub(crate) fn resources(
 /// Answers a GET below one of the groups' versions.
 pub(crate) fn answer(
     api: &Api,
-    kind: Kind,
-    target: &Target,
-    query: &Query,
+    kind: MetricsApiKind,
+    target: &ResourcePath,
+    query: &QueryParameters,
 ) -> Result<Value, ApiError> {
     let source = api.custom_metrics.as_ref();
     let values = source.ok_or_else(ApiError::no_such_path)?.values();
     match kind {
-        Kind::Custom => custom(api, &values, target, query),
-        Kind::External => external(&values, target, query),
+        MetricsApiKind::Custom => custom(api, &values, target, query),
+        MetricsApiKind::External => external(&values, target, query),
     }
 }
 
 fn custom(
     api: &Api,
     values: &[MetricReading],
-    target: &Target,
-    query: &Query,
+    target: &ResourcePath,
+    query: &QueryParameters,
 ) -> Result<Value, ApiError> {
     let (Some(name), Some(metric)) = (&target.name, &target.subresource) else {
         return Err(ApiError::no_such_path());
     };
-    let objects = Selection::parse(query.text("labelSelector"), "")?;
-    let series = Selection::parse(query.text("metricLabelSelector"), "")?;
+    let objects = ListSelector::parse(query.text("labelSelector"), "")?;
+    let series = ListSelector::parse(query.text("metricLabelSelector"), "")?;
     let is_asked = |reading: &MetricReading, object: &DescribedObject| {
         let here = target.namespace.as_deref() == Some(&reading.namespace);
         let of_it = *name == ALL || object.name == *name;
         here && of_it && reading.metric == *metric && object.resource == target.plural
     };
     let labels = |reading: &MetricReading, object: &DescribedObject| {
-        let key = Key::new(reading.namespace.as_str(), object.name.as_str());
+        let key = ObjectKey::new(reading.namespace.as_str(), object.name.as_str());
         let stored = api.store.get(&object.resource, &key);
         stored.map(|stored| stored.value["metadata"]["labels"].clone())
     };
@@ -120,11 +120,15 @@ fn custom(
     Ok(list("MetricValueList", CUSTOM, CUSTOM_VERSION, &items))
 }
 
-fn external(values: &[MetricReading], target: &Target, query: &Query) -> Result<Value, ApiError> {
+fn external(
+    values: &[MetricReading],
+    target: &ResourcePath,
+    query: &QueryParameters,
+) -> Result<Value, ApiError> {
     if target.name.is_some() {
         return Err(ApiError::no_such_path());
     }
-    let series = Selection::parse(query.text("labelSelector"), "")?;
+    let series = ListSelector::parse(query.text("labelSelector"), "")?;
     let of_name = values.iter().filter(|reading| {
         let here = target.namespace.as_deref() == Some(&reading.namespace);
         reading.object.is_none() && here && reading.metric == target.plural
@@ -158,7 +162,7 @@ fn external(values: &[MetricReading], target: &Target, query: &Query) -> Result<
 
 fn not_found(metric: &str, subject: &str) -> ApiError {
     let message = format!("the server could not find the metric {metric} for {subject}");
-    ApiError::new(Reason::NotFound, message)
+    ApiError::new(StatusReason::NotFound, message)
 }
 
 fn written(reading: &MetricReading) -> Map<String, Value> {

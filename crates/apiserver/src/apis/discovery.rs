@@ -13,9 +13,9 @@ use crate::resources::resource::Resource;
 use crate::resources::resource::Subresource;
 use crate::resources::resource::api_version;
 use crate::state::Api;
-use crate::wire::accept;
 use crate::wire::path::Route;
 use crate::wire::reply::Reply;
+use crate::wire::response_form;
 
 /// The version that is reported: that of the API types compiled in.
 pub(crate) const MAJOR: &str = "1";
@@ -23,7 +23,7 @@ pub(crate) const MINOR: &str = "33";
 
 /// One entry of a list of resources, the same for both forms.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct DiscoveryResource {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) plural: String,
@@ -47,7 +47,7 @@ const ALL_VERBS: [&str; 8] = [
     "watch",
 ];
 
-impl Entry {
+impl DiscoveryResource {
     fn of(resource: &Resource) -> Self {
         let parts = resource.subresources.iter().filter_map(|part| {
             let verbs = match part {
@@ -90,26 +90,37 @@ impl Entry {
 }
 
 /// Group, then version, then resources.
-pub(crate) type Groups = BTreeMap<String, BTreeMap<String, Vec<Entry>>>;
+pub(crate) type Groups = BTreeMap<String, BTreeMap<String, Vec<DiscoveryResource>>>;
 
 pub(crate) fn groups(api: &Api) -> Groups {
-    let mut entries: Vec<Entry> = api.registry.all().iter().map(|r| Entry::of(r)).collect();
+    let mut entries: Vec<DiscoveryResource> = api
+        .registry
+        .all()
+        .iter()
+        .map(|r| DiscoveryResource::of(r))
+        .collect();
     for (plural, kind) in authorization::REVIEWS {
-        entries.push(Entry::virtual_one(authorization::GROUP, "v1", plural, kind));
+        entries.push(DiscoveryResource::virtual_one(
+            authorization::GROUP,
+            "v1",
+            plural,
+            kind,
+        ));
     }
     if api.metrics.is_some() {
         for (plural, kind, namespaced) in [
             ("nodes", "NodeMetrics", false),
             ("pods", "PodMetrics", true),
         ] {
-            let mut entry = Entry::virtual_one(metrics::GROUP, metrics::VERSION, plural, kind);
+            let mut entry =
+                DiscoveryResource::virtual_one(metrics::GROUP, metrics::VERSION, plural, kind);
             entry.verbs = vec!["get", "list"];
             entry.namespaced = namespaced;
             entries.push(entry);
         }
     }
     for (group, version, name, kind) in custom_metrics::resources(api) {
-        let mut entry = Entry::virtual_one(group, version, &name, kind);
+        let mut entry = DiscoveryResource::virtual_one(group, version, &name, kind);
         entry.singular.clear();
         entry.verbs = vec!["get"];
         entry.namespaced = true;
@@ -129,7 +140,7 @@ pub(crate) fn groups(api: &Api) -> Groups {
 /// Answers a discovery request.
 pub(crate) fn answer(api: &Api, route: &Route, accepts: &str) -> Result<Reply, ApiError> {
     let groups = groups(api);
-    let aggregated = accept::discovery(accepts);
+    let aggregated = response_form::discovery(accepts);
     match (route, aggregated) {
         (Route::Core | Route::Groups, Some(form)) => {
             let core = *route == Route::Core;
@@ -181,7 +192,9 @@ pub(crate) fn answer(api: &Api, route: &Route, accepts: &str) -> Result<Reply, A
 }
 
 /// Versions, the preferred one first: stable before beta before alpha, newer before older.
-fn by_preference(versions: &BTreeMap<String, Vec<Entry>>) -> Vec<(&String, &Vec<Entry>)> {
+fn by_preference(
+    versions: &BTreeMap<String, Vec<DiscoveryResource>>,
+) -> Vec<(&String, &Vec<DiscoveryResource>)> {
     let mut all: Vec<_> = versions.iter().collect();
     let rank = |version: &str| {
         let stage = if version.contains("alpha") {
@@ -195,7 +208,7 @@ fn by_preference(versions: &BTreeMap<String, Vec<Entry>>) -> Vec<(&String, &Vec<
     all
 }
 
-fn group(name: &str, versions: &BTreeMap<String, Vec<Entry>>) -> Value {
+fn group(name: &str, versions: &BTreeMap<String, Vec<DiscoveryResource>>) -> Value {
     let named =
         |version: &str| json!({"groupVersion": api_version(name, version), "version": version});
     let ordered = by_preference(versions);
@@ -203,7 +216,7 @@ fn group(name: &str, versions: &BTreeMap<String, Vec<Entry>>) -> Value {
     json!({"name": name, "preferredVersion": all.first(), "versions": all})
 }
 
-fn aggregate(name: &str, versions: &BTreeMap<String, Vec<Entry>>) -> Value {
+fn aggregate(name: &str, versions: &BTreeMap<String, Vec<DiscoveryResource>>) -> Value {
     let versions: Vec<Value> = by_preference(versions)
         .into_iter()
         .map(|(version, entries)| {
@@ -214,7 +227,7 @@ fn aggregate(name: &str, versions: &BTreeMap<String, Vec<Entry>>) -> Value {
     json!({"metadata": {"name": name, "creationTimestamp": null}, "versions": versions})
 }
 
-fn aggregated(entry: &Entry) -> Value {
+fn aggregated(entry: &DiscoveryResource) -> Value {
     let mut value = json!({
         "resource": entry.plural, "singularResource": entry.singular, "verbs": entry.verbs,
         "scope": if entry.namespaced { "Namespaced" } else { "Cluster" },
@@ -236,7 +249,7 @@ fn aggregated(entry: &Entry) -> Value {
     value
 }
 
-fn part_kind(entry: &Entry, part: Subresource) -> (&str, &str, &str) {
+fn part_kind(entry: &DiscoveryResource, part: Subresource) -> (&str, &str, &str) {
     match part {
         Subresource::Scale => ("autoscaling", "v1", "Scale"),
         Subresource::Binding => ("", "v1", "Binding"),
@@ -246,7 +259,7 @@ fn part_kind(entry: &Entry, part: Subresource) -> (&str, &str, &str) {
     }
 }
 
-fn legacy(entry: &Entry) -> Vec<Value> {
+fn legacy(entry: &DiscoveryResource) -> Vec<Value> {
     let mut own = json!({
         "name": entry.plural, "singularName": entry.singular, "namespaced": entry.namespaced,
         "kind": entry.kind, "verbs": entry.verbs,

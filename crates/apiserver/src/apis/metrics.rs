@@ -3,23 +3,27 @@
 use serde_json::{Value, json};
 
 use crate::error::ApiError;
-use crate::error::Reason;
+use crate::error::StatusReason;
 use crate::meta;
 use crate::resources::resource;
 use crate::selector;
-use crate::selector::Selection;
+use crate::selector::ListSelector;
 use crate::state::Api;
 use crate::state::stamp;
-use crate::store::Key;
-use crate::usage::{Reading, Usage};
-use crate::wire::path::Target;
-use crate::wire::query::Query;
+use crate::store::ObjectKey;
+use crate::usage::{CpuMemoryUsage, UsageMeasurement};
+use crate::wire::path::ResourcePath;
+use crate::wire::query::QueryParameters;
 
 pub(crate) const GROUP: &str = "metrics.k8s.io";
 pub(crate) const VERSION: &str = "v1beta1";
 
 /// Answers a GET below the group's version.
-pub(crate) fn answer(api: &Api, target: &Target, query: &Query) -> Result<Value, ApiError> {
+pub(crate) fn answer(
+    api: &Api,
+    target: &ResourcePath,
+    query: &QueryParameters,
+) -> Result<Value, ApiError> {
     let source = api.metrics.as_ref().ok_or_else(ApiError::no_such_path)?;
     let (readings, kind, collection) = match target.plural.as_str() {
         "nodes" => (source.nodes(), "NodeMetrics", "nodes"),
@@ -28,14 +32,14 @@ pub(crate) fn answer(api: &Api, target: &Target, query: &Query) -> Result<Value,
     };
     let fields = query.text("fieldSelector");
     selector::check_fields(fields, &[])?;
-    let selection = Selection::parse(query.text("labelSelector"), fields)?;
-    let in_namespace = |reading: &Reading| {
+    let selection = ListSelector::parse(query.text("labelSelector"), fields)?;
+    let in_namespace = |reading: &UsageMeasurement| {
         let namespace = target.namespace.as_deref();
         namespace.is_none_or(|asked| reading.namespace == asked)
     };
     let found = readings.iter().filter(|reading| in_namespace(reading));
     let mut objects = found.filter_map(|reading| {
-        let key = Key::new(reading.namespace.as_str(), reading.name.as_str());
+        let key = ObjectKey::new(reading.namespace.as_str(), reading.name.as_str());
         let measured = api.store.get(collection, &key)?;
         Some(object(kind, reading, &measured.value["metadata"]["labels"]))
     });
@@ -44,7 +48,10 @@ pub(crate) fn answer(api: &Api, target: &Target, query: &Query) -> Result<Value,
             .find(|object| meta::name(object) == name)
             .ok_or_else(|| {
                 let resource = resource::qualify(&target.plural, GROUP);
-                ApiError::new(Reason::NotFound, format!("{resource} {name:?} not found"))
+                ApiError::new(
+                    StatusReason::NotFound,
+                    format!("{resource} {name:?} not found"),
+                )
             });
     }
     let items: Vec<Value> = objects.filter(|object| selection.matches(object)).collect();
@@ -57,8 +64,8 @@ fn api_version() -> String {
     resource::api_version(GROUP, VERSION)
 }
 
-fn object(kind: &str, reading: &Reading, labels: &Value) -> Value {
-    let usage = |usage: &Usage| json!({"cpu": format!("{}m", usage.cpu_milli), "memory": format!("{}Ki", usage.memory_bytes / 1024)});
+fn object(kind: &str, reading: &UsageMeasurement, labels: &Value) -> Value {
+    let usage = |usage: &CpuMemoryUsage| json!({"cpu": format!("{}m", usage.cpu_milli), "memory": format!("{}Ki", usage.memory_bytes / 1024)});
     let time = stamp(reading.timestamp);
     let mut object = json!({
         "kind": kind, "apiVersion": api_version(),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::apis::discovery::Entry;
+use crate::apis::discovery::DiscoveryResource;
 use crate::apis::discovery::MAJOR;
 use crate::apis::discovery::MINOR;
 use crate::apis::discovery::groups;
@@ -71,13 +71,13 @@ fn version() -> String {
     format!("v{MAJOR}.{MINOR}.0")
 }
 
-fn gvk(entry: &Entry) -> Value {
+fn gvk(entry: &DiscoveryResource) -> Value {
     json!({"group": entry.group, "version": entry.version, "kind": entry.kind})
 }
 
 /// That objects can be patched with field validation on the server, which is what `kubectl apply`
 /// looks for.
-fn patch(entry: &Entry) -> (String, Value) {
+fn patch(entry: &DiscoveryResource) -> (String, Value) {
     let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
     let operation = json!({
         "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": gvk(entry),
@@ -89,7 +89,7 @@ fn patch(entry: &Entry) -> (String, Value) {
 }
 
 /// The path of one object of a kind.
-fn path(entry: &Entry) -> String {
+fn path(entry: &DiscoveryResource) -> String {
     let place = place(&entry.group, &entry.version);
     let scope = if entry.namespaced {
         "namespaces/{namespace}/"
@@ -100,7 +100,7 @@ fn path(entry: &Entry) -> String {
 }
 
 /// The schemas of the kinds, and of all messages in them.
-fn schemas(api: &Api, entries: &[Entry]) -> BTreeMap<String, Value> {
+fn schemas(api: &Api, entries: &[DiscoveryResource]) -> BTreeMap<String, Value> {
     let mut schemas = BTreeMap::new();
     let mut wanted = BTreeSet::from([OBJECT_META.to_owned()]);
     for entry in entries {
@@ -127,7 +127,7 @@ fn schemas(api: &Api, entries: &[Entry]) -> BTreeMap<String, Value> {
 }
 
 /// The schema of a custom resource, as its definition gives it.
-fn custom(api: &Api, entry: &Entry) -> Option<Value> {
+fn custom(api: &Api, entry: &DiscoveryResource) -> Option<Value> {
     let resource = api
         .registry
         .find(&entry.group, &entry.version, &entry.plural)?;

@@ -11,14 +11,14 @@ use hyper::Response;
 use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
 
-use crate::error::{ApiError, Reason};
+use crate::error::{ApiError, StatusReason};
 use crate::meta;
 use crate::network::client::{CallError, Peer};
 use crate::network::endpoints::{self, HostPort};
 use crate::state::Api;
-use crate::store::Key;
-use crate::wire::path::Target;
-use crate::wire::reply::{Body, whole};
+use crate::store::ObjectKey;
+use crate::wire::path::ResourcePath;
+use crate::wire::reply::{ResponseBody, whole};
 
 /// As long as kube-apiserver lets any call take that is no watch.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -51,15 +51,15 @@ fn proxy_name(text: &str) -> ProxyName<'_> {
 /// Passes the call on.
 pub(crate) async fn answer(
     api: &Api,
-    target: &Target,
+    target: &ResourcePath,
     parts: &Parts,
     body: Bytes,
-) -> Result<Response<Body>, ApiError> {
+) -> Result<Response<ResponseBody>, ApiError> {
     let ProxyName { scheme, name, port } = proxy_name(target.name.as_deref().unwrap_or_default());
     if !matches!(scheme, "" | "http") {
         return Err(ApiError::unsupported("a proxy over anything but http"));
     }
-    let key = Key::new(target.namespace.clone().unwrap_or_default(), name);
+    let key = ObjectKey::new(target.namespace.clone().unwrap_or_default(), name);
     let place = match target.plural.as_str() {
         "services" => endpoints::of_service(&api.store, &key, port).map_err(unavailable)?,
         _ => of_pod(api, &key, port)?,
@@ -78,7 +78,7 @@ pub(crate) async fn answer(
 async fn pass_on(
     api: &Api,
     place: &HostPort,
-    target: &Target,
+    target: &ResourcePath,
     parts: &Parts,
     body: Bytes,
 ) -> Result<Response<Bytes>, ApiError> {
@@ -106,7 +106,7 @@ async fn pass_on(
 }
 
 fn unavailable(why: String) -> ApiError {
-    ApiError::new(Reason::ServiceUnavailable, why)
+    ApiError::new(StatusReason::ServiceUnavailable, why)
 }
 
 fn unreachable(why: &str) -> ApiError {
@@ -114,7 +114,7 @@ fn unreachable(why: &str) -> ApiError {
 }
 
 /// A Pod's address, with its first port unless one is named.
-fn of_pod(api: &Api, key: &Key, port: &str) -> Result<HostPort, ApiError> {
+fn of_pod(api: &Api, key: &ObjectKey, port: &str) -> Result<HostPort, ApiError> {
     let resource = api.registry.find("", "v1", "pods");
     let resource = resource.ok_or_else(ApiError::no_such_path)?;
     let pod = api.store.get("pods", key);

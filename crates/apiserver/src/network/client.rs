@@ -33,12 +33,12 @@ pub(crate) struct Peer {
     /// Tried in this order until one accepts a connection.
     pub(crate) addresses: Vec<SocketAddr>,
     /// Without it the connection is plain.
-    pub(crate) tls: Option<Trust>,
+    pub(crate) tls: Option<PeerTrust>,
 }
 
 /// The server's certificate that a client accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Trust {
+pub(crate) struct PeerTrust {
     /// The host name or address that the certificate has to be for.
     pub(crate) server_name: String,
     /// PEM of the authorities of which one has to have signed it.
@@ -60,14 +60,14 @@ pub(crate) enum CallError {
 
 /// Idle connections by peer.
 #[derive(Debug, Default)]
-pub(crate) struct Client {
+pub(crate) struct OutboundClient {
     idle: Mutex<HashMap<Peer, Vec<Sender>>>,
 }
 
 trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-impl Client {
+impl OutboundClient {
     /// Sends a request whose URI is a path and reads the whole answer.
     ///
     /// # Errors
@@ -150,7 +150,7 @@ async fn connect(peer: &Peer) -> Result<Sender, CallError> {
     Ok(sender)
 }
 
-fn tls(trust: &Trust) -> Result<ClientConfig, CallError> {
+fn tls(trust: &PeerTrust) -> Result<ClientConfig, CallError> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(&trust.authorities) {
         let certificate = certificate.map_err(|error| CallError::Trust(error.to_string()))?;

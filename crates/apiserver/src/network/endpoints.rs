@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use crate::meta;
-use crate::store::Key;
-use crate::store::Store;
+use crate::store::ObjectKey;
+use crate::store::ObjectStore;
 
 /// The label that says of which Service an EndpointSlice is.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -39,7 +39,11 @@ pub(crate) async fn resolve(place: &HostPort) -> Result<Vec<SocketAddr>, String>
 ///
 /// # Errors
 /// Where there is no such Service or port, or no endpoint is ready.
-pub(crate) fn of_service(store: &Store, key: &Key, port: &str) -> Result<HostPort, String> {
+pub(crate) fn of_service(
+    store: &ObjectStore,
+    key: &ObjectKey,
+    port: &str,
+) -> Result<HostPort, String> {
     let name = &key.name;
     let service = store.get("services", key);
     let service = service.ok_or_else(|| format!("service {name:?} not found"))?;

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::error::ApiError;
 use crate::error::Cause;
-use crate::error::Reason;
+use crate::error::StatusReason;
 use crate::meta;
 use crate::patch::fields;
-use crate::patch::fields::Fields;
+use crate::patch::fields::ManagedFieldSet;
 use crate::patch::merge_keys::ListKind;
 use crate::patch::merge_keys::Position;
 
@@ -41,7 +41,7 @@ pub(crate) struct Applier<'a> {
 #[derive(Debug, Clone)]
 struct Manager {
     entry: Value,
-    fields: Fields,
+    fields: ManagedFieldSet,
 }
 
 impl Manager {
@@ -141,7 +141,7 @@ impl Applier<'_> {
         &self,
         live: &Value,
         wanted: &Value,
-        wanted_fields: &Fields,
+        wanted_fields: &ManagedFieldSet,
         others: &mut [Manager],
     ) -> Result<(), ApiError> {
         let mut causes = Vec::new();
@@ -179,7 +179,7 @@ impl Applier<'_> {
             "Apply failed with {count} conflict{s}: {}",
             by_manager(&causes)
         );
-        Err(ApiError::new(Reason::Conflict, message).with_causes(&causes))
+        Err(ApiError::new(StatusReason::Conflict, message).with_causes(&causes))
     }
 }
 
@@ -229,7 +229,7 @@ pub(crate) fn track(applier: &Applier<'_>, old: &Value, new: &mut Value) {
     let mut all = managers(old);
     let after = fields::of(new, applier.builtin);
     let before = fields::of(old, applier.builtin);
-    let changed: Fields = after
+    let changed: ManagedFieldSet = after
         .iter()
         .filter(|path| fields::get(old, path) != fields::get(new, path))
         .filter(|path| {

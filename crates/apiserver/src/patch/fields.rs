@@ -10,11 +10,11 @@ use crate::patch::merge_keys::ListKind;
 use crate::patch::merge_keys::Position;
 
 /// A step of a path, in the written form: `f:name`, `k:{"name":"a"}`, `v:"word"`.
-pub(super) type Step = String;
+pub(super) type FieldPathElement = String;
 /// A path to a field.
-pub(super) type Path = Vec<Step>;
+pub(super) type Path = Vec<FieldPathElement>;
 /// Fields that somebody owns.
-pub(super) type Fields = BTreeSet<Path>;
+pub(super) type ManagedFieldSet = BTreeSet<Path>;
 
 /// Metadata that only the server writes.
 const SYSTEM: [&str; 9] = [
@@ -30,8 +30,8 @@ const SYSTEM: [&str; 9] = [
 ];
 
 /// The fields that an object sets. Lists of custom resources are owned as a whole.
-pub(super) fn of(object: &Value, builtin: bool) -> Fields {
-    let mut fields = Fields::new();
+pub(super) fn of(object: &Value, builtin: bool) -> ManagedFieldSet {
+    let mut fields = ManagedFieldSet::new();
     for (name, value) in object.as_object().into_iter().flatten() {
         match name.as_str() {
             "apiVersion" | "kind" => {}
@@ -56,11 +56,11 @@ pub(super) fn of(object: &Value, builtin: bool) -> Fields {
     fields
 }
 
-fn field(name: &str) -> Step {
+fn field(name: &str) -> FieldPathElement {
     format!("f:{name}")
 }
 
-fn collect(value: &Value, path: Path, at: Position<'_>, fields: &mut Fields) {
+fn collect(value: &Value, path: Path, at: Position<'_>, fields: &mut ManagedFieldSet) {
     match value {
         Value::Object(inner) if !inner.is_empty() => {
             for (key, value) in inner {
@@ -87,7 +87,7 @@ fn collect(value: &Value, path: Path, at: Position<'_>, fields: &mut Fields) {
 }
 
 /// The step to an item of a keyed list.
-pub(super) fn key_step(item: &Value, keys: &[&str]) -> Step {
+pub(super) fn key_step(item: &Value, keys: &[&str]) -> FieldPathElement {
     let keys: Map<String, Value> = keys
         .iter()
         .map(|&key| {
@@ -103,7 +103,7 @@ pub(super) fn key_step(item: &Value, keys: &[&str]) -> Step {
 }
 
 /// The value at a path.
-pub(super) fn get<'a>(object: &'a Value, path: &[Step]) -> Option<&'a Value> {
+pub(super) fn get<'a>(object: &'a Value, path: &[FieldPathElement]) -> Option<&'a Value> {
     path.iter().try_fold(object, |value, step| {
         if let Some(name) = step.strip_prefix("f:") {
             return value.get(name);
@@ -126,7 +126,7 @@ fn is_item(item: &Value, step: &str) -> bool {
 }
 
 /// Takes the value at a path out.
-pub(super) fn remove(object: &mut Value, path: &[Step]) {
+pub(super) fn remove(object: &mut Value, path: &[FieldPathElement]) {
     let Some((last, before)) = path.split_last() else {
         return;
     };
@@ -140,7 +140,7 @@ pub(super) fn remove(object: &mut Value, path: &[Step]) {
     }
 }
 
-fn get_mut<'a>(object: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
+fn get_mut<'a>(object: &'a mut Value, path: &[FieldPathElement]) -> Option<&'a mut Value> {
     path.iter().try_fold(object, |value, step| {
         if let Some(name) = step.strip_prefix("f:") {
             return value.get_mut(name);
@@ -153,7 +153,7 @@ fn get_mut<'a>(object: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
 }
 
 /// A path for people: `.spec.containers[name="a"].image`.
-pub(super) fn display(path: &[Step]) -> String {
+pub(super) fn display(path: &[FieldPathElement]) -> String {
     let mut text = String::new();
     for step in path {
         match step.split_once(':') {
@@ -170,7 +170,7 @@ pub(super) fn display(path: &[Step]) -> String {
 }
 
 /// The form in which `managedFields` holds them.
-pub(super) fn write(fields: &Fields) -> Value {
+pub(super) fn write(fields: &ManagedFieldSet) -> Value {
     let mut root = json!({});
     for path in fields {
         let mut node = &mut root;
@@ -185,13 +185,13 @@ pub(super) fn write(fields: &Fields) -> Value {
 }
 
 /// Reads the form that [`write`] makes.
-pub(super) fn read(written: &Value) -> Fields {
-    let mut fields = Fields::new();
+pub(super) fn read(written: &Value) -> ManagedFieldSet {
+    let mut fields = ManagedFieldSet::new();
     descend(written, &mut Vec::new(), &mut fields);
     fields
 }
 
-fn descend(node: &Value, path: &mut Path, fields: &mut Fields) {
+fn descend(node: &Value, path: &mut Path, fields: &mut ManagedFieldSet) {
     let Some(children) = node.as_object() else {
         return;
     };

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::error::ApiError;
-use crate::error::Reason;
+use crate::error::StatusReason;
 use crate::meta;
 use crate::resources::resource::Decoder;
 use crate::resources::resource::Resource;
@@ -96,7 +96,7 @@ pub(crate) fn undecodable(resource: &Resource, why: &str) -> ApiError {
     let kind = &resource.kind;
     let version = &resource.version;
     ApiError::new(
-        Reason::BadRequest,
+        StatusReason::BadRequest,
         format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"),
     )
 }
@@ -222,7 +222,7 @@ mod tests {
             json!({"spec": {"containers": [{"name": "a", "resources": {"limits": {"cpu": "x"}}}]}}),
         ] {
             let refused = read(wrong.clone()).map_err(|error| error.kind());
-            assert_eq!(refused.err(), Some(Reason::BadRequest), "{wrong}");
+            assert_eq!(refused.err(), Some(StatusReason::BadRequest), "{wrong}");
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::resources::resource::ResourceNames;
 use crate::resources::resource::ScalePaths;
 use crate::resources::resource::Subresource;
 use crate::schema::Schema;
-use crate::table::column::Columns;
 use crate::table::column::CustomColumn;
+use crate::table::column::TableColumns;
 use crate::table::json_path::JsonPath;
 
 /// The collection that definitions are stored in.
@@ -89,7 +89,7 @@ fn scale_paths(scale: &Value) -> ScalePaths {
     }
 }
 
-fn columns(version: &Value) -> Columns {
+fn columns(version: &Value) -> TableColumns {
     let own = meta::list(version, "/additionalPrinterColumns");
     let age = json!([{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}]);
     let columns = if own.is_empty() {
@@ -105,7 +105,7 @@ fn columns(version: &Value) -> Columns {
             path: JsonPath::parse(meta::text(column, "/jsonPath"))?,
         })
     });
-    Columns::Custom(columns.collect())
+    TableColumns::Custom(columns.collect())
 }
 
 /// The parts of a definition that are not evaluated, as a warning for whoever creates it.

@@ -2,27 +2,27 @@
 
 use serde_json::{Value, json};
 
-use crate::error::{ApiError, Cause, Reason};
+use crate::error::{ApiError, Cause, StatusReason};
 use crate::resources::resource::Resource;
 
 impl Resource {
     /// 404: no object of this name is stored.
     pub(crate) fn not_found(&self, name: &str) -> ApiError {
         let message = format!("{} {name:?} not found", self.qualified());
-        self.refusal(Reason::NotFound, name, message)
+        self.refusal(StatusReason::NotFound, name, message)
     }
 
     /// 409: an object of this name is stored already.
     pub(crate) fn already_exists(&self, name: &str) -> ApiError {
         let message = format!("{} {name:?} already exists", self.qualified());
-        self.refusal(Reason::AlreadyExists, name, message)
+        self.refusal(StatusReason::AlreadyExists, name, message)
     }
 
     /// 409: the object is not as the request takes it to be.
     pub(crate) fn conflict(&self, name: &str, why: &str) -> ApiError {
         let qualified = self.qualified();
         let message = format!("Operation cannot be fulfilled on {qualified} {name:?}: {why}");
-        self.refusal(Reason::Conflict, name, message)
+        self.refusal(StatusReason::Conflict, name, message)
     }
 
     /// 409: the object changed since the client read it.
@@ -34,7 +34,7 @@ impl Resource {
     /// 403: an admission rule refuses the object.
     pub(crate) fn forbidden(&self, name: &str, why: &str) -> ApiError {
         let message = format!("{} {name:?} is forbidden: {why}", self.qualified());
-        self.refusal(Reason::Forbidden, name, message)
+        self.refusal(StatusReason::Forbidden, name, message)
     }
 
     /// 422: the object breaks rules of its kind.
@@ -56,10 +56,10 @@ impl Resource {
             "name": name, "group": self.group, "kind": self.kind, "causes": causes,
         });
         let message = format!("{kind} {name:?} is invalid: {list}");
-        ApiError::about(Reason::Invalid, details, message)
+        ApiError::about(StatusReason::Invalid, details, message)
     }
 
-    fn refusal(&self, why: Reason, name: &str, message: String) -> ApiError {
+    fn refusal(&self, why: StatusReason, name: &str, message: String) -> ApiError {
         let details = json!({"name": name, "group": self.group, "kind": self.plural});
         ApiError::about(why, details, message)
     }

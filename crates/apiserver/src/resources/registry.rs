@@ -6,16 +6,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::resources::catalog;
 use crate::resources::definition;
 use crate::resources::resource::Resource;
-use crate::store::Stored;
+use crate::store::StoredObject;
 
 /// Group, version and plural.
-type Name = (String, String, String);
+type RegistryKey = (String, String, String);
 
 /// All resources that are served now.
 #[derive(Debug)]
 pub(crate) struct Registry {
     builtin: Vec<Arc<Resource>>,
-    served: RwLock<BTreeMap<Name, Arc<Resource>>>,
+    served: RwLock<BTreeMap<RegistryKey, Arc<Resource>>>,
 }
 
 impl Registry {
@@ -29,7 +29,7 @@ impl Registry {
     }
 
     /// Serves the built-in resources and those of these CustomResourceDefinitions.
-    pub(crate) fn refresh(&self, definitions: &[Arc<Stored>]) {
+    pub(crate) fn refresh(&self, definitions: &[Arc<StoredObject>]) {
         let custom = definitions
             .iter()
             .flat_map(|stored| definition::resources(&stored.value));
@@ -83,7 +83,7 @@ impl Registry {
     }
 }
 
-fn name(resource: &Resource) -> Name {
+fn name(resource: &Resource) -> RegistryKey {
     (
         resource.group.clone(),
         resource.version.clone(),

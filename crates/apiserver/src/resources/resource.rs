@@ -7,10 +7,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::rules::Rules;
+use crate::rules::KindRules;
 use crate::schema::Schema;
 use crate::table::builtin::NAME_AND_AGE;
-use crate::table::column::Columns;
+use crate::table::column::TableColumns;
 
 /// The way in which objects of a resource are read and made uniform.
 #[derive(Debug, Clone)]
@@ -104,10 +104,10 @@ pub(crate) struct Resource {
     pub(crate) initial_status: Option<Value>,
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) subresources: Vec<Subresource>,
-    pub(crate) columns: Columns,
+    pub(crate) columns: TableColumns,
     /// Fields that selectors may name, beside name and namespace.
     pub(crate) selectable: Vec<String>,
-    pub(crate) rules: Rules,
+    pub(crate) rules: KindRules,
     pub(crate) conversion: Option<Conversion>,
     /// The name of the collection that holds the objects.
     pub(crate) collection: Arc<str>,
@@ -154,7 +154,7 @@ impl Resource {
             subresources: Vec::new(),
             columns: NAME_AND_AGE,
             selectable: Vec::new(),
-            rules: Rules::NONE,
+            rules: KindRules::NONE,
             conversion: None,
             collection: qualify(plural, group).into(),
         }
@@ -207,7 +207,7 @@ impl Resource {
         self
     }
 
-    pub(crate) fn columns(mut self, columns: Columns) -> Self {
+    pub(crate) fn columns(mut self, columns: TableColumns) -> Self {
         self.columns = columns;
         self
     }
@@ -217,7 +217,7 @@ impl Resource {
         self
     }
 
-    pub(crate) fn rules(mut self, rules: Rules) -> Self {
+    pub(crate) fn rules(mut self, rules: KindRules) -> Self {
         self.rules = rules;
         self
     }

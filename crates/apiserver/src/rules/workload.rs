@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::error::Cause;
 use crate::meta;
 use crate::rules::pod_spec;
-use crate::selector::Selection;
+use crate::selector::ListSelector;
 
 fn template(object: &mut Value) -> &mut Value {
     let spec = meta::child(object, "spec");
@@ -141,7 +141,7 @@ pub(super) fn validate(workload: &Value, causes: &mut Vec<Cause>) {
         causes.push(Cause::invalid("spec.replicas", &replicas.into(), why));
     }
     let labels = meta::map(spec, "/template/metadata/labels");
-    let selection = Selection::from_object(&spec["selector"]);
+    let selection = ListSelector::from_object(&spec["selector"]);
     if selection.is_everything() {
         causes.push(Cause::required("spec.selector", ""));
     } else if !selection.matches_labels(labels) {

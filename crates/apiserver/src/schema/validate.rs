@@ -20,7 +20,7 @@ pub(super) fn child_path(path: &str, field: &str) -> String {
 
 /// A value, its schema and its path in the object.
 #[derive(Clone, Copy)]
-struct Located<'a> {
+struct SchemaValue<'a> {
     schema: &'a Value,
     value: &'a Value,
     path: &'a str,
@@ -55,7 +55,7 @@ impl Validation<'_> {
             let why = format!("must be of type {form}");
             self.causes.push(Cause::invalid(path, value, &why));
         }
-        let at = Located {
+        let at = SchemaValue {
             schema,
             value,
             path,
@@ -70,12 +70,12 @@ impl Validation<'_> {
         self.junctors(at);
     }
 
-    fn invalid(&mut self, at: Located<'_>, why: &str) {
+    fn invalid(&mut self, at: SchemaValue<'_>, why: &str) {
         self.causes.push(Cause::invalid(at.path, at.value, why));
     }
 
-    fn object(&mut self, at: Located<'_>, fields: &Map<String, Value>) {
-        let Located { schema, path, .. } = at;
+    fn object(&mut self, at: SchemaValue<'_>, fields: &Map<String, Value>) {
+        let SchemaValue { schema, path, .. } = at;
         for name in meta::list(schema, "/required")
             .iter()
             .filter_map(Value::as_str)
@@ -94,8 +94,8 @@ impl Validation<'_> {
         self.length(at, ["minProperties", "maxProperties"], fields.len());
     }
 
-    fn list(&mut self, at: Located<'_>, items: &[Value]) {
-        let Located { schema, path, .. } = at;
+    fn list(&mut self, at: SchemaValue<'_>, items: &[Value]) {
+        let SchemaValue { schema, path, .. } = at;
         for (index, item) in items.iter().enumerate() {
             self.check(&schema["items"], item, &format!("{path}[{index}]"));
         }
@@ -120,7 +120,7 @@ impl Validation<'_> {
         }
     }
 
-    fn text(&mut self, at: Located<'_>, text: &str) {
+    fn text(&mut self, at: SchemaValue<'_>, text: &str) {
         self.length(at, ["minLength", "maxLength"], text.chars().count());
         let pattern = meta::text(at.schema, "/pattern");
         let expression = self.patterns.get(pattern);
@@ -131,7 +131,7 @@ impl Validation<'_> {
     }
 
     /// Checks a number of characters, items or fields against the keywords of its bounds.
-    fn length(&mut self, at: Located<'_>, [least, most]: [&str; 2], length: usize) {
+    fn length(&mut self, at: SchemaValue<'_>, [least, most]: [&str; 2], length: usize) {
         let bound = |name: &str| {
             let bound = at.schema[name].as_u64();
             bound.and_then(|n| usize::try_from(n).ok())
@@ -144,8 +144,8 @@ impl Validation<'_> {
         }
     }
 
-    fn bounds(&mut self, at: Located<'_>) {
-        let Located { schema, value, .. } = at;
+    fn bounds(&mut self, at: SchemaValue<'_>) {
+        let SchemaValue { schema, value, .. } = at;
         let Some(number) = value.as_f64() else { return };
         let sides = [
             ("minimum", "exclusiveMinimum", "greater", 1.0),
@@ -171,8 +171,8 @@ impl Validation<'_> {
     }
 
     /// `allOf`, `anyOf`, `oneOf` and `not`.
-    fn junctors(&mut self, at: Located<'_>) {
-        let Located {
+    fn junctors(&mut self, at: SchemaValue<'_>) {
+        let SchemaValue {
             schema,
             value,
             path,

@@ -8,25 +8,27 @@ use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::call::Call;
-use crate::error::{ApiError, Cause, Reason};
+use crate::api_request::ApiRequest;
+use crate::error::{ApiError, Cause, StatusReason};
 use crate::meta;
 use crate::patch::Patch;
 use crate::resources::decode;
 use crate::resources::definition;
 use crate::resources::resource::Subresource;
-use crate::verbs::delete::Deleted;
+use crate::verbs::delete::DeletionResult;
 use crate::verbs::render::ListMeta;
-use crate::verbs::steps::Written;
-use crate::verbs::update::Part;
-use crate::verbs::{create, delete, pods, read, render, scale, token, update, watch};
+use crate::verbs::update::UpdateScope;
+use crate::verbs::write_steps::WriteResult;
+use crate::verbs::{
+    create, delete, get_and_list, pod_subresources, render, scale, token, update, watch,
+};
 use crate::wire::body::{self, header};
 use crate::wire::query::{DeleteOptions, FieldValidation};
 use crate::wire::reply::Reply;
 
 /// Does what the request asks for.
 pub(super) async fn dispatch(
-    call: &Arc<Call>,
+    call: &Arc<ApiRequest>,
     parts: &Parts,
     body: &Bytes,
 ) -> Result<Reply, ApiError> {
@@ -39,12 +41,14 @@ pub(super) async fn dispatch(
             let object = call.current()?;
             Ok(Reply::value(&scale::scale(&call.resource, &object.value)))
         }
-        (&Method::GET, Some(_), Some(Subresource::Status | Subresource::Resize)) => read::get(call),
+        (&Method::GET, Some(_), Some(Subresource::Status | Subresource::Resize)) => {
+            get_and_list::get(call)
+        }
         (&Method::POST, None, None) => create(call, parts, body).await,
         (&Method::POST, _, Some(Subresource::Binding)) => bind(call, parts, body).await,
         (&Method::POST, Some(_), Some(Subresource::Eviction)) => {
             let eviction = body::read(&parts.headers, body)?;
-            pods::evict(call, &eviction).await?;
+            pod_subresources::evict(call, &eviction).await?;
             Ok(success(StatusCode::CREATED))
         }
         (&Method::POST, Some(_), Some(Subresource::Token)) => {
@@ -59,34 +63,34 @@ pub(super) async fn dispatch(
     }
 }
 
-fn fetch(call: &Arc<Call>) -> Result<Reply, ApiError> {
+fn fetch(call: &Arc<ApiRequest>) -> Result<Reply, ApiError> {
     if call.query.flag("watch") {
         return watch::watch(Arc::clone(call));
     }
     if call.name.is_some() {
-        return read::get(call);
+        return get_and_list::get(call);
     }
-    read::list(call)
+    get_and_list::list(call)
 }
 
-fn part(call: &Call) -> Result<Part, ApiError> {
+fn part(call: &ApiRequest) -> Result<UpdateScope, ApiError> {
     match call.subresource {
-        None => Ok(Part::Main),
-        Some(Subresource::Status) => Ok(Part::Status),
-        Some(Subresource::Resize) => Ok(Part::Resize),
-        Some(Subresource::Finalize) => Ok(Part::Finalize),
+        None => Ok(UpdateScope::Main),
+        Some(Subresource::Status) => Ok(UpdateScope::Status),
+        Some(Subresource::Resize) => Ok(UpdateScope::Resize),
+        Some(Subresource::Finalize) => Ok(UpdateScope::Finalize),
         Some(_) => Err(ApiError::method_not_allowed()),
     }
 }
 
-fn written(call: &Call, written: &Written) -> Reply {
+fn written(call: &ApiRequest, written: &WriteResult) -> Reply {
     match written {
-        Written::Stored(stored) => Reply::json(render::object(call, stored)),
-        Written::DryRun(value) => Reply::json(render::value(call, value, true)),
+        WriteResult::Stored(stored) => Reply::json(render::object(call, stored)),
+        WriteResult::DryRun(value) => Reply::json(render::value(call, value, true)),
     }
 }
 
-async fn create(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
+async fn create(call: &Arc<ApiRequest>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     if call.resource.namespaced && call.namespace.is_none() {
         return Err(ApiError::method_not_allowed());
     }
@@ -100,17 +104,17 @@ async fn create(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, 
     Ok(written(call, &done).with_status(StatusCode::CREATED))
 }
 
-async fn bind(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
+async fn bind(call: &Arc<ApiRequest>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     let binding = body::read(&parts.headers, body)?;
     let name = call.name.clone().or_else(|| name_in(&binding));
     let name = name.ok_or_else(|| ApiError::bad_request("metadata.name is required"))?;
     let mut one = call.derived();
     one.name = Some(name);
-    pods::bind(&one, &binding).await?;
+    pod_subresources::bind(&one, &binding).await?;
     Ok(success(StatusCode::CREATED))
 }
 
-async fn replace(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
+async fn replace(call: &Arc<ApiRequest>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     let object = body::read(&parts.headers, body)?;
     let pinned = !meta::version(&object).is_empty();
     let mut one = call.derived();
@@ -125,13 +129,13 @@ async fn replace(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply,
     Ok(written(call, &done))
 }
 
-fn pass_warnings(from: &Call, to: &Call) {
+fn pass_warnings(from: &ApiRequest, to: &ApiRequest) {
     for warning in from.warnings() {
         to.warn(warning);
     }
 }
 
-async fn patch(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
+async fn patch(call: &Arc<ApiRequest>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     let media = header(&parts.headers, CONTENT_TYPE);
     let patch = Patch::read(media, body, call.resource.is_builtin())?;
     let mut one = call.derived();
@@ -155,14 +159,14 @@ async fn patch(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, A
 }
 
 /// Server-side apply: changes the object, or makes it.
-async fn apply(call: &Call, wanted: &Value) -> Result<Reply, ApiError> {
+async fn apply(call: &ApiRequest, wanted: &Value) -> Result<Reply, ApiError> {
     if call.query.text("fieldManager").is_empty() {
         let cause = Cause::required("fieldManager", "is required for apply patch");
         let message = format!(
             "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: {}",
             cause.message
         );
-        return Err(ApiError::new(Reason::Invalid, message).with_causes(&[cause]));
+        return Err(ApiError::new(StatusReason::Invalid, message).with_causes(&[cause]));
     }
     let mut wanted = wanted.clone();
     decode::canonical_quantities(&call.resource, &mut wanted)?;
@@ -171,7 +175,7 @@ async fn apply(call: &Call, wanted: &Value) -> Result<Reply, ApiError> {
     let applier = call.applier(subresource);
     let exists = match call.current() {
         Ok(_) => true,
-        Err(error) if error.kind() == Reason::NotFound && subresource.is_empty() => false,
+        Err(error) if error.kind() == StatusReason::NotFound && subresource.is_empty() => false,
         Err(error) => return Err(error),
     };
     if !exists {
@@ -190,25 +194,27 @@ async fn apply(call: &Call, wanted: &Value) -> Result<Reply, ApiError> {
 }
 
 /// An apply refuses unknown fields unless it is told otherwise.
-fn strictness(call: &Call) -> FieldValidation {
+fn strictness(call: &ApiRequest) -> FieldValidation {
     match call.query.text("fieldValidation") {
         "" => FieldValidation::Strict,
         _ => call.validation,
     }
 }
 
-async fn delete(call: &Arc<Call>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
+async fn delete(call: &Arc<ApiRequest>, parts: &Parts, body: &Bytes) -> Result<Reply, ApiError> {
     let options = DeleteOptions::read(&call.query, &body::read(&parts.headers, body)?)?;
     let mut one = call.derived();
     one.dry_run = options.dry_run;
     match delete::delete(&one, &options).await? {
-        Deleted::Terminating(stored) => Ok(Reply::json(render::object(call, &stored))),
-        Deleted::Removed(last) => Ok(Reply::value(&delete::removal_answer(call, &last.value))),
+        DeletionResult::Terminating(stored) => Ok(Reply::json(render::object(call, &stored))),
+        DeletionResult::Removed(last) => {
+            Ok(Reply::value(&delete::removal_answer(call, &last.value)))
+        }
     }
 }
 
 async fn delete_collection(
-    call: &Arc<Call>,
+    call: &Arc<ApiRequest>,
     parts: &Parts,
     body: &Bytes,
 ) -> Result<Reply, ApiError> {

@@ -14,8 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::control::Control;
-use crate::control::Outage;
+use crate::fault_injection::Control;
+use crate::fault_injection::Outage;
 use crate::server::routes;
 use crate::state::Api;
 
@@ -24,14 +24,18 @@ const REBIND_PAUSE: Duration = Duration::from_millis(50);
 
 /// Everything that a connection needs.
 #[derive(Clone)]
-pub(crate) struct Service {
+pub(crate) struct ListenerContext {
     pub(crate) api: Arc<Api>,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) control: Control,
 }
 
 /// Accepts connections until `stop`, and cuts those that there are then.
-pub(crate) async fn serve(listener: TcpListener, service: Service, stop: CancellationToken) {
+pub(crate) async fn serve(
+    listener: TcpListener,
+    service: ListenerContext,
+    stop: CancellationToken,
+) {
     let running = accept_loop(listener, &service);
     tokio::select! {
         () = running => {}
@@ -40,7 +44,7 @@ pub(crate) async fn serve(listener: TcpListener, service: Service, stop: Cancell
     service.control.cut();
 }
 
-async fn accept_loop(mut listener: TcpListener, service: &Service) {
+async fn accept_loop(mut listener: TcpListener, service: &ListenerContext) {
     let mut outages = service.control.outages();
     let Ok(address) = listener.local_addr() else {
         return;
@@ -80,7 +84,7 @@ async fn rebind(address: SocketAddr) -> TcpListener {
     }
 }
 
-fn connect(stream: TcpStream, service: Service) {
+fn connect(stream: TcpStream, service: ListenerContext) {
     let cut = service.control.connection();
     tokio::spawn(async move {
         let served = async {

@@ -11,16 +11,16 @@ use hyper::{HeaderMap, Method, Request, Response};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 
+use crate::api_request::{ApiRequest, User};
 use crate::apis::{authorization, custom_metrics, discovery, metrics, openapi, proxy};
-use crate::call::{Call, User};
-use crate::error::{ApiError, Reason};
+use crate::error::{ApiError, StatusReason};
 use crate::server::dispatch;
 use crate::state::Api;
-use crate::wire::accept;
 use crate::wire::body::{self, header};
-use crate::wire::path::{self, Route, Target};
-use crate::wire::query::Query;
-use crate::wire::reply::{Body, Reply, refusal};
+use crate::wire::path::{self, ResourcePath, Route};
+use crate::wire::query::QueryParameters;
+use crate::wire::reply::{Reply, ResponseBody, refusal};
+use crate::wire::response_form;
 
 /// As much as etcd takes, with room for encoding.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
@@ -29,7 +29,7 @@ const BODY_LIMIT: usize = 3 * 1024 * 1024;
 const PROXIED: [&str; 2] = ["pods", "services"];
 
 /// Answers a request, after the delay that [`Control`](crate::Control) may have set.
-pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Response<ResponseBody> {
     let delay = api.control.delay();
     if !delay.is_zero() {
         tokio::time::sleep(delay).await;
@@ -49,9 +49,13 @@ fn date(now: Timestamp) -> HeaderValue {
     HeaderValue::try_from(printed).expect("a date has visible characters only")
 }
 
-async fn answer(api: &Arc<Api>, parts: &Parts, body: Incoming) -> Result<Response<Body>, ApiError> {
+async fn answer(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Incoming,
+) -> Result<Response<ResponseBody>, ApiError> {
     if !api.access.admits(header(&parts.headers, AUTHORIZATION)) {
-        return Err(ApiError::new(Reason::Unauthorized, "Unauthorized"));
+        return Err(ApiError::new(StatusReason::Unauthorized, "Unauthorized"));
     }
     let route = path::parse(parts.uri.path()).ok_or_else(ApiError::no_such_path)?;
     let accepts = header(&parts.headers, ACCEPT);
@@ -78,10 +82,10 @@ async fn answer(api: &Arc<Api>, parts: &Parts, body: Incoming) -> Result<Respons
 async fn target_answer(
     api: &Arc<Api>,
     parts: &Parts,
-    target: &Target,
+    target: &ResourcePath,
     body: Incoming,
-) -> Result<Response<Body>, ApiError> {
-    let query = Query::parse(&parts.uri);
+) -> Result<Response<ResponseBody>, ApiError> {
+    let query = QueryParameters::parse(&parts.uri);
     let body = Limited::new(body, BODY_LIMIT).collect().await;
     let body = body.map_err(|_| {
         let why = format!("limit is {BODY_LIMIT} bytes");
@@ -94,7 +98,7 @@ async fn target_answer(
         }
         return Ok(Reply::value(&metrics::answer(api, target, &query)?).into_response(&[]));
     }
-    if let Some(kind) = custom_metrics::Kind::of(target) {
+    if let Some(kind) = custom_metrics::MetricsApiKind::of(target) {
         if parts.method != Method::GET {
             return Err(ApiError::method_not_allowed());
         }
@@ -115,7 +119,12 @@ async fn target_answer(
     Ok(reply.into_response(&call.warnings()))
 }
 
-fn call(api: &Arc<Api>, parts: &Parts, target: &Target, query: Query) -> Result<Call, ApiError> {
+fn call(
+    api: &Arc<Api>,
+    parts: &Parts,
+    target: &ResourcePath,
+    query: QueryParameters,
+) -> Result<ApiRequest, ApiError> {
     let found = api
         .registry
         .find(&target.group, &target.version, &target.plural);
@@ -147,11 +156,11 @@ fn call(api: &Arc<Api>, parts: &Parts, target: &Target, query: Query) -> Result<
     if resource.namespaced && target.namespace.is_none() && target.name.is_some() {
         return Err(ApiError::no_such_path());
     }
-    let mut call = Call::new(Arc::clone(api), resource);
+    let mut call = ApiRequest::new(Arc::clone(api), resource);
     call.namespace.clone_from(&target.namespace);
     call.name.clone_from(&target.name);
     call.subresource = subresource;
-    call.form = accept::parse(header(&parts.headers, ACCEPT))?;
+    call.form = response_form::parse(header(&parts.headers, ACCEPT))?;
     call.dry_run = query.dry_run()?;
     call.validation = query.field_validation()?;
     call.user = user(&parts.headers);

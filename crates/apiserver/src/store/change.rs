@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::store::object::Stored;
+use crate::store::object::StoredObject;
 
 /// The kind of change, in the words of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,13 +14,13 @@ pub(crate) enum ChangeKind {
 
 /// A change, with the states before and after; after a deletion `object` is the last state.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub(crate) struct CollectionChange {
     pub(crate) kind: ChangeKind,
-    pub(crate) object: Arc<Stored>,
-    pub(crate) previous: Option<Arc<Stored>>,
+    pub(crate) object: Arc<StoredObject>,
+    pub(crate) previous: Option<Arc<StoredObject>>,
 }
 
-impl Change {
+impl CollectionChange {
     /// The version that the change made.
     pub(crate) fn version(&self) -> u64 {
         self.object.version
@@ -28,7 +28,7 @@ impl Change {
 
     /// The change as somebody sees it who only sees objects that `matches`: one that begins to
     /// match appears, one that ceases to disappears.
-    pub(crate) fn seen_by(&self, matches: impl Fn(&Stored) -> bool) -> Option<ChangeKind> {
+    pub(crate) fn seen_by(&self, matches: impl Fn(&StoredObject) -> bool) -> Option<ChangeKind> {
         let before = self.previous.as_deref().is_some_and(&matches);
         let after = self.kind != ChangeKind::Deleted && matches(&self.object);
         match (before, after) {

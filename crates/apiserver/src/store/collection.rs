@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::store::change::Change;
 use crate::store::change::ChangeKind;
-use crate::store::object::Key;
-use crate::store::object::Stored;
+use crate::store::change::CollectionChange;
+use crate::store::object::ObjectKey;
+use crate::store::object::StoredObject;
 
 /// The version asked for is older than the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Expired {
+pub(crate) struct ExpiredVersion {
     /// The oldest version that a watch can still start from.
     pub(crate) oldest: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct Collection {
-    objects: BTreeMap<Key, Arc<Stored>>,
-    log: VecDeque<Change>,
+    objects: BTreeMap<ObjectKey, Arc<StoredObject>>,
+    log: VecDeque<CollectionChange>,
     history: usize,
     /// Changes up to this version are no longer in the log.
     forgotten: u64,
@@ -39,19 +39,22 @@ impl Collection {
         }
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<Arc<Stored>> {
+    pub(super) fn get(&self, key: &ObjectKey) -> Option<Arc<StoredObject>> {
         self.objects.get(key).cloned()
     }
 
-    pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<Stored>> {
+    pub(super) fn list(&self, namespace: Option<&str>) -> Vec<Arc<StoredObject>> {
         self.range(namespace)
             .map(|(_, object)| Arc::clone(object))
             .collect()
     }
 
-    fn range(&self, namespace: Option<&str>) -> impl Iterator<Item = (&Key, &Arc<Stored>)> {
+    fn range(
+        &self,
+        namespace: Option<&str>,
+    ) -> impl Iterator<Item = (&ObjectKey, &Arc<StoredObject>)> {
         let start = match namespace {
-            Some(namespace) => Bound::Included(Key::new(namespace, "")),
+            Some(namespace) => Bound::Included(ObjectKey::new(namespace, "")),
             None => Bound::Unbounded,
         };
         let range = self.objects.range((start, Bound::Unbounded));
@@ -62,9 +65,9 @@ impl Collection {
         &self,
         namespace: Option<&str>,
         version: u64,
-    ) -> Result<Vec<Arc<Stored>>, Expired> {
+    ) -> Result<Vec<Arc<StoredObject>>, ExpiredVersion> {
         self.check(version)?;
-        let mut objects: BTreeMap<Key, Arc<Stored>> = self
+        let mut objects: BTreeMap<ObjectKey, Arc<StoredObject>> = self
             .range(namespace)
             .map(|(key, object)| (key.clone(), Arc::clone(object)))
             .collect();
@@ -82,44 +85,54 @@ impl Collection {
         Ok(objects.into_values().collect())
     }
 
-    pub(super) fn changes(&self, since: u64) -> Result<Vec<Change>, Expired> {
+    pub(super) fn changes(&self, since: u64) -> Result<Vec<CollectionChange>, ExpiredVersion> {
         self.check(since)?;
         let start = self.log.partition_point(|change| change.version() <= since);
         Ok(self.log.range(start..).cloned().collect())
     }
 
-    fn check(&self, version: u64) -> Result<(), Expired> {
+    fn check(&self, version: u64) -> Result<(), ExpiredVersion> {
         if version < self.forgotten {
-            return Err(Expired {
+            return Err(ExpiredVersion {
                 oldest: self.forgotten,
             });
         }
         Ok(())
     }
 
-    pub(super) fn put(&mut self, key: Key, object: Arc<Stored>, previous: Option<Arc<Stored>>) {
+    pub(super) fn put(
+        &mut self,
+        key: ObjectKey,
+        object: Arc<StoredObject>,
+        previous: Option<Arc<StoredObject>>,
+    ) {
         self.objects.insert(key, Arc::clone(&object));
         let kind = match previous {
             Some(_) => ChangeKind::Modified,
             None => ChangeKind::Added,
         };
-        self.record(Change {
+        self.record(CollectionChange {
             kind,
             object,
             previous,
         });
     }
 
-    pub(super) fn take(&mut self, key: &Key, object: Arc<Stored>, previous: Arc<Stored>) {
+    pub(super) fn take(
+        &mut self,
+        key: &ObjectKey,
+        object: Arc<StoredObject>,
+        previous: Arc<StoredObject>,
+    ) {
         self.objects.remove(key);
-        self.record(Change {
+        self.record(CollectionChange {
             kind: ChangeKind::Deleted,
             object,
             previous: Some(previous),
         });
     }
 
-    fn record(&mut self, change: Change) {
+    fn record(&mut self, change: CollectionChange) {
         self.changed.send_replace(change.version());
         self.log.push_back(change);
         while self.log.len() > self.history {

@@ -9,12 +9,12 @@ use crate::meta;
 
 /// Namespace (empty for cluster-scoped objects) and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key {
+pub(crate) struct ObjectKey {
     pub(crate) namespace: String,
     pub(crate) name: String,
 }
 
-impl Key {
+impl ObjectKey {
     pub(crate) fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -25,13 +25,13 @@ impl Key {
 
 /// One version of an object.
 #[derive(Debug)]
-pub(crate) struct Stored {
+pub(crate) struct StoredObject {
     pub(crate) value: Value,
     pub(crate) version: u64,
     json: OnceLock<Bytes>,
 }
 
-impl Stored {
+impl StoredObject {
     pub(super) fn new(mut value: Value, version: u64) -> Arc<Self> {
         meta::child(&mut value, "metadata")["resourceVersion"] = version.to_string().into();
         Arc::new(Self {
@@ -49,8 +49,8 @@ impl Stored {
     }
 
     /// The namespace and name of the object.
-    pub(crate) fn key(&self) -> Key {
-        Key::new(meta::namespace(&self.value), meta::name(&self.value))
+    pub(crate) fn key(&self) -> ObjectKey {
+        ObjectKey::new(meta::namespace(&self.value), meta::name(&self.value))
     }
 }
 
@@ -58,11 +58,11 @@ impl Stored {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pub(crate) collection: Arc<str>,
-    pub(crate) key: Key,
+    pub(crate) key: ObjectKey,
 }
 
 impl Location {
-    pub(crate) fn new(collection: &Arc<str>, key: Key) -> Self {
+    pub(crate) fn new(collection: &Arc<str>, key: ObjectKey) -> Self {
         Self {
             collection: Arc::clone(collection),
             key,

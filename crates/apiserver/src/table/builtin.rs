@@ -23,217 +23,221 @@ use crate::table::cells::service_ports;
 use crate::table::cells::size;
 use crate::table::cells::template_containers;
 use crate::table::cells::template_images;
-use crate::table::column::Column;
-use crate::table::column::Columns;
+use crate::table::column::BuiltinColumn;
+use crate::table::column::TableColumns;
 use crate::table::hpa;
 use crate::table::node;
 use crate::table::pod;
 
-const NAME: Column = Column::text("Name", name);
-const AGE: Column = Column::text("Age", created);
-const CONTAINERS: Column = Column::wide("Containers", template_containers);
-const IMAGES: Column = Column::wide("Images", template_images);
-const SELECTOR: Column = Column::wide("Selector", |o, _| selector(o, "/spec/selector"));
+const NAME: BuiltinColumn = BuiltinColumn::text("Name", name);
+const AGE: BuiltinColumn = BuiltinColumn::text("Age", created);
+const CONTAINERS: BuiltinColumn = BuiltinColumn::wide("Containers", template_containers);
+const IMAGES: BuiltinColumn = BuiltinColumn::wide("Images", template_images);
+const SELECTOR: BuiltinColumn =
+    BuiltinColumn::wide("Selector", |o, _| selector(o, "/spec/selector"));
 
 /// The columns of kinds without a table of their own; kubectl calls the second one so too.
-pub(crate) const NAME_AND_AGE: Columns = Columns::Builtin(&[
+pub(crate) const NAME_AND_AGE: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Created At", |o, _| {
+    BuiltinColumn::text("Created At", |o, _| {
         or_none(o, "/metadata/creationTimestamp")
     }),
 ]);
 
-pub(crate) const NAMESPACE: Columns = Columns::Builtin(&[
+pub(crate) const NAMESPACE: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Status", |o, _| or_none(o, "/status/phase")),
+    BuiltinColumn::text("Status", |o, _| or_none(o, "/status/phase")),
     AGE,
 ]);
 
-pub(crate) const NODE: Columns = Columns::Builtin(&[
+pub(crate) const NODE: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Status", node::status),
-    Column::text("Roles", node::roles),
+    BuiltinColumn::text("Status", node::status),
+    BuiltinColumn::text("Roles", node::roles),
     AGE,
-    Column::text("Version", |o, _| node::info(o, "/kubeletVersion")),
-    Column::wide("Internal-IP", |o, _| node::address(o, "InternalIP")),
-    Column::wide("External-IP", |o, _| node::address(o, "ExternalIP")),
-    Column::wide("OS-Image", |o, _| node::info(o, "/osImage")),
-    Column::wide("Kernel-Version", |o, _| node::info(o, "/kernelVersion")),
-    Column::wide("Container-Runtime", |o, _| {
+    BuiltinColumn::text("Version", |o, _| node::info(o, "/kubeletVersion")),
+    BuiltinColumn::wide("Internal-IP", |o, _| node::address(o, "InternalIP")),
+    BuiltinColumn::wide("External-IP", |o, _| node::address(o, "ExternalIP")),
+    BuiltinColumn::wide("OS-Image", |o, _| node::info(o, "/osImage")),
+    BuiltinColumn::wide("Kernel-Version", |o, _| node::info(o, "/kernelVersion")),
+    BuiltinColumn::wide("Container-Runtime", |o, _| {
         node::info(o, "/containerRuntimeVersion")
     }),
 ]);
 
-pub(crate) const POD: Columns = Columns::Builtin(&[
+pub(crate) const POD: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Ready", pod::ready),
-    Column::text("Status", pod::status),
-    Column::text("Restarts", pod::restarts),
+    BuiltinColumn::text("Ready", pod::ready),
+    BuiltinColumn::text("Status", pod::status),
+    BuiltinColumn::text("Restarts", pod::restarts),
     AGE,
-    Column::wide("IP", |o, _| or_none(o, "/status/podIP")),
-    Column::wide("Node", |o, _| or_none(o, "/spec/nodeName")),
-    Column::wide("Nominated Node", |o, _| {
+    BuiltinColumn::wide("IP", |o, _| or_none(o, "/status/podIP")),
+    BuiltinColumn::wide("Node", |o, _| or_none(o, "/spec/nodeName")),
+    BuiltinColumn::wide("Nominated Node", |o, _| {
         or_none(o, "/status/nominatedNodeName")
     }),
-    Column::wide("Readiness Gates", pod::readiness_gates),
+    BuiltinColumn::wide("Readiness Gates", pod::readiness_gates),
 ]);
 
-pub(crate) const SERVICE: Columns = Columns::Builtin(&[
+pub(crate) const SERVICE: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Type", |o, _| or_none(o, "/spec/type")),
-    Column::text("Cluster-IP", |o, _| or_none(o, "/spec/clusterIP")),
-    Column::text("External-IP", external_address),
-    Column::text("Port(s)", service_ports),
+    BuiltinColumn::text("Type", |o, _| or_none(o, "/spec/type")),
+    BuiltinColumn::text("Cluster-IP", |o, _| or_none(o, "/spec/clusterIP")),
+    BuiltinColumn::text("External-IP", external_address),
+    BuiltinColumn::text("Port(s)", service_ports),
     AGE,
     SELECTOR,
 ]);
 
-pub(crate) const CONFIG_MAP: Columns =
-    Columns::Builtin(&[NAME, Column::number("Data", |o, _| size(o, "/data")), AGE]);
-
-pub(crate) const SECRET: Columns = Columns::Builtin(&[
+pub(crate) const CONFIG_MAP: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Type", |o, _| or_none(o, "/type")),
-    Column::number("Data", |o, _| size(o, "/data")),
+    BuiltinColumn::number("Data", |o, _| size(o, "/data")),
     AGE,
 ]);
 
-pub(crate) const SERVICE_ACCOUNT: Columns = Columns::Builtin(&[NAME, AGE]);
+pub(crate) const SECRET: TableColumns = TableColumns::Builtin(&[
+    NAME,
+    BuiltinColumn::text("Type", |o, _| or_none(o, "/type")),
+    BuiltinColumn::number("Data", |o, _| size(o, "/data")),
+    AGE,
+]);
 
-pub(crate) const EVENT: Columns = Columns::Builtin(&[
-    Column::text("Last Seen", last_seen),
-    Column::text("Type", |o, _| or_none(o, "/type")),
-    Column::text("Reason", |o, _| or_none(o, "/reason")),
-    Column::text("Object", involved),
-    Column::wide("Subobject", |o, _| {
+pub(crate) const SERVICE_ACCOUNT: TableColumns = TableColumns::Builtin(&[NAME, AGE]);
+
+pub(crate) const EVENT: TableColumns = TableColumns::Builtin(&[
+    BuiltinColumn::text("Last Seen", last_seen),
+    BuiltinColumn::text("Type", |o, _| or_none(o, "/type")),
+    BuiltinColumn::text("Reason", |o, _| or_none(o, "/reason")),
+    BuiltinColumn::text("Object", involved),
+    BuiltinColumn::wide("Subobject", |o, _| {
         meta::text(o, "/involvedObject/fieldPath").into()
     }),
-    Column::wide("Source", event_source),
-    Column::text("Message", event_message),
-    Column::wide("First Seen", first_seen),
-    Column::wide("Count", |o, _| {
+    BuiltinColumn::wide("Source", event_source),
+    BuiltinColumn::text("Message", event_message),
+    BuiltinColumn::wide("First Seen", first_seen),
+    BuiltinColumn::wide("Count", |o, _| {
         meta::number(o, "/count").unwrap_or(1).to_string().into()
     }),
-    Column::wide("Name", name),
+    BuiltinColumn::wide("Name", name),
 ]);
 
-pub(crate) const DEPLOYMENT: Columns = Columns::Builtin(&[
+pub(crate) const DEPLOYMENT: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Ready", ready_of_desired),
-    Column::number("Up-to-date", |o, _| count(o, "/status/updatedReplicas")),
-    Column::number("Available", |o, _| count(o, "/status/availableReplicas")),
+    BuiltinColumn::text("Ready", ready_of_desired),
+    BuiltinColumn::number("Up-to-date", |o, _| count(o, "/status/updatedReplicas")),
+    BuiltinColumn::number("Available", |o, _| count(o, "/status/availableReplicas")),
     AGE,
     CONTAINERS,
     IMAGES,
     SELECTOR,
 ]);
 
-pub(crate) const REPLICA_SET: Columns = Columns::Builtin(&[
+pub(crate) const REPLICA_SET: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::number("Desired", |o, _| count(o, "/spec/replicas")),
-    Column::number("Current", |o, _| count(o, "/status/replicas")),
-    Column::number("Ready", |o, _| count(o, "/status/readyReplicas")),
+    BuiltinColumn::number("Desired", |o, _| count(o, "/spec/replicas")),
+    BuiltinColumn::number("Current", |o, _| count(o, "/status/replicas")),
+    BuiltinColumn::number("Ready", |o, _| count(o, "/status/readyReplicas")),
     AGE,
     CONTAINERS,
     IMAGES,
     SELECTOR,
 ]);
 
-pub(crate) const STATEFUL_SET: Columns = Columns::Builtin(&[
+pub(crate) const STATEFUL_SET: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Ready", ready_of_desired),
+    BuiltinColumn::text("Ready", ready_of_desired),
     AGE,
     CONTAINERS,
     IMAGES,
 ]);
 
-pub(crate) const DAEMON_SET: Columns = Columns::Builtin(&[
+pub(crate) const DAEMON_SET: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::number("Desired", |o, _| count(o, "/status/desiredNumberScheduled")),
-    Column::number("Current", |o, _| count(o, "/status/currentNumberScheduled")),
-    Column::number("Ready", |o, _| count(o, "/status/numberReady")),
-    Column::number("Up-to-date", |o, _| {
+    BuiltinColumn::number("Desired", |o, _| count(o, "/status/desiredNumberScheduled")),
+    BuiltinColumn::number("Current", |o, _| count(o, "/status/currentNumberScheduled")),
+    BuiltinColumn::number("Ready", |o, _| count(o, "/status/numberReady")),
+    BuiltinColumn::number("Up-to-date", |o, _| {
         count(o, "/status/updatedNumberScheduled")
     }),
-    Column::number("Available", |o, _| count(o, "/status/numberAvailable")),
-    Column::text("Node Selector", node_selector),
+    BuiltinColumn::number("Available", |o, _| count(o, "/status/numberAvailable")),
+    BuiltinColumn::text("Node Selector", node_selector),
     AGE,
     CONTAINERS,
     IMAGES,
     SELECTOR,
 ]);
 
-pub(crate) const JOB: Columns = Columns::Builtin(&[
+pub(crate) const JOB: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Status", job_status),
-    Column::text("Completions", completions),
-    Column::text("Duration", job_duration),
+    BuiltinColumn::text("Status", job_status),
+    BuiltinColumn::text("Completions", completions),
+    BuiltinColumn::text("Duration", job_duration),
     AGE,
     CONTAINERS,
     IMAGES,
     SELECTOR,
 ]);
 
-pub(crate) const CRON_JOB: Columns = Columns::Builtin(&[
+pub(crate) const CRON_JOB: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Schedule", |o, _| or_none(o, "/spec/schedule")),
-    Column::text("Timezone", |o, _| or_none(o, "/spec/timeZone")),
-    Column::text("Suspend", |o, _| {
+    BuiltinColumn::text("Schedule", |o, _| or_none(o, "/spec/schedule")),
+    BuiltinColumn::text("Timezone", |o, _| or_none(o, "/spec/timeZone")),
+    BuiltinColumn::text("Suspend", |o, _| {
         (o["spec"]["suspend"] == true).to_string().into()
     }),
-    Column::number("Active", |o, _| size(o, "/status/active")),
-    Column::text("Last Schedule", last_schedule),
+    BuiltinColumn::number("Active", |o, _| size(o, "/status/active")),
+    BuiltinColumn::text("Last Schedule", last_schedule),
     AGE,
-    Column::wide("Containers", |o, now| {
+    BuiltinColumn::wide("Containers", |o, now| {
         template_containers(&o["spec"]["jobTemplate"], now)
     }),
-    Column::wide("Images", |o, now| {
+    BuiltinColumn::wide("Images", |o, now| {
         template_images(&o["spec"]["jobTemplate"], now)
     }),
-    Column::wide("Selector", |o, _| {
+    BuiltinColumn::wide("Selector", |o, _| {
         selector(o, "/spec/jobTemplate/spec/selector")
     }),
 ]);
 
-pub(crate) const HORIZONTAL_POD_AUTOSCALER: Columns = Columns::Builtin(&[
+pub(crate) const HORIZONTAL_POD_AUTOSCALER: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Reference", hpa::reference),
-    Column::text("Targets", hpa::targets),
-    Column::text("MinPods", hpa::minimum),
-    Column::number("MaxPods", |o, _| count(o, "/spec/maxReplicas")),
-    Column::number("Replicas", |o, _| count(o, "/status/currentReplicas")),
+    BuiltinColumn::text("Reference", hpa::reference),
+    BuiltinColumn::text("Targets", hpa::targets),
+    BuiltinColumn::text("MinPods", hpa::minimum),
+    BuiltinColumn::number("MaxPods", |o, _| count(o, "/spec/maxReplicas")),
+    BuiltinColumn::number("Replicas", |o, _| count(o, "/status/currentReplicas")),
     AGE,
 ]);
 
-pub(crate) const LEASE: Columns = Columns::Builtin(&[
+pub(crate) const LEASE: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Holder", |o, _| or_none(o, "/spec/holderIdentity")),
+    BuiltinColumn::text("Holder", |o, _| or_none(o, "/spec/holderIdentity")),
     AGE,
 ]);
 
-pub(crate) const POD_DISRUPTION_BUDGET: Columns = Columns::Builtin(&[
+pub(crate) const POD_DISRUPTION_BUDGET: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::text("Min Available", |o, _| budget(o, "/spec/minAvailable")),
-    Column::text("Max Unavailable", |o, _| budget(o, "/spec/maxUnavailable")),
-    Column::number("Allowed Disruptions", |o, _| {
+    BuiltinColumn::text("Min Available", |o, _| budget(o, "/spec/minAvailable")),
+    BuiltinColumn::text("Max Unavailable", |o, _| budget(o, "/spec/maxUnavailable")),
+    BuiltinColumn::number("Allowed Disruptions", |o, _| {
         count(o, "/status/disruptionsAllowed")
     }),
     AGE,
 ]);
 
-pub(crate) const PRIORITY_CLASS: Columns = Columns::Builtin(&[
+pub(crate) const PRIORITY_CLASS: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::number("Value", |o, _| count(o, "/value")),
-    Column::text("Global-Default", |o, _| {
+    BuiltinColumn::number("Value", |o, _| count(o, "/value")),
+    BuiltinColumn::text("Global-Default", |o, _| {
         (o["globalDefault"] == true).to_string().into()
     }),
     AGE,
 ]);
 
-pub(crate) const MUTATING_WEBHOOK_CONFIGURATION: Columns = Columns::Builtin(&[
+pub(crate) const MUTATING_WEBHOOK_CONFIGURATION: TableColumns = TableColumns::Builtin(&[
     NAME,
-    Column::number("Webhooks", |o, _| size(o, "/webhooks")),
+    BuiltinColumn::number("Webhooks", |o, _| size(o, "/webhooks")),
     AGE,
 ]);
 
-pub(crate) const CUSTOM_RESOURCE_DEFINITION: Columns = NAME_AND_AGE;
+pub(crate) const CUSTOM_RESOURCE_DEFINITION: TableColumns = NAME_AND_AGE;

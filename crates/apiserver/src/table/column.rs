@@ -10,7 +10,7 @@ use crate::table::{age, cells};
 
 /// One column of a built-in resource.
 #[derive(Debug)]
-pub(crate) struct Column {
+pub(crate) struct BuiltinColumn {
     name: &'static str,
     kind: &'static str,
     /// Shown by `-o wide` only.
@@ -18,7 +18,7 @@ pub(crate) struct Column {
     cell: fn(&Value, Timestamp) -> Value,
 }
 
-impl Column {
+impl BuiltinColumn {
     pub(super) const fn text(name: &'static str, cell: fn(&Value, Timestamp) -> Value) -> Self {
         Self {
             name,
@@ -54,13 +54,13 @@ pub(crate) struct CustomColumn {
 
 /// The columns of a resource.
 #[derive(Debug, Clone)]
-pub(crate) enum Columns {
-    Builtin(&'static [Column]),
+pub(crate) enum TableColumns {
+    Builtin(&'static [BuiltinColumn]),
     /// Beside the name, which always comes first.
     Custom(Arc<[CustomColumn]>),
 }
 
-impl Columns {
+impl TableColumns {
     /// The definitions, as a Table carries them.
     pub(crate) fn definitions(&self) -> Value {
         match self {
@@ -95,7 +95,7 @@ impl Columns {
     }
 }
 
-fn builtin_definition(column: &Column) -> Value {
+fn builtin_definition(column: &BuiltinColumn) -> Value {
     definition(column.name, column.kind, i64::from(column.wide))
 }
 

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 /// The steps of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct JsonPath(Vec<Step>);
+pub(crate) struct JsonPath(Vec<JsonPathStep>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum JsonPathStep {
     Field(String),
     Index(usize),
     Where { field: String, value: String },
@@ -25,7 +25,7 @@ impl JsonPath {
                 if name.is_empty() {
                     return None;
                 }
-                steps.push(Step::Field(name));
+                steps.push(JsonPathStep::Field(name));
                 rest = tail;
             } else {
                 let (inside, tail) = rest.strip_prefix('[')?.split_once(']')?;
@@ -39,9 +39,9 @@ impl JsonPath {
     /// The first value that the path leads to.
     pub(crate) fn find<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(object, |value, step| match step {
-            Step::Field(name) => value.get(name),
-            Step::Index(index) => value.get(index),
-            Step::Where { field, value: is } => value
+            JsonPathStep::Field(name) => value.get(name),
+            JsonPathStep::Index(index) => value.get(index),
+            JsonPathStep::Where { field, value: is } => value
                 .as_array()?
                 .iter()
                 .find(|item| item.get(field).and_then(Value::as_str) == Some(is)),
@@ -62,17 +62,17 @@ fn field(text: &str) -> (String, &str) {
     (name, "")
 }
 
-fn bracket(inside: &str) -> Option<Step> {
+fn bracket(inside: &str) -> Option<JsonPathStep> {
     if let Ok(index) = inside.parse() {
-        return Some(Step::Index(index));
+        return Some(JsonPathStep::Index(index));
     }
     let quoted = |text: &str| Some(text.trim().trim_matches(['"', '\'']).to_owned());
     if inside.starts_with(['"', '\'']) {
-        return quoted(inside).map(Step::Field);
+        return quoted(inside).map(JsonPathStep::Field);
     }
     let condition = inside.strip_prefix("?(@.")?.strip_suffix(')')?;
     let (field, value) = condition.split_once("==")?;
-    Some(Step::Where {
+    Some(JsonPathStep::Where {
         field: field.trim().to_owned(),
         value: quoted(value)?,
     })

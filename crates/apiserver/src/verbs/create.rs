@@ -3,23 +3,23 @@
 use serde_json::Value;
 
 use crate::admission::plugins;
-use crate::admission::webhooks::{self, Operation};
-use crate::call::Call;
+use crate::admission::webhooks::{self, AdmissionOperation};
+use crate::api_request::ApiRequest;
 use crate::error::ApiError;
 use crate::meta;
 use crate::patch::apply;
 use crate::resources::decode;
 use crate::resources::resource::{Decoder, Generation};
-use crate::store::{Expected, Key};
-use crate::verbs::steps::{self, Written};
+use crate::store::{ObjectKey, WritePrecondition};
+use crate::verbs::write_steps::{self, WriteResult};
 
 /// Generated names are drawn again this often when they are taken.
 const DRAWS: usize = 8;
 
 /// Creates an object from the body of a request.
-pub(crate) async fn create(call: &Call, body: Value) -> Result<Written, ApiError> {
-    let mut object = steps::decode(call, body)?;
-    steps::address(call, &mut object)?;
+pub(crate) async fn create(call: &ApiRequest, body: Value) -> Result<WriteResult, ApiError> {
+    let mut object = write_steps::decode(call, body)?;
+    write_steps::address(call, &mut object)?;
     if !meta::version(&object).is_empty() {
         return Err(ApiError::bad_request(
             "resourceVersion should not be set on objects to be created",
@@ -27,14 +27,14 @@ pub(crate) async fn create(call: &Call, body: Value) -> Result<Written, ApiError
     }
     plugins::namespace_exists(call)?;
     forget_system_fields(&mut object);
-    let mut object = steps::to_storage_version(call, object);
+    let mut object = write_steps::to_storage_version(call, object);
     (call.resource.rules.defaults)(&mut object);
     if !call.is_apply {
         apply::begin(&call.applier(""), &mut object, call.resource.has_status());
     }
     plugins::on_create(call, &mut object)?;
     let request = webhooks::AdmissionRequest {
-        operation: Operation::Create,
+        operation: AdmissionOperation::Create,
         object: Some(&object),
         old: None,
     };
@@ -60,7 +60,7 @@ fn forget_system_fields(object: &mut Value) {
     }
 }
 
-fn begin(call: &Call, object: &mut Value) {
+fn begin(call: &ApiRequest, object: &mut Value) {
     let resource = &call.resource;
     let metadata = meta::child(object, "metadata");
     metadata["uid"] = call.api.identities.uid().into();
@@ -75,14 +75,14 @@ fn begin(call: &Call, object: &mut Value) {
     }
 }
 
-fn commit_new(call: &Call, mut object: Value) -> Result<Written, ApiError> {
+fn commit_new(call: &ApiRequest, mut object: Value) -> Result<WriteResult, ApiError> {
     let base = meta::text(&object, "/metadata/generateName").to_owned();
     let generated = meta::name(&object).is_empty() && !base.is_empty();
     for _ in 0..DRAWS {
         if generated {
             object["metadata"]["name"] = call.api.identities.name(&base).into();
         }
-        let key = Key::new(meta::namespace(&object), meta::name(&object));
+        let key = ObjectKey::new(meta::namespace(&object), meta::name(&object));
         let taken = call
             .api
             .store
@@ -96,19 +96,19 @@ fn commit_new(call: &Call, mut object: Value) -> Result<Written, ApiError> {
         }
         let object = complete(call, object.clone())?;
         if call.dry_run {
-            return Ok(Written::DryRun(object));
+            return Ok(WriteResult::DryRun(object));
         }
-        let stored = call
-            .api
-            .store
-            .commit(&call.resource.collection, Expected::Absent, object);
+        let stored =
+            call.api
+                .store
+                .commit(&call.resource.collection, WritePrecondition::Absent, object);
         match stored {
             Ok(stored) => {
                 if &*call.resource.collection == "namespaces" {
                     plugins::default_service_account(&call.api, &stored.key().name);
                 }
-                steps::committed(call);
-                return Ok(Written::Stored(stored));
+                write_steps::committed(call);
+                return Ok(WriteResult::Stored(stored));
             }
             Err(_) if generated => {}
             Err(_) => return Err(call.resource.already_exists(&key.name)),
@@ -118,16 +118,16 @@ fn commit_new(call: &Call, mut object: Value) -> Result<Written, ApiError> {
 }
 
 /// The last steps that need the name.
-fn complete(call: &Call, mut object: Value) -> Result<Value, ApiError> {
+fn complete(call: &ApiRequest, mut object: Value) -> Result<Value, ApiError> {
     (call.resource.rules.defaults)(&mut object);
     (call.resource.rules.complete)(&mut object);
     plugins::allocate(call, &mut object);
     object = zero_values(call, object)?;
-    steps::validate(call, &object, None)?;
+    write_steps::validate(call, &object, None)?;
     Ok(object)
 }
 
 /// Decodes again, which brings the zero values of required fields, as the status has them.
-fn zero_values(call: &Call, object: Value) -> Result<Value, ApiError> {
+fn zero_values(call: &ApiRequest, object: Value) -> Result<Value, ApiError> {
     decode::decode_as(&call.stored_as(), object).map(|(object, _)| object)
 }

@@ -6,17 +6,17 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::admission::webhooks;
-use crate::admission::webhooks::Operation;
-use crate::call::Call;
+use crate::admission::webhooks::AdmissionOperation;
+use crate::api_request::ApiRequest;
 use crate::error::ApiError;
 use crate::error::Cause;
 use crate::meta;
 use crate::resources::resource::Generation;
 use crate::state::stamp;
-use crate::store::Expected;
-use crate::store::Stored;
-use crate::verbs::read;
-use crate::verbs::steps;
+use crate::store::StoredObject;
+use crate::store::WritePrecondition;
+use crate::verbs::get_and_list;
+use crate::verbs::write_steps;
 use crate::wire::query::DeleteOptions;
 use crate::wire::query::Propagation;
 
@@ -25,18 +25,21 @@ const ATTEMPTS: usize = 16;
 
 /// The result of a deletion.
 #[derive(Debug)]
-pub(crate) enum Deleted {
+pub(crate) enum DeletionResult {
     /// It is gone; this was its last state.
-    Removed(Arc<Stored>),
+    Removed(Arc<StoredObject>),
     /// It goes when its kubelet or its finalizers are done.
-    Terminating(Arc<Stored>),
+    Terminating(Arc<StoredObject>),
 }
 
 /// Deletes the object that the call is about.
-pub(crate) async fn delete(call: &Call, options: &DeleteOptions) -> Result<Deleted, ApiError> {
+pub(crate) async fn delete(
+    call: &ApiRequest,
+    options: &DeleteOptions,
+) -> Result<DeletionResult, ApiError> {
     let current = call.current()?;
     let request = webhooks::AdmissionRequest {
-        operation: Operation::Delete,
+        operation: AdmissionOperation::Delete,
         object: None,
         old: Some(&current.value),
     };
@@ -45,14 +48,14 @@ pub(crate) async fn delete(call: &Call, options: &DeleteOptions) -> Result<Delet
         let current = call.current()?;
         check(call, options, &current.value)?;
         if let Some(deleted) = attempt(call, options, &current) {
-            steps::committed(call);
+            write_steps::committed(call);
             return Ok(deleted);
         }
     }
     Err(call.resource.modified(&call.key().name))
 }
 
-fn check(call: &Call, options: &DeleteOptions, object: &Value) -> Result<(), ApiError> {
+fn check(call: &ApiRequest, options: &DeleteOptions, object: &Value) -> Result<(), ApiError> {
     let differs = |wanted: &Option<String>, is: &str| wanted.as_deref().is_some_and(|w| w != is);
     let failed = |what: &str, wanted: &Option<String>, is: &str| {
         let wanted = wanted.as_deref().unwrap_or_default();
@@ -80,7 +83,11 @@ fn check(call: &Call, options: &DeleteOptions, object: &Value) -> Result<(), Api
 }
 
 /// One attempt; `None` when somebody else wrote meanwhile.
-fn attempt(call: &Call, options: &DeleteOptions, current: &Arc<Stored>) -> Option<Deleted> {
+fn attempt(
+    call: &ApiRequest,
+    options: &DeleteOptions,
+    current: &Arc<StoredObject>,
+) -> Option<DeletionResult> {
     let store = &call.api.store;
     let collection = &call.resource.collection;
     let mut object = current.value.clone();
@@ -89,12 +96,12 @@ fn attempt(call: &Call, options: &DeleteOptions, current: &Arc<Stored>) -> Optio
     let namespace = &**collection == "namespaces";
     if grace == 0 && !meta::has_finalizers(&object) && !namespace {
         if options.dry_run {
-            return Some(Deleted::Removed(Arc::clone(current)));
+            return Some(DeletionResult::Removed(Arc::clone(current)));
         }
         let removed = store
             .remove(collection, &current.key(), current.version)
             .ok()?;
-        return Some(Deleted::Removed(removed));
+        return Some(DeletionResult::Removed(removed));
     }
     let metadata = meta::child(&mut object, "metadata");
     let pending = meta::number(metadata, "/deletionGracePeriodSeconds");
@@ -115,17 +122,17 @@ fn attempt(call: &Call, options: &DeleteOptions, current: &Arc<Stored>) -> Optio
         meta::child(&mut object, "status")["phase"] = "Terminating".into();
     }
     if options.dry_run || object == current.value {
-        return Some(Deleted::Terminating(Arc::clone(current)));
+        return Some(DeletionResult::Terminating(Arc::clone(current)));
     }
-    let expected = Expected::Version(current.version);
+    let expected = WritePrecondition::Version(current.version);
     store
         .commit(collection, expected, object)
         .ok()
-        .map(Deleted::Terminating)
+        .map(DeletionResult::Terminating)
 }
 
 /// Seconds that the object may take to end: only Pods that a kubelet runs have any.
-fn grace(call: &Call, options: &DeleteOptions, object: &Value) -> i64 {
+fn grace(call: &ApiRequest, options: &DeleteOptions, object: &Value) -> i64 {
     let runs = !meta::text(object, "/spec/nodeName").is_empty()
         && !matches!(meta::text(object, "/status/phase"), "Succeeded" | "Failed");
     if &*call.resource.collection != "pods" || !runs {
@@ -159,10 +166,10 @@ fn hold(propagation: Option<Propagation>, object: &mut Value) {
 
 /// Deletes everything that the request selects and answers what that was.
 pub(crate) async fn delete_collection(
-    call: &Call,
+    call: &ApiRequest,
     options: &DeleteOptions,
-) -> Result<Vec<Arc<Stored>>, ApiError> {
-    let selection = read::selection(call)?;
+) -> Result<Vec<Arc<StoredObject>>, ApiError> {
+    let selection = get_and_list::selection(call)?;
     let (objects, _) = call
         .api
         .store
@@ -172,9 +179,12 @@ pub(crate) async fn delete_collection(
         if !selection.matches(&stored.value) {
             continue;
         }
-        let one = Call::new(Arc::clone(&call.api), Arc::clone(&call.resource)).about(&stored.key());
+        let one =
+            ApiRequest::new(Arc::clone(&call.api), Arc::clone(&call.resource)).about(&stored.key());
         match delete(&one, options).await {
-            Ok(Deleted::Removed(last) | Deleted::Terminating(last)) => deleted.push(last),
+            Ok(DeletionResult::Removed(last) | DeletionResult::Terminating(last)) => {
+                deleted.push(last);
+            }
             Err(error) if error.status() == 404 => {}
             Err(error) => return Err(error),
         }
@@ -184,7 +194,7 @@ pub(crate) async fn delete_collection(
 
 /// The answer about an object that is gone: the object itself where the real server
 /// does so, else a `Status`.
-pub(crate) fn removal_answer(call: &Call, last: &Value) -> Value {
+pub(crate) fn removal_answer(call: &ApiRequest, last: &Value) -> Value {
     if matches!(
         &*call.resource.collection,
         "pods" | "serviceaccounts" | "persistentvolumeclaims"

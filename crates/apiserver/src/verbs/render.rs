@@ -5,10 +5,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::call::Call;
+use crate::api_request::ApiRequest;
 use crate::meta;
-use crate::store::Stored;
-use crate::wire::accept::Form;
+use crate::store::StoredObject;
+use crate::wire::response_form::ResponseForm;
 
 /// The metadata of a list.
 #[derive(Debug, Clone, Default)]
@@ -32,20 +32,20 @@ impl ListMeta {
 }
 
 /// Renders a stored object in the form of the call.
-pub(crate) fn object(call: &Call, stored: &Stored) -> Bytes {
+pub(crate) fn object(call: &ApiRequest, stored: &StoredObject) -> Bytes {
     match call.form {
-        Form::Object if call.resource.conversion.is_none() => stored.json(),
+        ResponseForm::Object if call.resource.conversion.is_none() => stored.json(),
         _ => value(call, &stored.value, true),
     }
 }
 
 /// Renders an object in its stored form that is not, or no longer, in the store.
-pub(crate) fn value(call: &Call, stored: &Value, with_columns: bool) -> Bytes {
+pub(crate) fn value(call: &ApiRequest, stored: &Value, with_columns: bool) -> Bytes {
     let object = call.resource.to_served_version(stored);
     let shown = match call.form {
-        Form::Object => object,
-        Form::Metadata => partial(&object),
-        Form::Table => {
+        ResponseForm::Object => object,
+        ResponseForm::Metadata => partial(&object),
+        ResponseForm::Table => {
             let meta = json!({"resourceVersion": meta::version(&object)});
             let rows = json!([row(call, &object, call.api.now())]);
             table(call, &meta, &rows, with_columns)
@@ -55,22 +55,26 @@ pub(crate) fn value(call: &Call, stored: &Value, with_columns: bool) -> Bytes {
 }
 
 /// Renders a list in the form of the call.
-pub(crate) fn list(call: &Call, objects: &[std::sync::Arc<Stored>], about: &ListMeta) -> Bytes {
+pub(crate) fn list(
+    call: &ApiRequest,
+    objects: &[std::sync::Arc<StoredObject>],
+    about: &ListMeta,
+) -> Bytes {
     let metadata = about.to_value();
     match call.form {
-        Form::Object => {
+        ResponseForm::Object => {
             let kind = format!("{}List", call.resource.kind);
             let items = objects.iter().map(|stored| object(call, stored));
             items_list(&kind, &call.resource.api_version(), &metadata, items)
         }
-        Form::Metadata => {
+        ResponseForm::Metadata => {
             let items = objects
                 .iter()
                 .map(|stored| value(call, &stored.value, true));
             let kind = "PartialObjectMetadataList";
             items_list(kind, "meta.k8s.io/v1", &metadata, items)
         }
-        Form::Table => {
+        ResponseForm::Table => {
             let now = call.api.now();
             let rows = objects
                 .iter()
@@ -111,7 +115,7 @@ fn partial(object: &Value) -> Value {
     })
 }
 
-fn row(call: &Call, object: &Value, now: Timestamp) -> Value {
+fn row(call: &ApiRequest, object: &Value, now: Timestamp) -> Value {
     let mut row = json!({"cells": call.resource.columns.cells(object, now)});
     match call.query.text("includeObject") {
         "None" => {}
@@ -121,7 +125,7 @@ fn row(call: &Call, object: &Value, now: Timestamp) -> Value {
     row
 }
 
-fn table(call: &Call, metadata: &Value, rows: &Value, with_columns: bool) -> Value {
+fn table(call: &ApiRequest, metadata: &Value, rows: &Value, with_columns: bool) -> Value {
     let mut columns = json!([]);
     if with_columns {
         columns = call.resource.columns.definitions();

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::call::Call;
+use crate::api_request::ApiRequest;
 use crate::error::{ApiError, Cause};
 use crate::meta;
 use crate::patch::Patch;
 use crate::resources::resource::{Resource, ScalePaths};
 use crate::selector;
-use crate::verbs::update::{self, Edit, Part};
+use crate::verbs::update::{self, Edit, UpdateScope};
 
 /// The `autoscaling/v1` Scale of an object.
 pub(crate) fn scale(resource: &Resource, object: &Value) -> Value {
@@ -50,7 +50,7 @@ pub(crate) fn scale(resource: &Resource, object: &Value) -> Value {
 }
 
 /// Changes the replicas through a Scale.
-pub(crate) async fn update_scale(call: &Call, change: Edit<'_>) -> Result<Value, ApiError> {
+pub(crate) async fn update_scale(call: &ApiRequest, change: Edit<'_>) -> Result<Value, ApiError> {
     let resource = &call.resource;
     let paths = resource.scale.as_ref().ok_or_else(ApiError::no_such_path)?;
     let edited = |object: &Value| {
@@ -63,12 +63,12 @@ pub(crate) async fn update_scale(call: &Call, change: Edit<'_>) -> Result<Value,
         set_replicas(call, paths, &wanted, &mut object)?;
         Ok(object)
     };
-    let written = update::update(call, Part::Main, &edited).await?;
+    let written = update::update(call, UpdateScope::Main, &edited).await?;
     Ok(scale(resource, written.value()))
 }
 
 fn set_replicas(
-    call: &Call,
+    call: &ApiRequest,
     paths: &ScalePaths,
     scale: &Value,
     object: &mut Value,

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
-use crate::call::Call;
+use crate::api_request::ApiRequest;
 use crate::error::{ApiError, Cause};
 use crate::meta;
 use crate::state::stamp;
@@ -19,7 +19,7 @@ const SHORTEST: i64 = 600;
 const OWN_AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// A token of the ServiceAccount, in the request as it is answered.
-pub(crate) fn create(call: &Call, mut request: Value) -> Result<Value, ApiError> {
+pub(crate) fn create(call: &ApiRequest, mut request: Value) -> Result<Value, ApiError> {
     let key = call.key();
     let account = call.current()?;
     let life = meta::number(&request, "/spec/expirationSeconds").unwrap_or(LIFE);

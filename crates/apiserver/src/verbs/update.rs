@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::admission::plugins;
 use crate::admission::webhooks;
-use crate::admission::webhooks::Operation;
-use crate::call::Call;
+use crate::admission::webhooks::AdmissionOperation;
+use crate::api_request::ApiRequest;
 use crate::error::ApiError;
 use crate::error::Cause;
 use crate::meta;
@@ -16,9 +16,9 @@ use crate::resources::resource::Decoder;
 use crate::resources::resource::Generation;
 use crate::resources::resource::Subresource;
 use crate::rules;
-use crate::store::Expected;
-use crate::store::Stored;
-use crate::verbs::steps::{self, Written};
+use crate::store::StoredObject;
+use crate::store::WritePrecondition;
+use crate::verbs::write_steps::{self, WriteResult};
 
 /// A change without a version is tried again this often when others write in between.
 const ATTEMPTS: usize = 16;
@@ -32,7 +32,7 @@ const VERSIONED: [&str; 4] = [
 
 /// The part of an object that a request may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum UpdateScope {
     /// Everything but the status, where that has a path of its own.
     Main,
     Status,
@@ -48,7 +48,11 @@ pub(crate) enum Part {
 pub(crate) type Edit<'a> = &'a (dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync);
 
 /// Changes the object that the call is about.
-pub(crate) async fn update(call: &Call, part: Part, change: Edit<'_>) -> Result<Written, ApiError> {
+pub(crate) async fn update(
+    call: &ApiRequest,
+    part: UpdateScope,
+    change: Edit<'_>,
+) -> Result<WriteResult, ApiError> {
     for _ in 0..ATTEMPTS {
         let current = call.current()?;
         let asked = change(&call.resource.to_served_version(&current.value))?;
@@ -64,7 +68,11 @@ pub(crate) async fn update(call: &Call, part: Part, change: Edit<'_>) -> Result<
 
 /// True where the change is bound to a version, which then has to be the present one. A patch that
 /// does not speak of the version leaves it as it was, which is no binding.
-fn check_version(call: &Call, asked: &Value, current: &Stored) -> Result<bool, ApiError> {
+fn check_version(
+    call: &ApiRequest,
+    asked: &Value,
+    current: &StoredObject,
+) -> Result<bool, ApiError> {
     let name = meta::name(&current.value);
     let uid = meta::uid(asked);
     if !uid.is_empty() && uid != meta::uid(&current.value) {
@@ -91,21 +99,21 @@ fn check_version(call: &Call, asked: &Value, current: &Stored) -> Result<bool, A
 
 /// One attempt; `None` when somebody else wrote meanwhile.
 async fn attempt(
-    call: &Call,
-    part: Part,
-    current: &Arc<Stored>,
+    call: &ApiRequest,
+    part: UpdateScope,
+    current: &Arc<StoredObject>,
     asked: Value,
-) -> Result<Option<Written>, ApiError> {
+) -> Result<Option<WriteResult>, ApiError> {
     let old = &current.value;
-    let mut object = steps::decode(call, asked)?;
-    steps::address(call, &mut object)?;
-    let object = steps::to_storage_version(call, object);
+    let mut object = write_steps::decode(call, asked)?;
+    write_steps::address(call, &mut object)?;
+    let object = write_steps::to_storage_version(call, object);
     let mut object = combine(call, part, old, object);
     (call.resource.rules.defaults)(&mut object);
     track(call, part, old, &mut object);
     let managers = object["metadata"].get("managedFields").cloned();
     let request = webhooks::AdmissionRequest {
-        operation: Operation::Update,
+        operation: AdmissionOperation::Update,
         object: Some(&object),
         old: Some(old),
     };
@@ -117,13 +125,13 @@ async fn attempt(
     count(call, old, &mut object);
     object["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
     if object == *old {
-        return Ok(Some(Written::Stored(Arc::clone(current))));
+        return Ok(Some(WriteResult::Stored(Arc::clone(current))));
     }
     if call.dry_run {
-        return Ok(Some(Written::DryRun(object)));
+        return Ok(Some(WriteResult::DryRun(object)));
     }
     let collection = &call.resource.collection;
-    let expected = Expected::Version(current.version);
+    let expected = WritePrecondition::Version(current.version);
     let Ok(stored) = call.api.store.commit(collection, expected, object) else {
         return Ok(None);
     };
@@ -133,15 +141,15 @@ async fn attempt(
             .api
             .store
             .remove(collection, &stored.key(), stored.version);
-        steps::committed(call);
-        return Ok(Some(Written::Stored(removed.unwrap_or(stored))));
+        write_steps::committed(call);
+        return Ok(Some(WriteResult::Stored(removed.unwrap_or(stored))));
     }
-    steps::committed(call);
-    Ok(Some(Written::Stored(stored)))
+    write_steps::committed(call);
+    Ok(Some(WriteResult::Stored(stored)))
 }
 
 /// The parts that may change from the new object, all others from the old.
-fn combine(call: &Call, part: Part, old: &Value, mut new: Value) -> Value {
+fn combine(call: &ApiRequest, part: UpdateScope, old: &Value, mut new: Value) -> Value {
     let metadata = meta::child(&mut new, "metadata");
     for field in [
         "uid",
@@ -161,7 +169,7 @@ fn combine(call: &Call, part: Part, old: &Value, mut new: Value) -> Value {
         );
     }
     match part {
-        Part::Main if call.resource.has_status() => {
+        UpdateScope::Main if call.resource.has_status() => {
             meta::put(&mut new, "status", old.get("status").cloned());
             // The list of finalizers in a Namespace's spec has a path of its own.
             if call.resource.kind == "Namespace" {
@@ -169,8 +177,8 @@ fn combine(call: &Call, part: Part, old: &Value, mut new: Value) -> Value {
             }
             new
         }
-        Part::Main | Part::Whole => new,
-        Part::Status => {
+        UpdateScope::Main | UpdateScope::Whole => new,
+        UpdateScope::Status => {
             let mut object = old.clone();
             meta::put(&mut object, "status", new.get("status").cloned());
             if call.resource.is_builtin() {
@@ -184,7 +192,7 @@ fn combine(call: &Call, part: Part, old: &Value, mut new: Value) -> Value {
             }
             object
         }
-        Part::Resize | Part::Finalize => {
+        UpdateScope::Resize | UpdateScope::Finalize => {
             let mut object = old.clone();
             meta::put(&mut object, "spec", new.get("spec").cloned());
             object
@@ -193,27 +201,27 @@ fn combine(call: &Call, part: Part, old: &Value, mut new: Value) -> Value {
 }
 
 /// Notes who changed what, but not what the server itself does; an apply has noted it already.
-fn track(call: &Call, part: Part, old: &Value, new: &mut Value) {
-    if !call.is_apply && part != Part::Whole {
+fn track(call: &ApiRequest, part: UpdateScope, old: &Value, new: &mut Value) {
+    if !call.is_apply && part != UpdateScope::Whole {
         let subresource = match part {
-            Part::Status => Subresource::Status.name(),
+            UpdateScope::Status => Subresource::Status.name(),
             _ => call.subresource.map_or("", Subresource::name),
         };
         apply::track(&call.applier(subresource), old, new);
     }
 }
 
-fn check(call: &Call, part: Part, old: &Value, new: &Value) -> Result<(), ApiError> {
+fn check(call: &ApiRequest, part: UpdateScope, old: &Value, new: &Value) -> Result<(), ApiError> {
     let mut causes = Vec::new();
     if meta::is_deleting(old) {
         let before = meta::list(old, "/metadata/finalizers");
         let mut after = meta::list(new, "/metadata/finalizers").iter();
-        if part != Part::Whole && after.any(|finalizer| !before.contains(finalizer)) {
+        if part != UpdateScope::Whole && after.any(|finalizer| !before.contains(finalizer)) {
             let why = "no new finalizers can be added if the object is being deleted";
             causes.push(Cause::forbidden("metadata.finalizers", why));
         }
     }
-    if part == Part::Resize {
+    if part == UpdateScope::Resize {
         plugins::node_can_hold(call, old, new)?;
         rules::resize(old, new, &mut causes);
     }
@@ -221,17 +229,17 @@ fn check(call: &Call, part: Part, old: &Value, new: &Value) -> Result<(), ApiErr
         return Err(call.resource.invalid(meta::name(old), &causes));
     }
     match part {
-        Part::Main => steps::validate(call, new, Some(old)),
-        Part::Status => match &call.resource.decoder {
-            Decoder::Schema(_) => steps::validate(call, new, None),
+        UpdateScope::Main => write_steps::validate(call, new, Some(old)),
+        UpdateScope::Status => match &call.resource.decoder {
+            Decoder::Schema(_) => write_steps::validate(call, new, None),
             Decoder::Typed(_) => Ok(()),
         },
-        Part::Resize | Part::Finalize | Part::Whole => Ok(()),
+        UpdateScope::Resize | UpdateScope::Finalize | UpdateScope::Whole => Ok(()),
     }
 }
 
 /// Counts the generation when the desired state changed.
-fn count(call: &Call, old: &Value, new: &mut Value) {
+fn count(call: &ApiRequest, old: &Value, new: &mut Value) {
     if call.resource.generation == Generation::None {
         return;
     }

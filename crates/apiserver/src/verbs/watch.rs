@@ -16,24 +16,24 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::call::Call;
+use crate::api_request::ApiRequest;
 use crate::clock;
 use crate::error::ApiError;
-use crate::selector::Selection;
-use crate::store::Change;
+use crate::selector::ListSelector;
 use crate::store::ChangeKind;
-use crate::store::Stored;
-use crate::verbs::read;
+use crate::store::CollectionChange;
+use crate::store::StoredObject;
+use crate::verbs::get_and_list;
 use crate::verbs::render;
-use crate::wire::accept::Form;
 use crate::wire::reply::Reply;
+use crate::wire::response_form::ResponseForm;
 
 /// The duration of a watch for which the client names none.
 const DEFAULT_LIFE: Duration = Duration::from_mins(30);
 
-struct Watch {
-    call: Arc<Call>,
-    selection: Selection,
+struct WatchStream {
+    call: Arc<ApiRequest>,
+    selection: ListSelector,
     version: u64,
     changed: watch::Receiver<u64>,
     first: Option<Bytes>,
@@ -45,8 +45,8 @@ struct Watch {
 }
 
 /// Answers with a stream of changes, after the present objects where those are asked for.
-pub(crate) fn watch(call: Arc<Call>) -> Result<Reply, ApiError> {
-    let selection = read::selection(&call)?;
+pub(crate) fn watch(call: Arc<ApiRequest>) -> Result<Reply, ApiError> {
+    let selection = get_and_list::selection(&call)?;
     let life = call.query.timeout()?.unwrap_or(DEFAULT_LIFE);
     let asked = call.query.version()?;
     let initial = call.query.flag("sendInitialEvents");
@@ -54,7 +54,7 @@ pub(crate) fn watch(call: Arc<Call>) -> Result<Reply, ApiError> {
     check_initial(&call, bookmarks)?;
     let changed = call.api.store.subscribe(&call.resource.collection);
     let now = Instant::from_std(clock::instant());
-    let mut watch = Watch {
+    let mut watch = WatchStream {
         selection,
         version: 0,
         changed,
@@ -70,14 +70,14 @@ pub(crate) fn watch(call: Arc<Call>) -> Result<Reply, ApiError> {
         Some(version) if !initial => {
             let store = &watch.call.api.store;
             let collection = &watch.call.resource.collection;
-            read::not_ahead(&watch.call, version)?;
+            get_and_list::not_ahead(&watch.call, version)?;
             store
                 .changes(collection, version)
-                .map_err(|old| read::expired(version, old))?;
+                .map_err(|old| get_and_list::expired(version, old))?;
             watch.version = version;
         }
         asked => {
-            read::not_ahead(&watch.call, asked.unwrap_or_default())?;
+            get_and_list::not_ahead(&watch.call, asked.unwrap_or_default())?;
             watch.begin(initial);
         }
     }
@@ -91,7 +91,7 @@ pub(crate) fn watch(call: Arc<Call>) -> Result<Reply, ApiError> {
     })
 }
 
-fn check_initial(call: &Call, bookmarks: bool) -> Result<(), ApiError> {
+fn check_initial(call: &ApiRequest, bookmarks: bool) -> Result<(), ApiError> {
     let how = call.query.text("resourceVersionMatch");
     if call.query.flag("sendInitialEvents") && (how != "NotOlderThan" || !bookmarks) {
         return Err(ApiError::bad_request(
@@ -101,7 +101,7 @@ fn check_initial(call: &Call, bookmarks: bool) -> Result<(), ApiError> {
     Ok(())
 }
 
-impl Watch {
+impl WatchStream {
     /// Puts the present objects first, and for clients that asked for them their end too.
     fn begin(&mut self, marked: bool) {
         let call = Arc::clone(&self.call);
@@ -171,7 +171,7 @@ impl Watch {
             Ok(found) => found,
             Err(old) => {
                 self.over = true;
-                let error = read::expired(self.version, old);
+                let error = get_and_list::expired(self.version, old);
                 return Some(line("ERROR", &error.body().to_string().into()));
             }
         };
@@ -183,7 +183,7 @@ impl Watch {
         (!lines.is_empty()).then(|| lines.freeze())
     }
 
-    fn put_change(&mut self, lines: &mut BytesMut, change: &Change) {
+    fn put_change(&mut self, lines: &mut BytesMut, change: &CollectionChange) {
         let call = Arc::clone(&self.call);
         if let Some(namespace) = &call.namespace
             && change.object.key().namespace != *namespace
@@ -214,10 +214,10 @@ impl Watch {
         put_line(lines, word, &object);
     }
 
-    fn rendered(&mut self, stored: &Arc<Stored>) -> Bytes {
+    fn rendered(&mut self, stored: &Arc<StoredObject>) -> Bytes {
         let with_columns = !std::mem::replace(&mut self.columns_sent, true);
         match self.call.form {
-            Form::Object => render::object(&self.call, stored),
+            ResponseForm::Object => render::object(&self.call, stored),
             _ => render::value(&self.call, &stored.value, with_columns),
         }
     }
@@ -232,7 +232,7 @@ impl Watch {
             object["metadata"]["annotations"] = annotations;
         }
         match self.call.form {
-            Form::Object => object.to_string().into(),
+            ResponseForm::Object => object.to_string().into(),
             _ => render::value(&self.call, &object, false),
         }
     }

@@ -5,7 +5,7 @@ use hyper::HeaderMap;
 use hyper::header::{AsHeaderName, CONTENT_TYPE};
 use serde_json::{Value, json};
 
-use crate::error::{ApiError, Reason};
+use crate::error::{ApiError, StatusReason};
 use crate::wire::protobuf;
 
 /// The text of a header, empty where it is missing or no text.
@@ -44,7 +44,7 @@ pub(crate) fn read(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError>
             serde_saphyr::from_str(text).map_err(|e| ApiError::bad_request(e.to_string()))
         }
         other => Err(ApiError::new(
-            Reason::UnsupportedMediaType,
+            StatusReason::UnsupportedMediaType,
             format!(
                 "the body of the request was in an unknown format ({other}) - accepted media types include: application/json, application/yaml"
             ),

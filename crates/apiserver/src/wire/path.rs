@@ -2,7 +2,7 @@
 
 /// An object or a collection, perhaps of a part of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct ResourcePath {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) namespace: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) enum Route {
         version: String,
     },
     /// Anything below a group's version.
-    Target(Target),
+    Target(ResourcePath),
 }
 
 /// The route of a path, `None` where nothing can be.
@@ -80,7 +80,7 @@ fn group_version<'a>(segments: &'a [&'a str]) -> Option<(String, String, &'a [&'
     }
 }
 
-fn target(group: String, version: String, segments: &[&str]) -> Option<Target> {
+fn target(group: String, version: String, segments: &[&str]) -> Option<ResourcePath> {
     let own = |text: &&str| decode(text);
     let (namespace, rest) = match segments {
         // A Namespace itself and its parts, not something in it.
@@ -97,7 +97,7 @@ fn target(group: String, version: String, segments: &[&str]) -> Option<Target> {
         [plural, name, subresource] => (plural, Some(name), Some(subresource), None),
         _ => return None,
     };
-    Some(Target {
+    Some(ResourcePath {
         group,
         version,
         namespace,
@@ -134,7 +134,7 @@ fn decode(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn found(path: &str) -> Target {
+    fn found(path: &str) -> ResourcePath {
         match parse(path) {
             Some(Route::Target(target)) => target,
             other => panic!("{path}: {other:?}"),

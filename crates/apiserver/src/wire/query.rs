@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 use crate::error::Cause;
-use crate::error::Reason;
+use crate::error::StatusReason;
 use crate::meta;
 
 /// The treatment of fields that a kind does not have.
@@ -22,7 +22,7 @@ pub(crate) enum FieldValidation {
 
 /// Which state a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum ListVersion {
     /// Any, which here is the newest.
     Newest,
     /// The state at exactly this version.
@@ -33,9 +33,9 @@ pub(crate) enum At {
 
 /// The parameters of a request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Query(HashMap<String, String>);
+pub(crate) struct QueryParameters(HashMap<String, String>);
 
-impl Query {
+impl QueryParameters {
     /// The parameters of a URI; of one that is given twice the last counts.
     pub(crate) fn parse(uri: &Uri) -> Self {
         let text = uri.query().unwrap_or_default();
@@ -98,11 +98,11 @@ impl Query {
     }
 
     /// The state that a list asks for.
-    pub(crate) fn at(&self) -> Result<At, ApiError> {
+    pub(crate) fn at(&self) -> Result<ListVersion, ApiError> {
         match (self.version()?, self.text("resourceVersionMatch")) {
-            (Some(version), "Exact") => Ok(At::Exactly(version)),
-            (Some(version), "" | "NotOlderThan") => Ok(At::NotBefore(version)),
-            (None, "" | "NotOlderThan") => Ok(At::Newest),
+            (Some(version), "Exact") => Ok(ListVersion::Exactly(version)),
+            (Some(version), "" | "NotOlderThan") => Ok(ListVersion::NotBefore(version)),
+            (None, "" | "NotOlderThan") => Ok(ListVersion::Newest),
             (_, other) => Err(ApiError::bad_request(format!(
                 "resourceVersionMatch: Forbidden: {other:?} is not allowed here"
             ))),
@@ -117,7 +117,7 @@ impl Query {
 
 fn invalid_option(why: &str) -> ApiError {
     let message = format!("CreateOptions.meta.k8s.io \"\" is invalid: {why}");
-    ApiError::new(Reason::Invalid, message)
+    ApiError::new(StatusReason::Invalid, message)
 }
 
 /// The options of a deletion, from the query and from the body, which wins.
@@ -139,7 +139,7 @@ pub(crate) enum Propagation {
 }
 
 impl DeleteOptions {
-    pub(crate) fn read(query: &Query, body: &Value) -> Result<Self, ApiError> {
+    pub(crate) fn read(query: &QueryParameters, body: &Value) -> Result<Self, ApiError> {
         let own = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let in_body = meta::text(body, "/propagationPolicy");
         let orphan = body["orphanDependents"] == true || query.flag("orphanDependents");
@@ -176,20 +176,20 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn query(text: &str) -> Query {
+    fn query(text: &str) -> QueryParameters {
         let uri = format!("/x?{text}").parse().expect("a URI");
-        Query::parse(&uri)
+        QueryParameters::parse(&uri)
     }
 
     #[test]
     fn lists_say_which_state_they_want() {
         for (text, at) in [
-            ("", At::Newest),
-            ("resourceVersion=0", At::Newest),
-            ("resourceVersion=7", At::NotBefore(7)),
+            ("", ListVersion::Newest),
+            ("resourceVersion=0", ListVersion::Newest),
+            ("resourceVersion=7", ListVersion::NotBefore(7)),
             (
                 "resourceVersion=7&resourceVersionMatch=Exact",
-                At::Exactly(7),
+                ListVersion::Exactly(7),
             ),
         ] {
             assert_eq!(query(text).at().ok(), Some(at), "{text}");

@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::error::ApiError;
 
 /// The body of an answer: whole, or the lines of a watch as they come.
-pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
+pub(crate) type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
 /// A body that is known as a whole.
-pub(crate) fn whole(bytes: Bytes) -> Body {
+pub(crate) fn whole(bytes: Bytes) -> ResponseBody {
     Full::new(bytes).boxed_unsync()
 }
 
@@ -29,7 +29,7 @@ const MOST_WARNINGS: usize = 4_096;
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) media: &'static str,
-    pub(crate) body: Body,
+    pub(crate) body: ResponseBody,
 }
 
 impl Reply {
@@ -60,7 +60,7 @@ impl Reply {
     }
 
     /// As an HTTP response with warnings.
-    pub(crate) fn into_response(self, warnings: &[String]) -> Response<Body> {
+    pub(crate) fn into_response(self, warnings: &[String]) -> Response<ResponseBody> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
@@ -98,7 +98,7 @@ fn warning_text(warning: &str) -> String {
 }
 
 /// A refusal as an HTTP response.
-pub(crate) fn refusal(error: &ApiError) -> Response<Body> {
+pub(crate) fn refusal(error: &ApiError) -> Response<ResponseBody> {
     let reply = Reply::value(&error.body()).with_status(error.status());
     let mut response = reply.into_response(&[]);
     if let Some(seconds) = error.retry_seconds() {

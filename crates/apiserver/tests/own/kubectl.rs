@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_apiserver::{Reading, ResourceMetrics, Settings, Usage};
+use evenkeel_apiserver::{CpuMemoryUsage, ResourceMetrics, Settings, UsageMeasurement};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -70,13 +70,13 @@ impl Kubectl<'_> {
 struct Flat;
 
 impl Flat {
-    fn reading(namespace: &str, name: &str) -> Vec<Reading> {
-        vec![Reading {
+    fn reading(namespace: &str, name: &str) -> Vec<UsageMeasurement> {
+        vec![UsageMeasurement {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             timestamp: Timestamp::UNIX_EPOCH,
             window: Duration::from_secs(15),
-            usage: vec![Usage {
+            usage: vec![CpuMemoryUsage {
                 name: "app".to_owned(),
                 cpu_milli: 100,
                 memory_bytes: 64 << 20,
@@ -86,11 +86,11 @@ impl Flat {
 }
 
 impl ResourceMetrics for Flat {
-    fn nodes(&self) -> Vec<Reading> {
+    fn nodes(&self) -> Vec<UsageMeasurement> {
         Self::reading("", "n1")
     }
 
-    fn pods(&self) -> Vec<Reading> {
+    fn pods(&self) -> Vec<UsageMeasurement> {
         Self::reading("default", "p1")
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_apiserver::{
-    CustomMetrics, DescribedObject, MetricReading, Reading, ResourceMetrics, Settings, Usage,
+    CpuMemoryUsage, CustomMetrics, DescribedObject, MetricReading, ResourceMetrics, Settings,
+    UsageMeasurement,
 };
 use http_body_util::Full;
 use hyper::{Request, Response};
@@ -71,17 +72,17 @@ fn a_restart_cuts_watches_and_keeps_objects() {
 struct Fixed;
 
 impl ResourceMetrics for Fixed {
-    fn nodes(&self) -> Vec<Reading> {
+    fn nodes(&self) -> Vec<UsageMeasurement> {
         Vec::new()
     }
 
-    fn pods(&self) -> Vec<Reading> {
-        let usage = Usage {
+    fn pods(&self) -> Vec<UsageMeasurement> {
+        let usage = CpuMemoryUsage {
             name: "app".to_owned(),
             cpu_milli: 250,
             memory_bytes: 64 * 1024 * 1024,
         };
-        vec![Reading {
+        vec![UsageMeasurement {
             namespace: "default".to_owned(),
             name: "a".to_owned(),
             timestamp: Timestamp::UNIX_EPOCH,

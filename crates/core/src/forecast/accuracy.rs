@@ -3,12 +3,12 @@
 //! Every forecast is compared with the value that came, and so is the last value of its time (the
 //! naive forecast): a model that does not beat it, or whose 80 % interval holds less than 60 %, is
 //! not trusted. Trust is earned and lost at lines that lie apart, so that a model on the edge does
-//! not win and lose it from tick to tick ([`Trust`]). Means fade, so that a score takes a few numbers and no window of past forecasts.
+//! not win and lose it from tick to tick ([`ModelTrust`]). Means fade, so that a score takes a few numbers and no window of past forecasts.
 
 use std::num::NonZeroUsize;
 
-use super::prediction::{Forecast, Interval, Step};
-use super::trust::{self, Distrust, MIN_SCORED, Rival, Trust};
+use super::prediction::{Forecast, ForecastStep, Interval};
+use super::trust::{self, Distrust, MIN_SCORED, ModelTrust, Rival};
 use crate::units::narrowed;
 
 /// After this many forecasts a score's weight has faded to 1/e.
@@ -16,7 +16,7 @@ const MEMORY: u32 = 120;
 
 /// Errors and coverage of the forecasts at one horizon.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Accuracy {
+pub struct HorizonAccuracy {
     /// The number of scored forecasts, up to the 120 that the means remember.
     pub scored: u32,
     /// The mean absolute error, in the unit of the load.
@@ -31,7 +31,7 @@ pub struct Accuracy {
     pub coverage95: f64,
 }
 
-impl Accuracy {
+impl HorizonAccuracy {
     /// The error over that of the naive forecast; `None` where the naive one made none.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
@@ -40,36 +40,36 @@ impl Accuracy {
 
     /// The judgement of a model that has been trusted so far, or has not: enough forecasts scored,
     /// and ratio and coverage on the right side of the line of that direction.
-    fn judged(&self, trusted: bool) -> Trust {
+    fn judged(&self, trusted: bool) -> ModelTrust {
         if self.scored < MIN_SCORED {
-            return Trust::Untrusted(Distrust::Unproven {
+            return ModelTrust::Untrusted(Distrust::Unproven {
                 scored: self.scored,
             });
         }
         let (coverage, most) = (self.coverage80, trust::most_ratio(trusted));
         match self.ratio() {
             Some(_) if coverage < trust::least_coverage(trusted) => {
-                Trust::Untrusted(Distrust::Coverage { coverage })
+                ModelTrust::Untrusted(Distrust::Coverage { coverage })
             }
-            Some(ratio) if ratio < most => Trust::Trusted {
+            Some(ratio) if ratio < most => ModelTrust::Trusted {
                 ratio,
                 rival: Rival::LastValue,
             },
-            ratio => Trust::Untrusted(Distrust::NotBetterThanNaive { ratio }),
+            ratio => ModelTrust::Untrusted(Distrust::NotBetterThanNaive { ratio }),
         }
     }
 }
 
 /// A forecast that waits for its observation, in little memory: there are tens of thousands.
 #[derive(Debug, Clone, Copy)]
-struct Issued {
+struct PendingForecast {
     mean: f32,
     interval80: [f32; 2],
     interval95: [f32; 2],
     naive: f32,
 }
 
-impl Issued {
+impl PendingForecast {
     /// The place of a forecast where none waits: it is never scored.
     const NOTHING: Self = Self {
         mean: f32::NAN,
@@ -79,7 +79,7 @@ impl Issued {
     };
 
     /// `None` where a value is too large for 32 bits.
-    fn new(step: &Step, naive: f64) -> Option<Self> {
+    fn new(step: &ForecastStep, naive: f64) -> Option<Self> {
         let bounds = |interval: Interval| {
             let upper = narrowed(interval.upper).unwrap_or(f32::MAX);
             Some([narrowed(interval.lower)?, upper])
@@ -126,7 +126,7 @@ fn inside([lower, upper]: [f32; 2], actual: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub struct Scorecard {
     /// The last forecasts, one for each step of the horizon, overwritten in turn.
-    pending: Box<[Issued]>,
+    pending: Box<[PendingForecast]>,
     next: usize,
     last: Option<f32>,
     changes: u32,
@@ -144,7 +144,7 @@ impl Scorecard {
     #[must_use]
     pub fn new(horizon: NonZeroUsize) -> Self {
         Self {
-            pending: vec![Issued::NOTHING; horizon.get()].into(),
+            pending: vec![PendingForecast::NOTHING; horizon.get()].into(),
             next: 0,
             last: None,
             changes: 0,
@@ -169,7 +169,11 @@ impl Scorecard {
     }
 
     /// The same, given what was forecast for the horizon alone.
-    pub(super) fn record_step(&mut self, observation: Option<f64>, forecast: Option<&Step>) {
+    pub(super) fn record_step(
+        &mut self,
+        observation: Option<f64>,
+        forecast: Option<&ForecastStep>,
+    ) {
         // Rounded as what waits is, or a load that stands still would differ from itself.
         let observation = observation.and_then(narrowed).map(f64::from);
         let due = self.pending[self.next];
@@ -181,8 +185,8 @@ impl Scorecard {
             fade(&mut self.change, (actual - last).abs(), self.changes);
         }
         let issued = forecast.zip(observation);
-        let issued = issued.and_then(|(step, naive)| Issued::new(step, naive));
-        self.pending[self.next] = issued.unwrap_or(Issued::NOTHING);
+        let issued = issued.and_then(|(step, naive)| PendingForecast::new(step, naive));
+        self.pending[self.next] = issued.unwrap_or(PendingForecast::NOTHING);
         self.next = (self.next + 1) % self.horizon();
         self.last = observation.and_then(narrowed);
     }
@@ -203,10 +207,10 @@ impl Scorecard {
 
     /// Errors and coverage so far.
     #[must_use]
-    pub fn accuracy(&self) -> Accuracy {
+    pub fn accuracy(&self) -> HorizonAccuracy {
         let [mae, naive_mae] = self.errors;
         let [coverage80, coverage95] = self.coverages;
-        Accuracy {
+        HorizonAccuracy {
             scored: self.scored,
             mae,
             naive_mae,
@@ -218,7 +222,7 @@ impl Scorecard {
 
     /// The trust that the model has now. It changes only with a forecast that is scored.
     #[must_use]
-    pub fn trust(&self) -> Trust {
+    pub fn trust(&self) -> ModelTrust {
         self.accuracy().judged(self.trusted)
     }
 
@@ -228,7 +232,7 @@ impl Scorecard {
         self.trusted |= self.accuracy().judged(before.trusted).is_trusted();
     }
 
-    fn score(&mut self, issued: Issued, actual: f64) {
+    fn score(&mut self, issued: PendingForecast, actual: f64) {
         self.scored = (self.scored + 1).min(MEMORY);
         let error = |told: f32| (actual - f64::from(told)).abs();
         let values = [
@@ -256,11 +260,11 @@ mod tests {
 
     use super::*;
     use crate::forecast::baseline::Naive;
-    use crate::forecast::context::{Context, Shared};
-    use crate::forecast::history::History;
+    use crate::forecast::context::{ForecastContext, ModelAssets};
+    use crate::forecast::load_ring_buffer::LoadRingBuffer;
     use crate::forecast::model::Model;
     use crate::forecast::point_model::PointModel;
-    use crate::forecast::rolling::Rolling;
+    use crate::forecast::rolling_model::RollingModel;
     use crate::forecast::smoothing::SHpa;
 
     fn forecast(mean: f64, half: f64) -> Forecast {
@@ -268,7 +272,7 @@ mod tests {
             lower: mean - half,
             upper: mean + half,
         };
-        let step = Step {
+        let step = ForecastStep {
             mean,
             interval80: interval,
             interval95: interval,
@@ -341,7 +345,7 @@ mod tests {
 
     #[test]
     fn trust_is_earned_and_lost_at_lines_that_lie_apart() {
-        let accuracy = |ratio: f64, coverage80: f64| Accuracy {
+        let accuracy = |ratio: f64, coverage80: f64| HorizonAccuracy {
             scored: MEMORY,
             mae: ratio,
             naive_mae: 1.0,
@@ -388,7 +392,7 @@ mod tests {
             assert_eq!(found, [earned, kept], "{ratio} {coverage}");
             assert_eq!(judged(false).to_string(), text);
         }
-        let few = Accuracy {
+        let few = HorizonAccuracy {
             scored: MIN_SCORED - 1,
             ..accuracy(0.1, 1.0)
         };
@@ -440,11 +444,11 @@ mod tests {
 
     fn ratio<M: PointModel>(model: M, load: impl Fn(u32) -> f64) -> f64 {
         let horizon = NonZeroUsize::new(4).unwrap();
-        let mut model = Rolling::towards(model, horizon);
+        let mut model = RollingModel::towards(model, horizon);
         let mut card = Scorecard::new(horizon);
-        let (history, shared) = (History::default(), Shared::default());
+        let (history, shared) = (LoadRingBuffer::default(), ModelAssets::default());
         for i in 0..900 {
-            let context = Context {
+            let context = ForecastContext {
                 history: &history,
                 origin: Timestamp::from_second(15 * i64::from(i)).unwrap(),
                 step: SignedDuration::from_secs(15),

@@ -13,10 +13,10 @@ mod diagnosis;
 mod estimate;
 mod filter;
 mod linear;
-mod select;
+mod order_selection;
 
 pub use diagnosis::Diagnosis;
-pub use estimate::{Estimate, Order};
+pub use estimate::{ArimaEstimate, Order};
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
 use super::trainer::Trainer;
 use estimate::Differences;
-use filter::{Filter, State};
+use filter::{ArmaState, Filter};
 
 /// The number of newest values that parameters are estimated on.
 const WINDOW: usize = 2000;
@@ -34,18 +34,18 @@ const LEAST: usize = 40;
 /// `arima`, with the model that was estimated last.
 #[derive(Debug, Clone, Default)]
 pub struct Arima {
-    fitted: Option<Fitted>,
+    fitted: Option<ArimaFit>,
 }
 
 #[derive(Debug, Clone)]
-struct Fitted {
-    estimate: Estimate,
+struct ArimaFit {
+    estimate: ArimaEstimate,
     diagnosis: Option<Diagnosis>,
     /// The filter before the first value.
     initial: Filter,
     /// The filter and its state before the next value.
     filter: Filter,
-    state: State,
+    state: ArmaState,
     /// The number of observations, up to those that the differences need.
     have: usize,
     /// The last value, and the last difference.
@@ -66,7 +66,7 @@ impl Arima {
             return Err(not_enough);
         }
         let window = &values[values.len().saturating_sub(WINDOW)..];
-        let (estimate, differences) = select::select(window).ok_or(not_enough)?;
+        let (estimate, differences) = order_selection::select(window).ok_or(not_enough)?;
         Self::of(estimate, &differences).ok_or(not_enough)
     }
 
@@ -81,17 +81,17 @@ impl Arima {
         Self::of(differences.estimate(p, q, has_mean)?, &differences)
     }
 
-    fn of(estimate: Estimate, differences: &Differences) -> Option<Self> {
+    fn of(estimate: ArimaEstimate, differences: &Differences) -> Option<Self> {
         let residuals = estimate.residuals(differences.values());
         let filter = Filter::new(&estimate.process)?;
         let coefficients = estimate.order.p + estimate.order.q;
         Some(Self {
-            fitted: Some(Fitted {
+            fitted: Some(ArimaFit {
                 diagnosis: Diagnosis::of(&residuals, coefficients),
                 estimate,
                 initial: filter.clone(),
                 filter,
-                state: State::default(),
+                state: ArmaState::default(),
                 have: 0,
                 last: [0.0; 2],
             }),
@@ -100,7 +100,7 @@ impl Arima {
 
     /// The estimated model; `None` before it was fitted.
     #[must_use]
-    pub fn estimate(&self) -> Option<&Estimate> {
+    pub fn estimate(&self) -> Option<&ArimaEstimate> {
         Some(&self.fitted.as_ref()?.estimate)
     }
 
@@ -137,7 +137,7 @@ impl PointModel for Arima {
     fn restart(&mut self) {
         if let Some(fitted) = &mut self.fitted {
             fitted.filter = fitted.initial.clone();
-            (fitted.state, fitted.have) = (State::default(), 0);
+            (fitted.state, fitted.have) = (ArmaState::default(), 0);
         }
     }
 
@@ -149,7 +149,7 @@ impl PointModel for Arima {
 
     fn heap_bytes(&self) -> usize {
         let fitted = self.fitted.as_ref();
-        fitted.map_or(0, |Fitted { estimate, .. }| {
+        fitted.map_or(0, |ArimaFit { estimate, .. }| {
             size_of_val(estimate.ar()) + size_of_val(estimate.ma())
         })
     }
@@ -159,7 +159,7 @@ impl PointModel for Arima {
     }
 }
 
-impl Fitted {
+impl ArimaFit {
     fn observe(&mut self, value: f64) {
         let d = self.estimate.order.d;
         let [before, change] = self.last;
@@ -212,7 +212,7 @@ impl fmt::Display for Order {
     }
 }
 
-impl fmt::Display for Fitted {
+impl fmt::Display for ArimaFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let estimate = &self.estimate;
         write!(

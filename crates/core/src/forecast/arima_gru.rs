@@ -20,19 +20,19 @@ pub(super) struct ArimaGru {
     horizon: NonZeroUsize,
     arima: Arima,
     fitted: Option<Corrector>,
-    followed: Followed,
+    followed: ArimaResiduals,
 }
 
 /// How ARIMA fares.
 #[derive(Debug, Clone, Default)]
-struct Followed {
+struct ArimaResiduals {
     /// Values since the last restart, as far as they are counted.
     have: usize,
     /// The newest errors, the last one at the end.
     errors: Vec<f64>,
 }
 
-impl Followed {
+impl ArimaResiduals {
     /// Takes a value, and what `arima` would have said of it.
     fn observe(&mut self, arima: &mut Arima, value: f64) {
         if self.have >= arima.need() {
@@ -53,13 +53,13 @@ impl ArimaGru {
             horizon,
             arima: Arima::default(),
             fitted: None,
-            followed: Followed::default(),
+            followed: ArimaResiduals::default(),
         }
     }
 
     /// What `arima` missed on the newest of `values`.
     fn examples(&self, mut arima: Arima, values: &[f64]) -> Vec<Example> {
-        let mut followed = Followed::default();
+        let mut followed = ArimaResiduals::default();
         let horizon = self.horizon.get();
         let newest = &values[values.len().saturating_sub(NETWORK_ROWS)..];
         let mut examples = Vec::new();
@@ -110,7 +110,7 @@ impl PointModel for ArimaGru {
         let fitted = Corrector::fitted(&examples, self.fitted.as_ref(), trainer);
         self.fitted = Some(fitted.ok_or(not_enough)?);
         self.arima = arima;
-        self.followed = Followed::default();
+        self.followed = ArimaResiduals::default();
         Ok(values.len().min(NETWORK_ROWS))
     }
 
@@ -130,7 +130,7 @@ impl PointModel for ArimaGru {
 
     fn restart(&mut self) {
         self.arima.restart();
-        self.followed = Followed::default();
+        self.followed = ArimaResiduals::default();
     }
 
     fn predict(&self, means: &mut [f64]) {

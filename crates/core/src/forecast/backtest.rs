@@ -18,13 +18,13 @@ use std::num::NonZeroUsize;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::context::{Context, Shared};
+use super::context::{ForecastContext, ModelAssets};
+use super::historical_load::Recording;
 use super::model_set::ModelSet;
 use super::not_ready::NotReady;
-use super::past::Recording;
 use super::prediction::Forecast;
 use super::scored_model::ScoredModel;
-use super::series::Series;
+use super::series::RegularSeries;
 use score::Tally;
 
 /// The number of origins from one estimation of parameters to the next.
@@ -73,13 +73,13 @@ impl BacktestError {
 
 /// A load on a regular grid without gaps, with a part for training and one for judging.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Recorded {
+pub struct BacktestLoad {
     start: Timestamp,
     step: SignedDuration,
     values: Vec<f64>,
 }
 
-impl Recorded {
+impl BacktestLoad {
     /// The load of `samples`, whose distance is that of the first two, to be judged up to `horizon`.
     ///
     /// # Errors
@@ -161,25 +161,25 @@ const fn training(all: usize) -> usize {
 
 /// The way of one model through a load.
 #[derive(Debug)]
-pub struct Run<'a> {
-    load: &'a Recorded,
-    shared: &'a Shared,
+pub struct BacktestRun<'a> {
+    load: &'a BacktestLoad,
+    shared: &'a ModelAssets,
     model: ScoredModel,
     /// The number of values that the model has been told.
     told: usize,
     tallies: Vec<Tally>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> BacktestRun<'a> {
     /// A model that has seen nothing, to be judged at these horizons.
     ///
     /// How wide intervals are, and what the members of a blend are worth, is learnt up to the longest horizon.
     #[must_use]
     pub fn new(
-        load: &'a Recorded,
+        load: &'a BacktestLoad,
         models: ModelSet,
         horizons: &[NonZeroUsize],
-        shared: &'a Shared,
+        shared: &'a ModelAssets,
     ) -> Self {
         let longest = horizons.iter().max().copied().unwrap_or(NonZeroUsize::MIN);
         Self {
@@ -221,7 +221,7 @@ impl<'a> Run<'a> {
         let past = past(self.load, self.told);
         let context = context(self.load, self.told, &past, self.shared);
         let values = past.values().iter().copied().map(Some).collect();
-        let series = Series::new(self.load.start, self.load.step, values);
+        let series = RegularSeries::new(self.load.start, self.load.step, values);
         let series = series.expect("the whole load is on such a grid");
         // What the model lacks, its forecast says.
         let _ = self.model.fit(&series, &context);
@@ -275,17 +275,17 @@ impl<'a> Run<'a> {
 }
 
 /// What is known of a load once so many values have been told.
-fn past(load: &Recorded, told: usize) -> Recording<'_> {
+fn past(load: &BacktestLoad, told: usize) -> Recording<'_> {
     Recording::new(load.start, load.step, &load.values[..told])
 }
 
 fn context<'a>(
-    load: &Recorded,
+    load: &BacktestLoad,
     told: usize,
     past: &'a Recording<'_>,
-    shared: &'a Shared,
-) -> Context<'a> {
-    Context {
+    shared: &'a ModelAssets,
+) -> ForecastContext<'a> {
+    ForecastContext {
         history: past,
         origin: load.time(told.saturating_sub(1)),
         step: load.step,

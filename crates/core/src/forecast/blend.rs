@@ -14,13 +14,13 @@ mod weights;
 
 use std::num::NonZeroUsize;
 
-use super::context::Context;
+use super::bounded_forecast::{bound, outlook};
+use super::context::ForecastContext;
+use super::interval_widths::Widths;
 use super::model::Model;
 use super::not_ready::NotEnoughHistory;
-use super::outlook::{bound, outlook};
 use super::prediction::Forecast;
-use super::series::Series;
-use super::widths::Widths;
+use super::series::RegularSeries;
 use weights::Losses;
 
 /// The part of the past that members are first weighed on, as one of so many.
@@ -72,7 +72,7 @@ impl Blend {
     }
 
     /// Estimates the parameters of all members. One that has too little of the past says nothing.
-    fn fit_members(&mut self, past: &Series, context: &Context<'_>) {
+    fn fit_members(&mut self, past: &RegularSeries, context: &ForecastContext<'_>) {
         for member in &mut self.members {
             // What a member lacks is not to be told: the others speak.
             let _ = member.fit(past, context);
@@ -80,7 +80,7 @@ impl Blend {
     }
 
     /// Weighs members that are fitted on the older part of `past` by its newest.
-    fn rehearse(&mut self, past: &Series, context: &Context<'_>) {
+    fn rehearse(&mut self, past: &RegularSeries, context: &ForecastContext<'_>) {
         let values = past.values();
         let newest = (values.len() / NEWEST).max(LEAST.min(values.len()));
         let (older, newest) = values.split_at(values.len() - newest);
@@ -88,12 +88,12 @@ impl Blend {
             let steps = i32::try_from(newest.len() - after).unwrap_or(i32::MAX);
             let before = context.step.checked_mul(steps).unwrap_or_default();
             let origin = context.origin.checked_sub(before);
-            Context {
+            ForecastContext {
                 origin: origin.unwrap_or(context.origin),
                 ..*context
             }
         };
-        let known = Series::new(past.start(), past.step(), older.to_vec());
+        let known = RegularSeries::new(past.start(), past.step(), older.to_vec());
         if let Ok(known) = known {
             self.fit_members(&known, &origin(0));
         }
@@ -104,7 +104,7 @@ impl Blend {
     }
 
     /// What each member says of the steps after the origin, below zero too.
-    fn told(&self, context: &Context<'_>) -> Vec<Option<Vec<f64>>> {
+    fn told(&self, context: &ForecastContext<'_>) -> Vec<Option<Vec<f64>>> {
         let horizon = self.longest();
         let told = self.members.iter().map(|member| {
             let forecast = member.forecast(horizon, context).ok()?;
@@ -137,7 +137,11 @@ impl Model for Blend {
         Self::NAME
     }
 
-    fn fit(&mut self, past: &Series, context: &Context<'_>) -> Result<(), NotEnoughHistory> {
+    fn fit(
+        &mut self,
+        past: &RegularSeries,
+        context: &ForecastContext<'_>,
+    ) -> Result<(), NotEnoughHistory> {
         let have = past.usable().values.len();
         if have < LEAST {
             return Err(NotEnoughHistory { need: LEAST, have });
@@ -161,7 +165,7 @@ impl Model for Blend {
     }
 
     /// Before members are fitted nothing is observed: the past tells them all.
-    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
+    fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>) {
         let value = observation.filter(|value| value.is_finite());
         self.have += usize::from(value.is_some());
         if !self.is_fitted {
@@ -204,7 +208,7 @@ impl Model for Blend {
     fn forecast(
         &self,
         horizon: usize,
-        context: &Context<'_>,
+        context: &ForecastContext<'_>,
     ) -> Result<Forecast, NotEnoughHistory> {
         let not_enough = NotEnoughHistory {
             need: LEAST,

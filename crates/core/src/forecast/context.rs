@@ -5,28 +5,28 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::calendar::Calendar;
+use super::historical_load::HistoricalLoad;
 use super::network::SwishLoad;
-use super::past::Past;
 use super::peak::{GlobalPeaks, PeakContext};
 use super::trainer::Trainer;
 
 /// The past of one load, its place in time, and what the models of all targets share.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct ForecastContext<'a> {
     /// The past of the load.
-    pub history: &'a dyn Past,
+    pub history: &'a dyn HistoricalLoad,
     /// The time of the newest step of the grid that models have observed; forecasts begin one step
     /// later.
     pub origin: Timestamp,
     /// The distance of the steps of that grid; above zero.
     pub step: SignedDuration,
     /// The part that is the same for all targets.
-    pub shared: &'a Shared,
+    pub shared: &'a ModelAssets,
 }
 
 /// The context that the models of all targets share.
 #[derive(Debug)]
-pub struct Shared {
+pub struct ModelAssets {
     /// The calendar that the loads live by.
     pub calendar: Calendar,
     /// The weights of the model `global`.
@@ -37,7 +37,7 @@ pub struct Shared {
     pub swish: Option<SwishLoad>,
 }
 
-impl Shared {
+impl ModelAssets {
     /// The part that forecasts of peaks read.
     pub(crate) fn for_peaks(&self) -> PeakContext<'_> {
         PeakContext {
@@ -47,7 +47,7 @@ impl Shared {
     }
 }
 
-impl Default for Shared {
+impl Default for ModelAssets {
     /// The calendar of UTC, the weights that are shipped, no trainer and no network.
     fn default() -> Self {
         Self {
@@ -59,8 +59,8 @@ impl Default for Shared {
     }
 }
 
-impl Context<'_> {
-    /// False where the load at the origin was uncertain (see [`History::bridge`]): models follow such a
+impl ForecastContext<'_> {
+    /// False where the load at the origin was uncertain (see [`LoadRingBuffer::bridge`]): models follow such a
     /// step, and are not judged by it.
     #[must_use]
     pub(super) fn is_judged(&self) -> bool {
@@ -78,12 +78,12 @@ impl Context<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forecast::history::History;
+    use crate::forecast::load_ring_buffer::LoadRingBuffer;
 
     #[test]
     fn steps_count_from_the_origin() {
-        let (history, shared) = (History::default(), Shared::default());
-        let context = Context {
+        let (history, shared) = (LoadRingBuffer::default(), ModelAssets::default());
+        let context = ForecastContext {
             history: &history,
             origin: "2027-01-15T23:59:30Z".parse().unwrap(),
             step: SignedDuration::from_secs(15),

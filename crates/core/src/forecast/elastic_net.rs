@@ -26,7 +26,7 @@ pub struct ElasticNet {
 
 /// A linear function.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Linear {
+pub struct LinearFunction {
     pub coefficients: Vec<f64>,
     pub intercept: f64,
 }
@@ -125,10 +125,10 @@ impl Moments {
     }
 
     /// The line with these coefficients through the means.
-    fn line(&self, coefficients: Vec<f64>) -> Linear {
+    fn line(&self, coefficients: Vec<f64>) -> LinearFunction {
         let told = coefficients.iter().zip(&self.means);
         let told: f64 = told.map(|(coefficient, mean)| coefficient * mean).sum();
-        Linear {
+        LinearFunction {
             intercept: self.mean - told,
             coefficients,
         }
@@ -148,7 +148,7 @@ impl ElasticNet {
     ///
     /// # Errors
     /// Coefficients that do not settle, as of columns that are almost the same and hardly held.
-    pub fn fit(&self, moments: &Moments) -> Result<Linear, NotSettled> {
+    pub fn fit(&self, moments: &Moments) -> Result<LinearFunction, NotSettled> {
         let n = count_as_f64(moments.count.max(1));
         let width = moments.means.len();
         let product = |one: usize, other: usize| moments.products[one * width + other] / n;
@@ -176,7 +176,7 @@ impl ElasticNet {
     ///
     /// # Errors
     /// As [`Self::fit`].
-    pub fn fit_in_deviations(&self, moments: &Moments) -> Result<Linear, NotSettled> {
+    pub fn fit_in_deviations(&self, moments: &Moments) -> Result<LinearFunction, NotSettled> {
         let unit = |deviation: f64| if deviation > 0.0 { deviation } else { 1.0 };
         let columns = 0..moments.means.len();
         let units = columns.map(|column| unit(moments.deviation_of(column)));
@@ -203,7 +203,7 @@ impl ElasticNet {
     }
 }
 
-impl Linear {
+impl LinearFunction {
     /// The value at a row.
     #[must_use]
     pub fn at(&self, row: &[f64]) -> f64 {
@@ -339,7 +339,7 @@ mod tests {
             }
             let net = ElasticNet { alpha, l1_ratio, positive };
             let linear = net.fit(&moments).unwrap();
-            let objective = |linear: &Linear| {
+            let objective = |linear: &LinearFunction| {
                 let errors = rows.iter().map(|&(one, other, y)| (y - linear.at(&[one, other])).powi(2));
                 let sizes = linear.coefficients.iter().map(|w| w.abs()).sum::<f64>();
                 let squares = linear.coefficients.iter().map(|w| w * w).sum::<f64>();

@@ -16,7 +16,7 @@ use std::fmt;
 use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
 use super::trainer::Trainer;
-use estimate::{Errors, Estimate, Smoothing, State, Trend};
+use estimate::{Errors, EtsEstimate, EtsState, Smoothing, Trend};
 
 /// The number of newest values that parameters are estimated on.
 const WINDOW: usize = 2000;
@@ -26,14 +26,14 @@ const LEAST: usize = 20;
 /// `ets`, with the model that was estimated last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ets {
-    fitted: Option<Fitted>,
+    fitted: Option<EtsFit>,
 }
 
 #[derive(Debug, Clone)]
-struct Fitted {
-    estimate: Estimate,
+struct EtsFit {
+    estimate: EtsEstimate,
     /// The state before the next value; `None` before the first after a gap.
-    state: Option<State>,
+    state: Option<EtsState>,
 }
 
 impl PointModel for Ets {
@@ -53,7 +53,7 @@ impl PointModel for Ets {
         }
         let window = &values[values.len().saturating_sub(WINDOW)..];
         let estimate = estimate::select(window).ok_or(not_enough)?;
-        self.fitted = Some(Fitted {
+        self.fitted = Some(EtsFit {
             state: Some(estimate.first),
             estimate,
         });
@@ -72,7 +72,7 @@ impl PointModel for Ets {
         let Some(fitted) = &mut self.fitted else {
             return;
         };
-        let level = State {
+        let level = EtsState {
             level: value,
             slope: 0.0,
         };
@@ -88,7 +88,7 @@ impl PointModel for Ets {
     }
 
     fn predict(&self, means: &mut [f64]) {
-        let Some((estimate, State { level, slope })) = self
+        let Some((estimate, EtsState { level, slope })) = self
             .fitted
             .as_ref()
             .and_then(|fitted| Some((&fitted.estimate, fitted.state?)))
@@ -104,7 +104,7 @@ impl PointModel for Ets {
     }
 }
 
-impl fmt::Display for Estimate {
+impl fmt::Display for EtsEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let errors = match self.errors {
             Errors::Even => "A",

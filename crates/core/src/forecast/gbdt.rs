@@ -15,17 +15,17 @@ mod inputs;
 
 use std::num::NonZeroUsize;
 
-use super::context::Context;
+use super::bounded_forecast::{bound, outlook};
+use super::context::ForecastContext;
+use super::interval_widths::Widths;
 use super::model::Model;
 use super::not_ready::NotEnoughHistory;
-use super::outlook::{bound, outlook};
 use super::prediction::Forecast;
-use super::series::{Arrival, Filler, Series};
+use super::series::{Arrival, Filler, RegularSeries};
 use super::trainer::{Trainer, TreeRow};
 use super::trees::Trees;
-use super::widths::Widths;
 use crate::units::{count_as_f64, narrowed};
-use inputs::{Before, Grid, Known};
+use inputs::{GaplessHistory, GbdtOriginInputs, Grid};
 
 /// The number of newest values that trees learn from.
 const WINDOW: usize = 16_000;
@@ -46,7 +46,7 @@ const MOST_RISE: f64 = 8.0;
 /// `gbdt`, with the trees that were fitted last.
 #[derive(Debug, Clone)]
 pub(super) struct Gbdt {
-    fitted: Option<Fitted>,
+    fitted: Option<GbdtFit>,
     /// The horizons that have trees, the nearest first.
     horizons: Box<[usize]>,
     /// The newest values, the last ones at the end.
@@ -58,7 +58,7 @@ pub(super) struct Gbdt {
 }
 
 #[derive(Debug, Clone)]
-struct Fitted {
+struct GbdtFit {
     /// For each horizon.
     trees: Box<[Trees]>,
     /// The mean load that they were fitted on.
@@ -94,7 +94,7 @@ impl Gbdt {
     }
 
     /// Trees from these values, of which the last one came at `second`.
-    fn grow(&self, values: &[f64], second: i64, context: &Context<'_>) -> Option<Fitted> {
+    fn grow(&self, values: &[f64], second: i64, context: &ForecastContext<'_>) -> Option<GbdtFit> {
         let trainer = context.shared.trainer.as_deref()?;
         let sizes = values.iter().map(|value| value.abs()).sum::<f64>();
         let level = sizes / count_as_f64(values.len().max(1));
@@ -109,7 +109,7 @@ impl Gbdt {
             .iter()
             .map(|&ahead| all.trees(ahead, trainer))
             .collect::<Option<Box<[Trees]>>>()?;
-        Some(Fitted {
+        Some(GbdtFit {
             trees,
             level,
             rows: values.len().min(WINDOW),
@@ -117,7 +117,7 @@ impl Gbdt {
     }
 
     /// Takes a value, and computes what comes after it.
-    fn take(&mut self, value: f64, second: i64, context: &Context<'_>) {
+    fn take(&mut self, value: f64, second: i64, context: &ForecastContext<'_>) {
         let keep = remembered(context);
         if self.values.len() >= 2 * keep {
             self.values.drain(..self.values.len() - keep);
@@ -134,13 +134,13 @@ impl Gbdt {
     }
 
     /// Computes the means of the steps after the newest value, which came at `second`.
-    fn look(&mut self, second: i64, context: &Context<'_>) {
+    fn look(&mut self, second: i64, context: &ForecastContext<'_>) {
         let (Some(fitted), Some(&last)) = (&self.fitted, self.values.last()) else {
             return;
         };
         let from = self.values.len().saturating_sub(remembered(context));
-        let (past, grid) = (Before(&self.values[from..]), grid(context));
-        let known = Known::at(past, grid, fitted.level);
+        let (past, grid) = (GaplessHistory(&self.values[from..]), grid(context));
+        let known = GbdtOriginInputs::at(past, grid, fitted.level);
         self.means.clear();
         let mut before = (0, last);
         for (&ahead, trees) in self.horizons.iter().zip(&fitted.trees) {
@@ -160,7 +160,12 @@ impl Gbdt {
     }
 
     /// Learns the widths of intervals on the newest of `values` with trees that have not seen them.
-    fn rehearse(&mut self, values: &[f64], second: i64, context: &Context<'_>) -> Option<()> {
+    fn rehearse(
+        &mut self,
+        values: &[f64],
+        second: i64,
+        context: &ForecastContext<'_>,
+    ) -> Option<()> {
         let (older, newest) = values.split_at(values.len() - values.len() / NEWEST);
         let time = |after: usize| second - seconds(newest.len() - after, context);
         self.fitted = Some(self.grow(older, time(0), context)?);
@@ -179,7 +184,11 @@ impl Model for Gbdt {
         Self::NAME
     }
 
-    fn fit(&mut self, past: &Series, context: &Context<'_>) -> Result<(), NotEnoughHistory> {
+    fn fit(
+        &mut self,
+        past: &RegularSeries,
+        context: &ForecastContext<'_>,
+    ) -> Result<(), NotEnoughHistory> {
         let usable = past.usable();
         let values = &usable.values;
         let not_enough = NotEnoughHistory {
@@ -216,7 +225,7 @@ impl Model for Gbdt {
         ))
     }
 
-    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
+    fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>) {
         let second = context.origin.as_second();
         match self.filler.accept(observation) {
             Arrival::Values(filling, value) => {
@@ -241,7 +250,7 @@ impl Model for Gbdt {
     fn forecast(
         &self,
         horizon: usize,
-        context: &Context<'_>,
+        context: &ForecastContext<'_>,
     ) -> Result<Forecast, NotEnoughHistory> {
         // Without trees, all the values that there are do not suffice; with them one value does.
         let need = if self.fitted.is_some() {
@@ -285,7 +294,7 @@ struct Origins<'a> {
     /// The time of the last.
     second: i64,
     level: f64,
-    context: &'a Context<'a>,
+    context: &'a ForecastContext<'a>,
 }
 
 impl Origins<'_> {
@@ -304,8 +313,11 @@ impl Origins<'_> {
     /// The row of one origin; `None` where nothing is known there.
     fn row(self, index: usize, ahead: usize) -> Option<TreeRow> {
         let from = (index + 1).saturating_sub(remembered(self.context));
-        let (past, grid) = (Before(&self.values[from..=index]), grid(self.context));
-        let known = Known::at(past, grid, self.level)?;
+        let (past, grid) = (
+            GaplessHistory(&self.values[from..=index]),
+            grid(self.context),
+        );
+        let known = GbdtOriginInputs::at(past, grid, self.level)?;
         let rise = (self.values[index + ahead] - known.last) / known.scale;
         let label = narrowed(rise.clamp(-MOST_RISE, MOST_RISE))?;
         let second = self.second - seconds(self.values.len() - 1 - index, self.context);
@@ -316,19 +328,19 @@ impl Origins<'_> {
     }
 }
 
-fn grid(context: &Context<'_>) -> Grid {
+fn grid(context: &ForecastContext<'_>) -> Grid {
     Grid::new(context.step.as_nanos())
 }
 
 /// So many steps in seconds.
-fn seconds(steps: usize, context: &Context<'_>) -> i64 {
+fn seconds(steps: usize, context: &ForecastContext<'_>) -> i64 {
     let steps = i32::try_from(steps).unwrap_or(i32::MAX);
     let span = context.step.checked_mul(steps);
     span.map_or(0, |span| span.as_secs())
 }
 
 /// The number of values that inputs read.
-fn remembered(context: &Context<'_>) -> usize {
+fn remembered(context: &ForecastContext<'_>) -> usize {
     let week = WEEK / context.step.as_nanos().max(1);
     let (least, most) = REMEMBERED.into_inner();
     usize::try_from(week).unwrap_or(most).clamp(least, most) + AROUND

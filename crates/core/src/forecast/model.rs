@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::context::Context;
+use super::context::ForecastContext;
 use super::not_ready::NotEnoughHistory;
 use super::prediction::Forecast;
-use super::series::Series;
+use super::series::RegularSeries;
 
 /// A model of one load. It follows the load step by step and forecasts it at any time.
 ///
@@ -21,7 +21,11 @@ pub trait Model: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// [`NotEnoughHistory`] where `past` is too short; the model is as before then.
-    fn fit(&mut self, _past: &Series, _context: &Context<'_>) -> Result<(), NotEnoughHistory> {
+    fn fit(
+        &mut self,
+        _past: &RegularSeries,
+        _context: &ForecastContext<'_>,
+    ) -> Result<(), NotEnoughHistory> {
         Ok(())
     }
 
@@ -33,20 +37,26 @@ pub trait Model: fmt::Debug + Send + Sync {
 
     /// Takes the observation of the step at `context.origin`, `None` where it is missing. Steps
     /// follow one another.
-    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>);
+    fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>);
 
     /// The next `horizon` steps after `context.origin`, which is that of the last observation.
     ///
     /// # Errors
     /// [`NotEnoughHistory`] while the model has seen too little.
-    fn forecast(&self, horizon: usize, context: &Context<'_>)
-    -> Result<Forecast, NotEnoughHistory>;
+    fn forecast(
+        &self,
+        horizon: usize,
+        context: &ForecastContext<'_>,
+    ) -> Result<Forecast, NotEnoughHistory>;
 
     /// Forecasts many loads at once, in the order of `requests`: one answer for each. All of them are
     /// of models of this name, this one among them. One by one, unless the family can do better, as
     /// one whose parameters all loads share.
-    fn forecast_batch(&self, requests: &[Request<'_>]) -> Vec<Result<Forecast, NotEnoughHistory>> {
-        let alone = |one: &Request<'_>| one.model.forecast(one.horizon, &one.context);
+    fn forecast_batch(
+        &self,
+        requests: &[ForecastRequest<'_>],
+    ) -> Vec<Result<Forecast, NotEnoughHistory>> {
+        let alone = |one: &ForecastRequest<'_>| one.model.forecast(one.horizon, &one.context);
         requests.iter().map(alone).collect()
     }
 
@@ -56,21 +66,21 @@ pub trait Model: fmt::Debug + Send + Sync {
 
 /// A forecast that is asked of the model of one load.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct ForecastRequest<'a> {
     pub model: &'a dyn Model,
     /// The number of steps.
     pub horizon: usize,
     /// The context of that load.
-    pub context: Context<'a>,
+    pub context: ForecastContext<'a>,
 }
 
 /// The answers to `requests` in their order, those of the models of one name in one batch.
 pub(crate) fn forecast_together(
-    requests: &[Request<'_>],
+    requests: &[ForecastRequest<'_>],
 ) -> Vec<Result<Forecast, NotEnoughHistory>> {
     let mut order: Vec<usize> = (0..requests.len()).collect();
     order.sort_by_key(|&index| requests[index].model.name());
-    let by_name: Vec<Request<'_>> = order.iter().map(|&index| requests[index]).collect();
+    let by_name: Vec<ForecastRequest<'_>> = order.iter().map(|&index| requests[index]).collect();
     let batches = by_name.chunk_by(|one, next| one.model.name() == next.model.name());
     let answers = batches.flat_map(|batch| batch[0].model.forecast_batch(batch));
     let mut answered: Vec<_> = order.into_iter().zip(answers).collect();
@@ -85,8 +95,8 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::forecast::context::Shared;
-    use crate::forecast::history::History;
+    use crate::forecast::context::ModelAssets;
+    use crate::forecast::load_ring_buffer::LoadRingBuffer;
 
     /// A model that knows nothing and tells of its family's batches.
     #[derive(Debug)]
@@ -100,19 +110,23 @@ mod tests {
             self.name
         }
 
-        fn observe(&mut self, _: Option<f64>, _: &Context<'_>) {}
+        fn observe(&mut self, _: Option<f64>, _: &ForecastContext<'_>) {}
 
-        fn forecast(&self, _: usize, _: &Context<'_>) -> Result<Forecast, NotEnoughHistory> {
+        fn forecast(
+            &self,
+            _: usize,
+            _: &ForecastContext<'_>,
+        ) -> Result<Forecast, NotEnoughHistory> {
             unreachable!("they are asked together")
         }
 
         fn forecast_batch(
             &self,
-            requests: &[Request<'_>],
+            requests: &[ForecastRequest<'_>],
         ) -> Vec<Result<Forecast, NotEnoughHistory>> {
             let horizons = requests.iter().map(|one| one.horizon).collect();
             self.batches.lock().unwrap().push((self.name, horizons));
-            let answer = |one: &Request<'_>| NotEnoughHistory {
+            let answer = |one: &ForecastRequest<'_>| NotEnoughHistory {
                 need: one.horizon,
                 have: 0,
             };
@@ -126,22 +140,29 @@ mod tests {
 
     #[test]
     fn models_of_one_name_are_asked_in_one_batch() {
-        let (history, shared, batches) = (History::default(), Shared::default(), Mutex::default());
+        let (history, shared, batches) = (
+            LoadRingBuffer::default(),
+            ModelAssets::default(),
+            Mutex::default(),
+        );
         let told = |name| Told {
             name,
             batches: &batches,
         };
         let models = ["net", "tes", "net", "net", "tes"].map(told);
-        let requests = models.iter().zip(1..).map(|(model, horizon)| Request {
-            model,
-            horizon,
-            context: Context {
-                history: &history,
-                origin: Timestamp::UNIX_EPOCH,
-                step: SignedDuration::from_secs(15),
-                shared: &shared,
-            },
-        });
+        let requests = models
+            .iter()
+            .zip(1..)
+            .map(|(model, horizon)| ForecastRequest {
+                model,
+                horizon,
+                context: ForecastContext {
+                    history: &history,
+                    origin: Timestamp::UNIX_EPOCH,
+                    step: SignedDuration::from_secs(15),
+                    shared: &shared,
+                },
+            });
         let answers = forecast_together(&requests.collect::<Vec<_>>());
         let needs: Vec<_> = answers
             .into_iter()

@@ -8,13 +8,13 @@ use super::arima::Arima;
 use super::arima_gru::ArimaGru;
 use super::baseline::Naive;
 use super::blend::Blend;
-use super::daily::DailySeasonalNaive;
+use super::daily_seasonal_naive::DailySeasonalNaive;
 use super::ets::Ets;
 use super::gbdt::Gbdt;
 use super::gru::GruModel;
 use super::model::Model;
 use super::point_model::PointModel as _;
-use super::rolling::Rolling;
+use super::rolling_model::RollingModel;
 use super::smoothing::{self, Alpha, Variant};
 use super::swish_net::SwishModel;
 
@@ -116,19 +116,19 @@ impl ModelSet {
                 let members = BLENDED.map(|one| one.model(horizon));
                 Box::new(Blend::towards(members.into(), horizon))
             }
-            Self::SHpa => Box::new(Rolling::towards(smoothing::SHpa::default(), horizon)),
+            Self::SHpa => Box::new(RollingModel::towards(smoothing::SHpa::default(), horizon)),
             Self::Tes => {
                 // Triple smoothing by 0.2 weighs the last four minutes of 15-second steps.
                 let tes = smoothing::Tes::new(Alpha::clamped(0.2), Variant::Brown);
-                Box::new(Rolling::towards(tes, horizon))
+                Box::new(RollingModel::towards(tes, horizon))
             }
-            Self::Naive => Box::new(Rolling::towards(Naive::default(), horizon)),
+            Self::Naive => Box::new(RollingModel::towards(Naive::default(), horizon)),
             Self::SeasonalNaive => Box::new(DailySeasonalNaive::towards(horizon)),
-            Self::Arima => Box::new(Rolling::towards(Arima::default(), horizon)),
-            Self::Ets => Box::new(Rolling::towards(Ets::default(), horizon)),
+            Self::Arima => Box::new(RollingModel::towards(Arima::default(), horizon)),
+            Self::Ets => Box::new(RollingModel::towards(Ets::default(), horizon)),
             Self::Gbdt => Box::new(Gbdt::towards(horizon)),
-            Self::Gru => Box::new(Rolling::towards(GruModel::towards(horizon), horizon)),
-            Self::ArimaGru => Box::new(Rolling::towards(ArimaGru::towards(horizon), horizon)),
+            Self::Gru => Box::new(RollingModel::towards(GruModel::towards(horizon), horizon)),
+            Self::ArimaGru => Box::new(RollingModel::towards(ArimaGru::towards(horizon), horizon)),
             Self::SwishNet => Box::new(SwishModel::towards(horizon)),
         }
     }

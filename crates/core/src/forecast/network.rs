@@ -9,12 +9,12 @@ mod dense;
 mod gru;
 mod shape_error;
 mod swish;
-mod windowed;
+mod window_network;
 
-pub use dense::Dense;
-pub use gru::{Gru, GruWeights, Hidden, add_products};
+pub use dense::DenseLayer;
+pub use gru::{Gru, GruState, GruWeights, add_products};
 pub use shape_error::ShapeError;
 pub use swish::{
     SWISH_STEPS, SwishInput, SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights,
 };
-pub use windowed::{GruNetwork, NetworkShape, WindowRows};
+pub use window_network::{GruNetwork, NetworkShape, WindowRows};

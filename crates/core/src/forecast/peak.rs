@@ -15,7 +15,7 @@ mod score;
 
 pub(crate) use cover::A_TENTH;
 pub use cover::Cover;
-pub use forecaster::{Followed, Peak, PeakContext, PeakForecaster};
+pub use forecaster::{MinuteForecast, Peak, PeakContext, PeakForecaster};
 pub use inputs::{INPUTS, Inputs, Masks, inputs};
 pub use lookback::{Lookback, MinuteLookback, Minutes};
 pub use model::{GlobalPeaks, OwnPeaks, PeakModelError, own_quantiles};

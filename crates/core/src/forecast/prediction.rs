@@ -21,7 +21,7 @@ impl Interval {
 
 /// The forecast of one step: finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
+pub struct ForecastStep {
     /// The expected value, in the unit of the load.
     pub mean: f64,
     /// The interval that holds 80 % of the values that come.
@@ -30,7 +30,7 @@ pub struct Step {
     pub interval95: Interval,
 }
 
-impl Step {
+impl ForecastStep {
     /// A forecast that says where the value is expected, and nothing of where else it may be.
     pub(super) const fn mean_alone(mean: f64) -> Self {
         let anywhere = Interval {
@@ -53,7 +53,7 @@ pub struct Forecast {
     /// The distance of the steps.
     pub step: SignedDuration,
     /// All steps asked for, the nearest first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ForecastStep>,
     /// The number of means that were below zero or not finite and were replaced.
     pub clamped: usize,
     /// All means as they were before any was clamped at 0; empty where none was.
@@ -72,7 +72,7 @@ impl Forecast {
     /// The first step at or after `time`; `None` where the forecast does not reach, and where
     /// `time` is not after its origin.
     #[must_use]
-    pub fn at(&self, time: Timestamp) -> Option<&Step> {
+    pub fn at(&self, time: Timestamp) -> Option<&ForecastStep> {
         self.steps.get(self.index(time)?)
     }
 
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     fn forecast() -> Forecast {
-        let steps = (1..=3).map(|mean| Step {
+        let steps = (1..=3).map(|mean| ForecastStep {
             mean: f64::from(mean),
             interval80: Interval {
                 lower: 0.0,

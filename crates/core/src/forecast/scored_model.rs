@@ -6,13 +6,13 @@ use std::num::NonZeroUsize;
 use jiff::{SignedDuration, Timestamp};
 
 use super::accuracy::Scorecard;
-use super::context::Context;
-use super::model::{Model, Request};
+use super::context::ForecastContext;
+use super::model::{ForecastRequest, Model};
 use super::model_set::ModelSet;
 use super::not_ready::{NotEnoughHistory, NotReady};
 use super::prediction::Forecast;
-use super::selected::Selected;
-use super::series::Series;
+use super::selected_forecast::SelectedForecast;
+use super::series::RegularSeries;
 
 /// The model of one load, with its score.
 #[derive(Debug)]
@@ -22,12 +22,12 @@ pub(crate) struct ScoredModel {
     model: Box<dyn Model>,
     card: Scorecard,
     /// The newest observation, until the forecast on it is there.
-    unscored: Option<Observation>,
+    unscored: Option<UnscoredObservation>,
 }
 
 /// An observation of the step at `origin`, as far as models are judged by it.
 #[derive(Debug, Clone, Copy)]
-struct Observation {
+struct UnscoredObservation {
     origin: Timestamp,
     value: Option<f64>,
 }
@@ -58,11 +58,11 @@ impl ScoredModel {
     }
 
     /// Observes and scores the whole of `series`, whatever the origin and the step of `context`.
-    pub(crate) fn learn(&mut self, series: &Series, context: &Context<'_>) {
+    pub(crate) fn learn(&mut self, series: &RegularSeries, context: &ForecastContext<'_>) {
         let step = series.step();
         let mut origin = series.start();
         for &value in series.values() {
-            let context = Context {
+            let context = ForecastContext {
                 origin,
                 step,
                 ..*context
@@ -78,8 +78,8 @@ impl ScoredModel {
     /// [`NotEnoughHistory`] where `past` is too short; the model is as before then.
     pub(crate) fn fit(
         &mut self,
-        past: &Series,
-        context: &Context<'_>,
+        past: &RegularSeries,
+        context: &ForecastContext<'_>,
     ) -> Result<(), NotEnoughHistory> {
         self.model.fit(past, context)
     }
@@ -96,22 +96,26 @@ impl ScoredModel {
 
     /// Takes the observation of the step at `context.origin`, `None` where it is missing. The
     /// forecast on it is scored once it has been asked for, at the latest before the next one.
-    pub(crate) fn observe(&mut self, value: Option<f64>, context: &Context<'_>) {
-        if let Some(Observation { origin, value }) = self.unscored.take() {
-            let context = Context { origin, ..*context };
+    pub(crate) fn observe(&mut self, value: Option<f64>, context: &ForecastContext<'_>) {
+        if let Some(UnscoredObservation { origin, value }) = self.unscored.take() {
+            let context = ForecastContext { origin, ..*context };
             let forecast = self.model.forecast(self.horizon.get(), &context);
             self.card.record(value, forecast.ok().as_ref());
         }
         self.model.observe(value, context);
-        self.unscored = Some(Observation {
+        self.unscored = Some(UnscoredObservation {
             origin: context.origin,
             value: value.filter(|_| context.is_judged()),
         });
     }
 
     /// The request for a forecast, for so many `steps` or as many as are scored.
-    pub(crate) fn request<'a>(&'a self, steps: usize, context: Context<'a>) -> Request<'a> {
-        Request {
+    pub(crate) fn request<'a>(
+        &'a self,
+        steps: usize,
+        context: ForecastContext<'a>,
+    ) -> ForecastRequest<'a> {
+        ForecastRequest {
             model: &*self.model,
             horizon: steps.max(self.horizon.get()),
             context,
@@ -123,13 +127,13 @@ impl ScoredModel {
         &mut self,
         forecast: Result<Forecast, NotEnoughHistory>,
         step: SignedDuration,
-    ) -> Selected {
-        if let Some(Observation { value, .. }) = self.unscored.take() {
+    ) -> SelectedForecast {
+        if let Some(UnscoredObservation { value, .. }) = self.unscored.take() {
             self.card.record(value, forecast.as_ref().ok());
         }
         let model = self.model.name();
         let forecast = forecast.map_err(|history| NotReady::new(model, history, step));
-        Selected {
+        SelectedForecast {
             model,
             lacking: forecast.as_ref().err().copied().into_iter().collect(),
             forecast,

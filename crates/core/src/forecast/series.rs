@@ -10,7 +10,7 @@ const GAP: usize = 3;
 
 /// The refusal of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SeriesError {
+pub enum RegularSeriesError {
     /// The step is not above zero.
     #[error("a step of {0:#} is not accepted: it must be longer than zero")]
     Step(SignedDuration),
@@ -24,7 +24,7 @@ pub enum SeriesError {
 
 /// Values on a regular grid; a missing one is `None`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Series {
+pub struct RegularSeries {
     start: Timestamp,
     end: Timestamp,
     step: SignedDuration,
@@ -33,14 +33,14 @@ pub struct Series {
 
 /// The newest part of a series that has no gap after filling.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Usable {
+pub struct GapFreeSeries {
     /// The values, oldest first, up to the last one known.
     pub values: Vec<f64>,
     /// The number of missing steps after the last one known: fewer than 3.
     pub missing: usize,
 }
 
-impl Series {
+impl RegularSeries {
     /// The grid that begins at `start`; values that are not finite are gaps.
     ///
     /// # Errors
@@ -49,16 +49,16 @@ impl Series {
         start: Timestamp,
         step: SignedDuration,
         mut values: Vec<Option<f64>>,
-    ) -> Result<Self, SeriesError> {
+    ) -> Result<Self, RegularSeriesError> {
         if !step.is_positive() {
-            return Err(SeriesError::Step(step));
+            return Err(RegularSeriesError::Step(step));
         }
         let last = values.len().saturating_sub(1);
         let end = i32::try_from(last)
             .ok()
             .and_then(|steps| step.checked_mul(steps))
             .and_then(|length| start.checked_add(length).ok())
-            .ok_or(SeriesError::End(values.len()))?;
+            .ok_or(RegularSeriesError::End(values.len()))?;
         for value in &mut values {
             *value = value.filter(|value| value.is_finite());
         }
@@ -92,7 +92,7 @@ impl Series {
 
     /// The part that can be learnt from: everything since the last gap that is not filled.
     #[must_use]
-    pub fn usable(&self) -> Usable {
+    pub fn usable(&self) -> GapFreeSeries {
         let mut filler = Filler::default();
         let mut values = Vec::with_capacity(self.values.len());
         for &value in &self.values {
@@ -102,7 +102,7 @@ impl Series {
                 Arrival::Nothing => {}
             }
         }
-        Usable {
+        GapFreeSeries {
             values,
             missing: filler.missing(),
         }
@@ -119,7 +119,7 @@ pub(super) struct Filler {
 /// The meaning of an observation to whoever follows the series.
 pub(super) enum Arrival {
     /// A value, after those that fill the gap before it.
-    Values(Filling, f64),
+    Values(GapInterpolation, f64),
     /// The gap has become too long: all before it is to be forgotten.
     Restart,
     /// A missing step, which later ones fill or make part of a gap.
@@ -128,7 +128,7 @@ pub(super) enum Arrival {
 
 impl Filler {
     /// The rule as it stands after the values of `usable`.
-    pub(super) fn after(usable: &Usable) -> Self {
+    pub(super) fn after(usable: &GapFreeSeries) -> Self {
         Self {
             last: usable.values.last().copied(),
             missing: usable.missing,
@@ -139,7 +139,7 @@ impl Filler {
     pub(super) fn accept(&mut self, observation: Option<f64>) -> Arrival {
         match (observation.filter(|value| value.is_finite()), self.last) {
             (Some(value), last) => {
-                let filling = Filling {
+                let filling = GapInterpolation {
                     from: last.unwrap_or(value),
                     to: value,
                     next: 1,
@@ -175,14 +175,14 @@ impl Filler {
 }
 
 /// The values on the line across a gap.
-pub(super) struct Filling {
+pub(super) struct GapInterpolation {
     from: f64,
     to: f64,
     next: u8,
     missing: usize,
 }
 
-impl Iterator for Filling {
+impl Iterator for GapInterpolation {
     type Item = f64;
 
     fn next(&mut self) -> Option<f64> {
@@ -201,8 +201,8 @@ mod tests {
 
     fn usable(values: &[Option<f64>]) -> (Vec<f64>, usize) {
         let step = SignedDuration::from_secs(15);
-        let series = Series::new(Timestamp::UNIX_EPOCH, step, values.to_vec()).unwrap();
-        let Usable { values, missing } = series.usable();
+        let series = RegularSeries::new(Timestamp::UNIX_EPOCH, step, values.to_vec()).unwrap();
+        let GapFreeSeries { values, missing } = series.usable();
         (values, missing)
     }
 
@@ -228,16 +228,16 @@ mod tests {
     #[test]
     fn a_grid_moves_forward_and_ends_in_time() {
         let start = Timestamp::UNIX_EPOCH;
-        let zero = Series::new(start, SignedDuration::ZERO, vec![]);
-        assert_eq!(zero, Err(SeriesError::Step(SignedDuration::ZERO)));
-        let late = Series::new(
+        let zero = RegularSeries::new(start, SignedDuration::ZERO, vec![]);
+        assert_eq!(zero, Err(RegularSeriesError::Step(SignedDuration::ZERO)));
+        let late = RegularSeries::new(
             Timestamp::MAX,
             SignedDuration::from_secs(1),
             vec![None, None],
         );
-        assert_eq!(late, Err(SeriesError::End(2)));
+        assert_eq!(late, Err(RegularSeriesError::End(2)));
         let step = SignedDuration::from_secs(60);
-        let series = Series::new(start, step, vec![None, Some(1.0), None]).unwrap();
+        let series = RegularSeries::new(start, step, vec![None, Some(1.0), None]).unwrap();
         assert_eq!(series.end().as_second(), 120);
     }
 }

@@ -5,4 +5,4 @@ mod adaptive;
 mod brown;
 
 pub use adaptive::{AdaptiveAlpha, SHpa, window_forecast};
-pub use brown::{Alpha, AlphaError, Brown, Coefficients, Tes, Variant};
+pub use brown::{Alpha, AlphaError, BrownSmoothing, Coefficients, Tes, Variant};

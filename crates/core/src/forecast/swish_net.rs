@@ -9,14 +9,14 @@ use std::num::NonZeroUsize;
 
 use jiff::Timestamp;
 
-use super::context::Context;
+use super::bounded_forecast::{bound, outlook};
+use super::context::ForecastContext;
+use super::interval_widths::Widths;
 use super::model::Model;
 use super::network::{SWISH_STEPS, SwishInput, SwishLoad};
 use super::not_ready::NotEnoughHistory;
-use super::outlook::{bound, outlook};
 use super::prediction::Forecast;
-use super::series::{Arrival, Filler, Series};
-use super::widths::Widths;
+use super::series::{Arrival, Filler, RegularSeries};
 use crate::units::{count_as_f64, narrowed};
 
 /// The share of the mean size of the values in the scale: where nothing moved for a while, a small change is small.
@@ -102,7 +102,7 @@ impl SwishModel {
         }
     }
 
-    fn network<'a>(&'a self, context: &'a Context<'_>) -> Option<&'a SwishLoad> {
+    fn network<'a>(&'a self, context: &'a ForecastContext<'_>) -> Option<&'a SwishLoad> {
         self.network.as_ref().or(context.shared.swish.as_ref())
     }
 
@@ -116,7 +116,7 @@ impl SwishModel {
     /// The last value, which came at `second`, and the forecasts of so many steps after it.
     fn ahead(
         &self,
-        context: &Context<'_>,
+        context: &ForecastContext<'_>,
         second: Timestamp,
         steps: usize,
     ) -> Option<(f64, Vec<f64>)> {
@@ -139,7 +139,7 @@ impl SwishModel {
     }
 
     /// Takes a value of the time `at`, and issues what it makes of it.
-    fn take(&mut self, value: f64, at: Timestamp, context: &Context<'_>) {
+    fn take(&mut self, value: f64, at: Timestamp, context: &ForecastContext<'_>) {
         self.remember(value);
         let ahead = self.ahead(context, at, self.horizon.get());
         let Some((last, mut means)) = ahead else {
@@ -151,7 +151,7 @@ impl SwishModel {
 }
 
 /// The time of the step so many steps before the origin.
-fn before(context: &Context<'_>, steps: usize) -> Timestamp {
+fn before(context: &ForecastContext<'_>, steps: usize) -> Timestamp {
     let steps = i32::try_from(steps).unwrap_or(i32::MAX);
     let span = context.step.checked_mul(steps);
     let time = span.and_then(|span| context.origin.checked_sub(span).ok());
@@ -163,7 +163,11 @@ impl Model for SwishModel {
         Self::NAME
     }
 
-    fn fit(&mut self, past: &Series, context: &Context<'_>) -> Result<(), NotEnoughHistory> {
+    fn fit(
+        &mut self,
+        past: &RegularSeries,
+        context: &ForecastContext<'_>,
+    ) -> Result<(), NotEnoughHistory> {
         let network = context.shared.swish.clone();
         let usable = past.usable();
         self.network = Some(network.ok_or(NotEnoughHistory {
@@ -179,7 +183,7 @@ impl Model for SwishModel {
         Ok(())
     }
 
-    fn observe(&mut self, observation: Option<f64>, context: &Context<'_>) {
+    fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>) {
         match self.filler.accept(observation) {
             Arrival::Values(filling, value) => {
                 let filled: Vec<f64> = filling.collect();
@@ -202,7 +206,7 @@ impl Model for SwishModel {
     fn forecast(
         &self,
         horizon: usize,
-        context: &Context<'_>,
+        context: &ForecastContext<'_>,
     ) -> Result<Forecast, NotEnoughHistory> {
         let has_network = self.network(context).is_some();
         let not_enough = NotEnoughHistory {

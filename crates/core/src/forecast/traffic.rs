@@ -16,5 +16,5 @@ mod function;
 mod model;
 
 pub use file::{TRAFFIC_VERSION, TrafficModelError};
-pub use function::{LinearResidual, Moment, RESIDUAL_INPUTS};
+pub use function::{CalendarInputs, LinearResidual, RESIDUAL_INPUTS};
 pub use model::{HeldOutDay, TrafficModel};

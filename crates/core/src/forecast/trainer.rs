@@ -20,24 +20,24 @@ pub struct TreeRow {
 /// Why nothing was fitted, in the words of the library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Untrained(pub String);
+pub struct TrainingError(pub String);
 
 /// A trainer of parts of models.
 pub trait Trainer: fmt::Debug + Send + Sync {
     /// Trees whose answers have the least absolute error: medians of the labels. All rows have as many inputs.
     ///
     /// # Errors
-    /// [`Untrained`], as without rows.
-    fn medians(&self, rows: &[TreeRow]) -> Result<Trees, Untrained>;
+    /// [`TrainingError`], as without rows.
+    fn medians(&self, rows: &[TreeRow]) -> Result<Trees, TrainingError>;
 
     /// Networks whose answers, averaged, have the least absolute error. They go on from `before`, where there are
     /// any, and the newest rows decide how far they are of use.
     ///
     /// # Errors
-    /// [`Untrained`], as of too few rows.
+    /// [`TrainingError`], as of too few rows.
     fn networks(
         &self,
         rows: &WindowRows,
         before: &[GruNetwork],
-    ) -> Result<Vec<GruNetwork>, Untrained>;
+    ) -> Result<Vec<GruNetwork>, TrainingError>;
 }

@@ -18,9 +18,9 @@ pub(in crate::forecast) struct TreeTable<const N: usize> {
     /// The thresholds of the nodes, by input and in ascending order.
     thresholds: Box<[TreeInput]>,
     /// The same nodes, as they are passed.
-    nodes: Box<[Passed]>,
+    nodes: Box<[LeafMask]>,
     /// The nodes that a missing input passes, by input.
-    passed_by_missing: Box<[Passed]>,
+    passed_by_missing: Box<[LeafMask]>,
     /// After the last node of each input, in both.
     ends: [[u16; 2]; MOST_INPUTS],
     /// The leaves of each tree, from the left, in units of its ensemble.
@@ -31,18 +31,18 @@ pub(in crate::forecast) struct TreeTable<const N: usize> {
 
 /// A node that sends to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Passed {
+struct LeafMask {
     tree: u16,
     /// The leaves of the tree that are left then, the leftmost at the lowest bit.
     left: u16,
 }
 
 /// A tree while it is read.
-struct Reading<'a> {
+struct TreeTraversal<'a> {
     trees: &'a Trees,
     tree: u16,
     /// The nodes of all trees so far.
-    splits: &'a mut Vec<(Split, Passed)>,
+    splits: &'a mut Vec<(Split, LeafMask)>,
     leaves: [i16; MOST_LEAVES],
     /// The number of leaves so far.
     count: usize,
@@ -55,7 +55,7 @@ impl<const N: usize> TreeTable<N> {
         let mut ends = [0; N];
         for (end, trees) in ends.iter_mut().zip(ensembles) {
             for root in trees.roots() {
-                let mut reading = Reading {
+                let mut reading = TreeTraversal {
                     trees,
                     tree: u16::try_from(leaves.len()).ok()?,
                     splits: &mut splits,
@@ -71,7 +71,7 @@ impl<const N: usize> TreeTable<N> {
         let by_missing = splits.iter().filter(|(split, _)| !split.missing_left);
         let mut at = [[0; 2]; MOST_INPUTS];
         for (feature, ends) in at.iter_mut().enumerate() {
-            let up_to = |(split, _): &&(Split, Passed)| split.feature <= feature;
+            let up_to = |(split, _): &&(Split, LeafMask)| split.feature <= feature;
             let counts = [
                 splits.iter().filter(up_to).count(),
                 by_missing.clone().filter(up_to).count(),
@@ -122,7 +122,7 @@ impl<const N: usize> TreeTable<N> {
     }
 }
 
-impl Reading<'_> {
+impl TreeTraversal<'_> {
     /// Reads the node at a word, so many nodes below the root; `None` where there are too many leaves.
     fn node(&mut self, at: usize, depth: usize) -> Option<()> {
         // Of so few leaves no way is longer.
@@ -133,7 +133,7 @@ impl Reading<'_> {
         let before = self.count;
         self.child(split.left, depth)?;
         let of_left = bits(self.count) & !bits(before);
-        let passed = Passed {
+        let passed = LeafMask {
             tree: self.tree,
             left: !of_left,
         };
@@ -167,18 +167,18 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::forecast::trees::Node;
+    use crate::forecast::trees::TreeNode;
 
     /// What a leaf becomes, by its place: two of another value.
     type Grown = (usize, usize, i8, bool);
 
-    fn tree(grown: &[Grown]) -> Vec<Node> {
-        let mut nodes = vec![Node::Leaf(0.5)];
+    fn tree(grown: &[Grown]) -> Vec<TreeNode> {
+        let mut nodes = vec![TreeNode::Leaf(0.5)];
         for (number, &(place, feature, threshold, missing_left)) in (1_u8..).zip(grown) {
-            let is_leaf = |index: &usize| matches!(nodes[*index], Node::Leaf(_));
+            let is_leaf = |index: &usize| matches!(nodes[*index], TreeNode::Leaf(_));
             let leaves: Vec<usize> = (0..nodes.len()).filter(is_leaf).collect();
             let children = nodes.len();
-            nodes[leaves[place % leaves.len()]] = Node::Split {
+            nodes[leaves[place % leaves.len()]] = TreeNode::Split {
                 feature,
                 threshold: f32::from(threshold),
                 missing_left,
@@ -186,8 +186,8 @@ mod tests {
                 right: children + 1,
             };
             nodes.extend([
-                Node::Leaf(f32::from(number)),
-                Node::Leaf(-f32::from(number)),
+                TreeNode::Leaf(f32::from(number)),
+                TreeNode::Leaf(-f32::from(number)),
             ]);
         }
         nodes
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn too_large_a_tree_and_too_many_have_no_table() {
         let chain = |splits: usize| tree(&vec![(15, 0, 0, true); splits]);
-        let table = |trees: &[Vec<Node>]| TreeTable::of(&[Trees::new(0.0, trees).unwrap()]);
+        let table = |trees: &[Vec<TreeNode>]| TreeTable::of(&[Trees::new(0.0, trees).unwrap()]);
         assert!(table(&[chain(15)]).is_some());
         assert!(table(&[chain(16)]).is_none());
         assert!(table(&vec![chain(1); MOST_TREES]).is_some());

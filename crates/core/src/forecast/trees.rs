@@ -42,7 +42,7 @@ pub fn tree_input(value: f64) -> TreeInput {
 
 /// A node of a tree as it was learnt.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Node {
+pub enum TreeNode {
     /// Goes left where the input is below the threshold.
     Split {
         feature: usize,
@@ -104,11 +104,11 @@ impl Trees {
     ///
     /// # Errors
     /// A node that does not fit into the words, or a shape that is no tree.
-    pub fn new(base: f32, trees: &[Vec<Node>]) -> Result<Self, TreesError> {
+    pub fn new(base: f32, trees: &[Vec<TreeNode>]) -> Result<Self, TreesError> {
         let nodes = trees.iter().flatten();
         let leaves = nodes.filter_map(|node| match node {
-            Node::Leaf(value) => Some(value.abs()),
-            Node::Split { .. } => None,
+            TreeNode::Leaf(value) => Some(value.abs()),
+            TreeNode::Split { .. } => None,
         });
         let most = leaves.fold(0.0_f32, f32::max);
         if !most.is_finite() || !base.is_finite() {
@@ -307,7 +307,7 @@ impl fmt::Debug for Trees {
 /// Writes the subtree of the node `index`, and tells whether it is a leaf. `left` counts the nodes that may still
 /// be written, which a tree with a circle would run out of.
 fn write(
-    tree: &[Node],
+    tree: &[TreeNode],
     index: usize,
     unit: f32,
     words: &mut Vec<u16>,
@@ -315,7 +315,7 @@ fn write(
 ) -> Result<bool, TreesError> {
     *left = left.checked_sub(1).ok_or(TreesError::Shape)?;
     match *tree.get(index).ok_or(TreesError::Shape)? {
-        Node::Leaf(value) => {
+        TreeNode::Leaf(value) => {
             // A tree that is one leaf is a split whose ways end in the same leaf.
             if index == 0 {
                 words.extend([LEFT_IS_LEAF | RIGHT_IS_LEAF, 0]);
@@ -325,7 +325,7 @@ fn write(
             words.push((value as i16).cast_unsigned());
             Ok(true)
         }
-        Node::Split {
+        TreeNode::Split {
             feature,
             threshold,
             missing_left,
@@ -384,31 +384,31 @@ mod tests {
     use super::*;
 
     /// Two splits and three leaves.
-    fn tree() -> Vec<Node> {
+    fn tree() -> Vec<TreeNode> {
         vec![
-            Node::Split {
+            TreeNode::Split {
                 feature: 1,
                 threshold: 10.0,
                 missing_left: true,
                 left: 1,
                 right: 2,
             },
-            Node::Leaf(-1.0),
-            Node::Split {
+            TreeNode::Leaf(-1.0),
+            TreeNode::Split {
                 feature: 0,
                 threshold: 0.5,
                 missing_left: false,
                 left: 3,
                 right: 4,
             },
-            Node::Leaf(2.0),
-            Node::Leaf(3.0),
+            TreeNode::Leaf(2.0),
+            TreeNode::Leaf(3.0),
         ]
     }
 
     #[test]
     fn each_input_finds_its_leaf() {
-        let trees = Trees::new(0.5, &[tree(), vec![Node::Leaf(1.0)]]).unwrap();
+        let trees = Trees::new(0.5, &[tree(), vec![TreeNode::Leaf(1.0)]]).unwrap();
         for (inputs, expected) in [
             ([0, 9], 0.5),
             ([0, 10], 3.5),
@@ -448,24 +448,24 @@ mod tests {
 
     #[test]
     fn what_is_no_tree_is_refused() {
-        let split = |feature, left, right| Node::Split {
+        let split = |feature, left, right| TreeNode::Split {
             feature,
             threshold: 0.0,
             missing_left: false,
             left,
             right,
         };
-        let leaf = Node::Leaf(1.0);
+        let leaf = TreeNode::Leaf(1.0);
         for (tree, expected) in [
             (vec![split(64, 1, 2), leaf, leaf], TreesError::Feature(64)),
             (vec![split(0, 0, 1), leaf], TreesError::Shape),
             (vec![split(0, 1, 2), leaf], TreesError::Shape),
-            (vec![Node::Leaf(f32::NAN)], TreesError::NotFinite),
-            (vec![Node::Leaf(f32::INFINITY)], TreesError::NotFinite),
+            (vec![TreeNode::Leaf(f32::NAN)], TreesError::NotFinite),
+            (vec![TreeNode::Leaf(f32::INFINITY)], TreesError::NotFinite),
         ] {
             let found = Trees::new(0.0, std::slice::from_ref(&tree));
             // A NaN is no largest leaf; it is caught where it is written.
-            if matches!(tree[0], Node::Leaf(value) if value.is_nan()) {
+            if matches!(tree[0], TreeNode::Leaf(value) if value.is_nan()) {
                 continue;
             }
             assert_eq!(found, Err(expected), "{tree:?}");

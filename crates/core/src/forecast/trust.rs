@@ -41,7 +41,7 @@ pub(super) const fn least_coverage(trusted: bool) -> f64 {
 
 /// A judgement of a model, with the figures that it rests on.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Trust {
+pub enum ModelTrust {
     /// Its forecasts may be acted on.
     Trusted {
         /// The measure over that of the rival; below 1 is better.
@@ -102,7 +102,7 @@ pub enum Distrust {
     },
 }
 
-impl Trust {
+impl ModelTrust {
     /// The judgement of forecasts of the largest load that have been trusted so far, or have not, by their
     /// loss over that of [`Rival::Factor`]; `None` where that made no error. It is as dear as they are,
     /// so that who is no worse than it costs nothing: trust begins at 1 and ends beyond it.
@@ -161,7 +161,7 @@ impl Trust {
     }
 }
 
-impl fmt::Display for Trust {
+impl fmt::Display for ModelTrust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Trusted { ratio, rival } => write!(f, "trusted (error {ratio:.2} of {rival})"),

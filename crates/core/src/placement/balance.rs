@@ -37,7 +37,7 @@ impl Normalization {
 
 /// The way from loads to scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scoring {
+pub struct ScoringStrategy {
     pub normalization: Normalization,
     /// The difference in utilisation that counts as one: of the joint form, candidates that differ by
     /// less get scores that differ by less than the full range, and kube-scheduler's own plugins
@@ -45,7 +45,7 @@ pub struct Scoring {
     pub significance: f64,
 }
 
-impl Scoring {
+impl ScoringStrategy {
     /// The form of the sources, in which any difference counts in full.
     #[must_use]
     pub const fn pure(normalization: Normalization) -> Self {
@@ -70,7 +70,7 @@ pub struct NodeScore {
 
 /// The scores of nodes, and how far apart two of them have to be to mean something.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scored {
+pub struct BalanceScores {
     /// The score of each node, 0 to 10, in the order given.
     pub exact: Vec<f64>,
     /// What a difference of [`Scoring::significance`] in utilisation makes; 0 where any difference counts.
@@ -83,11 +83,11 @@ pub fn scored(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
     weights: &Weights,
-    scoring: Scoring,
-) -> Scored {
+    scoring: ScoringStrategy,
+) -> BalanceScores {
     match scoring.normalization {
         Normalization::Joint => joint(nodes, demand, weights, scoring.significance),
-        Normalization::PerResource => Scored {
+        Normalization::PerResource => BalanceScores {
             exact: per_resource(nodes, demand, weights),
             significant: 0.0,
         },
@@ -104,7 +104,7 @@ pub fn scores(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
     weights: &Weights,
-    scoring: Scoring,
+    scoring: ScoringStrategy,
 ) -> Vec<f64> {
     scored(nodes, demand, weights, scoring).exact
 }
@@ -115,7 +115,7 @@ pub fn detail(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
     weights: &Weights,
-    scoring: Scoring,
+    scoring: ScoringStrategy,
 ) -> Vec<NodeScore> {
     let totals = scores(nodes, demand, weights, scoring);
     let blank = |total| NodeScore {
@@ -149,7 +149,7 @@ fn joint(
     demand: &Resources<Amount>,
     weights: &Weights,
     significance: f64,
-) -> Scored {
+) -> BalanceScores {
     let mut totals = vec![0.0; nodes.len()];
     let mut reference = 0.0;
     let mut spread = Spread::default();
@@ -172,7 +172,7 @@ fn joint(
             BEST
         };
     }
-    Scored {
+    BalanceScores {
         exact: totals,
         significant: if range > EQUAL {
             BEST * reference / range
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn without_nodes_there_are_no_scores() {
-        for scoring in BOTH.map(Scoring::pure) {
+        for scoring in BOTH.map(ScoringStrategy::pure) {
             assert!(scores(&[], &amounts([1; 5]), &even(), scoring).is_empty());
         }
     }
@@ -263,7 +263,7 @@ mod tests {
         let full = node([1_000_000; 5], [700_000; 5]);
         let hole = node([1_000_000; 5], [699_993; 5]);
         let nodes = [full, hole, full];
-        for scoring in BOTH.map(Scoring::pure) {
+        for scoring in BOTH.map(ScoringStrategy::pure) {
             let found = detail(&nodes, &amounts([7; 5]), &even(), scoring);
             for resource in Resource::ALL {
                 assert!(found[1].deviation[resource].unwrap() < 1e-12);
@@ -283,7 +283,7 @@ mod tests {
             &nodes,
             &amounts([10; 5]),
             &even(),
-            Scoring::pure(Normalization::PerResource),
+            ScoringStrategy::pure(Normalization::PerResource),
         );
         assert_eq!(found[1].deviation[Resource::Cpu], None);
         assert_eq!(found[1].score[Resource::Cpu], None);
@@ -302,7 +302,7 @@ mod tests {
             &nodes,
             &amounts([1; 5]),
             &even(),
-            Scoring::pure(Normalization::PerResource),
+            ScoringStrategy::pure(Normalization::PerResource),
         );
         assert_eq!(found, [10.0, 0.0]);
     }
@@ -315,7 +315,7 @@ mod tests {
             (0.2, [10, 30, 60]),
         ] {
             let nodes = used.map(|used| node([100; 5], [used; 5]));
-            let scoring = Scoring {
+            let scoring = ScoringStrategy {
                 normalization: Normalization::Joint,
                 significance,
             };
@@ -325,7 +325,7 @@ mod tests {
             assert!(found.significant > 0.0);
         }
         let nodes = [node([100; 5], [10; 5]), node([100; 5], [60; 5])];
-        for scoring in BOTH.map(Scoring::pure) {
+        for scoring in BOTH.map(ScoringStrategy::pure) {
             let found = scored(&nodes, &amounts([3; 5]), &even(), scoring);
             assert!(found.significant.abs() < 1e-12, "any difference counts");
         }
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn no_capacity_at_all_is_no_ratio() {
         let nodes = [node([0; 5], [10; 5]), node([100; 5], [10; 5])];
-        for scoring in BOTH.map(Scoring::pure) {
+        for scoring in BOTH.map(ScoringStrategy::pure) {
             let found = scores(&nodes, &amounts([1; 5]), &even(), scoring);
             assert!(found.iter().all(|score| (0.0..=10.0).contains(score)));
         }
@@ -373,7 +373,7 @@ mod tests {
         fn scores_stay_within_bounds(
             nodes in some_nodes(), demand in prop::array::uniform5(0_u64..50_000)
         ) {
-            for scoring in BOTH.map(Scoring::pure) {
+            for scoring in BOTH.map(ScoringStrategy::pure) {
                 let found = scores(&nodes, &amounts(demand), &even(), scoring);
                 prop_assert_eq!(found.len(), nodes.len());
                 prop_assert!(found.iter().all(|score| (0.0..=10.0).contains(score)));
@@ -387,7 +387,7 @@ mod tests {
             let turn = turn % nodes.len();
             let mut turned = nodes.clone();
             turned.rotate_left(turn);
-            for scoring in BOTH.map(Scoring::pure) {
+            for scoring in BOTH.map(ScoringStrategy::pure) {
                 let mut expected = scores(&nodes, &amounts(demand), &even(), scoring);
                 expected.rotate_left(turn);
                 let found = scores(&turned, &amounts(demand), &even(), scoring);
@@ -406,8 +406,8 @@ mod tests {
                 .collect();
             let cpu = weights([1.0, 0.0, 0.0, 0.0, 0.0]);
             let demand = amounts([demand, 0, 0, 0, 0]);
-            let joint = scores(&nodes, &demand, &cpu, Scoring::pure(Normalization::Joint));
-            let single = scores(&nodes, &demand, &cpu, Scoring::pure(Normalization::PerResource));
+            let joint = scores(&nodes, &demand, &cpu, ScoringStrategy::pure(Normalization::Joint));
+            let single = scores(&nodes, &demand, &cpu, ScoringStrategy::pure(Normalization::PerResource));
             for a in 0..nodes.len() {
                 for b in 0..nodes.len() {
                     prop_assert!(joint[a] <= joint[b] + 1e-9 || single[a] >= single[b] - 1e-9);
@@ -422,7 +422,7 @@ mod tests {
         ) {
             let nodes = loads.into_iter().map(|(t, n)| node([t; 5], [n; 5]));
             let nodes: Vec<_> = nodes.collect();
-            let found = detail(&nodes, &amounts([demand; 5]), &even(), Scoring::pure(Normalization::Joint));
+            let found = detail(&nodes, &amounts([demand; 5]), &even(), ScoringStrategy::pure(Normalization::Joint));
             for (at, found) in found.iter().enumerate() {
                 let demand = Amount::new(demand).as_f64();
                 let expected = deviation_as_written(&nodes, demand, at);

@@ -48,7 +48,7 @@ pub struct Removal<'a> {
 
 /// The ground on which a Pod goes before others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ground {
+pub enum DeletionBasis {
     /// Its node is over the headroom line.
     Headroom,
     /// The removal of some others would spread the Pods less evenly.
@@ -59,7 +59,7 @@ pub enum Ground {
     CutOff,
 }
 
-impl Ground {
+impl DeletionBasis {
     /// All grounds.
     pub const ALL: [Self; 4] = [Self::Headroom, Self::Spread, Self::Balance, Self::CutOff];
 
@@ -90,16 +90,16 @@ impl Ground {
 
 /// A Pod that goes, by its position among the Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choice {
+pub struct ScaleInVictim {
     pub pod: usize,
-    pub ground: Ground,
+    pub ground: DeletionBasis,
 }
 
 impl Removal<'_> {
     /// The ready Pods that should be among the first `count` to go, the first of them first. Those that go
     /// first whatever they cost take their part of `count`.
     #[must_use]
-    pub fn order(&self, count: usize) -> Vec<Choice> {
+    pub fn order(&self, count: usize) -> Vec<ScaleInVictim> {
         let positions = 0..self.pods.len();
         let (first, mut left): (Vec<_>, Vec<_>) =
             positions.partition(|&at| self.pods[at].goes_first);
@@ -144,7 +144,12 @@ impl Removal<'_> {
     }
 
     /// The next to go of those that are left.
-    fn next(&self, left: &[usize], nodes: &Departures, spread: &[Skew<'_>]) -> Option<Choice> {
+    fn next(
+        &self,
+        left: &[usize],
+        nodes: &Departures,
+        spread: &[Skew<'_>],
+    ) -> Option<ScaleInVictim> {
         let mut candidates = left.to_vec();
         for skew in spread {
             skew.keep_best(&mut candidates);
@@ -169,11 +174,11 @@ impl Removal<'_> {
             unequal => unequal,
         });
         let ground = match (is_over, is_spread) {
-            (true, _) => Ground::Headroom,
-            (false, true) => Ground::Spread,
-            (false, false) => Ground::Balance,
+            (true, _) => DeletionBasis::Headroom,
+            (false, true) => DeletionBasis::Spread,
+            (false, false) => DeletionBasis::Balance,
         };
-        best.map(|(_, _, pod)| Choice { pod, ground })
+        best.map(|(_, _, pod)| ScaleInVictim { pod, ground })
     }
 }
 

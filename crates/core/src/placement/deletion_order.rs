@@ -15,7 +15,7 @@ use jiff::SignedDuration;
 pub struct Victim<N, I> {
     /// The node that it is bound to.
     pub node: Option<N>,
-    pub phase: Phase,
+    pub phase: ActivePodPhase,
     pub is_ready: bool,
     /// The cost of its deletion.
     pub cost: i32,
@@ -31,7 +31,7 @@ pub struct Victim<N, I> {
 
 /// The phases that Pods have which a ReplicaSet counts, in the order in which they go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
+pub enum ActivePodPhase {
     Pending,
     Unknown,
     Running,
@@ -120,7 +120,7 @@ mod tests {
         let age = Some(SignedDuration::from_secs(age));
         Victim {
             node: Some(node),
-            phase: Phase::Running,
+            phase: ActivePodPhase::Running,
             is_ready: true,
             cost: 0,
             ready_for: age,

@@ -11,7 +11,7 @@ use crate::units::{Amount, Ratio, ResourceSet, Resources};
 
 /// The rule for one resource of one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Term {
+pub struct HeadroomTerm {
     /// R: the demand of the Pod.
     pub demand: Amount,
     /// N: the usage of the node.
@@ -26,7 +26,7 @@ pub struct Term {
     pub fits: bool,
 }
 
-impl Term {
+impl HeadroomTerm {
     fn new(
         demand: Amount,
         load: Amount,
@@ -76,7 +76,7 @@ pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) ->
     for (resource, &demand) in demand.iter() {
         let (load, capacity) = (node.load[resource], node.capacity[resource]);
         let pressed = node.is_pressed(resource);
-        let fits = Term::new(demand, load, capacity, headroom, pressed).fits;
+        let fits = HeadroomTerm::new(demand, load, capacity, headroom, pressed).fits;
         refused = refused.with(resource, !fits);
     }
     refused
@@ -84,9 +84,13 @@ pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) ->
 
 /// The terms of `[CLBP]` (4.1) for each resource, for explanations; [`fits`] is the conjunction of them.
 #[must_use]
-pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Resources<Term> {
+pub fn terms(
+    demand: &Resources<Amount>,
+    node: &NodeLoad,
+    headroom: Ratio,
+) -> Resources<HeadroomTerm> {
     Resources::from_fn(|resource| {
-        Term::new(
+        HeadroomTerm::new(
             demand[resource],
             node.load[resource],
             node.capacity[resource],
@@ -100,7 +104,7 @@ pub fn terms(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> Re
 /// true as it is; `None` where the resource takes no part.
 #[must_use]
 pub fn left(node: &NodeLoad, headroom: Ratio) -> Resources<Option<Amount>> {
-    terms(&Resources::default(), node, headroom).map(Term::left)
+    terms(&Resources::default(), node, headroom).map(HeadroomTerm::left)
 }
 
 /// (R + N) / T of the fullest resource once the Pod is there, by which the least loaded nodes are

@@ -38,31 +38,31 @@ const FOLLOWED: [Resource; 4] = [
 
 /// The trends of one node.
 #[derive(Debug, Clone, Default)]
-pub(super) struct NodeForecast(Resources<Option<Box<Followed>>>);
+pub(super) struct NodeForecast(Resources<Option<Box<ResourceTrend>>>);
 
 /// The trend of one resource.
 #[derive(Debug, Clone)]
-struct Followed {
+struct ResourceTrend {
     trend: ShiftedTrend,
     /// The newest step that was observed, in steps since the epoch.
     newest: i64,
     /// What of the measured load is that of Pods in flight.
-    in_flight: Part,
+    in_flight: PodUsageSum,
     /// What Pods that have joined or left since the last observation moved the load by.
-    moved: Part,
+    moved: PodUsageSum,
     /// What is foreseen over what was last observed; `None` where that is not trusted.
     rise: Option<Amount>,
 }
 
 /// A sum over Pods.
 #[derive(Debug, Clone, Copy, Default)]
-struct Part {
+struct PodUsageSum {
     sum: f64,
     /// True where the usage of one of them is not told.
     is_unknown: bool,
 }
 
-impl Part {
+impl PodUsageSum {
     fn add(&mut self, sign: f64, used: Option<Amount>) {
         match used {
             Some(used) => self.sum += sign * used.as_f64(),
@@ -74,7 +74,7 @@ impl Part {
 impl NodeForecast {
     /// Begins to count Pods in flight by a new sample.
     pub(super) fn begin_count(&mut self) {
-        self.each(|_, followed| followed.in_flight = Part::default());
+        self.each(|_, followed| followed.in_flight = PodUsageSum::default());
     }
 
     /// Leaves a Pod in flight out of what is followed, given what of it is measured.
@@ -102,7 +102,7 @@ impl NodeForecast {
         for resource in FOLLOWED {
             if let Some(measured) = measured[resource] {
                 let followed =
-                    self.0[resource].get_or_insert_with(|| Box::new(Followed::new(&measured)));
+                    self.0[resource].get_or_insert_with(|| Box::new(ResourceTrend::new(&measured)));
                 followed.observe(&measured, gone[resource]);
             }
         }
@@ -114,7 +114,7 @@ impl NodeForecast {
         Resources::from_fn(|resource| self.0[resource].as_ref()?.rise)
     }
 
-    fn each(&mut self, mut with: impl FnMut(Resource, &mut Followed)) {
+    fn each(&mut self, mut with: impl FnMut(Resource, &mut ResourceTrend)) {
         for resource in FOLLOWED {
             if let Some(followed) = &mut self.0[resource] {
                 with(resource, followed);
@@ -123,13 +123,13 @@ impl NodeForecast {
     }
 }
 
-impl Followed {
+impl ResourceTrend {
     fn new(first: &Measurement) -> Self {
         Self {
             trend: ShiftedTrend::new(Alpha::clamped(FACTOR), AHEAD),
             newest: step_of(first) - 1,
-            in_flight: Part::default(),
-            moved: Part::default(),
+            in_flight: PodUsageSum::default(),
+            moved: PodUsageSum::default(),
             rise: None,
         }
     }
@@ -170,6 +170,10 @@ mod tests {
     fn the_horizon_is_that_of_the_steps_and_a_trend_stays_small() {
         assert_eq!(HORIZON, STEP * i32::try_from(AHEAD.get()).unwrap());
         // Beside the forecasts that wait: four of them on 5,000 nodes are some 11 MB with these.
-        assert!(size_of::<Followed>() <= 320, "{}", size_of::<Followed>());
+        assert!(
+            size_of::<ResourceTrend>() <= 320,
+            "{}",
+            size_of::<ResourceTrend>()
+        );
     }
 }

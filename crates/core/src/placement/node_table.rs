@@ -5,21 +5,21 @@
 //! in flight and the usage of Pods since gone, so that N = measured + in flight − gone. Each event
 //! costs O(resources); readers share immutable [`NodeSet`]s and never wait.
 
-mod ageing;
-mod awaited;
-mod choices;
 mod detail;
 mod entry;
-mod largest;
-mod median;
-mod near;
+mod largest_capacities;
+mod median_node;
+mod near_ties;
 mod node_set;
-mod placing;
+mod pending_bindings;
+mod placement_outcomes;
 mod pod;
-mod rounds;
+mod resource_sums;
 mod settings;
-mod sums;
-mod unstarted;
+mod timeouts;
+mod unbound_pods;
+mod unstarted_pods;
+mod usage_rounds;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,37 +27,37 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
-pub use choices::{ChoiceEnd, ChoiceTally};
 pub use detail::NodeDetail;
 pub use entry::NodeFacts;
-pub use median::median;
-pub use near::Near;
+pub use median_node::median;
+pub use near_ties::NearTies;
 pub use node_set::{Freshness, NodeSet, NodeState};
+pub use placement_outcomes::{ChoiceEnd, ChoiceTally};
 pub use pod::PodFacts;
-pub use rounds::Round;
-pub use settings::{Forecasting, Settings};
+pub use settings::{NodeForecasting, Settings};
+pub use usage_rounds::UsageRound;
 
 use crate::placement::usage::{PodName, UsageSample};
 use crate::units::{Amount, Resources};
-use awaited::Awaited;
-use entry::{Moment, NodeEntry};
+use entry::{CountingContext, NodeEntry};
+use pending_bindings::PendingBindings;
 use pod::{PodEntry, Stage};
-use unstarted::Unstarted;
+use unstarted_pods::UnstartedPods;
 
-type Map<K, V> = HashMap<K, V, RandomState>;
+type NodeTableMap<K, V> = HashMap<K, V, RandomState>;
 
 /// The nodes of the cluster with their loads, and the Pods that the loads are derived from.
 #[derive(Debug, Default)]
 pub struct NodeTable {
     settings: Settings,
-    nodes: Map<Arc<str>, NodeEntry>,
+    nodes: NodeTableMap<Arc<str>, NodeEntry>,
     /// In boxes, since a map has room for up to twice as many as it holds.
-    pods: Map<Box<str>, Box<PodEntry>>,
-    awaited: Awaited,
+    pods: NodeTableMap<Box<str>, Box<PodEntry>>,
+    awaited: PendingBindings,
     /// Bound Pods whose start is waited for.
-    unstarted: Unstarted,
+    unstarted: UnstartedPods,
     /// Names of ended Pods whose usage samples still hold, with their nodes.
-    ended: Map<PodName, Arc<str>>,
+    ended: NodeTableMap<PodName, Arc<str>>,
     sample: Arc<UsageSample>,
     /// The time until which no load changes by itself, when the first of the measurements in use
     /// grows stale. `None` when that is to be found out.
@@ -279,7 +279,7 @@ impl NodeTable {
         if let Some(bound) = pod.awaited_since() {
             self.unstarted.insert(bound, uid);
         }
-        let moment = Moment {
+        let moment = CountingContext {
             sample: &self.sample,
             settings: &self.settings,
             now,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use jiff::{SignedDuration, Timestamp};
 
-use self::streak::{Sample, Streak};
+use self::streak::{OverloadSample, Streak};
 use crate::placement::node_table::NodeSet;
 use crate::units::{Amount, Resource, Resources};
 
@@ -38,7 +38,7 @@ pub struct Settings {
 
 /// A node that may be tainted, as its object tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate<'a> {
+pub struct TaintCandidate<'a> {
     pub name: &'a str,
     /// Ready and not cordoned.
     pub schedulable: bool,
@@ -50,7 +50,7 @@ pub struct Candidate<'a> {
 
 /// A change of what a node is taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum OverloadVerdict {
     /// New Pods are to keep away, on account of this resource.
     Taint { resource: Resource, percent: u64 },
     /// New Pods may come again.
@@ -117,7 +117,7 @@ impl Overload {
                     .filter(|capacity| counts && *capacity > Amount::ZERO);
                 let measured = node.detail.measured[resource].as_ref();
                 if let Some((capacity, measured)) = capacity.zip(measured) {
-                    let sample = Sample::new(measured, capacity);
+                    let sample = OverloadSample::new(measured, capacity);
                     sample.extend(&mut streaks[resource], settings.max_age, now);
                 }
             }
@@ -129,9 +129,9 @@ impl Overload {
     #[must_use]
     pub fn decide<'a>(
         &self,
-        candidates: &[Candidate<'a>],
+        candidates: &[TaintCandidate<'a>],
         now: Timestamp,
-    ) -> Vec<(&'a str, Verdict)> {
+    ) -> Vec<(&'a str, OverloadVerdict)> {
         let (mut changes, mut closed, mut hot, mut open) = (Vec::new(), Vec::new(), Vec::new(), 0);
         for node in candidates {
             let streaks = self.nodes.get(node.name);
@@ -139,12 +139,12 @@ impl Overload {
             open += usize::from(eligible);
             if node.tainted {
                 match self.lift(node, streaks, now) {
-                    Some(lift) => changes.push((node.name, Verdict::Lift(lift))),
+                    Some(lift) => changes.push((node.name, OverloadVerdict::Lift(lift))),
                     None if eligible => closed.push((fullest(streaks), node.name)),
                     None => {}
                 }
             } else if eligible && let Some((resource, percent)) = self.hottest(streaks, now) {
-                let verdict = Verdict::Taint { resource, percent };
+                let verdict = OverloadVerdict::Taint { resource, percent };
                 hot.push((Reverse(percent), node.name, verdict));
             }
         }
@@ -152,7 +152,7 @@ impl Overload {
         closed.sort_unstable();
         let surplus = closed.len().saturating_sub(most);
         let lifted = closed.iter().take(surplus);
-        changes.extend(lifted.map(|(_, name)| (*name, Verdict::Lift(Lift::TooMany))));
+        changes.extend(lifted.map(|(_, name)| (*name, OverloadVerdict::Lift(Lift::TooMany))));
         hot.sort_unstable_by_key(|(percent, name, _)| (*percent, *name));
         let free = most.saturating_sub(closed.len());
         let taken = hot.into_iter().take(free);
@@ -164,7 +164,7 @@ impl Overload {
     /// The reason for which a node that is kept free of new Pods is to take them again.
     fn lift(
         &self,
-        node: &Candidate<'_>,
+        node: &TaintCandidate<'_>,
         streaks: Option<&Resources<Option<Streak>>>,
         now: Timestamp,
     ) -> Option<Lift> {

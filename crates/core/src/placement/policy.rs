@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use jiff::SignedDuration;
 
-use crate::placement::balance::Scoring;
-use crate::placement::window::NodesToScore;
+use crate::placement::balance::ScoringStrategy;
+use crate::placement::node_sampling::NodesToScore;
 use crate::profile::ProfileTable;
 use crate::units::{Amount, Ratio, Resources};
 
@@ -56,7 +56,7 @@ impl FromStr for NoHeadroom {
 
 /// Cluster-wide scheduling policy; a namespace may override the fields it has annotations for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
+pub struct SchedulingPolicy {
     /// h of `[CLBP]` (4.1): the largest load / capacity allowed after placement.
     pub headroom: Ratio,
     /// h for Pods of these priority classes, before the namespace's own.
@@ -69,7 +69,7 @@ pub struct Policy {
     /// Under `reject`, the time after which the least loaded nodes take a Pod all the same; `None`
     /// for never.
     pub relax_after: Option<SignedDuration>,
-    pub scoring: Scoring,
+    pub scoring: ScoringStrategy,
     /// The weights of each profile.
     pub profiles: ProfileTable,
     /// True where the CNI bandwidth annotations count as demand for want of anything better.

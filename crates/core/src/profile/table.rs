@@ -15,7 +15,7 @@ pub struct ProfileTable {
 
 /// The profile that a Pod counts as.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Choice<'a> {
+pub struct ProfileChoice<'a> {
     pub name: &'a str,
     pub weights: &'a Weights,
     /// What led to it where the rule found it; `None` for the profile that was named.
@@ -29,18 +29,18 @@ impl ProfileTable {
         &'a self,
         named: Option<&'a str>,
         classify: impl FnOnce() -> Classification,
-    ) -> Choice<'a> {
+    ) -> ProfileChoice<'a> {
         if let Some(name) = named
             && let Some(weights) = self.get(name)
         {
-            return Choice {
+            return ProfileChoice {
                 name,
                 weights,
                 classification: None,
             };
         }
         let found = classify();
-        Choice {
+        ProfileChoice {
             name: found.profile.as_str(),
             weights: self.built_in(found.profile),
             classification: Some(found),

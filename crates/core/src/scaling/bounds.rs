@@ -2,7 +2,7 @@
 
 /// `minReplicas` and `maxReplicas`: 0 <= min <= max, and max at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ReplicaBounds {
     min: i32,
     max: i32,
 }
@@ -64,7 +64,7 @@ impl BoundsError {
     }
 }
 
-impl Bounds {
+impl ReplicaBounds {
     /// The bounds `min` and `max`, both included.
     ///
     /// # Errors
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn bounds_are_in_order_and_leave_room() {
         for (min, max, good) in [(0, 1, true), (2, 2, true), (0, 0, false), (3, 2, false)] {
-            assert_eq!(Bounds::new(min, max).is_ok(), good, "{min} to {max}");
+            assert_eq!(ReplicaBounds::new(min, max).is_ok(), good, "{min} to {max}");
         }
-        assert!(Bounds::new(-1, 2).is_err());
+        assert!(ReplicaBounds::new(-1, 2).is_err());
     }
 }

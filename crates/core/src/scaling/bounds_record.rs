@@ -8,9 +8,9 @@
 
 use jiff::Timestamp;
 
-use super::bounds::{Bounds, BoundsError, ObjectBounds};
-use super::contest::{Contest, Rest};
-use super::contribution::{Contribution, Contributions, Contributor, merge};
+use super::bounds::{BoundsError, ObjectBounds, ReplicaBounds};
+use super::contest::{Contest, ContestPause};
+use super::contribution::{Contributions, Contributor, ReplicaRecommendation, merge};
 
 /// The record of one object's bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl BoundsRecord {
     /// The bounds of the user's or of the last write that no object can have.
     pub fn check(&self) -> Result<(), BoundsError> {
         for ObjectBounds { min, max } in [self.user, self.written] {
-            Bounds::new(min.unwrap_or(0), max)?;
+            ReplicaBounds::new(min.unwrap_or(0), max)?;
         }
         Ok(())
     }
@@ -106,7 +106,7 @@ impl BoundsRecord {
         if found == before {
             // A record of a version that knew no end begins its rest now.
             let rest = &mut self.contest.rest;
-            *rest = rest.or(self.contested.then(|| Rest::first(now)));
+            *rest = rest.or(self.contested.then(|| ContestPause::first(now)));
             self.contested &= self.contest.until(now).is_some();
             return BoundsChange::None;
         }
@@ -135,7 +135,7 @@ impl BoundsRecord {
     }
 
     /// Takes a contribution, see [`Contributions::contribute`].
-    pub fn contribute(&mut self, contribution: Contribution, now: Timestamp) {
+    pub fn contribute(&mut self, contribution: ReplicaRecommendation, now: Timestamp) {
         self.contributions.contribute(contribution, now);
     }
 
@@ -221,17 +221,17 @@ mod tests {
 
     fn floored(user: ObjectBounds, floor: i32) -> BoundsRecord {
         let mut record = BoundsRecord::of_user(user);
-        record.contribute(Contribution::of_prediction(floor, at(600)), at(0));
+        record.contribute(ReplicaRecommendation::of_prediction(floor, at(600)), at(0));
         record.settle(at(0));
         record
     }
 
-    fn cron(name: &str, min: i32, max: Option<i32>, second: i64) -> Contribution {
-        Contribution {
+    fn cron(name: &str, min: i32, max: Option<i32>, second: i64) -> ReplicaRecommendation {
+        ReplicaRecommendation {
             who: Contributor::Cron(name.to_owned()),
             max,
             priority: 1,
-            ..Contribution::of_prediction(min, at(second))
+            ..ReplicaRecommendation::of_prediction(min, at(second))
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
         let mut record = BoundsRecord::of_user(bounds(5, 10));
         record.contribute(cron("night", 4, None, 100), at(0));
         record.contribute(cron("day", 11, Some(11), 50), at(0));
-        record.contribute(Contribution::of_prediction(40, at(200)), at(0));
+        record.contribute(ReplicaRecommendation::of_prediction(40, at(200)), at(0));
         for (second, min, max) in [(0, 11, 11), (50, 10, 10), (100, 10, 10), (200, 5, 10)] {
             assert_eq!(record.effective(at(second)), bounds(min, max), "{second}");
         }
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(left.observe(user, at(999)), BoundsChange::None);
         assert_eq!(left.settle(at(999)), user);
         assert_eq!(left.observe(user, at(1000)), BoundsChange::None);
-        left.contribute(Contribution::of_prediction(6, at(2000)), at(1000));
+        left.contribute(ReplicaRecommendation::of_prediction(6, at(2000)), at(1000));
         assert_eq!(left.settle(at(1000)), bounds(6, 10), "it ends by itself");
         assert_eq!(left.observe(user, at(1030)), BoundsChange::Contested);
         assert_eq!(
@@ -389,7 +389,7 @@ mod tests {
     fn records_that_differ_in_time_only_ask_for_the_same() {
         let record = floored(bounds(2, 10), 6);
         let mut later = record.clone();
-        later.contribute(Contribution::of_prediction(6, at(9000)), at(500));
+        later.contribute(ReplicaRecommendation::of_prediction(6, at(9000)), at(500));
         assert!(later != record && later.differs_in_time_only(&record));
         let other = floored(bounds(2, 10), 7);
         assert!(!other.differs_in_time_only(&record));

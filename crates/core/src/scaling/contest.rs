@@ -21,17 +21,17 @@ pub struct Contest {
     /// When another writer last set another count.
     pub undone: Option<Timestamp>,
     /// The last rest, which may be over.
-    pub rest: Option<Rest>,
+    pub rest: Option<ContestPause>,
 }
 
 /// A time for which the field is left to the other writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rest {
+pub struct ContestPause {
     pub length: SignedDuration,
     pub until: Timestamp,
 }
 
-impl Rest {
+impl ContestPause {
     /// The first rest of a contest that begins at `now`.
     #[must_use]
     pub fn first(now: Timestamp) -> Self {
@@ -69,7 +69,7 @@ impl Contest {
             None if again => FIRST,
             None => return,
         };
-        self.rest = Some(Rest::of(length, now));
+        self.rest = Some(ContestPause::of(length, now));
     }
 
     /// Until when the field is left to the other writer; `None` where it is not.

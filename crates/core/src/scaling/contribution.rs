@@ -11,7 +11,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::ObjectBounds;
-use super::ranked::Ranked;
+use super::replica_priority::PrioritizedReplicas;
 
 /// A writer of an object's bounds beside its user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,7 +74,7 @@ impl From<&str> for Contributor {
 
 /// The bounds that one contributor asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contribution {
+pub struct ReplicaRecommendation {
     /// The contributor that asks for them.
     pub who: Contributor,
     /// The fewest replicas; `None` leaves them to others.
@@ -90,7 +90,7 @@ pub struct Contribution {
     pub until: Timestamp,
 }
 
-impl Contribution {
+impl ReplicaRecommendation {
     /// A floor of `min` replicas by prediction, until `until`.
     pub const fn of_prediction(min: i32, until: Timestamp) -> Self {
         Self {
@@ -148,8 +148,8 @@ impl Contribution {
     }
 
     /// A count of its own with its priority.
-    const fn ranked(&self, replicas: i32) -> Ranked {
-        Ranked {
+    const fn ranked(&self, replicas: i32) -> PrioritizedReplicas {
+        PrioritizedReplicas {
             priority: self.priority,
             replicas,
         }
@@ -185,7 +185,7 @@ impl Contribution {
 /// The bounds that follow from the user's and all contributions, and the count that the target is to
 /// be set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedBounds {
     pub bounds: ObjectBounds,
     /// The count that the target is to be set to, where anybody asks for one.
     pub replicas: Option<i32>,
@@ -201,9 +201,9 @@ pub struct Merged {
 #[must_use]
 pub fn merge<'a>(
     user: ObjectBounds,
-    contributions: impl IntoIterator<Item = &'a Contribution>,
+    contributions: impl IntoIterator<Item = &'a ReplicaRecommendation>,
     now: Timestamp,
-) -> Merged {
+) -> MergedBounds {
     let mut max = user.max;
     let (mut base, mut replicas, mut floor) = (None, None, None);
     for one in contributions.into_iter().filter(|one| one.counts(now)) {
@@ -218,7 +218,7 @@ pub fn merge<'a>(
     let base = base.map(|base| base.replicas).or(user.min);
     let min = base.max(floor.map(|floor| floor.min(max)));
     let changed = ObjectBounds { min, max };
-    Merged {
+    MergedBounds {
         bounds: if changed == user {
             user
         } else {
@@ -230,12 +230,12 @@ pub fn merge<'a>(
 
 /// The contributions to the bounds of one object, at most one by each contributor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Contributions(BTreeMap<Contributor, Contribution>);
+pub struct Contributions(BTreeMap<Contributor, ReplicaRecommendation>);
 
 impl Contributions {
     /// All contributions, ended ones among them until [`Self::expire`], in the order of their
     /// contributors.
-    pub fn iter(&self) -> impl Iterator<Item = &Contribution> {
+    pub fn iter(&self) -> impl Iterator<Item = &ReplicaRecommendation> {
         self.0.values()
     }
 
@@ -245,14 +245,14 @@ impl Contributions {
     }
 
     /// The contribution of one contributor, ended or not.
-    pub fn of(&self, who: &Contributor) -> Option<&Contribution> {
+    pub fn of(&self, who: &Contributor) -> Option<&ReplicaRecommendation> {
         self.0.get(who)
     }
 
     /// Takes a contribution in place of the contributor's former one. The same again moves the end
     /// back only once half of the time to the new one is gone, so that a contributor who asks for
     /// the same at every tick does not cause a write at every tick.
-    pub fn contribute(&mut self, mut new: Contribution, now: Timestamp) {
+    pub fn contribute(&mut self, mut new: ReplicaRecommendation, now: Timestamp) {
         new.until = new.until.min(latest_end(now));
         let old = self.0.get(&new.who);
         if !old.is_some_and(|old| old.stands_for(&new, now)) {
@@ -286,9 +286,9 @@ fn latest_end(now: Timestamp) -> Timestamp {
     now.checked_add(LONGEST).unwrap_or(Timestamp::MAX)
 }
 
-impl FromIterator<Contribution> for Contributions {
+impl FromIterator<ReplicaRecommendation> for Contributions {
     /// Of several by one contributor, the last.
-    fn from_iter<I: IntoIterator<Item = Contribution>>(all: I) -> Self {
+    fn from_iter<I: IntoIterator<Item = ReplicaRecommendation>>(all: I) -> Self {
         let named = all.into_iter().map(|one| (one.who.clone(), one));
         Self(named.collect())
     }

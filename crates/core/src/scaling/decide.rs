@@ -8,33 +8,39 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::decision::Decision;
-use super::ds_hpa::{self, Proposal};
-use super::grounds::Grounds;
-use super::hpa::{Behavior, Memory};
+use super::decision::ScalingDecision;
+use super::decision_basis::DecisionBasis;
+use super::ds_hpa::{self, PredictiveProposal};
+use super::hpa::{Behavior, HpaMemory};
 use super::hpa_aware;
 use super::input::DecisionInput;
 use super::limit::{LimitedBy, scale_up_limit};
-use super::mode::Mode;
-use super::policy::{Policy, Strategy};
-use super::reason::{self, Because, Change, Reason};
+use super::mode::ScalingMode;
+use super::policy::{Strategy, TargetPolicy};
+use super::reason::{self, DecisionChange, DecisionReason, PredictionClause};
 
-mod early;
+mod early_scale_in;
 mod floor;
 mod portraits;
-mod speaking;
+mod provider_state;
 mod state;
 
 pub(super) use portraits::portray;
-pub use speaking::Speaking;
-pub use state::{Asked, CountChange, CountSeen, ScaleIn, ScaleOut, State};
+pub use provider_state::ProviderState;
+pub use state::{
+    CountChange, CountSeen, DecisionState, PredictiveScaleIn, RequestedCount, ScaleOut,
+};
 
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).
 const AFTER_OUT: SignedDuration = SignedDuration::from_mins(3);
 
 /// The decision of one tick, and the state for the next.
 #[must_use]
-pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (Decision, State) {
+pub fn decide(
+    policy: &TargetPolicy,
+    mut state: DecisionState,
+    input: &DecisionInput<'_>,
+) -> (ScalingDecision, DecisionState) {
     let DecisionInput { now, current, .. } = *input;
     let seen = CountSeen {
         current,
@@ -42,19 +48,19 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
         generation: None,
     };
     state.observe(policy, seen, now);
-    if policy.mode != Mode::Direct {
+    if policy.mode != ScalingMode::Direct {
         state.asked = None;
     }
     let sleeps = input
         .portrayed
         .map_or(!input.is_asleep, |portrayed| portrayed.rests_at_zero);
-    let idle = policy.mode == Mode::Off || (current <= 0 && sleeps);
-    if idle || policy.mode != Mode::Floor || input.strategy == Strategy::Off {
+    let idle = policy.mode == ScalingMode::Off || (current <= 0 && sleeps);
+    if idle || policy.mode != ScalingMode::Floor || input.strategy == Strategy::Off {
         state.floor = None;
     }
-    let goes_down = policy.mode == Mode::Floor || input.portrayed.is_some();
+    let goes_down = policy.mode == ScalingMode::Floor || input.portrayed.is_some();
     if idle || !goes_down || input.strategy == Strategy::Off {
-        state.way_down = Memory::default();
+        state.way_down = HpaMemory::default();
     }
     if idle {
         (state.active_forecast, state.adopted) = (None, None);
@@ -62,51 +68,51 @@ pub fn decide(policy: &Policy, mut state: State, input: &DecisionInput<'_>) -> (
         return (unchanged, state);
     }
     let contested = state.contest.until(now);
-    if let Some(until) = contested.filter(|_| policy.mode == Mode::Direct) {
+    if let Some(until) = contested.filter(|_| policy.mode == ScalingMode::Direct) {
         let limit = LimitedBy::Contested { until };
         let reason = format!("replicas stay {current}, limited by {limit}");
         return (left(current, reason, Some(limit)), state);
     }
-    let mut tick = Tick {
+    let mut tick = DecisionContext {
         policy,
         input,
         state: &mut state,
     };
     let decision = match (policy.mode, input.portrayed) {
-        (Mode::Floor, _) => tick.floor(),
-        (Mode::Off | Mode::Recommend | Mode::Direct, None) => {
+        (ScalingMode::Floor, _) => tick.floor(),
+        (ScalingMode::Off | ScalingMode::Recommend | ScalingMode::Direct, None) => {
             let decision = tick.replicas();
             tick.state.note_asked(decision.replicas);
             decision
         }
-        (Mode::Off | Mode::Recommend | Mode::Direct, Some(portrayed)) => {
+        (ScalingMode::Off | ScalingMode::Recommend | ScalingMode::Direct, Some(portrayed)) => {
             tick.by_portraits(portrayed)
         }
     };
-    if policy.mode == Mode::Direct {
+    if policy.mode == ScalingMode::Direct {
         state.ask(decision.replicas, current, now);
     }
     (decision, state)
 }
 
 /// The decision that leaves the count as it is.
-const fn left(current: i32, reason: String, limited_by: Option<LimitedBy>) -> Decision {
-    Decision {
+const fn left(current: i32, reason: String, limited_by: Option<LimitedBy>) -> ScalingDecision {
+    ScalingDecision {
         replicas: current,
         reason,
         limited_by,
-        grounds: Grounds::Nothing,
+        grounds: DecisionBasis::Nothing,
     }
 }
 
-struct Tick<'a> {
-    policy: &'a Policy,
+struct DecisionContext<'a> {
+    policy: &'a TargetPolicy,
     input: &'a DecisionInput<'a>,
-    state: &'a mut State,
+    state: &'a mut DecisionState,
 }
 
-impl Tick<'_> {
-    fn replicas(&mut self) -> Decision {
+impl DecisionContext<'_> {
+    fn replicas(&mut self) -> ScalingDecision {
         let Self { policy, input, .. } = *self;
         let current = input.current;
         let proposal = ds_hpa::propose(policy, input, &mut self.state.active_forecast);
@@ -129,22 +135,22 @@ impl Tick<'_> {
             (wanted, limited_by) = (current, Some(LimitedBy::MissingData));
         }
         let blind = self.blind(proposal);
-        let mut grounds = Grounds::of(proposal.filter(|_| !blind));
+        let mut grounds = DecisionBasis::of(proposal.filter(|_| !blind));
         if input.reactive.is_none() && blind {
             limited_by = Some(if self.is_estimated() {
                 LimitedBy::EstimatedLoad
             } else {
                 LimitedBy::MissingData
             });
-            grounds = Grounds::LastKnown;
+            grounds = DecisionBasis::LastKnown;
         }
         let (replicas, limited_by) = self.bounded(wanted, limited_by);
-        let change = Change {
+        let change = DecisionChange {
             name: "replicas",
             from: current,
             to: replicas,
         };
-        Decision {
+        ScalingDecision {
             replicas,
             reason: self.reason(proposal, change, limited_by),
             limited_by,
@@ -161,7 +167,7 @@ impl Tick<'_> {
 
     /// The count of a proposal as far as the HPA's rules and the cool-down allow it, and the rule
     /// that limits it.
-    fn held(&self, proposal: &Proposal) -> (i32, Option<LimitedBy>) {
+    fn held(&self, proposal: &PredictiveProposal) -> (i32, Option<LimitedBy>) {
         let current = self.input.current;
         let (limit, rule) = self.limit();
         // Forecasts that are newer at each tick are of one mind; DS-HPA's are not.
@@ -214,7 +220,7 @@ impl Tick<'_> {
     }
 
     /// True where the load behind a proposal is not known any more; without one, where no load is.
-    fn blind(&self, proposal: Option<&Proposal>) -> bool {
+    fn blind(&self, proposal: Option<&PredictiveProposal>) -> bool {
         let DecisionInput { now, loads, .. } = *self.input;
         match proposal {
             Some(proposal) => !self.knows(proposal),
@@ -246,7 +252,7 @@ impl Tick<'_> {
     }
 
     /// True where the load that a proposal is made of is known as it is now.
-    fn knows(&self, proposal: &Proposal) -> bool {
+    fn knows(&self, proposal: &PredictiveProposal) -> bool {
         let DecisionInput { now, loads, .. } = *self.input;
         let Some(signal) = proposal.signal() else {
             return true;
@@ -255,8 +261,11 @@ impl Tick<'_> {
         of_signal.any(|load| load.fresh(now, self.policy.max_age).is_some())
     }
 
-    const fn because<'a>(&'a self, proposal: Option<&'a Proposal>) -> Because<'a> {
-        Because {
+    const fn because<'a>(
+        &'a self,
+        proposal: Option<&'a PredictiveProposal>,
+    ) -> PredictionClause<'a> {
+        PredictionClause {
             policy: self.policy,
             input: self.input,
             proposal,
@@ -266,11 +275,11 @@ impl Tick<'_> {
 
     fn reason(
         &self,
-        proposal: Option<&Proposal>,
-        change: Change,
+        proposal: Option<&PredictiveProposal>,
+        change: DecisionChange,
         limited_by: Option<LimitedBy>,
     ) -> String {
-        Reason {
+        DecisionReason {
             because: self.because(proposal),
             adopted: self.state.adopted,
             change,

@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::grounds::Grounds;
+use super::decision_basis::DecisionBasis;
 use super::limit::LimitedBy;
 
 /// The replicas that a target is to have, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decision {
+pub struct ScalingDecision {
     /// The replicas; in mode floor, the `minReplicas`.
     pub replicas: i32,
     /// The reason, in words for the user.
@@ -15,10 +15,10 @@ pub struct Decision {
     /// The rule that kept the replicas from what the load asks for.
     pub limited_by: Option<LimitedBy>,
     /// The extent of what was known when the decision was taken.
-    pub grounds: Grounds,
+    pub grounds: DecisionBasis,
 }
 
-impl Decision {
+impl ScalingDecision {
     /// True where the replicas are left to another writer.
     #[must_use]
     pub const fn is_contested(&self) -> bool {

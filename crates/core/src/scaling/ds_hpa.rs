@@ -10,14 +10,14 @@
 
 use jiff::Timestamp;
 
+use super::decision_basis::DecisionBasis;
 use super::expected_load::ExpectedLoad;
-use super::grounds::Grounds;
 use super::horizon;
 use super::hpa::Tolerances;
 use super::hpa_aware::PodCapacity;
 use super::input::{DecisionInput, Prediction, SignalLoad};
 use super::mode::ScaleDown;
-use super::policy::{Policy, Strategy};
+use super::policy::{Strategy, TargetPolicy};
 use super::signal::Signal;
 use super::traffic_need::{TrafficNeed, TrafficStanding};
 use crate::forecast::{Forecast, SHpa};
@@ -104,14 +104,14 @@ pub enum Basis {
 
 /// A count that prediction asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Proposal {
+pub struct PredictiveProposal {
     /// The count, without any bound.
     pub replicas: i32,
     /// Why it is proposed.
     pub basis: Basis,
 }
 
-impl Proposal {
+impl PredictiveProposal {
     /// The signal whose load asks for the count; `None` where that is the traffic, which is known wherever
     /// it asks for anything.
     #[must_use]
@@ -124,9 +124,9 @@ impl Proposal {
     }
 }
 
-impl Grounds {
+impl DecisionBasis {
     /// Those of a decision on what prediction asks for.
-    pub(super) fn of(proposal: Option<&Proposal>) -> Self {
+    pub(super) fn of(proposal: Option<&PredictiveProposal>) -> Self {
         match proposal.map(|proposal| &proposal.basis) {
             None => Self::Reaction,
             Some(Basis::Forecast(_)) => Self::Forecast,
@@ -140,17 +140,17 @@ impl Grounds {
 /// where it has nothing to add to the HPA's own rule. Of several counts the largest holds, so that the
 /// traffic and the loads are contributors that can only add to each other.
 pub(super) fn propose(
-    policy: &Policy,
+    policy: &TargetPolicy,
     input: &DecisionInput<'_>,
     active: &mut Option<ActiveForecast>,
-) -> Option<Proposal> {
+) -> Option<PredictiveProposal> {
     let now = input.now;
     *active = active.take().filter(|forecast| stands(forecast, input));
     let between = active.is_some();
     if !between || input.strategy == Strategy::Forecast {
         *active = forecast(policy, input).or(active.take());
     }
-    let forecast = active.as_ref().map(|forecast| Proposal {
+    let forecast = active.as_ref().map(|forecast| PredictiveProposal {
         replicas: forecast.replicas,
         basis: Basis::Forecast(forecast.clone()),
     });
@@ -162,7 +162,7 @@ pub(super) fn propose(
         dynamic_threshold(load, input.current, policy.tolerances)
     });
     let traffic = input.traffic.and_then(TrafficStanding::need);
-    let traffic = traffic.map(|need| Proposal {
+    let traffic = traffic.map(|need| PredictiveProposal {
         replicas: need.replicas,
         basis: Basis::Traffic(need.clone()),
     });
@@ -190,7 +190,7 @@ fn stands(forecast: &ActiveForecast, input: &DecisionInput<'_>) -> bool {
     input.strategy != Strategy::Off && begun && input.now < forecast.until && !distrusted
 }
 
-fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast> {
+fn forecast(policy: &TargetPolicy, input: &DecisionInput<'_>) -> Option<ActiveForecast> {
     let counts = input.loads.iter();
     let counts = counts.filter_map(|load| forecast_of(load, policy, input));
     counts.reduce(|most, next| {
@@ -205,7 +205,7 @@ fn forecast(policy: &Policy, input: &DecisionInput<'_>) -> Option<ActiveForecast
 /// The trusted forecast of one load, as a floor would be made of it.
 fn forecast_of(
     load: &SignalLoad<'_>,
-    policy: &Policy,
+    policy: &TargetPolicy,
     input: &DecisionInput<'_>,
 ) -> Option<ActiveForecast> {
     if input.strategy == Strategy::Off {
@@ -230,7 +230,7 @@ fn forecast_of(
 /// Pods that it adds.
 pub(super) fn expected(
     load: &SignalLoad<'_>,
-    policy: &Policy,
+    policy: &TargetPolicy,
     input: &DecisionInput<'_>,
     active: Option<&ActiveForecast>,
 ) -> Option<ExpectedLoad> {
@@ -246,7 +246,7 @@ pub(super) fn expected(
 
 fn trusted<'a>(
     load: &SignalLoad<'a>,
-    policy: &Policy,
+    policy: &TargetPolicy,
     input: &DecisionInput<'_>,
 ) -> Option<Prediction<'a>> {
     load.fresh(input.now, policy.max_age)?;
@@ -259,11 +259,11 @@ fn dynamic_threshold(
     load: &SignalLoad<'_>,
     current: i32,
     tolerances: Tolerances,
-) -> Option<Proposal> {
+) -> Option<PredictiveProposal> {
     let threshold = DynamicThreshold::of(load.recent, current, load.capacity)?;
     let used = load.recent.last()?;
     let replicas = threshold.desired(current, tolerances);
-    (replicas > load.capacity.reactive(current, *used, tolerances)).then(|| Proposal {
+    (replicas > load.capacity.reactive(current, *used, tolerances)).then(|| PredictiveProposal {
         replicas,
         basis: Basis::DynamicThreshold(load.signal.clone(), threshold),
     })
@@ -272,7 +272,7 @@ fn dynamic_threshold(
 /// The count that carries every load as it is now and the upper 95 % bound of its forecast; `None`
 /// unless scaling in ahead is allowed and each load has a fresh measurement and, where it is one that
 /// is forecast, a trusted forecast.
-pub(super) fn early(policy: &Policy, input: &DecisionInput<'_>) -> Option<i32> {
+pub(super) fn early(policy: &TargetPolicy, input: &DecisionInput<'_>) -> Option<i32> {
     if policy.scale_down != ScaleDown::Early
         || input.strategy == Strategy::Off
         || input.has_unknown_traffic()

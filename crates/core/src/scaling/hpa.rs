@@ -33,7 +33,6 @@
 //! [`Quantity::approximate_f64`]: crate::units::Quantity::approximate_f64
 
 mod behavior;
-mod by_pod;
 mod error;
 mod events;
 mod groups;
@@ -41,49 +40,51 @@ mod limits;
 mod memory;
 mod metrics;
 mod normalize;
-mod observed;
 mod outcome;
+mod pod_values;
 mod readings;
 mod reconcile;
 pub mod reconciler;
+mod reconciliation;
 mod replicas;
 mod requests;
 mod rescale;
-mod round;
+mod scale_to_zero;
 mod selector;
 mod settings;
 mod spec;
 mod status;
-mod zero;
+mod target_state;
 
 pub use behavior::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, ScalingRules, SelectPolicy,
 };
-pub use by_pod::ByPod;
 pub use error::{MetricsApi, ReadError, ReplicasError};
 pub use events::{ScaleEvent, ScaleEvents};
 pub use groups::{PodGroups, Startup};
 pub use limits::{legacy_scale_up_limit, scale_down_limit, scale_up_limit};
-pub use memory::{Memory, Recommendation};
+pub use memory::{HpaMemory, Recommendation};
 pub use metrics::resource_quantity;
-pub use normalize::{Limited, Normalized, Normalizer};
-pub use observed::{Observed, Scale, ScaleError, ScaleWriteError};
-pub use outcome::{Action, Outcome, ReconcileError};
-pub use readings::{Reading, Readings};
-pub use reconcile::{Step, reconcile};
-pub use reconciler::{Reconciler, Wish};
+pub use normalize::{LimitedReplicas, NormalizedReplicas, Normalizer};
+pub use outcome::{Action, HpaOutcome, ReconcileError};
+pub use pod_values::ByPod;
+pub use readings::{MetricsApiReading, Readings};
+pub use reconcile::{ReconcileStep, reconcile};
+pub use reconciler::{ReconcileResult, Reconciler};
 pub use replicas::{
-    Proposal, ReplicaCalculator, Usage, metric_usage, resource_utilization, summed_series,
+    MetricProposal, ReplicaCalculator, TargetUsage, metric_usage, resource_utilization,
+    summed_series,
 };
 pub use requests::{request, requests};
 pub use rescale::{AfterWrite, Rescale};
+pub use scale_to_zero::{Zero, ZeroReplicas, zero_replicas};
 pub use settings::{Controller, FeatureGates, Settings};
-pub use spec::{HorizontalPodAutoscaler, MetricSpec, Spec, Tolerances};
+pub use spec::{HorizontalPodAutoscaler, HpaSpec, MetricSpec, Tolerances};
 pub use status::{
-    Condition, ConditionReason, ConditionStatus, ConditionType, CurrentValue, Event, EventType,
-    MetricStatus, Status,
+    ConditionReason, ConditionStatus, ConditionType, CurrentValue, EventType, HpaCondition,
+    HpaEvent, HpaStatus, MetricStatus,
 };
-pub use zero::{Zero, ZeroReplicas, zero_replicas};
+pub use target_state::{ObservedTarget, ScaleError, ScaleWriteError, TargetScale};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 //! The paper divides by the request alone; with the HPA's target utilisation in the divisor the
 //! result is the HPA's own, and a target of 1 gives the paper's formula.
 
-use super::bounds::Bounds;
+use super::bounds::ReplicaBounds;
 use super::hpa::{Settings, Tolerances};
 use crate::units::{Ratio, replicas_ceil};
 
@@ -98,7 +98,7 @@ pub struct Thresholds {
 impl Thresholds {
     /// The thresholds around `bounds` with the tolerance t (`CLBP` (3.17)).
     #[must_use]
-    pub fn new(bounds: Bounds, tolerance: f64) -> Self {
+    pub fn new(bounds: ReplicaBounds, tolerance: f64) -> Self {
         Self {
             max: (1.0 + tolerance) * f64::from(bounds.max()),
             min: (1.0 - tolerance) * f64::from(bounds.min()),
@@ -119,7 +119,7 @@ impl Thresholds {
 
 /// The replicas that a workload may be given: `CLBP` (3.18), inside the bounds.
 #[must_use]
-pub fn replicas(current: i32, desired: i32, bounds: Bounds) -> i32 {
+pub fn replicas(current: i32, desired: i32, bounds: ReplicaBounds) -> i32 {
     let limited = Thresholds::new(bounds, TOLERANCE).limit(current, desired);
     bounds.clamp(replicas_ceil(limited))
 }
@@ -162,7 +162,7 @@ mod tests {
         fn what_is_given_is_the_desired_count_inside_the_bounds(
             current in 0..200_i32, desired in 0..400_i32, min in 0..50_i32, more in 1..100_i32
         ) {
-            let bounds = Bounds::new(min, min + more).unwrap();
+            let bounds = ReplicaBounds::new(min, min + more).unwrap();
             prop_assert_eq!(replicas(current, desired, bounds), bounds.clamp(desired));
         }
     }

@@ -3,11 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::hpa_aware::PodCapacity;
+use super::merged_portraits::MergedPortraits;
 use super::policy::Strategy;
-use super::portrayed::Portrayed;
 use super::signal::Signal;
 use super::traffic_need::TrafficStanding;
-use crate::forecast::{Forecast, NotReady, Trust};
+use crate::forecast::{Forecast, ModelTrust, NotReady};
 
 /// Everything that a decision reads at one tick, beside policy and state.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +38,7 @@ pub struct DecisionInput<'a> {
     /// What is known of the traffic that the target names; `None` where it names none.
     pub traffic: Option<&'a TrafficStanding>,
     /// What the portraits of the target come to, where it has any: they decide then.
-    pub portrayed: Option<&'a Portrayed>,
+    pub portrayed: Option<&'a MergedPortraits>,
 }
 
 impl DecisionInput<'_> {
@@ -60,7 +60,7 @@ pub struct SignalLoad<'a> {
     /// The time of the last measurement of a certain sum; `None` where there is none.
     pub measured: Option<Timestamp>,
     /// The estimate of the load, where only that is known since.
-    pub estimate: Option<Estimate>,
+    pub estimate: Option<LoadEstimate>,
     /// True where the load is forecast, and not only reacted to.
     pub is_forecast: bool,
     /// True where nobody else reacts to it.
@@ -73,7 +73,7 @@ pub struct SignalLoad<'a> {
 
 /// A load of which it is known that it is about what it last was, or more.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
+pub struct LoadEstimate {
     /// The larger of what was measured and the last certain sum, in the base unit of the signal.
     pub sum: f64,
     /// The time of the measurement.
@@ -93,7 +93,7 @@ pub struct Prediction<'a> {
     /// The load that capacity is to be there for; `None` where that is the mean that is forecast.
     pub cover: Option<f64>,
     /// The trust that the model has earned against the naive one at the horizon in use.
-    pub trust: Trust,
+    pub trust: ModelTrust,
 }
 
 impl SignalLoad<'_> {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 /// The way in which a decision acts on its target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum ScalingMode {
     /// There are no decisions.
     Off,
     /// It is shown in status, metrics and Events only.
@@ -36,7 +36,7 @@ pub struct UnknownMode {
     pub accepted: &'static str,
 }
 
-impl Mode {
+impl ScalingMode {
     /// The modes that a user may choose.
     pub const CHOICES: [Self; 4] = [Self::Off, Self::Recommend, Self::Floor, Self::Direct];
 
@@ -72,7 +72,7 @@ impl ScaleDown {
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for ScalingMode {
     type Err = UnknownMode;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -102,14 +102,14 @@ mod tests {
 
     #[test]
     fn every_word_parses_back_and_others_are_told_what_would() {
-        for mode in Mode::CHOICES {
+        for mode in ScalingMode::CHOICES {
             assert_eq!(mode.as_str().parse(), Ok(mode));
         }
         for choice in ScaleDown::ALL {
             assert_eq!(choice.as_str().parse(), Ok(choice));
         }
         for other in ["Floor", "on"] {
-            let told = other.parse::<Mode>().unwrap_err().to_string();
+            let told = other.parse::<ScalingMode>().unwrap_err().to_string();
             let expected =
                 format!("{other:?} is not accepted; accepted: off, recommend, floor or direct");
             assert_eq!(told, expected);

@@ -5,30 +5,30 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::carriers::Carriers;
-use super::hpa::Reading;
+use super::hpa::MetricsApiReading;
+use super::load_sum::{self, Certainty, LoadSum, PodLoad, Windows};
 use super::pod::PodFacts;
 use super::sample::{Measurement, ValueSample};
+use super::serving_pods::ServingPods;
 use super::signal::{Signal, ValueScope};
-use super::sum::{self, Certainty, Load, PodLoad, Windows};
 use crate::units::count_as_f64;
 
 /// The Pods of a target and what was measured of it, at one moment.
 #[derive(Debug, Clone)]
-pub struct Observation<'a> {
+pub struct TargetObservation<'a> {
     /// The Pods of the target that have not ended, in no order.
     pub pods: &'a [Arc<PodFacts>],
     /// Which of them carry load, and who did before.
-    pub carriers: &'a Carriers,
+    pub carriers: &'a ServingPods,
     /// The replicas that it is to have, where each of them is one Pod; `None` where that is not known.
     pub replicas: Option<i32>,
     /// The signals that are known, each with its samples.
-    pub samples: Vec<(Signal, Samples)>,
+    pub samples: Vec<(Signal, SignalSamples)>,
 }
 
 /// The samples of one signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Samples {
+pub enum SignalSamples {
     /// One measurement for each Pod of the observation, in the order of its Pods; `None` for a Pod
     /// that was not measured.
     PerPod(Vec<Option<Measurement>>),
@@ -39,7 +39,7 @@ pub enum Samples {
 /// The load of a target in one signal, with the time that it is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSample {
-    pub load: Load,
+    pub load: LoadSum,
     /// The time that the load is of: the centre of the window that it is the mean of.
     pub at: Timestamp,
     /// The end of that window, from which the age of the sample counts.
@@ -53,7 +53,7 @@ impl LoadSample {
     #[must_use]
     pub const fn of_moment(sum: f64, at: Timestamp) -> Self {
         Self {
-            load: Load {
+            load: LoadSum {
                 sum,
                 certainty: Certainty::Certain,
             },
@@ -64,15 +64,15 @@ impl LoadSample {
     }
 }
 
-impl Observation<'_> {
+impl TargetObservation<'_> {
     /// The load in `signal`; `None` where nothing is known of it, or
     /// no Pod that carries load was measured (see [`sum::over_pods`]). `scope` says what a value for the
     /// target as a whole is the value of.
     pub fn load(&self, signal: &Signal, scope: ValueScope) -> Option<LoadSample> {
         let (_, samples) = self.samples.iter().find(|(of, _)| of == signal)?;
         match samples {
-            Samples::PerPod(measurements) => self.sum(signal, measurements),
-            Samples::Total(sample) => self.total(signal, scope, *sample),
+            SignalSamples::PerPod(measurements) => self.sum(signal, measurements),
+            SignalSamples::Total(sample) => self.total(signal, scope, *sample),
         }
     }
 
@@ -93,7 +93,7 @@ impl Observation<'_> {
             load
         });
         let ceased = self.carriers.ceased_since(windows.start);
-        let load = sum::over_pods(loads, ceased)?;
+        let load = load_sum::over_pods(loads, ceased)?;
         let replicas = self.replicas.and_then(|count| usize::try_from(count).ok());
         let load = replicas.map_or(load, |replicas| {
             load.of_replicas(carried, replicas, signal.is_conserved())
@@ -109,7 +109,7 @@ impl Observation<'_> {
     /// The load that follows from one value for the whole target. Without a ready Pod a value for
     /// each Pod is nobody's.
     fn total(&self, signal: &Signal, scope: ValueScope, sample: ValueSample) -> Option<LoadSample> {
-        let value = sum::in_base_unit(signal, sample.value);
+        let value = load_sum::in_base_unit(signal, sample.value);
         let times = match scope {
             ValueScope::Whole => 1.0,
             ValueScope::EachPod => match self.pods.iter().filter(|pod| pod.serves()).count() {
@@ -121,19 +121,19 @@ impl Observation<'_> {
     }
 }
 
-impl Samples {
+impl SignalSamples {
     /// The samples in an answer of a metrics API, for these Pods. Series of one signal add up; what is
     /// below zero together counts as 0 where the load is taken. `None` for an answer without a value.
-    pub fn of(reading: &Reading, pods: &[Arc<PodFacts>]) -> Option<Self> {
+    pub fn of(reading: &MetricsApiReading, pods: &[Arc<PodFacts>]) -> Option<Self> {
         Some(match reading {
-            Reading::Pods(samples) => {
+            MetricsApiReading::Pods(samples) => {
                 let by_name = samples.iter().map(|one| (&*one.pod, one.measurement));
                 let by_name: HashMap<&str, Measurement> = by_name.collect();
                 let of = |pod: &Arc<PodFacts>| by_name.get(&*pod.name).copied();
                 Self::PerPod(pods.iter().map(of).collect())
             }
-            Reading::Object(sample) => Self::Total(*sample),
-            Reading::Series(samples) => Self::Total(ValueSample {
+            MetricsApiReading::Object(sample) => Self::Total(*sample),
+            MetricsApiReading::Series(samples) => Self::Total(ValueSample {
                 timestamp: samples.iter().map(|one| one.timestamp).max()?,
                 value: samples
                     .iter()
@@ -174,7 +174,7 @@ impl MeanTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, Requests};
+    use crate::scaling::pod::{ConditionStatus, PodPhase, ReadyCondition, ResourceRequests};
     use crate::scaling::sample::PodSample;
     use crate::scaling::signal::{MetricIdentifier, PromQl};
 
@@ -194,8 +194,8 @@ mod tests {
             }),
             containers: Vec::new(),
             init_containers: Vec::new(),
-            pod_requests: Requests::default(),
-            overhead: Requests::default(),
+            pod_requests: ResourceRequests::default(),
+            overhead: ResourceRequests::default(),
         })
     }
 
@@ -213,17 +213,17 @@ mod tests {
         let cpu = vec![Some(measured(1007, 250)), Some(measured(1009, 750)), None];
         let memory = vec![Some(measured(1009, 4_096_000)), None, None];
         let queue = Signal::External(MetricIdentifier::named("queue"));
-        let carriers = Carriers::default();
-        let observation = Observation {
+        let carriers = ServingPods::default();
+        let observation = TargetObservation {
             pods: &pods,
             carriers: &carriers,
             replicas: None,
             samples: vec![
-                (Signal::CPU, Samples::PerPod(cpu)),
-                (Signal::MEMORY, Samples::PerPod(memory)),
+                (Signal::CPU, SignalSamples::PerPod(cpu)),
+                (Signal::MEMORY, SignalSamples::PerPod(memory)),
                 (
                     queue.clone(),
-                    Samples::Total(ValueSample {
+                    SignalSamples::Total(ValueSample {
                         timestamp: at(1005),
                         value: 12_500,
                     }),
@@ -259,19 +259,22 @@ mod tests {
             pod: pod.to_owned(),
             measurement: measured(7, value),
         };
-        let answer = Reading::Pods(vec![of_pod("b", 2), of_pod("gone", 3)]);
-        let per_pod = Samples::PerPod(vec![None, Some(measured(7, 2))]);
-        assert_eq!(Samples::of(&answer, &pods), Some(per_pod));
+        let answer = MetricsApiReading::Pods(vec![of_pod("b", 2), of_pod("gone", 3)]);
+        let per_pod = SignalSamples::PerPod(vec![None, Some(measured(7, 2))]);
+        assert_eq!(SignalSamples::of(&answer, &pods), Some(per_pod));
         let series = |values: &[(i64, i64)]| {
             let value = |&(second, value): &(i64, i64)| ValueSample {
                 timestamp: at(second),
                 value,
             };
-            Samples::of(&Reading::Series(values.iter().map(value).collect()), &pods)
+            SignalSamples::of(
+                &MetricsApiReading::Series(values.iter().map(value).collect()),
+                &pods,
+            )
         };
         let total = |second, value| {
             let timestamp = at(second);
-            Some(Samples::Total(ValueSample { timestamp, value }))
+            Some(SignalSamples::Total(ValueSample { timestamp, value }))
         };
         assert_eq!(series(&[(5, 2_000), (4, -500)]), total(5, 1_500));
         assert_eq!(series(&[(5, i64::MAX), (4, 1)]), total(5, i64::MAX));
@@ -285,7 +288,7 @@ mod tests {
             let timestamp = at(5);
             (
                 latency.clone(),
-                Samples::Total(ValueSample { timestamp, value }),
+                SignalSamples::Total(ValueSample { timestamp, value }),
             )
         };
         for (pods, value, whole, each) in [
@@ -298,9 +301,9 @@ mod tests {
             (vec![pod("a", false)], 500, Some(0.5), None),
             (vec![pod("a", true)], -500, Some(0.0), Some(0.0)),
         ] {
-            let observation = Observation {
+            let observation = TargetObservation {
                 pods: &pods,
-                carriers: &Carriers::default(),
+                carriers: &ServingPods::default(),
                 replicas: None,
                 samples: vec![total(value)],
             };

@@ -21,9 +21,9 @@ pub struct PodFacts {
     /// The init containers, sidecars among them, in the order of the spec.
     pub init_containers: Vec<ContainerFacts>,
     /// `spec.resources.requests`: requests of the Pod as a whole.
-    pub pod_requests: Requests,
+    pub pod_requests: ResourceRequests,
     /// `spec.overhead`: what the runtime adds to the requests of the containers.
-    pub overhead: Requests,
+    pub overhead: ResourceRequests,
 }
 
 /// `status.phase` of a Pod.
@@ -108,7 +108,7 @@ pub struct ContainerFacts {
     /// The name, which no other container of the Pod has.
     pub name: String,
     /// `resources.requests`.
-    pub requests: Requests,
+    pub requests: ResourceRequests,
     /// True for a sidecar: an init container with `restartPolicy: Always`, which runs beside the
     /// containers.
     pub is_sidecar: bool,
@@ -116,9 +116,9 @@ pub struct ContainerFacts {
 
 /// Amounts by resource, in thousandths of the resource's unit: millicores, thousandths of a byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Requests(Vec<(ResourceName, i64)>);
+pub struct ResourceRequests(Vec<(ResourceName, i64)>);
 
-impl Requests {
+impl ResourceRequests {
     /// The amount of a resource; `None` where nothing is said of it.
     pub fn get(&self, resource: &ResourceName) -> Option<i64> {
         let named = |(name, _): &&(ResourceName, i64)| name == resource;
@@ -136,7 +136,7 @@ impl Requests {
     }
 }
 
-impl FromIterator<(ResourceName, i64)> for Requests {
+impl FromIterator<(ResourceName, i64)> for ResourceRequests {
     fn from_iter<I: IntoIterator<Item = (ResourceName, i64)>>(amounts: I) -> Self {
         Self(amounts.into_iter().collect())
     }

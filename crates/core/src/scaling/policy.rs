@@ -2,10 +2,10 @@
 
 use jiff::SignedDuration;
 
-use super::bounds::Bounds;
+use super::bounds::ReplicaBounds;
 use super::horizon::Lead;
 use super::hpa::{Behavior, Tolerances};
-use super::mode::{Mode, ScaleDown};
+use super::mode::{ScaleDown, ScalingMode};
 use super::risk::Risk;
 
 /// The method that predicts a target's load.
@@ -23,11 +23,11 @@ pub enum Strategy {
 
 /// The rules of one target.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
+pub struct TargetPolicy {
     /// The way in which decisions act on the target.
-    pub mode: Mode,
+    pub mode: ScalingMode,
     /// The user's own bounds.
-    pub bounds: Bounds,
+    pub bounds: ReplicaBounds,
     /// `spec.behavior` of the target's HPA; `None` where it has none.
     pub behavior: Option<Behavior>,
     /// The distances of a usage ratio from 1 that are too small to act on.

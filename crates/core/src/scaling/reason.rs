@@ -3,54 +3,54 @@
 use std::fmt;
 
 use super::decision::Floor;
-use super::ds_hpa::{ActiveForecast, Basis, DynamicThreshold, Proposal};
+use super::ds_hpa::{ActiveForecast, Basis, DynamicThreshold, PredictiveProposal};
 use super::expected_load::LoadBasis;
 use super::input::{DecisionInput, SignalLoad};
 use super::limit::LimitedBy;
 use super::load_unit::LoadUnit;
-use super::mode::Mode;
-use super::policy::Policy;
+use super::mode::ScalingMode;
+use super::policy::TargetPolicy;
 use super::signal::Signal;
 use super::traffic::NeedLimit;
 use super::traffic_need::{TrafficNeed, TrafficOfKind, TrafficStanding};
 
 /// The reason why nothing is decided at all.
-pub(super) fn idle(mode: Mode) -> String {
+pub(super) fn idle(mode: ScalingMode) -> String {
     match mode {
-        Mode::Off => "scaling is off".to_owned(),
-        Mode::Recommend | Mode::Floor | Mode::Direct => {
+        ScalingMode::Off => "scaling is off".to_owned(),
+        ScalingMode::Recommend | ScalingMode::Floor | ScalingMode::Direct => {
             "scaled to zero, which switches scaling off".to_owned()
         }
     }
 }
 
 /// The last part of the sentence: what prediction asks for and why, or why it asks for nothing.
-pub(super) struct Because<'a> {
-    pub(super) policy: &'a Policy,
+pub(super) struct PredictionClause<'a> {
+    pub(super) policy: &'a TargetPolicy,
     pub(super) input: &'a DecisionInput<'a>,
-    pub(super) proposal: Option<&'a Proposal>,
+    pub(super) proposal: Option<&'a PredictiveProposal>,
     /// The words of who reacts to the load as it is now, where they are to stand in place of those of prediction.
     pub(super) reaction: &'a str,
 }
 
 /// The parts of the sentence.
-pub(super) struct Reason<'a> {
-    pub(super) because: Because<'a>,
+pub(super) struct DecisionReason<'a> {
+    pub(super) because: PredictionClause<'a>,
     pub(super) adopted: Option<Floor>,
-    pub(super) change: Change,
+    pub(super) change: DecisionChange,
     pub(super) limited_by: Option<LimitedBy>,
 }
 
 /// The number that a decision sets, before and after.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct DecisionChange {
     /// The name of the number: `floor` or `replicas`.
     pub(super) name: &'static str,
     pub(super) from: i32,
     pub(super) to: i32,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for DecisionChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, from, to } = self;
         if from == to {
@@ -61,7 +61,7 @@ impl fmt::Display for Change {
     }
 }
 
-impl fmt::Display for Because<'_> {
+impl fmt::Display for PredictionClause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.proposal.map(|proposal| &proposal.basis) {
             Some(Basis::Forecast(forecast)) => self.forecast(f, forecast),
@@ -74,7 +74,7 @@ impl fmt::Display for Because<'_> {
     }
 }
 
-impl fmt::Display for Reason<'_> {
+impl fmt::Display for DecisionReason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.change.fmt(f)?;
         match self.limited_by {
@@ -91,7 +91,7 @@ impl fmt::Display for Reason<'_> {
     }
 }
 
-impl Because<'_> {
+impl PredictionClause<'_> {
     fn forecast(&self, f: &mut fmt::Formatter<'_>, forecast: &ActiveForecast) -> fmt::Result {
         let now = self.input.now;
         let ahead = forecast.until.duration_since(now).as_secs();

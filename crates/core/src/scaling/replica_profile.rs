@@ -6,30 +6,30 @@
 //! workload rises at once and falls Pod by Pod, each being out of traffic for a while before it goes. What takes
 //! traffic is counted by Pods that are ready as a whole, so that a cut-off Pod stands in for one that is not.
 
-mod blocked;
-mod census;
+mod count_difference;
 mod direction;
-mod excess;
+mod drain_blockage;
 mod limits;
 mod pod;
+mod pod_counts;
+mod profile_input;
 mod refusal;
 mod scale_in;
-mod situation;
 
 use jiff::SignedDuration;
 
 use super::ReplicaCounts;
-use blocked::Blocked;
-use census::Census;
-use excess::{at_least_none, excess};
+use count_difference::{at_least_none, excess};
+use drain_blockage::DrainBlockage;
 use limits::Allowance;
-use scale_in::ScaleIn;
+use pod_counts::PodCounts;
+use scale_in::ProfileScaleIn;
 
 pub use direction::Direction;
-pub use limits::{Budget, Limits};
+pub use limits::{Budget, DisruptionLimits};
 pub use pod::{PodResources, PodState, ProfilePod};
-pub use refusal::Refusal;
-pub use situation::{RolloutProgress, Rules, Situation};
+pub use profile_input::{ProfileInput, ProfileRules, RolloutProgress};
+pub use refusal::ProfileRefusal;
 
 /// A Pod is only taken out of traffic where those that stay have been ready for so long.
 const SETTLED: SignedDuration = SignedDuration::from_secs(10);
@@ -51,15 +51,15 @@ pub struct ProfilePlan {
     /// The positions of the Pods that are to be deleted, the first of them first.
     pub victims: Vec<usize>,
     /// What is not done, and why.
-    pub refusals: Vec<Refusal>,
+    pub refusals: Vec<ProfileRefusal>,
     /// True where Pods that are to go wait for limits to let one be taken out of traffic.
     pub waits: bool,
 }
 
 /// Decides what is to be done for a profile at one moment.
 #[must_use]
-pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
-    let census = Census::of(seen, SETTLED.max(seen.min_ready));
+pub fn decide(rules: &ProfileRules, seen: &ProfileInput<'_>) -> ProfilePlan {
+    let census = PodCounts::of(seen, SETTLED.max(seen.min_ready));
     if let Some(refusal) = stands_still(rules, &census) {
         return ProfilePlan {
             replicas: seen.replicas,
@@ -84,16 +84,16 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
     let leaving = excess(going, first);
     let off = wanted.parked().saturating_add(leaving);
     let raised = raise(rules, seen, &census, off, &mut plan);
-    let mut blocked = Blocked::No;
+    let mut blocked = DrainBlockage::No;
     if !raised && !seen.is_rolling {
         blocked = lower(rules, seen, &census, off, &mut plan);
     }
     if off > 0 && seen.limits.within(off) == 0 {
-        blocked = Blocked::Always;
+        blocked = DrainBlockage::Always;
     }
     let taken_off = plan.changes.iter().map(|change| change.pod);
     let taken_off = taken_off.filter(|&pod| !seen.pods[pod].state.is_off());
-    let scale_in = ScaleIn {
+    let scale_in = ProfileScaleIn {
         taken_off: taken_off.collect(),
         rules,
         seen,
@@ -113,16 +113,16 @@ pub fn decide(rules: &Rules, seen: &Situation<'_>) -> ProfilePlan {
     } else {
         wanted.total()
     };
-    plan.waits = surplus > 0 && blocked == Blocked::Now && plan.replicas == seen.replicas;
+    plan.waits = surplus > 0 && blocked == DrainBlockage::Now && plan.replicas == seen.replicas;
     plan
 }
 
-fn stands_still(rules: &Rules, census: &Census) -> Option<Refusal> {
+fn stands_still(rules: &ProfileRules, census: &PodCounts) -> Option<ProfileRefusal> {
     if rules.paused {
-        return Some(Refusal::Paused);
+        return Some(ProfileRefusal::Paused);
     }
     let (current, wanted) = (census.online_replicas, rules.wanted.online);
-    (!rules.direction.allows(current, wanted)).then_some(Refusal::Direction {
+    (!rules.direction.allows(current, wanted)).then_some(ProfileRefusal::Direction {
         allowed: rules.direction,
         current,
         wanted,
@@ -132,9 +132,9 @@ fn stands_still(rules: &Rules, census: &Census) -> Option<Refusal> {
 /// Brings Pods closer to traffic, where too few take it or more are out of it than may be; gives whether
 /// any does or is about to.
 fn raise(
-    rules: &Rules,
-    seen: &Situation<'_>,
-    census: &Census,
+    rules: &ProfileRules,
+    seen: &ProfileInput<'_>,
+    census: &PodCounts,
     off: i32,
     plan: &mut ProfilePlan,
 ) -> bool {
@@ -150,7 +150,7 @@ fn raise(
     let misplaced = misplaced(seen, off);
     let mut needed = lacking.max(beyond).max(misplaced);
     let is_raised = needed > 0 && census.off() > 0;
-    for pod in Census::raised_first(seen) {
+    for pod in PodCounts::raised_first(seen) {
         if needed == 0 {
             break;
         }
@@ -171,7 +171,7 @@ fn raise(
     // It is told of though another one takes its place.
     let pods = census.withheld;
     if pods > 0 {
-        plan.refusals.push(Refusal::Withheld { pods });
+        plan.refusals.push(ProfileRefusal::Withheld { pods });
     }
     is_raised
 }
@@ -179,7 +179,7 @@ fn raise(
 /// True where no Pod may be out of traffic, since its controller waits for all of them to be ready: to make the next
 /// one, to replace the next one, or to call its version brought out. While a Deployment has Pods of another version,
 /// those out of traffic are the first that it replaces.
-fn waits_for_all(rules: &Rules, seen: &Situation<'_>) -> bool {
+fn waits_for_all(rules: &ProfileRules, seen: &ProfileInput<'_>) -> bool {
     let grows = rules.wanted.total() > seen.replicas;
     let rolls = seen.progress == RolloutProgress::UnderWay;
     if seen.limits.is_ordered {
@@ -190,7 +190,7 @@ fn waits_for_all(rules: &Rules, seen: &Situation<'_>) -> bool {
 }
 
 /// The Pods out of traffic of a workload that goes by ordinals which are not those that go next.
-fn misplaced(seen: &Situation<'_>, off: i32) -> i32 {
+fn misplaced(seen: &ProfileInput<'_>, off: i32) -> i32 {
     let first = at_least_none(off);
     let behind = seen.pods.iter().skip(first);
     let misplaced = behind.filter(|pod| pod.ordinal.is_some() && pod.state.is_off());
@@ -199,21 +199,21 @@ fn misplaced(seen: &Situation<'_>, off: i32) -> i32 {
 
 /// Takes Pods out of traffic, where more take it than is wanted; gives whether limits let none go that should.
 fn lower(
-    rules: &Rules,
-    seen: &Situation<'_>,
-    census: &Census,
+    rules: &ProfileRules,
+    seen: &ProfileInput<'_>,
+    census: &PodCounts,
     off: i32,
     plan: &mut ProfilePlan,
-) -> Blocked {
+) -> DrainBlockage {
     let spare = excess(census.settled, rules.wanted.online);
     let others = census.missing.saturating_add(census.unready);
     let most = seen.limits.beside(off, others);
     let missing = excess(off, census.off());
     if seen.progress != RolloutProgress::Complete {
         return if missing > 0 {
-            Blocked::Now
+            DrainBlockage::Now
         } else {
-            Blocked::No
+            DrainBlockage::No
         };
     }
     let mut left = spare.min(excess(most, census.off()));
@@ -235,7 +235,7 @@ fn lower(
     // Where some are on their way out, the next ones come after them.
     let none_leaves = taken == 0 && census.off() <= rules.wanted.parked();
     if left > 0 && refusal.is_none() && ungated > 0 {
-        plan.refusals.push(Refusal::NoGate {
+        plan.refusals.push(ProfileRefusal::NoGate {
             pods: left.min(ungated),
         });
     }
@@ -244,11 +244,11 @@ fn lower(
     // By ordinals the next one goes though it is needed, where one that is not ready stays in its place.
     let is_needed = spare == 0 && !seen.goes_by_ordinals();
     if !none_leaves || missing == 0 || is_needed || (left > 0 && !is_budgets) {
-        return Blocked::No;
+        return DrainBlockage::No;
     }
     let has_room = seen.limits.within(off) > rules.wanted.parked();
     if !has_room || (is_budgets && !allowance.waits()) {
-        return Blocked::Always;
+        return DrainBlockage::Always;
     }
     // What starts anew for a moment is not told; who waits is.
     if !is_budgets
@@ -256,16 +256,17 @@ fn lower(
             .waits_since
             .is_some_and(|since| seen.now.duration_since(since) >= SETTLED)
     {
-        plan.refusals.push(Refusal::Unavailable { pods: others });
+        plan.refusals
+            .push(ProfileRefusal::Unavailable { pods: others });
     }
-    Blocked::Now
+    DrainBlockage::Now
 }
 
 /// Exchanges those that are cut off and those that stand by, as both are wanted. Those that go are left as they are:
 /// who is told to its controller as the next one to go must not be another one a moment later.
-fn exchange(wanted: ReplicaCounts, seen: &Situation<'_>, victims: &[usize]) -> Vec<StateChange> {
+fn exchange(wanted: ReplicaCounts, seen: &ProfileInput<'_>, victims: &[usize]) -> Vec<StateChange> {
     let staying = |state| {
-        let mut order = Census::longest_off(seen, state);
+        let mut order = PodCounts::longest_off(seen, state);
         order.retain(|at| !victims.contains(at));
         order
     };

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::pod::Requests;
+use super::pod::ResourceRequests;
 use super::signal::ResourceName;
 
 /// Usage of the containers of one Pod (`PodMetrics` of `metrics.k8s.io`).
@@ -25,7 +25,7 @@ pub struct ContainerMetrics {
     /// The name of the container.
     pub name: String,
     /// The usage by resource.
-    pub usage: Requests,
+    pub usage: ResourceRequests,
 }
 
 impl PodMetrics {

@@ -6,13 +6,13 @@
 
 use jiff::Timestamp;
 
-use super::hpa::{Behavior, Memory, Normalizer, Settings};
+use super::hpa::{Behavior, HpaMemory, Normalizer, Settings};
 use super::limit::LimitedBy;
-use super::policy::Policy;
+use super::policy::TargetPolicy;
 
 /// The floor of one tick, and the rule that holds it above what was proposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct LimitedFloor {
     pub(super) replicas: i32,
     pub(super) limited_by: Option<LimitedBy>,
 }
@@ -21,12 +21,12 @@ pub(super) struct Step {
 /// proposal, which the scaleUp rules have limited already. The proposal is remembered; a change of
 /// the floor is what the caller makes of it, and [`record`]s.
 pub(super) fn step(
-    policy: &Policy,
+    policy: &TargetPolicy,
     before: i32,
     proposed: i32,
-    memory: &mut Memory,
+    memory: &mut HpaMemory,
     now: Timestamp,
-) -> Step {
+) -> LimitedFloor {
     let normalizer = Normalizer {
         min: policy.bounds.min(),
         max: policy.bounds.max(),
@@ -43,7 +43,7 @@ pub(super) fn step(
         }
     };
     if proposed >= before {
-        return Step {
+        return LimitedFloor {
             replicas: proposed,
             limited_by: None,
         };
@@ -59,7 +59,7 @@ pub(super) fn step(
     let by_policy = (replicas > stabilized).then_some(LimitedBy::ScaleDownPolicies);
     let seconds = window(policy.behavior.as_ref());
     let by_window = (stabilized > proposed).then_some(LimitedBy::ScaleDownWindow { seconds });
-    Step {
+    LimitedFloor {
         replicas,
         limited_by: by_policy.or(by_window),
     }
@@ -67,10 +67,10 @@ pub(super) fn step(
 
 /// Remembers a change of the floor, which the policies count.
 pub(super) fn record(
-    policy: &Policy,
+    policy: &TargetPolicy,
     before: i32,
     after: i32,
-    memory: &mut Memory,
+    memory: &mut HpaMemory,
     now: Timestamp,
 ) {
     if before != after {

@@ -265,7 +265,7 @@ impl fmt::Display for Signal {
 
 /// The value that a signal is to have. Quantities are in thousandths of their unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Target {
+pub enum MetricTarget {
     /// Percent of what the Pods request, as a mean over the Pods.
     Utilization(i32),
     /// An amount for each Pod, in thousandths.
@@ -286,7 +286,7 @@ pub enum ValueScope {
     EachPod,
 }
 
-impl Target {
+impl MetricTarget {
     /// The target times a share, to the nearest unit and at least one.
     #[must_use]
     pub fn times(self, share: Ratio) -> Self {

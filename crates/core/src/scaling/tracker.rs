@@ -5,49 +5,49 @@
 //! its measurement came. Two replicas that are fed the same measurements decide the same; one that
 //! starts later takes over the floor that is in force until one of its models has been judged.
 
-mod by_traffic;
-mod carried;
 mod current_load;
-mod learnt;
 mod load_model;
+mod load_past_fit;
 mod own_fit;
 mod past;
-mod reacting;
+mod pod_count_history;
+mod reactive_scaler;
 mod recent_lag;
 mod tick;
 mod tracked_load;
 mod tracked_peaks;
 mod traffic_check;
+mod traffic_replicas;
 
-pub use learnt::Learnt;
 pub use load_model::LoadModel;
-pub use own_fit::{Lesson, OwnFit};
+pub use load_past_fit::LoadPastFit;
+pub use own_fit::{FitTask, OwnFit};
 pub use tick::{
-    HpaReport, LoadReport, ModelReport, Reaction, Reconciled, ScaledSignal, TickInput, TickReport,
-    TrafficInput, TrafficReport,
+    HpaReport, LoadReport, ModelReport, Reaction, ReconciledTarget, ScaledSignal, TickInput,
+    TickReport, TrafficInput, TrafficReport,
 };
 
 use jiff::{SignedDuration, Timestamp};
 
-use self::by_traffic::Traffic;
-use self::carried::{Carried, PodsNow};
-use self::current_load::{CurrentLoad, Standing};
-use self::reacting::{Reacted, Reacting, react};
-use self::tracked_load::TrackedLoad;
+use self::current_load::{CurrentLoad, LoadValidity};
+use self::pod_count_history::{PodCountHistory, PodsNow};
+use self::reactive_scaler::{ReactiveResult, ReactiveScaler, react};
+use self::tracked_load::LoadHistory;
 use self::traffic_check::TrafficCheck;
-use super::contribution::Contribution;
-use super::decide::{State, decide, portray};
+use self::traffic_replicas::Traffic;
+use super::contribution::ReplicaRecommendation;
+use super::decide::{DecisionState, decide, portray};
 use super::decision::Floor;
 use super::horizon::{Horizon, Lag};
 use super::input::{DecisionInput, SignalLoad};
-use super::mode::Mode;
+use super::mode::ScalingMode;
 use super::observation::LoadSample;
-use super::policy::{Policy, Strategy};
+use super::policy::{Strategy, TargetPolicy};
 use super::signal::Signal;
 use crate::forecast::{
-    Forecast, ModelSet, NotEnoughHistory, Request, SampleError, forecast_together,
+    Forecast, ForecastRequest, ModelSet, NotEnoughHistory, SampleError, forecast_together,
 };
-use crate::panicked::{Panicked, caught};
+use crate::panic_error::{PanicError, caught};
 
 /// The time for which a floor stands once it has been written, and may outlive everyone who could
 /// renew it or put it back.
@@ -58,13 +58,13 @@ pub const UNSCALED: usize = 4;
 
 /// The memory of one target.
 #[derive(Debug, Default)]
-pub struct Tracker {
-    loads: Vec<TrackedLoad>,
-    state: State,
+pub struct TargetState {
+    loads: Vec<LoadHistory>,
+    state: DecisionState,
     begun: bool,
-    carried: Carried,
+    carried: PodCountHistory,
     /// Where the HPA's algorithm is run here.
-    reacting: Option<Box<Reacting>>,
+    reacting: Option<Box<ReactiveScaler>>,
     /// Where it names traffic.
     traffic: Option<Box<TrafficCheck>>,
 }
@@ -72,12 +72,12 @@ pub struct Tracker {
 /// One target at a tick that many targets have together.
 #[derive(Debug)]
 pub struct TargetTick<'a> {
-    pub tracker: &'a mut Tracker,
-    pub policy: &'a Policy,
+    pub tracker: &'a mut TargetState,
+    pub policy: &'a TargetPolicy,
     pub input: TickInput<'a>,
 }
 
-impl Tracker {
+impl TargetState {
     /// Takes the load of a signal, for the time that it is of. An estimate is kept beside the history,
     /// which nothing learns from. Where the clock was set back by more than the
     /// finest ring holds, the memory begins anew: all of it lies in a time that has not come, and
@@ -98,14 +98,14 @@ impl Tracker {
     }
 
     /// Decides how many replicas the target is to have now: [`tick_together`] for it alone.
-    pub fn tick(&mut self, policy: &Policy, input: &TickInput<'_>) -> TickReport {
+    pub fn tick(&mut self, policy: &TargetPolicy, input: &TickInput<'_>) -> TickReport {
         self.follow(policy, input);
         let forecasts = forecast_together(&self.requests(policy, input).collect::<Vec<_>>());
         self.decide(policy, input, &mut forecasts.into_iter())
     }
 
     /// Leads the models of all loads up to now.
-    fn follow(&mut self, policy: &Policy, input: &TickInput<'_>) {
+    fn follow(&mut self, policy: &TargetPolicy, input: &TickInput<'_>) {
         self.adopt(input.recorded);
         let ahead = self.horizon(policy, input).ahead();
         for load in &mut self.loads {
@@ -115,9 +115,9 @@ impl Tracker {
 
     /// What passes between a load of the target and the capacity for it, by the slowest of the loads
     /// that are forecast.
-    fn horizon(&self, policy: &Policy, input: &TickInput<'_>) -> Horizon {
+    fn horizon(&self, policy: &TargetPolicy, input: &TickInput<'_>) -> Horizon {
         let forecast = self.loads.iter().filter(|load| load.is_forecast(input));
-        let lag = forecast.map(TrackedLoad::lag).max_by_key(Lag::total);
+        let lag = forecast.map(LoadHistory::lag).max_by_key(Lag::total);
         Horizon {
             lag: lag.unwrap_or_default(),
             lead: policy.lead,
@@ -127,9 +127,9 @@ impl Tracker {
     /// The forecasts that the decision needs.
     fn requests<'a>(
         &'a self,
-        policy: &Policy,
+        policy: &TargetPolicy,
         input: &TickInput<'a>,
-    ) -> impl Iterator<Item = Request<'a>> {
+    ) -> impl Iterator<Item = ForecastRequest<'a>> {
         // From the centre of the window of a measurement that is as old as it may be.
         let Horizon { lag, .. } = self.horizon(policy, input);
         let reach = self.horizon(policy, input).ahead() + lag.half_window;
@@ -141,7 +141,7 @@ impl Tracker {
     /// Decides on the answers to [`Self::requests`], which come next in `forecasts`.
     fn decide(
         &mut self,
-        policy: &Policy,
+        policy: &TargetPolicy,
         input: &TickInput<'_>,
         forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
     ) -> TickReport {
@@ -161,7 +161,7 @@ impl Tracker {
         let decision_input = decision_input(input, &reacted, horizon.ahead(), &loads);
         let traffic = Traffic::of(input, policy, &kinds);
         let traffic = traffic.and_then(|traffic| {
-            by_traffic::standing(
+            traffic_replicas::standing(
                 &traffic,
                 &decision_input,
                 self.traffic.get_or_insert_default(),
@@ -183,7 +183,7 @@ impl Tracker {
         self.carried
             .see(pods_now(policy, input, decision.replicas), now);
         let active = self.state.active_forecast.as_ref();
-        let of = |load: &SignalLoad<'_>| Standing::of(load, policy, &decision_input, active);
+        let of = |load: &SignalLoad<'_>| LoadValidity::of(load, policy, &decision_input, active);
         let of_kinds = kinds.iter().map(|kind| of(&kind.signal_load()));
         let standings: Vec<_> = loads.iter().map(of).chain(of_kinds).collect();
         let reacting = self.reacting.as_mut();
@@ -213,7 +213,7 @@ impl Tracker {
     /// others as long as they are few, since metrics are taken away and given back.
     pub fn forget_but(&mut self, scaled: &[ScaledSignal]) {
         if self.loads.len() > scaled.len() + UNSCALED {
-            let kept = |load: &TrackedLoad| scaled.iter().any(|one| one.signal == load.signal);
+            let kept = |load: &LoadHistory| scaled.iter().any(|one| one.signal == load.signal);
             self.loads.retain(kept);
         }
     }
@@ -238,15 +238,15 @@ impl Tracker {
     /// The size of the memory in bytes, as far as it grows with the loads that are tracked.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let loads: usize = self.loads.iter().map(TrackedLoad::bytes).sum();
+        let loads: usize = self.loads.iter().map(LoadHistory::bytes).sum();
         size_of::<Self>() + loads
     }
 
-    fn load_of(&mut self, signal: &Signal) -> &mut TrackedLoad {
+    fn load_of(&mut self, signal: &Signal) -> &mut LoadHistory {
         let known = self.loads.iter().position(|load| load.signal == *signal);
         let index = known.unwrap_or_else(|| {
             self.loads.reserve_exact(1);
-            self.loads.push(TrackedLoad::new(signal.clone()));
+            self.loads.push(LoadHistory::new(signal.clone()));
             self.loads.len() - 1
         });
         &mut self.loads[index]
@@ -266,9 +266,9 @@ impl Tracker {
         });
     }
 
-    fn contribution(&self, policy: &Policy, now: Timestamp) -> Option<Contribution> {
+    fn contribution(&self, policy: &TargetPolicy, now: Timestamp) -> Option<ReplicaRecommendation> {
         let floor = self.state.floor_in_force();
-        let floor = floor.filter(|_| policy.mode == Mode::Floor)?;
+        let floor = floor.filter(|_| policy.mode == ScalingMode::Floor)?;
         if floor.replicas <= policy.bounds.min() {
             return None;
         }
@@ -276,14 +276,14 @@ impl Tracker {
             Some(adopted) if adopted.until == floor.until => adopted.until,
             _ => now.checked_add(FLOOR_STANDS).unwrap_or(Timestamp::MAX),
         };
-        Some(Contribution::of_prediction(floor.replicas, until))
+        Some(ReplicaRecommendation::of_prediction(floor.replicas, until))
     }
 }
 
 /// The input of a decision, before traffic and portraits.
 fn decision_input<'a>(
     input: &TickInput<'_>,
-    reacted: &'a Reacted,
+    reacted: &'a ReactiveResult,
     ahead: SignedDuration,
     loads: &'a [SignalLoad<'a>],
 ) -> DecisionInput<'a> {
@@ -305,8 +305,8 @@ fn decision_input<'a>(
 }
 
 /// The Pods that carry the loads of a tick, with the count that was decided on.
-fn pods_now(policy: &Policy, input: &TickInput<'_>, decided: i32) -> PodsNow {
-    let in_vain = policy.mode == Mode::Recommend;
+fn pods_now(policy: &TargetPolicy, input: &TickInput<'_>, decided: i32) -> PodsNow {
+    let in_vain = policy.mode == ScalingMode::Recommend;
     PodsNow {
         ready: input.ready,
         asked_in_vain: in_vain.then(|| input.current.max(decided)),
@@ -319,7 +319,7 @@ fn pods_now(policy: &Policy, input: &TickInput<'_>, decided: i32) -> PodsNow {
 /// A panic is that of the target in whose work it came, whose tracker is to be thrown away; the
 /// others have their decisions. Where it came in a forecast of many loads, each target's are asked
 /// for again by themselves, which tells whose it was.
-pub fn tick_together(targets: &mut [TargetTick<'_>]) -> Vec<Result<TickReport, Panicked>> {
+pub fn tick_together(targets: &mut [TargetTick<'_>]) -> Vec<Result<TickReport, PanicError>> {
     let followed = targets.iter_mut().map(|target| {
         let TargetTick {
             tracker,
@@ -351,8 +351,8 @@ type Forecasts = Vec<Result<Forecast, NotEnoughHistory>>;
 /// The forecasts of each target that `followed` its loads.
 fn forecasts_of(
     targets: &[TargetTick<'_>],
-    followed: Vec<Result<(), Panicked>>,
-) -> Vec<Result<Forecasts, Panicked>> {
+    followed: Vec<Result<(), PanicError>>,
+) -> Vec<Result<Forecasts, PanicError>> {
     let requests = targets.iter().zip(followed).map(|(target, followed)| {
         let TargetTick {
             tracker,
@@ -362,7 +362,7 @@ fn forecasts_of(
         followed?;
         caught(|| tracker.requests(policy, input).collect::<Vec<_>>())
     });
-    let requests: Vec<Result<Vec<_>, Panicked>> = requests.collect();
+    let requests: Vec<Result<Vec<_>, PanicError>> = requests.collect();
     let all: Vec<_> = requests.iter().flatten().flatten().copied().collect();
     let Ok(together) = caught(|| forecast_together(&all)) else {
         let alone = |own: Vec<_>| caught(|| forecast_together(&own));

@@ -5,8 +5,8 @@
 //! count, so that a count may seem good while a larger one does not: taken is the count from which on *no* count up to
 //! the most is above the target.
 
-use super::Bounds;
-use crate::forecast::{LinearResidual, Moment};
+use super::ReplicaBounds;
+use crate::forecast::{CalendarInputs, LinearResidual};
 
 /// The largest count that is looked at: as many Pods as a cluster may have.
 const LARGEST: i32 = 150_000;
@@ -18,12 +18,12 @@ const MOST_BY_HOUR: i32 = 3;
 pub struct Demand<'a> {
     /// The traffic of each kind, of all replicas together, at least 0.
     pub traffic: &'a [f64],
-    pub moment: Moment,
+    pub moment: CalendarInputs,
 }
 
 /// What traffic needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Needed {
+pub struct TrafficReplicas {
     pub replicas: i32,
     /// The utilisation that they are told to have; `None` where there are none.
     pub utilisation: Option<f64>,
@@ -63,8 +63,8 @@ pub fn needed(
     function: &LinearResidual,
     demand: &Demand<'_>,
     target: f64,
-    bounds: Bounds,
-) -> Needed {
+    bounds: ReplicaBounds,
+) -> TrafficReplicas {
     let &Demand { traffic, moment } = demand;
     let most = bounds.max().min(LARGEST);
     let linear = function.least_linear_count(traffic, target, most);
@@ -82,7 +82,7 @@ pub fn needed(
         .map_or_else(too_few, |count| (count, None));
     let replicas = bounds.clamp(count);
     let utilisation = |count: i32| function.utilisation(traffic, f64::from(count), moment);
-    Needed {
+    TrafficReplicas {
         replicas,
         utilisation: (replicas > 0).then(|| utilisation(replicas)),
         limit: above.or_else(|| (count < replicas).then_some(NeedLimit::Least)),
@@ -94,13 +94,13 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::forecast::{Calendar, Linear, Node, Trees, tree_input};
+    use crate::forecast::{Calendar, LinearFunction, TreeNode, Trees, tree_input};
 
     const SCALE: f64 = 50.0;
 
     /// 10 + 2 × traffic per replica, and what `residual` adds to it.
-    fn function(residual: &[Vec<Node>], seen: (f64, f64)) -> LinearResidual {
-        let linear = Linear {
+    fn function(residual: &[Vec<TreeNode>], seen: (f64, f64)) -> LinearResidual {
+        let linear = LinearFunction {
             coefficients: vec![2.0],
             intercept: 10.0,
         };
@@ -116,10 +116,10 @@ mod tests {
     ) -> (i32, Option<NeedLimit>) {
         let demand = Demand {
             traffic: &[traffic],
-            moment: Moment::of(Timestamp::UNIX_EPOCH, &Calendar::default()),
+            moment: CalendarInputs::of(Timestamp::UNIX_EPOCH, &Calendar::default()),
         };
-        let bounds = Bounds::new(min, max).unwrap();
-        let Needed {
+        let bounds = ReplicaBounds::new(min, max).unwrap();
+        let TrafficReplicas {
             replicas,
             utilisation,
             limit,
@@ -160,18 +160,18 @@ mod tests {
     fn a_count_is_taken_from_which_on_all_are_good() {
         let threshold = |utilisation: f64| f32::from(tree_input(utilisation / SCALE));
         let step = |below: f32, from: f32, at: f64| {
-            let split = Node::Split {
+            let split = TreeNode::Split {
                 feature: 0,
                 threshold: threshold(at),
                 missing_left: true,
                 left: 1,
                 right: 2,
             };
-            vec![split, Node::Leaf(below), Node::Leaf(from)]
+            vec![split, TreeNode::Leaf(below), TreeNode::Leaf(from)]
         };
         // Linear: 76.7 % with 3, 60 % with 4, 50 % with 5.
         let dips = function(&[step(0.2, -0.5, 70.0)], (-25.0, 10.0));
-        let moment = Moment::of(Timestamp::UNIX_EPOCH, &Calendar::default());
+        let moment = CalendarInputs::of(Timestamp::UNIX_EPOCH, &Calendar::default());
         assert!(dips.utilisation(&[100.0], 3.0, moment) < 60.0);
         assert!(dips.utilisation(&[100.0], 4.0, moment) > 60.0);
         assert_eq!(counted(&dips, 100.0, 60.0, (1, 100)), (5, None));
@@ -180,14 +180,14 @@ mod tests {
 
     /// 10 + 2 × traffic per replica, and at each hour so many fiftieths on each replica.
     fn hour(added: f32) -> LinearResidual {
-        let always = Node::Split {
+        let always = TreeNode::Split {
             feature: 1,
             threshold: 0.0,
             missing_left: true,
             left: 1,
             right: 2,
         };
-        let tree = vec![always, Node::Leaf(added), Node::Leaf(added)];
+        let tree = vec![always, TreeNode::Leaf(added), TreeNode::Leaf(added)];
         function(&[tree], (0.0, 100.0))
     }
 

@@ -53,10 +53,10 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::forecast::{HeldOutDay, Linear, LinearResidual, Trees};
+    use crate::forecast::{HeldOutDay, LinearFunction, LinearResidual, Trees};
 
     fn accepted(coefficients: &[f64], means: &[f64]) -> AcceptedTraffic {
-        let linear = Linear {
+        let linear = LinearFunction {
             coefficients: coefficients.to_vec(),
             intercept: 100.0,
         };

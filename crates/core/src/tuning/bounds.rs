@@ -112,7 +112,7 @@ impl Range {
 
 /// What is allowed around a container, of one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bounds {
+pub struct TuningBounds {
     /// `minAllowed` and `maxAllowed` of its owner.
     pub allowed: Range,
     /// The limits that the LimitRanges of its namespace leave.

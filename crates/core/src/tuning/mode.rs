@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// The mode of tuning of a workload, by its annotation, its namespace's, or the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Mode {
+pub enum TuningMode {
     /// Nothing is decided, and what stands is put back.
     Off,
     /// What would be done is told, and what stands is put back.
@@ -20,7 +20,7 @@ pub enum Mode {
 #[error("{0:?} is not accepted; accepted: off, recommend or on")]
 pub struct UnknownMode(pub String);
 
-impl Mode {
+impl TuningMode {
     /// All of them, the tamest first.
     pub const ALL: [Self; 3] = [Self::Off, Self::Recommend, Self::On];
 
@@ -35,13 +35,13 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for TuningMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for TuningMode {
     type Err = UnknownMode;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -14,9 +14,9 @@ pub const SAMPLES: usize = 5;
 
 /// The samples U1 to U5 of `[CLBP] (4.18)`, the newest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Samples(pub [Amount; SAMPLES]);
+pub struct MinuteSamples(pub [Amount; SAMPLES]);
 
-impl Samples {
+impl MinuteSamples {
     #[must_use]
     pub fn newest(&self) -> Amount {
         self.0[SAMPLES - 1]
@@ -52,11 +52,11 @@ fn mean(amounts: &[Amount]) -> f64 {
 
 /// The samples of one container as they come in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Window<T> {
+pub struct SampleWindow<T> {
     samples: VecDeque<(Timestamp, T)>,
 }
 
-impl<T: Copy> Window<T> {
+impl<T: Copy> SampleWindow<T> {
     /// Takes the sample of a span that ended at `at`; one that is not newer by most of an interval
     /// is the same again, and one that is much newer follows a gap. One that is older by more than an interval is of a
     /// clock that was set back: what came before it was of no time that can be told.

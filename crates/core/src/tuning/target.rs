@@ -3,7 +3,7 @@
 
 use crate::units::Amount;
 
-use super::samples::Samples;
+use super::samples::MinuteSamples;
 
 /// The share by which the newest sample has to differ from the mean of those before it for usage to
 /// rise or fall; within it nothing is resized.
@@ -50,7 +50,7 @@ impl Default for Elasticity {
 pub const AT_LIMIT: f64 = 0.95;
 
 /// True where a container stood at this limit in every sample.
-pub(super) fn is_held(samples: &Samples, limit: Amount) -> bool {
+pub(super) fn is_held(samples: &MinuteSamples, limit: Amount) -> bool {
     samples.lowest().as_f64() >= limit.as_f64() * AT_LIMIT
 }
 
@@ -66,7 +66,7 @@ pub enum Trend {
 
 impl Trend {
     #[must_use]
-    pub fn of(samples: &Samples) -> Self {
+    pub fn of(samples: &MinuteSamples) -> Self {
         let (newest, before) = (samples.newest().as_f64(), samples.mean_before());
         if newest > before * (1.0 + STEADY) {
             Self::Rising
@@ -80,7 +80,7 @@ impl Trend {
     /// The same of a container with this limit. `[CLBP]` would leave one alone that uses all that it may
     /// have, since that is steady.
     #[must_use]
-    pub fn within(samples: &Samples, limit: Amount) -> Self {
+    pub fn within(samples: &MinuteSamples, limit: Amount) -> Self {
         if samples.newest().as_f64() >= limit.as_f64() * AT_LIMIT {
             Self::AtLimit
         } else {
@@ -102,7 +102,7 @@ impl Trend {
 
 /// H of `[CLBP] (4.18)` where usage rises or cannot, of `(4.19)` where it falls; `None` where it is steady.
 #[must_use]
-pub fn target(samples: &Samples, trend: Trend, elasticity: Elasticity) -> Option<Amount> {
+pub fn target(samples: &MinuteSamples, trend: Trend, elasticity: Elasticity) -> Option<Amount> {
     let factor = 1.0 + elasticity.get();
     let target = match trend {
         Trend::Rising | Trend::AtLimit => samples.mean() * factor,

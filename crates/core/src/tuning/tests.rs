@@ -4,14 +4,14 @@ use proptest::prelude::*;
 use super::*;
 use crate::units::Amount;
 
-fn samples(values: [u64; SAMPLES]) -> Samples {
-    Samples(values.map(Amount::new))
+fn samples(values: [u64; SAMPLES]) -> MinuteSamples {
+    MinuteSamples(values.map(Amount::new))
 }
 
-fn container(resource: TunedResource, request: u64, limit: u64) -> Container {
-    Container {
+fn container(resource: TunedResource, request: u64, limit: u64) -> TuningInput {
+    TuningInput {
         resource,
-        current: Values {
+        current: RequestAndLimit {
             request: Some(Amount::new(request)),
             limit: Some(Amount::new(limit)),
         },
@@ -20,7 +20,7 @@ fn container(resource: TunedResource, request: u64, limit: u64) -> Container {
         guaranteed: false,
         scaled_by: false,
         working_set: None,
-        bounds: Bounds::default(),
+        bounds: TuningBounds::default(),
     }
 }
 
@@ -76,13 +76,13 @@ fn a_limit_outside_of_what_its_owner_allows_comes_in_by_steps_and_use_comes_firs
     let used = samples([550; SAMPLES]);
     let refused = decide(&one, Some(&used), Elasticity::default());
     let both = [Bound::HighestSample, Bound::MaxAllowed];
-    assert_eq!(refused, Err(Unchanged::Contradiction(both)));
+    assert_eq!(refused, Err(TuningSkipReason::Contradiction(both)));
     // What the API server would refuse on the way is not asked for.
     one.current.limit = Some(Amount::new(2000));
     one.bounds.limit_range.most = Some(Amount::new(600));
     let refused = decide(&one, Some(&steady), Elasticity::default());
     let both = [Bound::Step, Bound::LimitRange];
-    assert_eq!(refused, Err(Unchanged::Contradiction(both)));
+    assert_eq!(refused, Err(TuningSkipReason::Contradiction(both)));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn each_bound_holds_and_is_named() {
     let falling = [500, 400, 300, 200, 100];
     let rising = [300, 320, 340, 360, 380];
     let amount = |value| Some(Amount::new(value));
-    let with = |change: fn(&mut Container)| {
+    let with = |change: fn(&mut TuningInput)| {
         let mut container = container(TunedResource::Cpu, 100, 600);
         change(&mut container);
         container
@@ -202,15 +202,24 @@ fn what_stays_as_it_is_says_why() {
     let rising = samples([500, 520, 540, 560, 580]);
     let lambda = Elasticity::default();
     let mut one = container(TunedResource::Cpu, 100, 600);
-    assert_eq!(decide(&one, None, lambda), Err(Unchanged::FewSamples));
+    assert_eq!(
+        decide(&one, None, lambda),
+        Err(TuningSkipReason::FewSamples)
+    );
     let steady = samples([500; SAMPLES]);
-    assert_eq!(decide(&one, Some(&steady), lambda), Err(Unchanged::Steady));
+    assert_eq!(
+        decide(&one, Some(&steady), lambda),
+        Err(TuningSkipReason::Steady)
+    );
     one.bounds.allowed.most = Some(Amount::new(500));
     let both = [Bound::HighestSample, Bound::MaxAllowed];
-    let contradiction = Unchanged::Contradiction(both);
+    let contradiction = TuningSkipReason::Contradiction(both);
     assert_eq!(decide(&one, Some(&rising), lambda), Err(contradiction));
     one.current.limit = None;
-    assert_eq!(decide(&one, Some(&rising), lambda), Err(Unchanged::NoLimit));
+    assert_eq!(
+        decide(&one, Some(&rising), lambda),
+        Err(TuningSkipReason::NoLimit)
+    );
     let mut starved = container(TunedResource::Cpu, 100, 600);
     let full = samples([600; SAMPLES]);
     let decision = decide(&starved, Some(&full), lambda).unwrap();
@@ -221,13 +230,13 @@ fn what_stays_as_it_is_says_why() {
     starved.current.limit = Some(Amount::new(640));
     assert_eq!(
         decide(&starved, Some(&full), lambda),
-        Err(Unchanged::Steady)
+        Err(TuningSkipReason::Steady)
     );
     let mut guaranteed = container(TunedResource::Cpu, 600, 600);
     guaranteed.guaranteed = true;
     guaranteed.scaled_by = true;
     let refused = decide(&guaranteed, Some(&rising), lambda);
-    assert_eq!(refused, Err(Unchanged::ScaledByRequest));
+    assert_eq!(refused, Err(TuningSkipReason::ScaledByRequest));
     let mut burstable = container(TunedResource::Cpu, 600, 600);
     burstable.scaled_by = true;
     let decision = decide(&burstable, Some(&rising), lambda).unwrap();
@@ -239,7 +248,7 @@ fn a_window_takes_each_sample_once_and_begins_anew_after_a_gap() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let minute = SignedDuration::from_mins(1);
     let age = SignedDuration::from_mins(2);
-    let mut window = Window::default();
+    let mut window = SampleWindow::default();
     for second in [0, 15, 30, 60, 75, 120, 180] {
         window.push(at(second), second, minute);
     }
@@ -258,7 +267,7 @@ fn samples_of_a_clock_that_runs_ahead_count_for_nothing_and_go_when_it_is_set() 
     let at = |second| Timestamp::from_second(second).unwrap();
     let minute = SignedDuration::from_mins(1);
     let age = SignedDuration::from_mins(2);
-    let mut window = Window::default();
+    let mut window = SampleWindow::default();
     for second in [3600, 3660, 3720, 3780, 3840] {
         window.push(at(second), second, minute);
     }
@@ -282,16 +291,16 @@ fn samples_of_a_clock_that_runs_ahead_count_for_nothing_and_go_when_it_is_set() 
 fn a_fresh_or_foreseen_scaling_comes_first() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let fresh = SignedDuration::from_mins(5);
-    let scaled = |second| Quiet {
+    let scaled = |second| HpaActivity {
         scaled: Some(at(second)),
         is_called_for: false,
     };
-    assert!(Quiet::default().allows(at(0), fresh));
+    assert!(HpaActivity::default().allows(at(0), fresh));
     assert!(!scaled(0).allows(at(299), fresh));
     assert!(scaled(0).allows(at(300), fresh));
-    let called = Quiet {
+    let called = HpaActivity {
         is_called_for: true,
-        ..Quiet::default()
+        ..HpaActivity::default()
     };
     assert!(!called.allows(at(0), fresh));
 }
@@ -302,7 +311,7 @@ fn the_highest_of_each_node_are_those_of_a_sort() {
         cpu: Amount::new(4000),
         memory: Amount::new(1000),
     };
-    let mut highest = Highest::new(vec![capacity; 2]);
+    let mut highest = HighestPods::new(vec![capacity; 2]);
     let mut all = Vec::new();
     for pod in 0..40_u64 {
         let used = CpuMemory {
@@ -341,8 +350,8 @@ prop_compose! {
         quota_limits in proptest::option::of(amount(most)),
         quota_requests in proptest::option::of(amount(most)),
         node in proptest::option::of(amount(most)),
-    ) -> Bounds {
-        Bounds { allowed, limit_range, quota_limits, quota_requests, node }
+    ) -> TuningBounds {
+        TuningBounds { allowed, limit_range, quota_limits, quota_requests, node }
     }
 }
 
@@ -361,15 +370,15 @@ prop_compose! {
         held in amount(4000 * scale),
         bounds in bounds(6000 * scale),
         values in proptest::array::uniform5((0..5000_u64).prop_map(move |value| Amount::new(value * scale))),
-    ) -> (Container, Samples) {
+    ) -> (TuningInput, MinuteSamples) {
         let request = match (guaranteed, limit, request) {
             (true, limit, _) => limit,
             (false, Some(limit), Some(request)) => Some(request.min(limit)),
             (false, _, request) => request,
         };
-        let container = Container {
+        let container = TuningInput {
             resource,
-            current: Values { request, limit },
+            current: RequestAndLimit { request, limit },
             original,
             was_killed,
             guaranteed,
@@ -377,7 +386,7 @@ prop_compose! {
             working_set: (resource == TunedResource::Memory).then_some(held),
             bounds,
         };
-        (container, Samples(values))
+        (container, MinuteSamples(values))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::backtest::{Recorded, Run, Score};
-use evenkeel_core::forecast::{ModelSet, Shared};
+use evenkeel_core::forecast::backtest::{BacktestLoad, BacktestRun, Score};
+use evenkeel_core::forecast::{ModelAssets, ModelSet};
 use serde::Deserialize;
 
 use super::traces;
@@ -23,9 +23,9 @@ struct Expected {
 
 fn scores(series: &str, model: ModelSet, horizons: &[NonZeroUsize]) -> Vec<Score> {
     let samples = traces::samples(series).unwrap_or_else(|| panic!("{series} is there"));
-    let load = Recorded::new(&samples, *horizons.last().expect("a horizon")).expect(series);
-    let shared = Shared::default();
-    let mut run = Run::new(&load, model, horizons, &shared);
+    let load = BacktestLoad::new(&samples, *horizons.last().expect("a horizon")).expect(series);
+    let shared = ModelAssets::default();
+    let mut run = BacktestRun::new(&load, model, horizons, &shared);
     while run.observe() {
         if run.is_origin() {
             run.forecast().expect(series);

@@ -10,15 +10,17 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{Context, History, Model, Rolling, SHpa, Scorecard, Shared};
+use evenkeel_core::forecast::{
+    ForecastContext, LoadRingBuffer, Model, ModelAssets, RollingModel, SHpa, Scorecard,
+};
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{BehaviorSpec, ScaleEvents, Tolerances};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::scale_up_limit;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{
-    Bounds, DecisionInput, Mode, Policy, Prediction, Risk, ScaleDown, SignalLoad, State, Strategy,
-    decide,
+    DecisionInput, DecisionState, Prediction, ReplicaBounds, Risk, ScaleDown, ScalingMode,
+    SignalLoad, Strategy, TargetPolicy, decide,
 };
 use evenkeel_core::units::Ratio;
 use jiff::{SignedDuration, Timestamp};
@@ -41,10 +43,10 @@ fn time(tick: u32) -> Timestamp {
     Timestamp::UNIX_EPOCH + TICK * i32::try_from(tick).expect("a day has few ticks")
 }
 
-fn policy() -> Policy {
-    Policy {
-        mode: Mode::Direct,
-        bounds: Bounds::new(1, 60).expect("in order"),
+fn policy() -> TargetPolicy {
+    TargetPolicy {
+        mode: ScalingMode::Direct,
+        bounds: ReplicaBounds::new(1, 60).expect("in order"),
         behavior: Some(BehaviorSpec::default().defaulted()),
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
@@ -63,7 +65,7 @@ struct PlainHpa {
 }
 
 impl PlainHpa {
-    fn wants(&mut self, current: i32, load: f64, policy: &Policy, now: Timestamp) -> i32 {
+    fn wants(&mut self, current: i32, load: f64, policy: &TargetPolicy, now: Timestamp) -> i32 {
         let behavior = policy.behavior.as_ref();
         if let Some(last) = self.last.replace(current).filter(|&last| last != current) {
             self.events.record(behavior, last, current, now);
@@ -129,16 +131,16 @@ fn load_now<'a>(
 fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
     let (policy, mut hpa) = (policy(), PlainHpa::default());
     let horizon = NonZeroUsize::new(5).expect("not zero");
-    let mut model = Rolling::towards(SHpa::default(), horizon);
-    let (history, shared) = (History::default(), Shared::default());
+    let mut model = RollingModel::towards(SHpa::default(), horizon);
+    let (history, shared) = (LoadRingBuffer::default(), ModelAssets::default());
     let mut scores = Scorecard::new(horizon);
-    let (mut state, mut recent, mut current) = (State::default(), Vec::new(), 1);
+    let (mut state, mut recent, mut current) = (DecisionState::default(), Vec::new(), 1);
     let mut outcome = Outcome::default();
     for tick in 1..=20 * ticks_per_hour {
         let now = time(tick);
         let load = requests(2.0 + f64::from(tick) / f64::from(ticks_per_hour));
         recent.push(load);
-        let context = Context {
+        let context = ForecastContext {
             history: &history,
             origin: now,
             step: TICK,

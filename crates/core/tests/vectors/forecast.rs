@@ -4,7 +4,7 @@ use evenkeel_core::forecast::arima::{Arima, Order};
 use evenkeel_core::forecast::{
     AdaptiveAlpha, Alpha, Coefficients, ElasticNet, Gru, Moments, PointModel, Tes, Variant,
 };
-use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::ReplicaBounds;
 use evenkeel_core::scaling::ds_hpa::DynamicThreshold;
 use evenkeel_core::scaling::hpa::Tolerances;
 use evenkeel_core::scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
@@ -157,7 +157,7 @@ fn the_hpa_aware_count_is_the_one_expected() {
         });
         let desired = desired.max().expect(name);
         assert_eq!(desired, case.desired, "{name}");
-        let bounds = Bounds::new(case.min, case.max).expect(name);
+        let bounds = ReplicaBounds::new(case.min, case.max).expect(name);
         let thresholds = Thresholds::new(bounds, case.tolerance);
         assert_close(thresholds.max, case.max_threshold, 0.0, name);
         assert_close(thresholds.min, case.min_threshold, 0.0, name);

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use evenkeel_core::ahp::{JudgementMatrix, RandomIndex};
-use evenkeel_core::placement::balance::{NodeScore, Normalization, Scoring, detail, scores};
+use evenkeel_core::placement::balance::{
+    NodeScore, Normalization, ScoringStrategy, detail, scores,
+};
 use evenkeel_core::placement::{NodeLoad, headroom};
 use evenkeel_core::profile::Weights;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
@@ -174,12 +176,22 @@ fn nodes_pass_and_score_as_expected() {
                 &case.expect.best_joint,
             ),
         ] {
-            let scores = scores(&nodes, &demand, &weights, Scoring::pure(normalization));
+            let scores = scores(
+                &nodes,
+                &demand,
+                &weights,
+                ScoringStrategy::pure(normalization),
+            );
             for (node, score) in candidates.iter().zip(&scores) {
                 assert_close(*score, totals[node], name);
             }
             assert_eq!(&best(&candidates, &scores), best_nodes, "{name}");
-            let details = detail(&nodes, &demand, &weights, Scoring::pure(normalization));
+            let details = detail(
+                &nodes,
+                &demand,
+                &weights,
+                ScoringStrategy::pure(normalization),
+            );
             for ((&node, found), score) in candidates.iter().zip(&details).zip(&scores) {
                 case.check_details(node, found);
                 assert_close(found.total, *score, name);

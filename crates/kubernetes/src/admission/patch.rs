@@ -15,7 +15,7 @@ use crate::annotations::ONLINE;
 
 /// The values that a patch is to set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PodMutation {
     /// The annotations, by key.
     pub annotations: BTreeMap<&'static str, String>,
     /// The value of `spec.schedulerName`; `None` leaves it.
@@ -26,11 +26,11 @@ pub struct Wanted {
 
 /// The members of an object that lie on the paths of a patch, each as it stands.
 #[derive(Deserialize, Serialize)]
-struct Touched {
+struct PatchTargetObject {
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<Metadata>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    spec: Option<Spec>,
+    spec: Option<PatchTargetSpec>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -41,7 +41,7 @@ struct Metadata {
 
 #[derive(Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Spec {
+struct PatchTargetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     scheduler_name: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,12 +54,12 @@ struct Spec {
 /// # Errors
 /// A text that is not an object with objects for its metadata and spec.
 pub fn touched(text: &str) -> serde_json::Result<Value> {
-    serde_json::to_value(serde_json::from_str::<Touched>(text)?)
+    serde_json::to_value(serde_json::from_str::<PatchTargetObject>(text)?)
 }
 
 /// The operations that bring `object` to what is wanted; none when it is there already.
 #[must_use]
-pub fn operations(object: &Value, wanted: &Wanted) -> Patch {
+pub fn operations(object: &Value, wanted: &PodMutation) -> Patch {
     let mut operations = Vec::new();
     let present = object
         .pointer("/metadata/annotations")
@@ -129,8 +129,8 @@ mod tests {
 
     use super::*;
 
-    fn wanted() -> Wanted {
-        Wanted {
+    fn wanted() -> PodMutation {
+        PodMutation {
             annotations: BTreeMap::from([
                 ("evenkeel.dev/profile", "compute".to_owned()),
                 ("evenkeel.dev/profile-source", "requests".to_owned()),
@@ -167,14 +167,14 @@ mod tests {
                             "spec": {"schedulerName": "default-scheduler"}});
         let patch = operations(
             &object,
-            &Wanted {
+            &PodMutation {
                 annotations: BTreeMap::from([("evenkeel.dev/profile", "compute".to_owned())]),
                 scheduler_name: Some("default-scheduler".to_owned()),
                 online_gate: false,
             },
         );
         assert!(patch.0.is_empty());
-        assert!(operations(&object, &Wanted::default()).0.is_empty());
+        assert!(operations(&object, &PodMutation::default()).0.is_empty());
     }
 
     #[test]
@@ -218,9 +218,9 @@ mod tests {
 
     #[test]
     fn a_gate_is_added_once_and_beside_others() {
-        let wanted = Wanted {
+        let wanted = PodMutation {
             online_gate: true,
-            ..Wanted::default()
+            ..PodMutation::default()
         };
         let (own, other) = (
             json!({"conditionType": ONLINE}),

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::patch::{self, Wanted};
-use super::wire::{self, Request};
+use super::patch::{self, PodMutation};
+use super::wire::{self, AdmissionRequestView};
 use crate::annotations::{
     DEMAND, InvalidAnnotation, PROFILE, PROFILE_SOURCE, PROFILE_SOURCE_DECLARED,
     PROFILE_SOURCE_REQUESTS,
 };
 use crate::demand::{annotation, demand_by_itself};
-use crate::excerpt::excerpt;
 use crate::namespace_policy::NamespacePolicy;
 use crate::pod::Pod;
 use crate::snapshot::{OptIn, Snapshot};
-use evenkeel_core::placement::Policy;
+use crate::truncate::excerpt;
+use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_core::profile;
 use evenkeel_core::units::Resources;
 
@@ -33,7 +33,7 @@ const LONGEST_WARNING: usize = 300;
 
 /// The outcome of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Outcome {
+pub enum AdmissionOutcome {
     /// The Pod gets annotations.
     Patched,
     /// The Pod has everything already.
@@ -54,7 +54,7 @@ pub enum Outcome {
     PatchFailed,
 }
 
-impl Outcome {
+impl AdmissionOutcome {
     /// The name in metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -74,10 +74,10 @@ impl Outcome {
 
 /// A reviewed request: the answer's body and what to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reviewed {
+pub struct AdmissionReviewResult {
     /// The AdmissionReview to send back.
     pub body: Vec<u8>,
-    pub outcome: Outcome,
+    pub outcome: AdmissionOutcome,
     /// The profile that the Pod was given.
     pub profile: Option<String>,
 }
@@ -94,9 +94,9 @@ pub fn ungated(_: &str, _: &Pod) -> bool {
 
 /// What is known of the cluster at one moment.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct AdmissionContext<'a> {
     pub snapshot: &'a Snapshot,
-    pub policy: &'a Policy,
+    pub policy: &'a SchedulingPolicy,
     pub gates: Gates<'a>,
     pub now: Timestamp,
 }
@@ -106,26 +106,29 @@ pub struct Known<'a> {
 /// Every request is allowed; at worst it is allowed without a patch, and with a warning that says
 /// what was wrong.
 #[must_use]
-pub fn review(request: &Request<'_>, known: &Known<'_>) -> Reviewed {
+pub fn review(
+    request: &AdmissionRequestView<'_>,
+    known: &AdmissionContext<'_>,
+) -> AdmissionReviewResult {
     let decided = decide(request, known);
     let (outcome, decided) = match decided {
-        Ok(decided) if decided.patch.is_some() => (Outcome::Patched, decided),
-        Ok(decided) => (Outcome::Unchanged, decided),
-        Err(Declined { outcome, warning }) => {
+        Ok(decided) if decided.patch.is_some() => (AdmissionOutcome::Patched, decided),
+        Ok(decided) => (AdmissionOutcome::Unchanged, decided),
+        Err(AdmissionSkip { outcome, warning }) => {
             let warnings = warning.into_iter().collect();
-            let nothing = Decided {
+            let nothing = AdmissionDecision {
                 warnings,
-                ..Decided::default()
+                ..AdmissionDecision::default()
             };
             (outcome, nothing)
         }
     };
-    let Decided {
+    let AdmissionDecision {
         patch,
         warnings,
         profile,
     } = decided;
-    Reviewed {
+    AdmissionReviewResult {
         body: wire::answer(&request.uid, patch.as_deref(), &warnings),
         outcome,
         profile,
@@ -133,26 +136,26 @@ pub fn review(request: &Request<'_>, known: &Known<'_>) -> Reviewed {
 }
 
 #[derive(Default)]
-struct Decided {
+struct AdmissionDecision {
     patch: Option<Vec<u8>>,
     warnings: Vec<String>,
     profile: Option<String>,
 }
 
-struct Declined {
-    outcome: Outcome,
+struct AdmissionSkip {
+    outcome: AdmissionOutcome,
     warning: Option<String>,
 }
 
-impl Declined {
-    const fn quietly(outcome: Outcome) -> Self {
+impl AdmissionSkip {
+    const fn quietly(outcome: AdmissionOutcome) -> Self {
         Self {
             outcome,
             warning: None,
         }
     }
 
-    fn because(outcome: Outcome, error: impl std::fmt::Display) -> Self {
+    fn because(outcome: AdmissionOutcome, error: impl std::fmt::Display) -> Self {
         Self {
             outcome,
             warning: Some(excerpt(
@@ -163,50 +166,53 @@ impl Declined {
     }
 }
 
-fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined> {
-    let Known {
+fn decide(
+    request: &AdmissionRequestView<'_>,
+    known: &AdmissionContext<'_>,
+) -> Result<AdmissionDecision, AdmissionSkip> {
+    let AdmissionContext {
         snapshot,
         policy,
         gates,
         now,
     } = *known;
     if !request.creates_pod() {
-        return Err(Declined::quietly(Outcome::NotAPod));
+        return Err(AdmissionSkip::quietly(AdmissionOutcome::NotAPod));
     }
     // The median of nodes not seen yet would give a profile that the Pod then keeps for good.
     if !snapshot.synced {
-        return Err(Declined::quietly(Outcome::NotSynced));
+        return Err(AdmissionSkip::quietly(AdmissionOutcome::NotSynced));
     }
     let name = request.namespace.as_deref().unwrap_or_default();
     let namespace = match snapshot.opt_in(name) {
-        OptIn::Unknown => return Err(Declined::quietly(Outcome::NamespaceUnknown)),
-        OptIn::Out => return Err(Declined::quietly(Outcome::NotOptedIn)),
+        OptIn::Unknown => return Err(AdmissionSkip::quietly(AdmissionOutcome::NamespaceUnknown)),
+        OptIn::Out => return Err(AdmissionSkip::quietly(AdmissionOutcome::NotOptedIn)),
         OptIn::In(namespace) => namespace,
     };
     let text = request.object.map_or("null", |object| object.get());
     let pod: Pod = serde_json::from_str(text)
-        .map_err(|error| Declined::because(Outcome::Unreadable, error))?;
+        .map_err(|error| AdmissionSkip::because(AdmissionOutcome::Unreadable, error))?;
     if pod.is_skipped() {
-        return Err(Declined::quietly(Outcome::Skipped));
+        return Err(AdmissionSkip::quietly(AdmissionOutcome::Skipped));
     }
     let (annotations, warnings, profile) = annotate(&pod, namespace, known);
     let in_kube_system = name == KUBE_SYSTEM;
     let online_gate = !in_kube_system && gates(name, &pod);
-    let wanted = Wanted {
+    let wanted = PodMutation {
         annotations,
         scheduler_name: scheduler_for(&pod, snapshot, policy, now).filter(|_| !in_kube_system),
         online_gate,
     };
-    let mut object =
-        patch::touched(text).map_err(|error| Declined::because(Outcome::Unreadable, error))?;
+    let mut object = patch::touched(text)
+        .map_err(|error| AdmissionSkip::because(AdmissionOutcome::Unreadable, error))?;
     let patch = patch::operations(&object, &wanted);
     patch::apply(&mut object, &patch)
-        .map_err(|error| Declined::because(Outcome::PatchFailed, error))?;
+        .map_err(|error| AdmissionSkip::because(AdmissionOutcome::PatchFailed, error))?;
     let patch = (!patch.0.is_empty())
         .then(|| serde_json::to_vec(&patch))
         .transpose()
-        .map_err(|error| Declined::because(Outcome::PatchFailed, error))?;
-    Ok(Decided {
+        .map_err(|error| AdmissionSkip::because(AdmissionOutcome::PatchFailed, error))?;
+    Ok(AdmissionDecision {
         patch,
         warnings,
         profile: Some(profile),
@@ -217,9 +223,9 @@ fn decide(request: &Request<'_>, known: &Known<'_>) -> Result<Decided, Declined>
 fn annotate(
     pod: &Pod,
     namespace: &NamespacePolicy,
-    known: &Known<'_>,
+    known: &AdmissionContext<'_>,
 ) -> (BTreeMap<&'static str, String>, Vec<String>, String) {
-    let Known {
+    let AdmissionContext {
         snapshot, policy, ..
     } = known;
     // Anybody may send a review, and is told nothing by it of what others use.
@@ -262,7 +268,7 @@ fn annotate(
 fn scheduler_for(
     pod: &Pod,
     snapshot: &Snapshot,
-    policy: &Policy,
+    policy: &SchedulingPolicy,
     now: Timestamp,
 ) -> Option<String> {
     let named = pod.spec.scheduler_name.as_deref();

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::excerpt::{OF_VALUE, excerpt};
+use crate::truncate::{OF_VALUE, excerpt};
 
 /// A body that cannot be answered: there is no request in it whose UID an answer could carry.
 #[derive(Debug, thiserror::Error)]
@@ -48,12 +48,12 @@ struct Review<'a> {
     #[serde(default)]
     kind: String,
     #[serde(borrow)]
-    request: Request<'a>,
+    request: AdmissionRequestView<'a>,
 }
 
 /// The part of an AdmissionRequest that a review depends on.
 #[derive(Debug, Deserialize)]
-pub struct Request<'a> {
+pub struct AdmissionRequestView<'a> {
     /// Names this request; the answer repeats it.
     pub uid: String,
     /// The resource that is created, changed or deleted.
@@ -87,7 +87,7 @@ pub struct GroupVersionResource {
     pub resource: String,
 }
 
-impl<'a> Request<'a> {
+impl<'a> AdmissionRequestView<'a> {
     /// Reads the body of a call.
     ///
     /// # Errors
@@ -181,7 +181,9 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                Request::parse(body.as_bytes()).unwrap_err().reason(),
+                AdmissionRequestView::parse(body.as_bytes())
+                    .unwrap_err()
+                    .reason(),
                 reason,
                 "{body}"
             );
@@ -197,8 +199,13 @@ mod tests {
         };
         let longest = "u".repeat(LONGEST_UID);
         let accepted = body("admission.k8s.io/v1", &longest);
-        assert_eq!(Request::parse(accepted.as_bytes()).unwrap().uid, longest);
-        let refused = |body: String| Request::parse(body.as_bytes()).unwrap_err();
+        assert_eq!(
+            AdmissionRequestView::parse(accepted.as_bytes())
+                .unwrap()
+                .uid,
+            longest
+        );
+        let refused = |body: String| AdmissionRequestView::parse(body.as_bytes()).unwrap_err();
         let error = refused(body("admission.k8s.io/v1", &format!("{longest}u")));
         assert_eq!(error.reason(), "uid");
         assert!(error.to_string().starts_with("request.uid "), "{error}");
@@ -217,7 +224,7 @@ mod tests {
             ("CREATE", "", "services", None, false),
             ("CREATE", "metrics.k8s.io", "pods", None, false),
         ] {
-            let request = Request {
+            let request = AdmissionRequestView {
                 uid: "1".to_owned(),
                 resource: GroupVersionResource {
                     group: group.to_owned(),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::json::{lenient, list};
-use crate::written::Text;
+use crate::yaml_values::YamlText;
 use evenkeel_core::scaling::hpa::{
     Behavior, BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy,
 };
@@ -24,15 +24,15 @@ const NO_CHANGE: ScalingPolicy = ScalingPolicy {
 pub(super) fn read<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Behavior>, D::Error> {
-    let written: Option<Written> = lenient(deserializer)?;
+    let written: Option<HpaBehaviorJson> = lenient(deserializer)?;
     Ok(written.map(
-        |Written {
+        |HpaBehaviorJson {
              scale_up,
              scale_down,
          }| {
             let spec = BehaviorSpec {
-                scale_up: scale_up.map(Rules::spec),
-                scale_down: scale_down.map(Rules::spec),
+                scale_up: scale_up.map(HpaRulesJson::spec),
+                scale_down: scale_down.map(HpaRulesJson::spec),
             };
             spec.defaulted()
         },
@@ -41,16 +41,16 @@ pub(super) fn read<'de, D: Deserializer<'de>>(
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct HpaBehaviorJson {
     #[serde(default, deserialize_with = "lenient")]
-    scale_up: Option<Rules>,
+    scale_up: Option<HpaRulesJson>,
     #[serde(default, deserialize_with = "lenient")]
-    scale_down: Option<Rules>,
+    scale_down: Option<HpaRulesJson>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Rules {
+struct HpaRulesJson {
     #[serde(default, deserialize_with = "lenient")]
     stabilization_window_seconds: Option<i32>,
     #[serde(default)]
@@ -58,7 +58,7 @@ struct Rules {
     #[serde(default, deserialize_with = "lenient")]
     policies: Option<Policies>,
     #[serde(default, deserialize_with = "lenient")]
-    tolerance: Option<Text>,
+    tolerance: Option<YamlText>,
 }
 
 #[derive(Deserialize)]
@@ -66,14 +66,14 @@ struct Policies(#[serde(deserialize_with = "list")] Vec<Value>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Policy {
+struct HpaPolicyJson {
     #[serde(rename = "type")]
     kind: String,
     value: i32,
     period_seconds: i32,
 }
 
-impl Rules {
+impl HpaRulesJson {
     fn spec(self) -> RulesSpec {
         let Self {
             stabilization_window_seconds,
@@ -85,7 +85,7 @@ impl Rules {
             stabilization_window_seconds,
             select_policy: select_policy.map(|given| select(&given)),
             policies: policies.map(|Policies(policies)| policies.into_iter().map(policy).collect()),
-            tolerance: tolerance.and_then(|Text(text)| text.parse::<Quantity>().ok()),
+            tolerance: tolerance.and_then(|YamlText(text)| text.parse::<Quantity>().ok()),
         }
     }
 }
@@ -99,11 +99,11 @@ fn select(given: &Value) -> SelectPolicy {
 }
 
 fn policy(given: Value) -> ScalingPolicy {
-    let Ok(Policy {
+    let Ok(HpaPolicyJson {
         kind,
         value,
         period_seconds,
-    }) = Policy::deserialize(given)
+    }) = HpaPolicyJson::deserialize(given)
     else {
         return NO_CHANGE;
     };

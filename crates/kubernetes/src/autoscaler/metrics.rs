@@ -1,15 +1,15 @@
 //! The metrics of an autoscaler, as the HPA algorithm reads them.
 
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target};
+use evenkeel_core::scaling::signal::{MetricTarget, ResourceName, Signal};
 use evenkeel_core::units::Quantity;
 use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::Value;
 
-use super::signal::{Metric, Values};
+use super::signal::{Metric, MetricValueJson};
 use crate::json::list;
-use crate::written::Text;
+use crate::yaml_values::YamlText;
 
 /// The utilisation of cpu, in percent, that Kubernetes gives an HPA without metrics.
 const DEFAULT_UTILIZATION: i32 = 80;
@@ -20,17 +20,17 @@ pub const FOLLOWED: usize = 16;
 
 /// The metrics of an autoscaler, in the order given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Metrics(pub Vec<MetricSpec>);
+pub struct HpaMetrics(pub Vec<MetricSpec>);
 
 /// A metric whose load is observed and forecast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedMetric {
     pub signal: Signal,
     /// The value that it is to have, above zero.
-    pub target: Target,
+    pub target: MetricTarget,
 }
 
-impl<'de> Deserialize<'de> for Metrics {
+impl<'de> Deserialize<'de> for HpaMetrics {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let written: Vec<Value> = list(deserializer)?;
         Ok(Self(written.into_iter().map(read).collect()))
@@ -52,19 +52,19 @@ fn read(written: Value) -> MetricSpec {
     }
 }
 
-impl Values {
+impl MetricValueJson {
     /// The target that the HPA controller uses. For resources and external metrics it takes what is
     /// set, an amount per Pod first; for an object the type decides.
-    fn target(&self, signal: &Signal) -> Option<Target> {
-        let milli = |text: &Option<Text>| {
+    fn target(&self, signal: &Signal) -> Option<MetricTarget> {
+        let milli = |text: &Option<YamlText>| {
             let quantity: Quantity = text.as_ref()?.as_ref().parse().ok()?;
             Some(quantity.milli_value())
         };
-        let average = milli(&self.average_value).map(Target::AverageValue);
-        let value = milli(&self.value).map(Target::Value);
+        let average = milli(&self.average_value).map(MetricTarget::AverageValue);
+        let value = milli(&self.value).map(MetricTarget::Value);
         match signal {
             Signal::Resource(_) | Signal::ContainerResource { .. } => {
-                average.or(self.average_utilization.map(Target::Utilization))
+                average.or(self.average_utilization.map(MetricTarget::Utilization))
             }
             Signal::Pods(_) => average,
             Signal::Object { .. } => match self.target_type.as_deref() {
@@ -77,7 +77,7 @@ impl Values {
     }
 }
 
-impl Metrics {
+impl HpaMetrics {
     /// The smallest least that Kubernetes takes beside these metrics: 0 only where one of them is
     /// known without any Pod.
     #[must_use]
@@ -95,7 +95,7 @@ impl Metrics {
     #[must_use]
     pub fn defaulted(&self) -> Vec<MetricSpec> {
         if self.0.is_empty() {
-            let target = Target::Utilization(DEFAULT_UTILIZATION);
+            let target = MetricTarget::Utilization(DEFAULT_UTILIZATION);
             return vec![MetricSpec::new(Signal::CPU, target)];
         }
         self.0.clone()
@@ -125,8 +125,8 @@ fn observed(metric: &MetricSpec) -> Option<ObservedMetric> {
         Signal::Pods(_) | Signal::Object { .. } | Signal::External(_) | Signal::PromQl(_) => true,
     };
     let positive = match *target {
-        Target::Utilization(percent) => percent > 0,
-        Target::AverageValue(milli) | Target::Value(milli) => milli > 0,
+        MetricTarget::Utilization(percent) => percent > 0,
+        MetricTarget::AverageValue(milli) | MetricTarget::Value(milli) => milli > 0,
     };
     (is_measured && positive).then(|| ObservedMetric {
         signal: signal.clone(),

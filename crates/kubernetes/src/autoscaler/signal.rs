@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::json::{lenient, null_is_default};
 use crate::selector::WrittenSelector;
-use crate::written::Text;
+use crate::yaml_values::YamlText;
 
 /// A metric of an HPA: its type, and the one source that belongs to the type.
 #[derive(Debug, Deserialize)]
@@ -16,45 +16,45 @@ pub(super) struct Metric {
     #[serde(rename = "type", default, deserialize_with = "null_is_default")]
     pub(super) source_type: String,
     #[serde(default, deserialize_with = "lenient")]
-    resource: Option<Source>,
+    resource: Option<MetricSourceJson>,
     #[serde(default, deserialize_with = "lenient")]
-    container_resource: Option<Source>,
+    container_resource: Option<MetricSourceJson>,
     #[serde(default, deserialize_with = "lenient")]
-    pods: Option<Source>,
+    pods: Option<MetricSourceJson>,
     #[serde(default, deserialize_with = "lenient")]
-    object: Option<Source>,
+    object: Option<MetricSourceJson>,
     #[serde(default, deserialize_with = "lenient")]
-    external: Option<Source>,
+    external: Option<MetricSourceJson>,
 }
 
 /// The source of a metric of any type.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Source {
+pub(super) struct MetricSourceJson {
     name: Option<String>,
     container: Option<String>,
     metric: Option<Identifier>,
     described_object: Option<Reference>,
     /// The value that the metric is to have, in a spec.
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) target: Option<Values>,
+    pub(super) target: Option<MetricValueJson>,
     /// The value that it has, in a status.
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) current: Option<Values>,
+    pub(super) current: Option<MetricValueJson>,
 }
 
 /// A value that a metric is to have, or has.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Values {
+pub(super) struct MetricValueJson {
     #[serde(rename = "type", default, deserialize_with = "lenient")]
     pub(super) target_type: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) average_utilization: Option<i32>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) average_value: Option<Text>,
+    pub(super) average_value: Option<YamlText>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) value: Option<Text>,
+    pub(super) value: Option<YamlText>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,7 +75,7 @@ struct Reference {
 
 impl Metric {
     /// The signal with its source; `None` where the type is not known, or has no source.
-    pub(super) fn read(self) -> Option<(Signal, Source)> {
+    pub(super) fn read(self) -> Option<(Signal, MetricSourceJson)> {
         let mut source = match self.source_type.as_str() {
             "Resource" => self.resource,
             "ContainerResource" => self.container_resource,
@@ -89,7 +89,7 @@ impl Metric {
     }
 }
 
-impl Source {
+impl MetricSourceJson {
     fn signal(&mut self, source_type: &str) -> Option<Signal> {
         let metric = self.metric.take().map(Identifier::read);
         Some(match source_type {

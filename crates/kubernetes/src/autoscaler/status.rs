@@ -2,33 +2,33 @@
 
 use std::borrow::Cow;
 
-use evenkeel_core::scaling::hpa::{Condition, CurrentValue, MetricStatus, Status};
+use evenkeel_core::scaling::hpa::{CurrentValue, HpaCondition, HpaStatus, MetricStatus};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::signal::{self, Metric, Values};
+use super::signal::{self, Metric, MetricValueJson};
 use crate::json::{lenient, lenient_time, list};
 use crate::pod;
 
 /// The part of a status that says what its controller found and asked for.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reported {
+struct HpaReplicaStatus {
     #[serde(default, deserialize_with = "lenient")]
     current_replicas: Option<i32>,
     #[serde(default, deserialize_with = "lenient")]
     desired_replicas: Option<i32>,
     #[serde(default, deserialize_with = "list")]
-    conditions: Vec<pod::Condition>,
+    conditions: Vec<pod::PodCondition>,
 }
 
 /// A status with what the HPA algorithm reads beside that.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Written {
+struct HpaStatusJson {
     #[serde(flatten)]
-    reported: Reported,
+    reported: HpaReplicaStatus,
     #[serde(default, deserialize_with = "lenient_time")]
     last_scale_time: Option<Timestamp>,
     #[serde(default, deserialize_with = "metrics")]
@@ -37,7 +37,7 @@ struct Written {
 
 /// The `status` of an autoscaler, as far as those that watch it read it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "Reported")]
+#[serde(from = "HpaReplicaStatus")]
 pub struct AutoscalerStatus {
     /// The replicas that it found when it looked last.
     pub current_replicas: Option<i32>,
@@ -47,8 +47,8 @@ pub struct AutoscalerStatus {
     pub scaling_active: Option<bool>,
 }
 
-impl From<Reported> for AutoscalerStatus {
-    fn from(reported: Reported) -> Self {
+impl From<HpaReplicaStatus> for AutoscalerStatus {
+    fn from(reported: HpaReplicaStatus) -> Self {
         let mut conditions = reported.conditions.iter();
         let active = conditions.find(|condition| condition.kind == "ScalingActive");
         Self {
@@ -74,7 +74,7 @@ fn metric(written: Value) -> MetricStatus {
     let Some((signal, source)) = read else {
         return MetricStatus::default();
     };
-    let Values {
+    let MetricValueJson {
         average_utilization,
         average_value,
         value,
@@ -91,16 +91,16 @@ fn metric(written: Value) -> MetricStatus {
 }
 
 /// The status of an HPA; what is absent or cannot be read is as in an HPA that is new.
-pub fn read(status: Value) -> Status {
-    let Ok(written) = Written::deserialize(status) else {
-        return Status::default();
+pub fn read(status: Value) -> HpaStatus {
+    let Ok(written) = HpaStatusJson::deserialize(status) else {
+        return HpaStatus::default();
     };
-    let Reported {
+    let HpaReplicaStatus {
         current_replicas,
         desired_replicas,
         conditions,
     } = written.reported;
-    let condition = |written: pod::Condition| Condition {
+    let condition = |written: pod::PodCondition| HpaCondition {
         condition_type: written.kind.as_str().into(),
         status: written.status.as_str().into(),
         reason: Cow::Owned(written.reason),
@@ -108,7 +108,7 @@ pub fn read(status: Value) -> Status {
         last_transition_time: written.last_transition_time,
         observed_generation: written.observed_generation,
     };
-    Status {
+    HpaStatus {
         current_replicas: current_replicas.unwrap_or_default(),
         desired_replicas: desired_replicas.unwrap_or_default(),
         last_scale_time: written.last_scale_time,
@@ -118,8 +118,8 @@ pub fn read(status: Value) -> Status {
 }
 
 /// The status of an HPA as it is written. Times are in whole seconds, as Kubernetes stores them.
-pub fn write(status: &Status) -> Value {
-    let Status {
+pub fn write(status: &HpaStatus) -> Value {
+    let HpaStatus {
         current_replicas,
         desired_replicas,
         last_scale_time,
@@ -158,8 +158,8 @@ pub fn write_metric(metric: &MetricStatus) -> Value {
     signal::write(signal, &current)
 }
 
-fn write_condition(condition: &Condition) -> Value {
-    let Condition {
+fn write_condition(condition: &HpaCondition) -> Value {
+    let HpaCondition {
         condition_type,
         status,
         reason,

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use evenkeel_core::scaling::hpa::{BehaviorSpec, PolicyType, ScalingPolicy, SelectPolicy};
-use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 
 fn autoscaler(value: Value) -> Autoscaler {
     serde_json::from_value(value).unwrap()
@@ -17,7 +17,7 @@ fn behavior(value: &Value) -> Option<Behavior> {
 fn utilisation(signal: Signal, percent: i32) -> ObservedMetric {
     ObservedMetric {
         signal,
-        target: Target::Utilization(percent),
+        target: MetricTarget::Utilization(percent),
     }
 }
 
@@ -41,20 +41,20 @@ fn an_object_of_the_api_server_is_read() {
     let found: Vec<_> = spec.metrics.observed().collect();
     let named = found.iter().map(|one| (one.signal.to_string(), one.target));
     let expected = [
-        ("cpu", Target::Utilization(60)),
-        ("memory", Target::AverageValue(1_610_612_736_000)),
-        ("cpu/app", Target::Utilization(70)),
+        ("cpu", MetricTarget::Utilization(60)),
+        ("memory", MetricTarget::AverageValue(1_610_612_736_000)),
+        ("cpu/app", MetricTarget::Utilization(70)),
         (
             "pods/http_requests_per_second",
-            Target::AverageValue(100_000),
+            MetricTarget::AverageValue(100_000),
         ),
         (
             "object/Ingress/web/requests_per_second",
-            Target::Value(2_000_000),
+            MetricTarget::Value(2_000_000),
         ),
         (
             "external/queue_length{queue=orders}",
-            Target::AverageValue(30_000),
+            MetricTarget::AverageValue(30_000),
         ),
     ];
     let expected = expected.map(|(name, target)| (name.to_owned(), target));
@@ -88,7 +88,7 @@ fn the_object_that_keda_makes_is_read() {
         metric.signal.to_string(),
         "external/s0-rabbitmq-orders{scaledobject.keda.sh/name=orders}"
     );
-    assert_eq!(metric.target, Target::AverageValue(20_000));
+    assert_eq!(metric.target, MetricTarget::AverageValue(20_000));
     assert_eq!(found.status.scaling_active, Some(false));
 }
 
@@ -126,7 +126,7 @@ fn metrics_that_cannot_be_met_are_left_to_the_hpa() {
             resource("cpu", value),
             Some(ObservedMetric {
                 signal: Signal::CPU,
-                target: Target::AverageValue(1500),
+                target: MetricTarget::AverageValue(1500),
             }),
         ),
         (resource("nvidia.com/gpu", share(60)), None),

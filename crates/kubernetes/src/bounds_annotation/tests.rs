@@ -23,7 +23,7 @@ fn text_of(annotation: &BoundsAnnotation) -> String {
 /// A floor of 6 above a least of 2, until second 600.
 fn floored() -> BoundsAnnotation {
     let mut annotation = BoundsAnnotation::of_user(bounds(2, 10));
-    let floor = Contribution::of_prediction(6, at(600));
+    let floor = ReplicaRecommendation::of_prediction(6, at(600));
     annotation.record.contribute(floor, at(0));
     annotation.settle(at(0));
     annotation
@@ -32,12 +32,12 @@ fn floored() -> BoundsAnnotation {
 #[test]
 fn the_record_is_what_it_was_written_as() {
     let mut annotation = floored();
-    let cron = Contribution {
+    let cron = ReplicaRecommendation {
         who: Contributor::Cron("a/b".to_owned()),
         min: None,
         max: Some(12),
         priority: 1,
-        ..Contribution::of_prediction(0, at(9))
+        ..ReplicaRecommendation::of_prediction(0, at(9))
     };
     annotation.record.contribute(cron, at(0));
     let text = text_of(&annotation);
@@ -169,7 +169,7 @@ fn all_that_a_later_version_wrote_is_kept_as_it_is() {
 #[test]
 fn who_renews_a_floor_keeps_the_fields_of_others() {
     let mut annotation = BoundsAnnotation::parse(LATER).unwrap();
-    let floor = Contribution::of_prediction(6, at(1500));
+    let floor = ReplicaRecommendation::of_prediction(6, at(1500));
     annotation.record.contribute(floor, at(900));
     let renewed = LATER.replace("00:10:00Z", "00:25:00Z");
     assert_eq!(json(&text_of(&annotation)), json(&renewed));
@@ -192,7 +192,7 @@ proptest! {
     ) {
         let mut annotation = BoundsAnnotation::of_user(ObjectBounds { min: user, max: 9 });
         let who = Contributor::from(who.as_str());
-        let one = Contribution { who, min, max, replicas, priority, until: at(until) };
+        let one = ReplicaRecommendation { who, min, max, replicas, priority, until: at(until) };
         annotation.record.contribute(one, at(0));
         let read = BoundsAnnotation::parse(&text_of(&annotation)).unwrap();
         prop_assert_eq!(&read.record, &annotation.record);

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use evenkeel_core::scaling::cron::{
-    CronSpec, CronSpecError, ExcludedDay, ExcludedDayError, ExcludedDays, Rule, Schedule,
-    ScheduleError, UnknownZone, When, Zone,
+    CronSpec, CronSpecError, ExcludedDay, ExcludedDayError, ExcludedDays, Rule, RuleTiming,
+    Schedule, ScheduleError, UnknownZone, Zone,
 };
 use jiff::SignedDuration;
 
@@ -31,11 +31,11 @@ pub const MOST_DAYS_OF_ALL: usize = 128;
 #[error("{path}: {problem}")]
 pub struct CronHpaError {
     path: String,
-    problem: Problem,
+    problem: CronHpaSpecFault,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Problem {
+enum CronHpaSpecFault {
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
     #[error(transparent)]
@@ -69,14 +69,14 @@ impl CronHpaError {
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match &self.problem {
-            Problem::Schedule(error) => error.reason(),
-            Problem::Zone(error) => error.reason(),
-            Problem::Day(error) => error.reason(),
-            Problem::Rules(error) => error.reason(),
-            Problem::Form | Problem::NoWindow => "Form",
-            Problem::TooMany { .. } => "TooMany",
-            Problem::NeverCloses => "NeverCloses",
-            Problem::ZonesOfWindow(..) => "TwoTimeZones",
+            CronHpaSpecFault::Schedule(error) => error.reason(),
+            CronHpaSpecFault::Zone(error) => error.reason(),
+            CronHpaSpecFault::Day(error) => error.reason(),
+            CronHpaSpecFault::Rules(error) => error.reason(),
+            CronHpaSpecFault::Form | CronHpaSpecFault::NoWindow => "Form",
+            CronHpaSpecFault::TooMany { .. } => "TooMany",
+            CronHpaSpecFault::NeverCloses => "NeverCloses",
+            CronHpaSpecFault::ZonesOfWindow(..) => "TwoTimeZones",
         }
     }
 }
@@ -90,7 +90,7 @@ const fn of(of_all: bool) -> &'static str {
 }
 
 /// Adds the path to what is wrong there.
-fn at<T, E: Into<Problem>>(
+fn at<T, E: Into<CronHpaSpecFault>>(
     path: impl FnOnce() -> String,
     result: Result<T, E>,
 ) -> Result<T, CronHpaError> {
@@ -114,7 +114,10 @@ pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
 /// The first thing in them that is not accepted, and a cron that is no window.
 pub(crate) fn check_windows(path: &str, crons: Vec<CronRule>) -> Result<CronSpec, CronHpaError> {
     if let Some(place) = crons.iter().position(|cron| cron.start.is_none()) {
-        return at(|| format!("{path}.crons[{place}]"), Err(Problem::NoWindow));
+        return at(
+            || format!("{path}.crons[{place}]"),
+            Err(CronHpaSpecFault::NoWindow),
+        );
     }
     let spec = CronHpaSpec {
         crons,
@@ -154,7 +157,7 @@ fn check_at(path: &str, spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
 /// Holds the lists of a spec to their lengths: its schema does the same, where it is of this version.
 fn counts(of: &str, spec: &CronHpaSpec) -> Result<(), CronHpaError> {
     let within = |path: String, count, most, of_all| {
-        let too_many = Problem::TooMany {
+        let too_many = CronHpaSpecFault::TooMany {
             count,
             most,
             of_all,
@@ -205,7 +208,7 @@ impl Defaults {
         };
         let (when, replicas, text) = match (schedule, target, start, end, replicas) {
             (Some(schedule), Some(target), None, None, None) => {
-                let when = When::Run(parse("schedule", schedule)?);
+                let when = RuleTiming::Run(parse("schedule", schedule)?);
                 (when, *target, schedule.clone())
             }
             (None, None, Some(start), Some(end), Some(replicas)) => {
@@ -213,15 +216,15 @@ impl Defaults {
                 let (start, end) = (parse("start", start)?, parse("end", end)?);
                 if start.zone() != end.zone() {
                     let zones = (start.zone().clone(), end.zone().clone());
-                    let differ = Err(Problem::ZonesOfWindow(zones.0, zones.1));
+                    let differ = Err(CronHpaSpecFault::ZonesOfWindow(zones.0, zones.1));
                     return at(|| path.to_owned(), differ);
                 }
                 if start.includes(&end, &excluded) {
-                    return at(|| format!("{path}.end"), Err(Problem::NeverCloses));
+                    return at(|| format!("{path}.end"), Err(CronHpaSpecFault::NeverCloses));
                 }
-                (When::Window { start, end }, *replicas, text)
+                (RuleTiming::Window { start, end }, *replicas, text)
             }
-            _ => return at(|| path.to_owned(), Err(Problem::Form)),
+            _ => return at(|| path.to_owned(), Err(CronHpaSpecFault::Form)),
         };
         Ok(Rule {
             name: name.clone().unwrap_or(text),

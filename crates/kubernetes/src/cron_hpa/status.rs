@@ -1,7 +1,7 @@
 //! The status of a CronHPA: what is asked for, what ran and what is to come, and the state from which
 //! whoever takes over goes on.
 
-use evenkeel_core::scaling::cron::{CronState, Held, RuleState};
+use evenkeel_core::scaling::cron::{ActiveRun, CronState, RuleState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +130,7 @@ impl CronHpaStatus {
                 min_replicas,
                 user_min_replicas,
             } = held;
-            Held {
+            ActiveRun {
                 rule: cron,
                 at: scheduled_time,
                 min: min_replicas,
@@ -147,7 +147,7 @@ impl CronHpaStatus {
     pub fn hold(&mut self, state: &CronState) {
         let CronState { rules, held } = state;
         self.held = held.clone().map(|held| {
-            let Held {
+            let ActiveRun {
                 rule,
                 at,
                 min,
@@ -244,7 +244,7 @@ mod tests {
                 ("b".to_owned(), rule(Some(at(9)), true)),
             ]
             .into(),
-            held: Some(Held {
+            held: Some(ActiveRun {
                 rule: "a".to_owned(),
                 at: at(7),
                 min: 3,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// A column.
-pub(super) struct Column {
+pub(super) struct PrinterColumn {
     pub(super) name: &'static str,
     /// The type of its values.
     pub(super) kind: &'static str,
@@ -12,9 +12,9 @@ pub(super) struct Column {
 }
 
 /// The columns that are always shown, and those that `-o wide` shows as well.
-pub(super) fn columns(shown: &[Column], wide: &[Column]) -> Value {
-    let written = |column: &Column| {
-        let Column {
+pub(super) fn columns(shown: &[PrinterColumn], wide: &[PrinterColumn]) -> Value {
+    let written = |column: &PrinterColumn| {
+        let PrinterColumn {
             name,
             kind,
             path,

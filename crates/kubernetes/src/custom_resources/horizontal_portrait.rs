@@ -2,38 +2,38 @@
 
 use serde_json::{Value, json};
 
-use super::columns::{self, Column};
+use super::columns::{self, PrinterColumn};
 use super::portrait::{self, data};
 use super::reference::workload;
 use super::schema::{conditions, object, ruled, written};
 
 /// The columns that are always shown.
-const SHOWN: [Column; 5] = [
-    Column {
+const SHOWN: [PrinterColumn; 5] = [
+    PrinterColumn {
         name: "Target",
         kind: "string",
         path: ".spec.scaleTargetRef.name",
         description: "The name of the workload.",
     },
-    Column {
+    PrinterColumn {
         name: "Type",
         kind: "string",
         path: ".spec.portraitType",
         description: "The type of the portrait.",
     },
-    Column {
+    PrinterColumn {
         name: "Generated",
         kind: "string",
         path: ".status.conditions[?(@.type==\"PortraitGenerated\")].status",
         description: "Whether there is a portrait.",
     },
-    Column {
+    PrinterColumn {
         name: "Expires",
         kind: "string",
         path: ".status.portraitData.expireTime",
         description: "When it expires.",
     },
-    Column {
+    PrinterColumn {
         name: "Age",
         kind: "date",
         path: ".metadata.creationTimestamp",
@@ -42,20 +42,20 @@ const SHOWN: [Column; 5] = [
 ];
 
 /// Those that `-o wide` shows as well.
-const WIDE: [Column; 3] = [
-    Column {
+const WIDE: [PrinterColumn; 3] = [
+    PrinterColumn {
         name: "Algorithm",
         kind: "string",
         path: ".spec.algorithm.type",
         description: "What makes the portrait.",
     },
-    Column {
+    PrinterColumn {
         name: "Generator",
         kind: "string",
         path: ".spec.externalGeneratorName",
         description: "The external generator that makes the portrait, if Evenkeel does not.",
     },
-    Column {
+    PrinterColumn {
         name: "Reason",
         kind: "string",
         path: ".status.conditions[?(@.type==\"PortraitGenerated\")].reason",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::columns::{self, Column};
+use super::columns::{self, PrinterColumn};
 use super::schema::{conditions, flag, object, replicas, ruled, text, written};
 use crate::replica_profile::{LONGEST_DRAIN, READINESS_GATE, WORKLOAD_DEFAULT};
 use evenkeel_core::scaling::replica_profile::Direction;
@@ -27,44 +27,44 @@ const RULES_OF_REFERENCE: [(&str, &str); 2] = [
 ];
 
 /// The columns that are always shown.
-const SHOWN: [Column; 7] = [
-    Column {
+const SHOWN: [PrinterColumn; 7] = [
+    PrinterColumn {
         name: "Target",
         kind: "string",
         path: ".spec.scaleTargetRef.name",
         description: "The name of the workload.",
     },
-    Column {
+    PrinterColumn {
         name: "Online",
         kind: "integer",
         path: ".status.onlineReplicas",
         description: "The Pods that take traffic once they are ready.",
     },
-    Column {
+    PrinterColumn {
         name: "Ready",
         kind: "integer",
         path: ".status.readyReplicas",
         description: "The Pods that take traffic.",
     },
-    Column {
+    PrinterColumn {
         name: "Cutoff",
         kind: "integer",
         path: ".status.cutoffReplicas",
         description: "The Pods that run and take no traffic.",
     },
-    Column {
+    PrinterColumn {
         name: "Standby",
         kind: "integer",
         path: ".status.standbyReplicas",
         description: "The Pods that take no traffic and have less resources than they request.",
     },
-    Column {
+    PrinterColumn {
         name: "Ensured",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ensured\")].status",
         description: "Whether the Pods are as requested.",
     },
-    Column {
+    PrinterColumn {
         name: "Age",
         kind: "date",
         path: ".metadata.creationTimestamp",
@@ -73,14 +73,14 @@ const SHOWN: [Column; 7] = [
 ];
 
 /// Those that `-o wide` shows as well.
-const WIDE: [Column; 2] = [
-    Column {
+const WIDE: [PrinterColumn; 2] = [
+    PrinterColumn {
         name: "Kind",
         kind: "string",
         path: ".spec.scaleTargetRef.kind",
         description: "The kind of the workload.",
     },
-    Column {
+    PrinterColumn {
         name: "Reason",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ensured\")].reason",

@@ -30,7 +30,7 @@ pub(crate) fn write(demand: &Resources<Amount>, used: Resources<bool>) -> String
 pub(super) fn history(text: &str) -> Resources<Option<Amount>> {
     #[derive(Default, Deserialize)]
     #[serde(default, rename_all = "camelCase")]
-    struct Written {
+    struct DemandJson {
         cpu: u64,
         memory: u64,
         network_io: u64,
@@ -38,7 +38,7 @@ pub(super) fn history(text: &str) -> Resources<Option<Amount>> {
         disk: u64,
         history: Vec<String>,
     }
-    let written: Written = serde_json::from_str(text).unwrap_or_default();
+    let written: DemandJson = serde_json::from_str(text).unwrap_or_default();
     let amounts = Resources::new([
         written.cpu,
         written.memory,

@@ -4,18 +4,22 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::asked::Asked;
-use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
-use super::verdicts::{Care, VerdictCache, Verdicts};
-use super::wire::Request;
+use super::candidate_nodes::CandidateNodes;
+use super::filter_cache::{FilterCache, UnboundPodScope, VerdictCache};
+use super::placement_rules::{
+    Exemption, PlacementContext, PlacementRules, blind, headroom_exemption,
+};
+use super::wire::ExtenderRequest;
 use crate::pod::Pod;
 use crate::snapshot::Snapshot;
 use evenkeel_core::fnv::fnv1a;
-use evenkeel_core::placement::balance::{self, Scored};
-use evenkeel_core::placement::node_table::{Near, NodeState, median};
+use evenkeel_core::placement::balance::{self, BalanceScores};
+use evenkeel_core::placement::node_table::{NearTies, NodeState, median};
 use evenkeel_core::placement::ranking::{self, Ranking};
-use evenkeel_core::placement::{NodeLoad, Policy, headroom, in_tree, scored_loads};
-use evenkeel_core::profile::{self, Choice};
+use evenkeel_core::placement::{
+    NodeLoad, SchedulingPolicy, headroom, kube_scheduler_scores, scored_loads,
+};
+use evenkeel_core::profile::{self, ProfileChoice};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
 /// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
@@ -29,7 +33,7 @@ pub const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The answer to filter.
 #[derive(Debug, Clone)]
-pub struct Filtered {
+pub struct FilterResult {
     /// For each node asked about, the resources that refuse; it passes where none does.
     pub refused: Vec<ResourceSet>,
     /// The reason for which nothing was judged; `None` where nodes were judged.
@@ -44,10 +48,10 @@ pub struct Filtered {
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
     /// Where the nodes stand; `None` where nothing was judged.
-    pub asked: Option<Asked>,
+    pub asked: Option<CandidateNodes>,
 }
 
-impl Filtered {
+impl FilterResult {
     /// True where the node at `position` of the request passes.
     #[must_use]
     pub fn passes(&self, position: usize) -> bool {
@@ -78,26 +82,30 @@ impl Filtered {
 
 /// Judges the nodes asked about by the headroom rule, `[CLBP] (4.1)`.
 #[must_use]
-pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> Filtered {
+pub fn filter(
+    request: &ExtenderRequest<'_>,
+    call: &PlacementContext<'_>,
+    cache: &VerdictCache,
+) -> FilterResult {
     let nodes = request.names.len();
-    let judgement = match Judgement::of(&request.pod, call) {
+    let judgement = match PlacementRules::of(&request.pod, call) {
         Ok(judgement) => judgement,
-        Err(why) => return Filtered::all(nodes, why),
+        Err(why) => return FilterResult::all(nodes, why),
     };
     let demand = judgement.demand.amounts;
     if let Some(why) = headroom_exemption(&request.pod).or_else(|| blind(call.snapshot)) {
-        return Filtered {
+        return FilterResult {
             demand: Some(demand),
-            ..Filtered::all(nodes, why)
+            ..FilterResult::all(nodes, why)
         };
     }
-    let asked = Asked::of(&request.names, &call.snapshot.nodes);
+    let asked = CandidateNodes::of(&request.names, &call.snapshot.nodes);
     let Refusals {
         refused,
         verdicts,
         doubted,
     } = refusals(&asked, call.snapshot, &judgement, cache);
-    let mut filtered = Filtered {
+    let mut filtered = FilterResult {
         refused,
         exemption: None,
         relaxed: false,
@@ -120,7 +128,7 @@ pub fn filter(request: &Request<'_>, call: &Call<'_>, cache: &VerdictCache) -> F
 /// The resources that refuse at each node asked about, with the verdicts on all nodes.
 struct Refusals {
     refused: Vec<ResourceSet>,
-    verdicts: Arc<Verdicts>,
+    verdicts: Arc<FilterCache>,
     doubted: bool,
 }
 
@@ -129,9 +137,9 @@ struct Refusals {
 /// While a Pod may be on another node than it is counted on, a node needs room for it as well, unless
 /// no node has that: nobody is refused for the sake of a doubt.
 fn refusals(
-    asked: &Asked,
+    asked: &CandidateNodes,
     snapshot: &Snapshot,
-    judgement: &Judgement<'_>,
+    judgement: &PlacementRules<'_>,
     cache: &VerdictCache,
 ) -> Refusals {
     let (set, demand) = (&snapshot.nodes, &judgement.demand.amounts);
@@ -145,9 +153,9 @@ fn refusals(
         }
     };
     if !set.is_in_doubt() {
-        return judge(Care::MostLikely, false);
+        return judge(UnboundPodScope::MostLikely, false);
     }
-    let mut careful = judge(Care::AllThatIsPossible, false);
+    let mut careful = judge(UnboundPodScope::AllThatIsPossible, false);
     let by_guess = |(at, refused): (Option<usize>, &ResourceSet)| {
         let at = at.filter(|_| !refused.is_empty());
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
@@ -159,13 +167,13 @@ fn refusals(
     if careful.refused.contains(&ResourceSet::NONE) {
         careful
     } else {
-        judge(Care::MostLikely, careful.doubted)
+        judge(UnboundPodScope::MostLikely, careful.doubted)
     }
 }
 
 /// Lets the Pod pass to the node that others were preempted on for it: kube-scheduler takes a nominated
 /// node that is refused for a reason to evict on the next one, again and again.
-fn keep_nomination(filtered: &mut Filtered, request: &Request<'_>) {
+fn keep_nomination(filtered: &mut FilterResult, request: &ExtenderRequest<'_>) {
     let nominated = request.pod.nominated_to();
     let at = nominated.and_then(|node| request.names.iter().position(|name| name == node));
     if let Some(refused) = at.and_then(|at| filtered.refused.get_mut(at)) {
@@ -177,8 +185,8 @@ fn keep_nomination(filtered: &mut Filtered, request: &Request<'_>) {
 /// Lets the least loaded of the nodes asked about pass: those whose fullest resource would be
 /// within [`RELAXED_BAND`] of the best.
 fn relax(
-    filtered: &mut Filtered,
-    request: &Request<'_>,
+    filtered: &mut FilterResult,
+    request: &ExtenderRequest<'_>,
     snapshot: &Snapshot,
     demand: &Resources<Amount>,
 ) {
@@ -203,7 +211,7 @@ fn relax(
 
 /// The answer to prioritize.
 #[derive(Debug, Clone)]
-pub struct Prioritized {
+pub struct PrioritizeResult {
     /// For each node asked about, 0 to 10.
     pub scores: Vec<u8>,
     /// The reason for which nothing was judged; `None` where nodes were judged.
@@ -211,29 +219,29 @@ pub struct Prioritized {
     /// The position of the node with the highest score, where the Pod will most likely go.
     pub best: Option<usize>,
     /// The nodes that kube-scheduler may choose as well.
-    pub near: Near,
+    pub near: NearTies,
     /// The profile whose weights were used.
     pub profile: Option<String>,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
     /// Where the nodes stand; `None` where nothing was judged.
-    pub asked: Option<Asked>,
+    pub asked: Option<CandidateNodes>,
 }
 
 /// Scores each of the nodes asked about by how well it would keep the cluster in balance,
 /// `[CLBP] (4.4) to (4.11)`.
 #[must_use]
-pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
-    let none = |why, demand| Prioritized {
+pub fn prioritize(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) -> PrioritizeResult {
+    let none = |why, demand| PrioritizeResult {
         scores: vec![0; request.names.len()],
         exemption: Some(why),
         best: None,
-        near: Near::default(),
+        near: NearTies::default(),
         profile: None,
         demand,
         asked: None,
     };
-    let judgement = match Judgement::of(&request.pod, call) {
+    let judgement = match PlacementRules::of(&request.pod, call) {
         Ok(judgement) => judgement,
         Err(why) => return none(why, None),
     };
@@ -242,7 +250,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
         return none(why, Some(demand));
     }
     let set = &call.snapshot.nodes;
-    let asked = Asked::of(&request.names, set);
+    let asked = CandidateNodes::of(&request.names, set);
     let nodes: Vec<&NodeState> = asked.iter().filter_map(|at| set.at(at?)).collect();
     let loads = scored_loads(&nodes);
     let profile = profile_of(&request.pod, &judgement, &loads, call.policy);
@@ -250,7 +258,7 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
     let known = asked.iter().map(|at| at.is_some());
     let Ranking { scores, best, near } = ranked(request, call.snapshot, known, &scored, &demand);
     let near = near.iter().filter_map(|&number| asked.get(number));
-    Prioritized {
+    PrioritizeResult {
         scores,
         exemption: None,
         best,
@@ -267,10 +275,10 @@ pub fn prioritize(request: &Request<'_>, call: &Call<'_>) -> Prioritized {
 /// kube-scheduler's own plugins prefer by requests, and of those that are alike to them too, one by a hash of Pod and
 /// node, so that none is favoured. `known` says which of the nodes asked about have a score.
 pub(super) fn ranked(
-    request: &Request<'_>,
+    request: &ExtenderRequest<'_>,
     snapshot: &Snapshot,
     known: impl Iterator<Item = bool>,
-    scored: &Scored,
+    scored: &BalanceScores,
     demand: &Resources<Amount>,
 ) -> Ranking {
     let mut remaining = scored.exact.iter().copied();
@@ -280,7 +288,7 @@ pub(super) fn ranked(
         return ranking::without_lead(&exact);
     }
     let uid = request.pod.uid();
-    let tolerance = if in_tree::sees_all_of(demand) {
+    let tolerance = if kube_scheduler_scores::sees_all_of(demand) {
         ranking::ALIKE * scored.significant
     } else {
         0.0
@@ -288,7 +296,7 @@ pub(super) fn ranked(
     ranking::rank(&exact, tolerance, |at| {
         let name = request.names.get(at).map_or("", |name| &**name);
         let node = snapshot.nodes.get(name);
-        let preferred = node.map(|node| in_tree::by_requests(demand, &node.detail));
+        let preferred = node.map(|node| kube_scheduler_scores::by_requests(demand, &node.detail));
         let chance = fnv1a(format!("{uid}/{name}").as_bytes());
         (Reverse(preferred), chance, at)
     })
@@ -297,10 +305,10 @@ pub(super) fn ranked(
 /// The profile of a Pod: the annotated one, else that which the candidate nodes give.
 pub(super) fn profile_of<'a>(
     pod: &'a Pod,
-    judgement: &Judgement<'_>,
+    judgement: &PlacementRules<'_>,
     candidates: &[NodeLoad],
-    policy: &'a Policy,
-) -> Choice<'a> {
+    policy: &'a SchedulingPolicy,
+) -> ProfileChoice<'a> {
     policy.profiles.choose(pod.annotated_profile(), || {
         let free = median(candidates).free();
         let threshold = judgement.namespace.threshold(policy);

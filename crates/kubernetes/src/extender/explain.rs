@@ -11,10 +11,10 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::decide::{self, Filtered};
-use super::judgement::{self, Call, Exemption, Judgement};
-use super::verdicts::VerdictCache;
-use super::wire::Request;
+use super::decide::{self, FilterResult};
+use super::filter_cache::VerdictCache;
+use super::placement_rules::{self, Exemption, PlacementContext, PlacementRules};
+use super::wire::ExtenderRequest;
 use crate::demand::Demand;
 use crate::pod::Pod;
 use evenkeel_core::placement::balance::{self, NodeScore};
@@ -22,7 +22,7 @@ use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::placement::{NodeLoad, headroom, scored_loads};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
-pub use node::{NodeExplanation, ResourceExplanation, Resourced};
+pub use node::{NodeExplanation, ResourceExplanation, ResourceMap};
 
 /// Everything that was decided for one Pod.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,11 +34,11 @@ pub struct Explanation {
     /// headroom rule alone; otherwise the rest is only informative.
     pub unjudged: Option<Cow<'static, str>>,
     /// The demand of the Pod, with the source of each number.
-    pub demand: Resourced<Demanded>,
+    pub demand: ResourceMap<DemandExplanation>,
     /// The profile whose weights count.
     pub profile: String,
     /// The weight of each resource.
-    pub weights: Resourced<f64>,
+    pub weights: ResourceMap<f64>,
     /// The way in which deviations become a score: `joint` or `per-resource`.
     pub normalization: Cow<'static, str>,
     /// The difference in utilisation below which scores are not stretched to their full range.
@@ -57,7 +57,7 @@ pub struct Explanation {
 
 /// One number of a demand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Demanded {
+pub struct DemandExplanation {
     /// R in the headroom rule, in millicores, bytes or bytes per second.
     pub amount: u64,
     /// R in the score, and as it counts for other Pods: of one that says nothing of cpu or memory what
@@ -69,7 +69,7 @@ pub struct Demanded {
 
 /// Explains what filter and prioritize would answer for `pod` over all nodes of the snapshot.
 #[must_use]
-pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
+pub fn explain(pod: &Pod, call: &PlacementContext<'_>) -> Explanation {
     let all = call.snapshot.nodes.iter();
     explain_among(
         pod,
@@ -80,20 +80,24 @@ pub fn explain(pod: &Pod, call: &Call<'_>) -> Explanation {
 
 /// The same over the nodes of these names; those that are not known are left out.
 #[must_use]
-pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Explanation {
+pub fn explain_among(
+    pod: &Pod,
+    call: &PlacementContext<'_>,
+    names: Vec<Cow<'_, str>>,
+) -> Explanation {
     let table = &call.snapshot.nodes;
     let is_open = |name: &str| table.get(name).is_some_and(|node| node.schedulable);
     // kube-scheduler asks about nodes that are open to the Pod; of the others the rule alone is told.
     let (open, closed): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_open(name));
     let mut asked = request(pod, open);
     let mut filtered = decide::filter(&asked, call, &VerdictCache::default());
-    let judgement = Judgement::if_judged(pod, call);
+    let judgement = PlacementRules::if_judged(pod, call);
     let rule = |name: &Cow<'_, str>| {
         table.get(name).map_or(ResourceSet::NONE, |node| {
             headroom::refusing(&judgement.demand.amounts, &node.ahead(), judgement.headroom)
         })
     };
-    if judgement::exemption(pod, call).is_some_and(|why| !why.is_scored()) {
+    if placement_rules::exemption(pod, call).is_some_and(|why| !why.is_scored()) {
         // What the rule would say, where it decides nothing.
         filtered.refused = asked.names.iter().map(rule).collect();
     }
@@ -107,16 +111,19 @@ pub fn explain_among(pod: &Pod, call: &Call<'_>, names: Vec<Cow<'_, str>>) -> Ex
 
 /// Explains an answer to filter, given the circumstances in which it was made.
 #[must_use]
-pub fn explain_filter(request: &Request<'_>, call: &Call<'_>) -> Explanation {
+pub fn explain_filter(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) -> Explanation {
     let filtered = decide::filter(request, call, &VerdictCache::default());
     explained(request, call, &filtered, &[])
 }
 
 /// Explains an answer to prioritize, given the circumstances in which it was made.
 #[must_use]
-pub fn explain_prioritize(request: &Request<'_>, call: &Call<'_>) -> Explanation {
+pub fn explain_prioritize(
+    request: &ExtenderRequest<'_>,
+    call: &PlacementContext<'_>,
+) -> Explanation {
     // All nodes that prioritize is asked about have passed.
-    let filtered = Filtered {
+    let filtered = FilterResult {
         refused: vec![ResourceSet::NONE; request.names.len()],
         exemption: None,
         relaxed: false,
@@ -130,8 +137,8 @@ pub fn explain_prioritize(request: &Request<'_>, call: &Call<'_>) -> Explanation
 
 /// A question about a Pod, as kube-scheduler would put it.
 #[must_use]
-pub fn request<'a>(pod: &Pod, names: Vec<Cow<'a, str>>) -> Request<'a> {
-    Request {
+pub fn request<'a>(pod: &Pod, names: Vec<Cow<'a, str>>) -> ExtenderRequest<'a> {
+    ExtenderRequest {
         pod: pod.clone(),
         names,
         objects: None,
@@ -140,14 +147,14 @@ pub fn request<'a>(pod: &Pod, names: Vec<Cow<'a, str>>) -> Request<'a> {
 
 /// The nodes of `request` as `filtered` judged them, those of `scored` with their scores.
 fn explained(
-    request: &Request<'_>,
-    call: &Call<'_>,
-    filtered: &Filtered,
+    request: &ExtenderRequest<'_>,
+    call: &PlacementContext<'_>,
+    filtered: &FilterResult,
     scored: &[Cow<'_, str>],
 ) -> Explanation {
     let pod = &request.pod;
-    let judgement = Judgement::if_judged(pod, call);
-    let exemption = judgement::exemption(pod, call);
+    let judgement = PlacementRules::if_judged(pod, call);
+    let exemption = placement_rules::exemption(pod, call);
     let ranked = Scores::of(&self::request(pod, scored.to_vec()), &judgement, call);
     let asked = request.names.iter().enumerate();
     let known = asked.filter_map(|(at, name)| {
@@ -157,7 +164,7 @@ fn explained(
     });
     let mut nodes: Vec<NodeExplanation> = known
         .map(|(position, node, refused)| {
-            let found = node::Found {
+            let found = node::NodeFindings {
                 node,
                 possible: call.snapshot.nodes.possible(position).unwrap_or_default(),
                 refused,
@@ -175,20 +182,20 @@ fn explained(
             .then_with(|| total(b).total_cmp(&total(a)))
             .then_with(|| a.name.cmp(&b.name))
     });
-    let Judgement {
+    let PlacementRules {
         demand, headroom, ..
     } = &judgement;
     Explanation {
         namespace: pod.namespace().to_owned(),
         pod: pod.name().to_owned(),
         unjudged: exemption.map(|exemption| exemption.as_str().into()),
-        demand: Resourced(Resources::from_fn(|resource| Demanded {
+        demand: ResourceMap(Resources::from_fn(|resource| DemandExplanation {
             amount: demand.amounts[resource].get(),
             assumed: demand.assumed[resource].get(),
             source: demand.sources[resource].as_str().into(),
         })),
         profile: ranked.profile,
-        weights: Resourced(ranked.weights),
+        weights: ResourceMap(ranked.weights),
         normalization: call.policy.scoring.normalization.as_str().into(),
         significance: call.policy.scoring.significance,
         headroom: headroom.get(),
@@ -208,7 +215,11 @@ struct Scores<'a> {
 }
 
 impl<'a> Scores<'a> {
-    fn of(request: &Request<'_>, judgement: &Judgement<'_>, call: &Call<'a>) -> Self {
+    fn of(
+        request: &ExtenderRequest<'_>,
+        judgement: &PlacementRules<'_>,
+        call: &PlacementContext<'a>,
+    ) -> Self {
         let table = &call.snapshot.nodes;
         let asked: Vec<Option<&NodeState>> =
             request.names.iter().map(|name| table.get(name)).collect();

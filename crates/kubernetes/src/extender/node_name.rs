@@ -16,7 +16,7 @@ pub(super) fn read(object: &str) -> Option<Cow<'_, str>> {
     let mut deserializer = serde_json::Deserializer::from_str(object);
     // Reading is broken off with an error as soon as the name is known: the text was checked to be
     // JSON when it was cut out of the body, and nothing after the name matters.
-    let _ = Find {
+    let _ = JsonPathVisitor {
         path: &["metadata", "name"],
         found: &mut found,
     }
@@ -25,24 +25,24 @@ pub(super) fn read(object: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Walks down `path` and stores the string at its end.
-struct Find<'p, 'f, 'de> {
+struct JsonPathVisitor<'p, 'f, 'de> {
     path: &'p [&'static str],
     found: &'f mut Option<Cow<'de, str>>,
 }
 
-impl<'de> DeserializeSeed<'de> for Find<'_, '_, 'de> {
+impl<'de> DeserializeSeed<'de> for JsonPathVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         if self.path.is_empty() {
-            *self.found = Some(Text::deserialize(deserializer)?.0);
+            *self.found = Some(BorrowedText::deserialize(deserializer)?.0);
             return Ok(());
         }
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de> Visitor<'de> for Find<'_, '_, 'de> {
+impl<'de> Visitor<'de> for JsonPathVisitor<'_, '_, 'de> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,12 +53,12 @@ impl<'de> Visitor<'de> for Find<'_, '_, 'de> {
         let Some((wanted, rest)) = self.path.split_first() else {
             return Ok(());
         };
-        while let Some(key) = map.next_key::<Text<'de>>()? {
+        while let Some(key) = map.next_key::<BorrowedText<'de>>()? {
             if key.0 != *wanted {
                 map.next_value::<IgnoredAny>()?;
                 continue;
             }
-            map.next_value_seed(Find {
+            map.next_value_seed(JsonPathVisitor {
                 path: rest,
                 found: &mut *self.found,
             })?;
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for Find<'_, '_, 'de> {
 
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

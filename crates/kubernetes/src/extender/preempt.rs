@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::judgement::{Call, Exemption, Judgement, blind, headroom_exemption};
+use super::placement_rules::{
+    Exemption, PlacementContext, PlacementRules, blind, headroom_exemption,
+};
 use super::wire::WireError;
 use crate::pod::Pod;
 use evenkeel_core::placement::node_table::NodeState;
@@ -19,7 +21,7 @@ use evenkeel_core::units::{Amount, Resources};
 
 /// The question: a Pod, and for each node the Pods that would have to go.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct PreemptionRequest<'a> {
     pub pod: Pod,
     /// The proposals by node, in the order of the nodes' names.
     pub nodes: BTreeMap<Cow<'a, str>, Victims<'a>>,
@@ -43,18 +45,18 @@ struct Args<'a> {
         rename = "NodeNameToMetaVictims",
         alias = "nodeNameToMetaVictims"
     )]
-    meta: Option<BTreeMap<Cow<'a, str>, Option<Proposal<MetaPod<'a>>>>>,
+    meta: Option<BTreeMap<Cow<'a, str>, Option<VictimsJson<MetaPod<'a>>>>>,
     #[serde(
         borrow,
         default,
         rename = "NodeNameToVictims",
         alias = "nodeNameToVictims"
     )]
-    whole: Option<BTreeMap<Cow<'a, str>, Option<Proposal<WholePod<'a>>>>>,
+    whole: Option<BTreeMap<Cow<'a, str>, Option<VictimsJson<WholePod<'a>>>>>,
 }
 
 #[derive(Deserialize)]
-struct Proposal<P> {
+struct VictimsJson<P> {
     #[serde(rename = "Pods", alias = "pods")]
     pods: Option<Vec<P>>,
     #[serde(default, rename = "NumPDBViolations", alias = "numPDBViolations")]
@@ -79,7 +81,7 @@ struct WholeMeta<'a> {
     uid: Cow<'a, str>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> PreemptionRequest<'a> {
     /// Reads the body of a call, in the form with whole Pods or in that with their UIDs.
     ///
     /// # Errors
@@ -97,7 +99,7 @@ impl<'a> Request<'a> {
     }
 }
 
-fn of<'a, P>(proposal: Option<Proposal<P>>, uid: impl Fn(P) -> Cow<'a, str>) -> Victims<'a> {
+fn of<'a, P>(proposal: Option<VictimsJson<P>>, uid: impl Fn(P) -> Cow<'a, str>) -> Victims<'a> {
     let (pods, violations) = proposal.map_or((None, 0), |given| (given.pods, given.violations));
     Victims {
         uids: pods.into_iter().flatten().map(uid).collect(),
@@ -105,9 +107,9 @@ fn of<'a, P>(proposal: Option<Proposal<P>>, uid: impl Fn(P) -> Cow<'a, str>) -> 
     }
 }
 
-/// The answer: whether each proposed node stays, in the order of [`Request::nodes`].
+/// The answer: whether each proposed node stays, in the order of [`PreemptionRequest::nodes`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Preempted {
+pub struct PreemptionResult {
     pub kept: Vec<bool>,
     /// The reason for which nothing was judged; `None` where nodes were judged.
     pub exemption: Option<Exemption>,
@@ -119,16 +121,16 @@ pub struct Preempted {
 /// deleted there already. A node whose load is an estimate stays as proposed.
 #[must_use]
 pub fn preempt(
-    request: &Request<'_>,
-    call: &Call<'_>,
+    request: &PreemptionRequest<'_>,
+    call: &PlacementContext<'_>,
     relief: impl Fn(&str, &[Cow<'_, str>]) -> Resources<Amount>,
-) -> Preempted {
+) -> PreemptionResult {
     let proposed = |victims: &Victims<'_>| !victims.uids.is_empty();
-    let unjudged = |why| Preempted {
+    let unjudged = |why| PreemptionResult {
         kept: request.nodes.values().map(proposed).collect(),
         exemption: why,
     };
-    let judgement = match Judgement::of(&request.pod, call) {
+    let judgement = match PlacementRules::of(&request.pod, call) {
         Ok(judgement) => judgement,
         Err(why) => return unjudged(Some(why)),
     };
@@ -153,14 +155,14 @@ pub fn preempt(
         let node = call.snapshot.nodes.get(name);
         proposed(victims) && node.is_none_or(|node| helps(node, victims))
     });
-    Preempted {
+    PreemptionResult {
         kept: kept.collect(),
         exemption: None,
     }
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct PreemptionResultJson<'a> {
     #[serde(rename = "NodeNameToMetaVictims")]
     nodes: BTreeMap<&'a str, MetaVictims<'a>>,
 }
@@ -181,7 +183,7 @@ struct MetaVictim<'a> {
 
 /// Writes the answer, which is in the form with UIDs whatever the question was in.
 #[must_use]
-pub fn answer(request: &Request<'_>, kept: &[bool]) -> Vec<u8> {
+pub fn answer(request: &PreemptionRequest<'_>, kept: &[bool]) -> Vec<u8> {
     let nodes = request.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
     let nodes = nodes.map(|((name, victims), _)| {
         let pods = victims.uids.iter().map(|uid| MetaVictim { uid });
@@ -191,7 +193,7 @@ pub fn answer(request: &Request<'_>, kept: &[bool]) -> Vec<u8> {
         };
         (&**name, victims)
     });
-    let answer = Answer {
+    let answer = PreemptionResultJson {
         nodes: nodes.collect(),
     };
     serde_json::to_vec(&answer).unwrap_or_else(|_| br#"{"NodeNameToMetaVictims":{}}"#.to_vec())

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::pod::{Condition, Pod};
+use crate::pod::{Pod, PodCondition};
 
 /// The text of every refusal.
 ///
@@ -30,7 +30,7 @@ pub fn refused_since(
 }
 
 /// The condition of a Pod that waits because it was refused.
-fn refusal(pod: &Pod) -> Option<&Condition> {
+fn refusal(pod: &Pod) -> Option<&PodCondition> {
     let waits = pod.spec.node_name.is_none() && !pod.is_finished() && !pod.is_terminating();
     pod.status.condition("PodScheduled").filter(|condition| {
         waits && condition.status == "False" && condition.message.contains(REFUSAL)

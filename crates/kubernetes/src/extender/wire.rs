@@ -47,7 +47,7 @@ impl WireError {
 
 /// The question of filter and prioritize: a Pod and the nodes it might go to.
 #[derive(Debug)]
-pub struct Request<'a> {
+pub struct ExtenderRequest<'a> {
     /// The Pod to be placed.
     pub pod: Pod,
     /// The nodes by name, in the order asked.
@@ -69,7 +69,7 @@ struct Args<'a> {
         alias = "nodenames",
         alias = "nodeNames"
     )]
-    node_names: Option<Vec<Name<'a>>>,
+    node_names: Option<Vec<BorrowedNodeName<'a>>>,
 }
 
 #[derive(Deserialize)]
@@ -80,9 +80,9 @@ struct NodeList<'a> {
 
 #[derive(Deserialize)]
 #[serde(transparent)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedNodeName<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl<'a> Request<'a> {
+impl<'a> ExtenderRequest<'a> {
     /// Reads the body of a call.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl<'a> Request<'a> {
 /// Writes the answer to filter: the nodes that pass, in the order asked, and the others as not to
 /// be helped by preemption.
 #[must_use]
-pub fn filter_answer(request: &Request<'_>, passes: impl Fn(usize) -> bool) -> Vec<u8> {
+pub fn filter_answer(request: &ExtenderRequest<'_>, passes: impl Fn(usize) -> bool) -> Vec<u8> {
     let (kept, refused): (Vec<usize>, Vec<usize>) =
         (0..request.names.len()).partition(|&position| passes(position));
     let mut body = Vec::with_capacity(answer_size(request, &kept));
@@ -154,7 +154,7 @@ pub fn filter_answer(request: &Request<'_>, passes: impl Fn(usize) -> bool) -> V
 
 /// Writes the answer to prioritize: a score for every node that was asked about.
 #[must_use]
-pub fn prioritize_answer(request: &Request<'_>, score: impl Fn(usize) -> u8) -> Vec<u8> {
+pub fn prioritize_answer(request: &ExtenderRequest<'_>, score: impl Fn(usize) -> u8) -> Vec<u8> {
     let mut body = Vec::with_capacity(names_size(request) + request.names.len() * 24);
     let all: Vec<usize> = (0..request.names.len()).collect();
     body.push(b'[');
@@ -174,7 +174,7 @@ pub fn prioritize_answer(request: &Request<'_>, score: impl Fn(usize) -> u8) -> 
     body
 }
 
-fn answer_size(request: &Request<'_>, passed: &[usize]) -> usize {
+fn answer_size(request: &ExtenderRequest<'_>, passed: &[usize]) -> usize {
     let objects: usize = request.objects.as_ref().map_or(0, |objects| {
         passed
             .iter()
@@ -185,7 +185,7 @@ fn answer_size(request: &Request<'_>, passed: &[usize]) -> usize {
     256 + objects + names_size(request) + request.names.len() * 3 + refusals
 }
 
-fn names_size(request: &Request<'_>) -> usize {
+fn names_size(request: &ExtenderRequest<'_>) -> usize {
     request.names.iter().map(|name| name.len()).sum()
 }
 
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn both_forms_are_read_and_answered_in_kind() {
         let names = body(&Value::Null, &json!(["a", "b"]));
-        let request = Request::parse(&names).unwrap();
+        let request = ExtenderRequest::parse(&names).unwrap();
         let answer: Value = serde_json::from_slice(&filter_answer(&request, |n| n == 1)).unwrap();
         assert_eq!(
             answer,
@@ -245,7 +245,7 @@ mod tests {
 
         let items = json!([{"metadata": {"name": "a"}, "x": [1, 2]}, {"metadata": {"name": "b"}}]);
         let nodes = body(&json!({"metadata": {}, "items": items}), &Value::Null);
-        let request = Request::parse(&nodes).unwrap();
+        let request = ExtenderRequest::parse(&nodes).unwrap();
         let answer: Value = serde_json::from_slice(&filter_answer(&request, |n| n == 0)).unwrap();
         assert_eq!(answer["Nodes"]["items"], json!([items[0]]), "untouched");
         assert_eq!(answer["NodeNames"], Value::Null);
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn lower_case_keys_are_taken_too() {
         let body = br#"{"pod":{"metadata":{}},"nodenames":["a"]}"#;
-        assert_eq!(Request::parse(body).unwrap().names, ["a"]);
+        assert_eq!(ExtenderRequest::parse(body).unwrap().names, ["a"]);
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
                 "nameless_node",
             ),
         ] {
-            let error = Request::parse(body).unwrap_err();
+            let error = ExtenderRequest::parse(body).unwrap_err();
             assert_eq!(error.reason(), reason, "{}", String::from_utf8_lossy(body));
         }
     }
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn no_nodes_at_all_is_a_question_too() {
         let body = body(&json!({"items": null}), &Value::Null);
-        let request = Request::parse(&body).unwrap();
+        let request = ExtenderRequest::parse(&body).unwrap();
         assert!(request.names.is_empty());
         let answer: Value = serde_json::from_slice(&prioritize_answer(&request, |_| 0)).unwrap();
         assert_eq!(answer, json!([]));
@@ -291,7 +291,7 @@ mod tests {
         #[test]
         fn any_name_comes_back(names in prop::collection::vec(any::<String>(), 0..8), scores in prop::collection::vec(0..=10_u8, 8)) {
             let body = body(&Value::Null, &json!(names));
-            let request = Request::parse(&body).unwrap();
+            let request = ExtenderRequest::parse(&body).unwrap();
             let answer: Value = serde_json::from_slice(&filter_answer(&request, |n| n % 2 == 0)).unwrap();
             let kept: Vec<&String> = names.iter().step_by(2).collect();
             prop_assert_eq!(&answer["NodeNames"], &json!(kept));

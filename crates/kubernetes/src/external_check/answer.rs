@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::excerpt::excerpt;
+use crate::truncate::excerpt;
 
 /// The characters of a message that are kept.
 const MESSAGE: usize = 256;
@@ -25,7 +25,7 @@ pub struct CheckAnswer {
 pub struct AnswerError;
 
 #[derive(Deserialize)]
-struct Written {
+struct CheckAnswerJson {
     verdict: Word,
     #[serde(default)]
     message: Option<String>,
@@ -43,7 +43,8 @@ impl CheckAnswer {
     /// # Errors
     /// It is no answer.
     pub fn read(body: &[u8]) -> Result<Self, AnswerError> {
-        let Written { verdict, message } = serde_json::from_slice(body).map_err(|_| AnswerError)?;
+        let CheckAnswerJson { verdict, message } =
+            serde_json::from_slice(body).map_err(|_| AnswerError)?;
         let message = message.unwrap_or_default();
         let shown: String = message.chars().filter(|one| !is_invisible(*one)).collect();
         Ok(Self {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::ReplicaCounts;
-use evenkeel_core::scaling::stages::Direction;
+use evenkeel_core::scaling::staged_change::Direction;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::CheckQuestion;
 use crate::cron_hpa::ScaledRef;
-use crate::ihpa::Counts;
+use crate::ihpa::IhpaReplicaCounts;
 
 /// The change that is asked about.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,13 +29,13 @@ pub struct ChangeAsked {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct CheckRequestBody<'a> {
     namespace: &'a str,
     name: &'a str,
     target: &'a ScaledRef,
     check: &'a str,
     direction: &'static str,
-    from: Counts,
+    from: IhpaReplicaCounts,
     to: i32,
     online: i32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ impl ChangeAsked {
             online,
             stepped,
         } = self;
-        let body = Body {
+        let body = CheckRequestBody {
             namespace: &question.namespace,
             name: &question.autoscaler,
             target,
@@ -64,7 +64,7 @@ impl ChangeAsked {
                 Direction::Up => "Up",
                 Direction::Down => "Down",
             },
-            from: Counts::from(*from),
+            from: IhpaReplicaCounts::from(*from),
             to: *to,
             online: *online,
             stepped_at: *stepped,

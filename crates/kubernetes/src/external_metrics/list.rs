@@ -8,9 +8,9 @@ use evenkeel_label_selector::Selector;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{EXPECTED_LOAD, Refusal, label_value};
-use crate::excerpt::excerpt;
+use super::{EXPECTED_LOAD, ExternalMetricsRefusal, label_value};
 use crate::kinds::Kind;
+use crate::truncate::excerpt;
 
 /// Labels of the values.
 const KIND: &str = "kind";
@@ -57,9 +57,9 @@ impl ServedLoad {
         self.known.filter(is_fresh)
     }
 
-    fn unknown(&self) -> Refusal {
+    fn unknown(&self) -> ExternalMetricsRefusal {
         let label = |name: &str| self.labels.get(name).cloned().unwrap_or_default();
-        Refusal::LoadUnknown {
+        ExternalMetricsRefusal::LoadUnknown {
             kind: label(KIND),
             name: label(NAME),
             signal: label(SIGNAL),
@@ -77,13 +77,15 @@ pub fn list(
     selector: &str,
     loads: &[ServedLoad],
     (now, max_age): (Timestamp, SignedDuration),
-) -> Result<Value, Refusal> {
+) -> Result<Value, ExternalMetricsRefusal> {
     if !metric.eq_ignore_ascii_case(EXPECTED_LOAD) {
-        return Err(Refusal::NoSuchMetric(excerpt(metric, REPEATED)));
+        return Err(ExternalMetricsRefusal::NoSuchMetric(excerpt(
+            metric, REPEATED,
+        )));
     }
     let selector = Selector::parse(selector);
-    let selector =
-        selector.map_err(|error| Refusal::Selector(excerpt(&error.to_string(), REPEATED)))?;
+    let selector = selector
+        .map_err(|error| ExternalMetricsRefusal::Selector(excerpt(&error.to_string(), REPEATED)))?;
     let selected = loads.iter().filter(|load| selector.matches(&load.labels));
     let items = selected.map(|load| {
         let known = load.fresh(now, max_age).ok_or_else(|| load.unknown())?;
@@ -94,7 +96,7 @@ pub fn list(
             "value": known.value.to_string(),
         }))
     });
-    let items = items.collect::<Result<Vec<_>, Refusal>>()?;
+    let items = items.collect::<Result<Vec<_>, ExternalMetricsRefusal>>()?;
     Ok(json!({
         "apiVersion": Kind::ExternalMetrics.api_version(),
         "kind": Kind::ExternalMetrics.as_str(),
@@ -133,7 +135,7 @@ mod tests {
         ]
     }
 
-    fn values(selector: &str, now: i64) -> Result<Vec<(String, String)>, Refusal> {
+    fn values(selector: &str, now: i64) -> Result<Vec<(String, String)>, ExternalMetricsRefusal> {
         let list = list(EXPECTED_LOAD, selector, &loads(), (at(now), MAX_AGE))?;
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let items = list["items"].as_array().unwrap().iter();
@@ -188,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_load_that_is_not_known_is_an_error_and_no_smaller_sum() {
-        let unknown = |kind: &str, name: &str, signal: &str| Refusal::LoadUnknown {
+        let unknown = |kind: &str, name: &str, signal: &str| ExternalMetricsRefusal::LoadUnknown {
             kind: kind.to_owned(),
             name: name.to_owned(),
             signal: signal.to_owned(),

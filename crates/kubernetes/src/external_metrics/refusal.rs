@@ -3,11 +3,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
 use super::EXPECTED_LOAD;
-use crate::failure;
+use crate::api_status;
 
 /// Why there is no answer with values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ExternalMetricsRefusal {
     /// Who asks is not known.
     #[error("{0}")]
     Unauthenticated(String),
@@ -46,7 +46,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl ExternalMetricsRefusal {
     /// The code of the answer.
     #[must_use]
     pub const fn code(&self) -> u16 {
@@ -76,7 +76,7 @@ impl Refusal {
     /// The object that is answered.
     #[must_use]
     pub fn status(&self) -> Status {
-        failure::status(self.code(), self.reason(), self.to_string())
+        api_status::status(self.code(), self.reason(), self.to_string())
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_a_status() {
-        let status = Refusal::NoSuchMetric("queue".to_owned()).status();
+        let status = ExternalMetricsRefusal::NoSuchMetric("queue".to_owned()).status();
         assert_eq!(
             serde_json::to_value(status).unwrap(),
             json!({

@@ -10,14 +10,14 @@ mod external;
 mod metrics;
 mod provider;
 
-use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::ReplicaBounds;
 
 use super::rules::{IhpaRules, ScaleMode};
 use super::spec::{IhpaSpec, MOST_CHECKERS, MOST_PROVIDERS};
 use crate::cron_hpa::ScaledRef;
 
 pub use self::error::IhpaError;
-use self::error::{Problem, at};
+use self::error::{IhpaSpecFault, at};
 
 /// The rules of a spec.
 ///
@@ -35,25 +35,25 @@ pub fn check(spec: &IhpaSpec) -> Result<IhpaRules, IhpaError> {
         stability_checkers,
     } = spec;
     at("spec.scaleTargetRef", target(scale_target_ref))?;
-    let bounds = Bounds::new(*min_replicas, *max_replicas).map_err(Problem::from);
+    let bounds = ReplicaBounds::new(*min_replicas, *max_replicas).map_err(IhpaSpecFault::from);
     let bounds = at("spec.minReplicas", bounds)?;
     let mode = match scale_mode.as_deref() {
         None | Some("Auto") => ScaleMode::Auto,
         Some("Preview") => ScaleMode::Preview,
         Some(given) => {
-            let problem = Problem::word(given, "Auto or Preview");
+            let problem = IhpaSpecFault::word(given, "Auto or Preview");
             return at("spec.scaleMode", Err(problem));
         }
     };
     let providers_path = "spec.portraitProviders";
-    let within = |count, most| Problem::within(count, 1, most);
+    let within = |count, most| IhpaSpecFault::within(count, 1, most);
     at(
         providers_path,
         within(portrait_providers.len(), MOST_PROVIDERS),
     )?;
     let providers = provider::all(providers_path, portrait_providers)?;
     let checkers_path = "spec.stabilityCheckers";
-    let few = Problem::within(stability_checkers.len(), 0, MOST_CHECKERS);
+    let few = IhpaSpecFault::within(stability_checkers.len(), 0, MOST_CHECKERS);
     at(checkers_path, few)?;
     Ok(IhpaRules {
         target: scale_target_ref.clone(),
@@ -66,13 +66,13 @@ pub fn check(spec: &IhpaSpec) -> Result<IhpaRules, IhpaError> {
     })
 }
 
-fn target(target: &ScaledRef) -> Result<(), Problem> {
+fn target(target: &ScaledRef) -> Result<(), IhpaSpecFault> {
     if target.name.is_empty() || target.kind.is_empty() {
-        return Err(Problem::Missing("a kind and a name"));
+        return Err(IhpaSpecFault::Missing("a kind and a name"));
     }
     if target.is_hpa() || target.kind == "DaemonSet" {
         let accepted = "a workload with the subresource scale, such as a Deployment";
-        return Err(Problem::word(&target.kind, accepted));
+        return Err(IhpaSpecFault::word(&target.kind, accepted));
     }
     Ok(())
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use evenkeel_core::scaling::hpa::Behavior;
 use evenkeel_core::scaling::portrait::Portrait;
-use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 use evenkeel_core::scaling::stability::{Checker, ErrorRate, MetricBound, PodsReady};
-use evenkeel_core::scaling::stages::StagedBehavior;
-use evenkeel_core::scaling::{Bounds, Mode, Risk, ScaleDown};
+use evenkeel_core::scaling::staged_change::StagedBehavior;
+use evenkeel_core::scaling::{ReplicaBounds, Risk, ScaleDown, ScalingMode};
 use jiff::SignedDuration;
 
-use crate::autoscaler::Metrics;
+use crate::autoscaler::HpaMetrics;
 use crate::cron_hpa::ScaledRef;
-use crate::scaling_policy::{Predict, ScalingPolicy};
+use crate::scaling_policy::{PredictionModel, ScalingPolicy};
 use crate::traffic_query::TrafficQueries;
 
 /// The rules of one object.
@@ -21,7 +21,7 @@ use crate::traffic_query::TrafficQueries;
 pub struct IhpaRules {
     /// The workload.
     pub target: ScaledRef,
-    pub bounds: Bounds,
+    pub bounds: ReplicaBounds,
     pub paused: bool,
     pub mode: ScaleMode,
     pub providers: Vec<Provider>,
@@ -46,35 +46,35 @@ pub struct Provider {
     /// second of one type on.
     pub name: Arc<str>,
     pub priority: i32,
-    pub source: Source,
+    pub source: PortraitSource,
 }
 
 /// Where a provider has its portrait from.
 #[derive(Debug, Clone)]
-pub enum Source {
+pub enum PortraitSource {
     /// It is written in the object.
     Portrait(Portrait),
     /// The HPA's algorithm makes it at each tick.
-    Reactive(Reactive),
+    Reactive(ReactiveRules),
     /// A forecast makes it at each tick.
-    Predictive(Predictive),
+    Predictive(PredictiveRules),
     /// It stands in the HorizontalPortrait for portraits of this type.
     External { portrait_type: String },
 }
 
 /// The settings of the HPA's algorithm.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reactive {
-    pub metrics: Metrics,
+pub struct ReactiveRules {
+    pub metrics: HpaMetrics,
     pub behavior: Option<Behavior>,
 }
 
 /// The settings of a forecast.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Predictive {
+pub struct PredictiveRules {
     /// None where those of the reactive portrait are forecast.
-    pub metrics: Option<Metrics>,
-    pub predict: Predict,
+    pub metrics: Option<HpaMetrics>,
+    pub predict: PredictionModel,
     pub risk: Option<Risk>,
     pub scale_down: Option<ScaleDown>,
     pub predict_memory: Option<bool>,
@@ -96,7 +96,7 @@ pub enum Criterion {
     /// one for all.
     Metric {
         signal: Signal,
-        target: Target,
+        target: MetricTarget,
         bound: MetricBound,
     },
     PodsReady(PodsReady),
@@ -137,18 +137,18 @@ pub enum Endpoint {
 impl IhpaRules {
     /// The settings of the HPA's algorithm, where a provider asks for it.
     #[must_use]
-    pub fn reactive(&self) -> Option<&Reactive> {
+    pub fn reactive(&self) -> Option<&ReactiveRules> {
         self.providers.iter().find_map(|one| match &one.source {
-            Source::Reactive(reactive) => Some(reactive),
+            PortraitSource::Reactive(reactive) => Some(reactive),
             _ => None,
         })
     }
 
     /// The settings of the forecast, where a provider asks for one.
     #[must_use]
-    pub fn predictive(&self) -> Option<&Predictive> {
+    pub fn predictive(&self) -> Option<&PredictiveRules> {
         self.providers.iter().find_map(|one| match &one.source {
-            Source::Predictive(predictive) => Some(predictive),
+            PortraitSource::Predictive(predictive) => Some(predictive),
             _ => None,
         })
     }
@@ -160,8 +160,8 @@ impl IhpaRules {
         let of_reactive = reactive.map(|reactive| &reactive.metrics);
         let metrics = of_reactive.or_else(|| predictive?.metrics.as_ref());
         ScalingPolicy {
-            predict: Some(predictive.map_or(Predict::Off, |one| one.predict)),
-            scaling: Some(Mode::Direct),
+            predict: Some(predictive.map_or(PredictionModel::Off, |one| one.predict)),
+            scaling: Some(ScalingMode::Direct),
             min_replicas: Some(self.bounds.min()),
             max_replicas: Some(self.bounds.max()),
             target: metrics.cloned(),

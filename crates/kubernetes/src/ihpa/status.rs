@@ -2,8 +2,8 @@
 //! staged change stands, what the checks say, and the state from which whoever takes over goes on.
 
 use evenkeel_core::scaling::ReplicaCounts;
-use evenkeel_core::scaling::stability::{Action, Hold};
-use evenkeel_core::scaling::stages::{Change, Direction, Progress};
+use evenkeel_core::scaling::stability::{Action, PausedChange};
+use evenkeel_core::scaling::staged_change::{Direction, Progress, StagedChange};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct IhpaStatus {
     /// The replicas that the workload has.
     pub current_replicas: Option<i32>,
     /// The replicas in each state that are asked for.
-    pub desired: Option<Counts>,
+    pub desired: Option<IhpaReplicaCounts>,
     /// The value that held before the current one.
     pub previous_portrait_value: Option<PortraitValue>,
     /// The value that holds.
@@ -43,7 +43,7 @@ impl IhpaStatus {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 #[allow(clippy::struct_field_names)] // they are the API's
-pub struct Counts {
+pub struct IhpaReplicaCounts {
     pub online_replicas: i32,
     pub cutoff_replicas: i32,
     pub standby_replicas: i32,
@@ -95,7 +95,7 @@ pub struct GrayStatus {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub progress: String,
     /// The replicas at its begin.
-    pub from: Counts,
+    pub from: IhpaReplicaCounts,
     /// The replicas that are to be online in the end.
     pub to_replicas: i32,
     /// Those that are to be online by now.
@@ -146,7 +146,7 @@ pub struct CheckerStatus {
     pub since: Option<Timestamp>,
 }
 
-impl From<ReplicaCounts> for Counts {
+impl From<ReplicaCounts> for IhpaReplicaCounts {
     fn from(counts: ReplicaCounts) -> Self {
         let ReplicaCounts {
             online,
@@ -161,9 +161,9 @@ impl From<ReplicaCounts> for Counts {
     }
 }
 
-impl From<Counts> for ReplicaCounts {
-    fn from(counts: Counts) -> Self {
-        let Counts {
+impl From<IhpaReplicaCounts> for ReplicaCounts {
+    fn from(counts: IhpaReplicaCounts) -> Self {
+        let IhpaReplicaCounts {
             online_replicas,
             cutoff_replicas,
             standby_replicas,
@@ -179,8 +179,8 @@ impl From<Counts> for ReplicaCounts {
 impl GrayStatus {
     /// The change with the words beside it.
     #[must_use]
-    pub fn new(change: &Change, phase: &str, next_time: Option<Timestamp>) -> Self {
-        let Change {
+    pub fn new(change: &StagedChange, phase: &str, next_time: Option<Timestamp>) -> Self {
+        let StagedChange {
             begun,
             to,
             online,
@@ -210,8 +210,8 @@ impl GrayStatus {
 
     /// The change that it tells of.
     #[must_use]
-    pub fn change(&self) -> Change {
-        Change {
+    pub fn change(&self) -> StagedChange {
+        StagedChange {
             begun: self.from.into(),
             to: self.to_replicas,
             online: self.online_replicas,
@@ -223,9 +223,9 @@ impl GrayStatus {
     }
 }
 
-impl From<&Hold> for HoldStatus {
-    fn from(hold: &Hold) -> Self {
-        let Hold {
+impl From<&PausedChange> for HoldStatus {
+    fn from(hold: &PausedChange) -> Self {
+        let PausedChange {
             action,
             direction,
             since,
@@ -247,7 +247,7 @@ impl From<&Hold> for HoldStatus {
 impl StabilityStatus {
     /// The holds that it tells of.
     #[must_use]
-    pub fn holds(&self) -> Vec<Hold> {
+    pub fn holds(&self) -> Vec<PausedChange> {
         self.holds.iter().filter_map(HoldStatus::hold).collect()
     }
 }
@@ -255,10 +255,10 @@ impl StabilityStatus {
 impl HoldStatus {
     /// The hold that it tells of; `None` where somebody has put other words in.
     #[must_use]
-    pub fn hold(&self) -> Option<Hold> {
+    pub fn hold(&self) -> Option<PausedChange> {
         let actions = [Action::Pause, Action::Rollback];
         let directions = [Direction::Up, Direction::Down];
-        Some(Hold {
+        Some(PausedChange {
             action: actions.into_iter().find(|one| one.word() == self.action)?,
             direction: directions
                 .into_iter()
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn a_change_and_a_hold_come_back_as_they_were() {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let change = Change {
+        let change = StagedChange {
             begun: ReplicaCounts {
                 online: 10,
                 cutoff: 2,
@@ -299,7 +299,7 @@ mod tests {
             (Action::Pause, Direction::Up),
             (Action::Rollback, Direction::Down),
         ] {
-            let hold = Hold {
+            let hold = PausedChange {
                 action,
                 direction,
                 since: at(5),

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use super::event::{Event, Regarding, Severity};
+use super::event::{EventContent, EventSeverity, RegardingObject};
 use super::write::{Purpose, Write};
 use crate::annotations::InvalidAnnotation;
 use crate::demand::ExcessiveClaim;
@@ -16,7 +16,7 @@ use crate::meta::Meta;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AnnotationWarning {
     /// The object that carries the annotation.
-    pub regarding: Regarding,
+    pub regarding: RegardingObject,
     /// The annotation, its value and what is accepted or possible, in words.
     pub note: String,
 }
@@ -26,7 +26,7 @@ impl AnnotationWarning {
     #[must_use]
     pub fn new(kind: Kind, metadata: &Meta, invalid: &InvalidAnnotation) -> Self {
         Self {
-            regarding: Regarding::of(kind, metadata),
+            regarding: RegardingObject::of(kind, metadata),
             note: invalid.to_string(),
         }
     }
@@ -35,7 +35,7 @@ impl AnnotationWarning {
     #[must_use]
     pub fn of_claim(metadata: &Meta, claim: &ExcessiveClaim) -> Self {
         Self {
-            regarding: Regarding::of(Kind::Pod, metadata),
+            regarding: RegardingObject::of(Kind::Pod, metadata),
             note: claim.to_string(),
         }
     }
@@ -44,9 +44,9 @@ impl AnnotationWarning {
     #[must_use]
     pub fn write(&self, reporter: &str, now: Timestamp) -> Write {
         let Self { regarding, note } = self;
-        let event = Event {
+        let event = EventContent {
             purpose: Purpose::AnnotationWarning,
-            severity: Severity::Warning,
+            severity: EventSeverity::Warning,
             reason: "InvalidAnnotation",
             action: "Ignore",
             note,
@@ -64,7 +64,7 @@ mod tests {
     #[test]
     fn the_same_warning_is_the_same_event_and_another_is_another() {
         let written = |uid: &str, note: &str, reporter: &str| -> ObjectRef {
-            let regarding = Regarding {
+            let regarding = RegardingObject {
                 kind: Kind::Namespace,
                 namespace: None,
                 name: "shop".to_owned(),

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde_json::{Value, json};
 
-use super::write::{ObjectChange, Operation};
+use super::write::{ObjectChange, WriteOperation};
 use crate::api_service::{self, Holder};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
@@ -37,7 +37,7 @@ pub fn plan(configuration: &Value, bundle: &str) -> Option<ObjectChange> {
         });
         ObjectChange {
             target: ObjectRef::of_cluster(Kind::MutatingWebhookConfiguration, name),
-            operation: Operation::Merge(patch),
+            operation: WriteOperation::Merge(patch),
         }
     })
 }
@@ -61,7 +61,7 @@ pub fn plan_api_service(api_service: &APIService, own: &str, bundle: &str) -> Op
     });
     Some(ObjectChange {
         target: ObjectRef::of_cluster(Kind::ApiService, name),
-        operation: Operation::Merge(patch),
+        operation: WriteOperation::Merge(patch),
     })
 }
 
@@ -86,7 +86,7 @@ mod tests {
                 change.target,
                 ObjectRef::of_cluster(Kind::ApiService, api_service::EXTERNAL_METRICS)
             );
-            let Operation::Merge(patch) = change.operation else {
+            let WriteOperation::Merge(patch) = change.operation else {
                 panic!("a merge patch")
             };
             let expected = json!({"metadata": {"resourceVersion": "7"},
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn every_webhook_gets_the_bundle_and_keeps_the_rest() {
         let change = plan(&configuration(&[None, Some("old")]), "new").unwrap();
-        let Operation::Merge(patch) = change.operation else {
+        let WriteOperation::Merge(patch) = change.operation else {
             panic!("a merge patch")
         };
         let mut expected = configuration(&[Some("new"), Some("new")]);

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::write::{ObjectChange, Operation};
+use super::write::{ObjectChange, WriteOperation};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 
@@ -27,7 +27,7 @@ pub fn create(namespace: &str, name: &str, files: &Files) -> ObjectChange {
         "type": "Opaque",
         "data": encoded(files),
     });
-    change(namespace, name, Operation::Create(body))
+    change(namespace, name, WriteOperation::Create(body))
 }
 
 /// The change that puts other contents in place of those of `resource_version`, and sets
@@ -51,7 +51,7 @@ pub fn replace(
     if !annotations.is_empty() {
         patch["metadata"]["annotations"] = annotations.into();
     }
-    change(namespace, name, Operation::Merge(patch))
+    change(namespace, name, WriteOperation::Merge(patch))
 }
 
 /// The change that makes a Secret hold `wanted` and nothing else, where it does not; `found` is its
@@ -74,10 +74,10 @@ pub fn hold(
         data[surplus] = Value::Null;
     }
     let patch = json!({ "metadata": { "resourceVersion": resource_version }, "data": data });
-    Some(change(namespace, name, Operation::Merge(patch)))
+    Some(change(namespace, name, WriteOperation::Merge(patch)))
 }
 
-fn change(namespace: &str, name: &str, operation: Operation) -> ObjectChange {
+fn change(namespace: &str, name: &str, operation: WriteOperation) -> ObjectChange {
     ObjectChange {
         target: ObjectRef::in_namespace(Kind::Secret, namespace, name),
         operation,
@@ -103,7 +103,7 @@ mod tests {
 
     fn patch(change: Option<ObjectChange>) -> Value {
         match change.map(|change| change.operation) {
-            Some(Operation::Merge(patch)) => patch,
+            Some(WriteOperation::Merge(patch)) => patch,
             other => panic!("a merge patch, not {other:?}"),
         }
     }

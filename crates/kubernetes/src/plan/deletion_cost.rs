@@ -4,25 +4,25 @@
 //! A patch tests both annotations that it was decided on, so that a cost that somebody gives a Pod
 //! meanwhile is never overwritten. An Event tells of a choice once the Pods show it.
 
-mod choose;
 mod constraints;
+mod pod_choice;
 mod rounds;
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::conditional::ConditionalPatch;
-use super::event::{Event, Regarding, Severity};
-use super::write::{Operation, Purpose, Write};
+use super::conditional_patch::ConditionalPatch;
+use super::event::{EventContent, EventSeverity, RegardingObject};
+use super::write::{Purpose, Write, WriteOperation};
 use crate::annotations::{DELETION_COST, POD_DELETION_COST};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::removable_pod::{Cost, RemovablePod};
 
-pub use choose::{Situation, Unchosen, choose, count_to_mark, looks};
-pub use constraints::{Around, NodeLabels};
-pub use rounds::{Chosen, Due, Rounds};
+pub use constraints::{NamespacePods, NodeLabels};
+pub use pod_choice::{DeletionCostRefusal, Situation, choose, count_to_mark, looks};
+pub use rounds::{DeletionCostChoice, DueCostWrites, Rounds};
 
 /// The write that gives a Pod its cost, or takes Evenkeel's away; `None` where it stands already, or
 /// where the Pod has the user's and nothing of Evenkeel's.
@@ -48,7 +48,7 @@ pub fn write(pod: &RemovablePod, cost: Option<&Cost>, purpose: Purpose) -> Optio
     Some(Write::new(
         purpose,
         object(pod),
-        Operation::Conditional(patch),
+        WriteOperation::Conditional(patch),
     ))
 }
 
@@ -66,9 +66,9 @@ pub fn object(pod: &RemovablePod) -> ObjectRef {
 }
 
 /// The ReplicaSet of a Pod, as Events are about it.
-fn regarding(pod: &RemovablePod) -> Option<Regarding> {
+fn regarding(pod: &RemovablePod) -> Option<RegardingObject> {
     let set = pod.common.replica_set.as_ref()?;
-    Some(Regarding {
+    Some(RegardingObject {
         kind: Kind::ReplicaSet,
         namespace: Some(pod.common.namespace.clone()),
         name: set.name.clone(),
@@ -81,15 +81,15 @@ fn regarding(pod: &RemovablePod) -> Option<Regarding> {
 #[must_use]
 pub fn left_alone(
     pod: &RemovablePod,
-    why: &Unchosen,
+    why: &DeletionCostRefusal,
     reporter: &str,
     now: Timestamp,
 ) -> Option<Write> {
     let regarding = regarding(pod)?;
     let note = why.to_string();
-    let event = Event {
+    let event = EventContent {
         purpose: Purpose::DeletionCostEvent,
-        severity: Severity::Normal,
+        severity: EventSeverity::Normal,
         reason: "ScaleInLeftAlone",
         action: "LeavingAlone",
         note: &note,

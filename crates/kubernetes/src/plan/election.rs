@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::lease::Record;
+use crate::lease::LeaseRecord;
 
 /// Times of the election.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Default for Timing {
 
 /// The next step of a contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ElectionStep {
     Create,
     /// Take the Lease over; the record with this resourceVersion must still stand.
     Take {
@@ -74,9 +74,9 @@ impl Election {
     }
 
     /// Decides on the record as it stands at `now`; `None` when there is no Lease.
-    pub fn decide(&mut self, record: Option<&Record>, now: Instant) -> Step {
+    pub fn decide(&mut self, record: Option<&LeaseRecord>, now: Instant) -> ElectionStep {
         let Some(record) = record else {
-            return Step::Create;
+            return ElectionStep::Create;
         };
         if self
             .seen
@@ -87,12 +87,12 @@ impl Election {
         }
         let resource_version = record.resource_version.clone();
         match &record.holder {
-            Some(holder) if *holder == self.identity => Step::Renew {
+            Some(holder) if *holder == self.identity => ElectionStep::Renew {
                 resource_version,
                 transitions: record.transitions,
             },
-            Some(_) if !self.is_over(record, now) => Step::Wait,
-            _ => Step::Take {
+            Some(_) if !self.is_over(record, now) => ElectionStep::Wait,
+            _ => ElectionStep::Take {
                 resource_version,
                 transitions: record.transitions.saturating_add(1),
             },
@@ -115,7 +115,7 @@ impl Election {
         self.renewed.map(|sent| sent + self.timing.renew_deadline)
     }
 
-    fn is_over(&self, record: &Record, now: Instant) -> bool {
+    fn is_over(&self, record: &LeaseRecord, now: Instant) -> bool {
         self.seen
             .as_ref()
             .is_some_and(|(_, since)| now.duration_since(*since) >= record.duration)
@@ -131,8 +131,8 @@ mod tests {
 
     use super::*;
 
-    fn record(holder: Option<&str>, version: u32) -> Record {
-        Record {
+    fn record(holder: Option<&str>, version: u32) -> LeaseRecord {
+        LeaseRecord {
             holder: holder.map(str::to_owned),
             resource_version: version.to_string(),
             duration: Duration::from_secs(10),
@@ -149,21 +149,21 @@ mod tests {
     fn each_record_has_one_answer() {
         let start = Instant::now();
         let mut election = Election::new("me".to_owned(), Timing::default());
-        assert_eq!(election.decide(None, start), Step::Create);
+        assert_eq!(election.decide(None, start), ElectionStep::Create);
         assert_eq!(
             election.decide(Some(&record(Some("other"), 1)), start),
-            Step::Wait
+            ElectionStep::Wait
         );
         assert_eq!(
             election.decide(Some(&record(Some("me"), 2)), start),
-            Step::Renew {
+            ElectionStep::Renew {
                 resource_version: "2".to_owned(),
                 transitions: 3
             }
         );
         assert_eq!(
             election.decide(Some(&record(None, 3)), start),
-            Step::Take {
+            ElectionStep::Take {
                 resource_version: "3".to_owned(),
                 transitions: 4
             },
@@ -176,13 +176,13 @@ mod tests {
         let at = |second| Timestamp::from_second(second).unwrap();
         let lease = |spec: serde_json::Value| {
             let lease = serde_json::json!({"metadata": {"resourceVersion": "7"}, "spec": spec});
-            Record::of(&serde_json::from_value(lease).unwrap())
+            LeaseRecord::of(&serde_json::from_value(lease).unwrap())
         };
         let held = lease(serde_json::json!({
             "holderIdentity": "a", "leaseDurationSeconds": 10, "leaseTransitions": 2,
             "renewTime": "1970-01-01T00:01:00.000000Z",
         }));
-        let expected = Record {
+        let expected = LeaseRecord {
             holder: Some("a".to_owned()),
             resource_version: "7".to_owned(),
             duration: seconds(10),
@@ -204,19 +204,19 @@ mod tests {
         let start = Instant::now();
         let mut election = Election::new("me".to_owned(), Timing::default());
         let silent = record(Some("other"), 1);
-        assert_eq!(election.decide(Some(&silent), start), Step::Wait);
+        assert_eq!(election.decide(Some(&silent), start), ElectionStep::Wait);
         assert_eq!(
             election.decide(Some(&silent), start + seconds(9)),
-            Step::Wait
+            ElectionStep::Wait
         );
         assert!(matches!(
             election.decide(Some(&silent), start + seconds(10)),
-            Step::Take { .. }
+            ElectionStep::Take { .. }
         ));
         let renewed = record(Some("other"), 2);
         assert_eq!(
             election.decide(Some(&renewed), start + seconds(11)),
-            Step::Wait,
+            ElectionStep::Wait,
             "a change starts the wait anew"
         );
     }
@@ -234,21 +234,21 @@ mod tests {
 
     /// A Lease as an API server keeps it: writes succeed only on the version they name.
     struct Server {
-        record: Option<Record>,
+        record: Option<LeaseRecord>,
         version: u32,
     }
 
     impl Server {
-        fn write(&mut self, holder: &str, step: &Step) -> bool {
+        fn write(&mut self, holder: &str, step: &ElectionStep) -> bool {
             let expected = match step {
-                Step::Create => None,
-                Step::Take {
+                ElectionStep::Create => None,
+                ElectionStep::Take {
                     resource_version, ..
                 }
-                | Step::Renew {
+                | ElectionStep::Renew {
                     resource_version, ..
                 } => Some(resource_version.clone()),
-                Step::Wait => return false,
+                ElectionStep::Wait => return false,
             };
             let current = self
                 .record
@@ -285,7 +285,7 @@ mod tests {
                 now += Duration::from_millis(delay);
                 if written {
                     contenders[who].won(sent);
-                } else if step == Step::Wait {
+                } else if step == ElectionStep::Wait {
                     contenders[who].lost();
                 }
                 let acting = contenders

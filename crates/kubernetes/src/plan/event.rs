@@ -9,14 +9,14 @@ use jiff::Timestamp;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::write::{Operation, Purpose, Write};
+use super::write::{Purpose, Write, WriteOperation};
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 
 /// The object that an Event is about, as its field `regarding` names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Regarding {
+pub struct RegardingObject {
     /// The kind of the object.
     pub kind: Kind,
     /// The namespace; `None` for objects of the cluster.
@@ -27,7 +27,7 @@ pub struct Regarding {
     pub uid: String,
 }
 
-impl Regarding {
+impl RegardingObject {
     /// The object of this kind with this metadata.
     #[must_use]
     pub fn of(kind: Kind, metadata: &Meta) -> Self {
@@ -42,7 +42,7 @@ impl Regarding {
 
 /// The severity of an Event, its `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
+pub enum EventSeverity {
     /// Something happened as it should have.
     Normal,
     /// Something did not happen as it should have.
@@ -51,10 +51,10 @@ pub enum Severity {
 
 /// The content of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct EventContent<'a> {
     /// The reason for which it is written, as metrics and logs name it.
     pub purpose: Purpose,
-    pub severity: Severity,
+    pub severity: EventSeverity,
     /// The cause in one word of a closed set, such as `FloorRaised`.
     pub reason: &'static str,
     /// The action that was taken, in one word.
@@ -63,10 +63,16 @@ pub struct Event<'a> {
     pub note: &'a str,
 }
 
-impl Event<'_> {
+impl EventContent<'_> {
     /// The write of an Event that `reporter`, this replica, writes once for each `seed`.
     #[must_use]
-    pub fn once(&self, regarding: &Regarding, seed: &str, reporter: &str, now: Timestamp) -> Write {
+    pub fn once(
+        &self,
+        regarding: &RegardingObject,
+        seed: &str,
+        reporter: &str,
+        now: Timestamp,
+    ) -> Write {
         let name = name(regarding, seed);
         // Events of cluster objects stand in `default`, where `kubectl describe` looks for them.
         let namespace = regarding.namespace.as_deref().unwrap_or("default");
@@ -90,21 +96,21 @@ impl Event<'_> {
             },
         });
         let target = ObjectRef::in_namespace(Kind::Event, namespace, name);
-        Write::new(self.purpose, target, Operation::Create(body))
+        Write::new(self.purpose, target, WriteOperation::Create(body))
     }
 
     /// The write of an Event that happened at `now`: another object than the same Event at another
     /// time.
     #[must_use]
-    pub fn at(&self, regarding: &Regarding, reporter: &str, now: Timestamp) -> Write {
-        let Regarding { kind, uid, .. } = regarding;
+    pub fn at(&self, regarding: &RegardingObject, reporter: &str, now: Timestamp) -> Write {
+        let RegardingObject { kind, uid, .. } = regarding;
         let seed = format!("{} {uid} {} {now}", kind.as_str(), self.reason);
         self.once(regarding, &seed, reporter, now)
     }
 }
 
 /// The name of the object with a digest of the seed.
-fn name(regarding: &Regarding, seed: &str) -> String {
+fn name(regarding: &RegardingObject, seed: &str) -> String {
     let digest = Sha256::digest(seed);
     let mut suffix = String::with_capacity(16);
     for byte in digest.iter().take(8) {
@@ -135,8 +141,8 @@ fn cut(note: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn regarding(kind: Kind) -> Regarding {
-        Regarding {
+    fn regarding(kind: Kind) -> RegardingObject {
+        RegardingObject {
             kind,
             namespace: (kind != Kind::Namespace).then(|| "shop".to_owned()),
             name: "web".to_owned(),
@@ -144,10 +150,10 @@ mod tests {
         }
     }
 
-    fn event(note: &str) -> Event<'_> {
-        Event {
+    fn event(note: &str) -> EventContent<'_> {
+        EventContent {
             purpose: Purpose::ScalingEvent,
-            severity: Severity::Normal,
+            severity: EventSeverity::Normal,
             reason: "FloorRaised",
             action: "Scale",
             note,
@@ -155,7 +161,7 @@ mod tests {
     }
 
     fn body(write: Write) -> k8s_openapi::api::events::v1::Event {
-        let Operation::Create(body) = write.operation else {
+        let WriteOperation::Create(body) = write.operation else {
             panic!("a new object")
         };
         serde_json::from_value(body).unwrap()

@@ -6,10 +6,10 @@
 //! damaged leaves the one before standing until it expires, and a condition says what is wrong.
 
 mod jobs;
-mod observed;
+mod namespace_portraits;
+mod portrait_objects;
 mod portraits;
 mod results;
-mod vouched;
 
 use std::collections::BTreeMap;
 
@@ -19,35 +19,40 @@ use super::{Purpose, Write};
 use crate::horizontal_portrait::CheckedHorizontalPortrait;
 
 pub use self::jobs::{JobPlan, JobProblem};
-pub use self::observed::{FoundJob, FoundResult, Key, Observed, Settings, key_of, result_name};
+pub use self::portrait_objects::{
+    ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, key_of, result_name,
+};
 
 /// The writes that bring the HorizontalPortraits in line that autoscalers name.
 #[must_use]
-pub fn portraits(observed: &Observed<'_>) -> Vec<Write> {
+pub fn portraits(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
     portraits::plan(observed)
 }
 
 /// The writes that bring CronJobs in line, and why some do not run.
 #[must_use]
-pub fn jobs(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
+pub fn jobs(observed: &ExternalPortraitObjects<'_>, settings: &Settings) -> JobPlan {
     jobs::plan(observed, settings)
 }
 
 /// The portraits that have a job, by namespace, as the annotation `evenkeel.dev/portrait-jobs` has them.
 #[must_use]
-pub fn vouched(observed: &Observed<'_>, settings: &Settings) -> BTreeMap<String, String> {
-    vouched::of(observed, settings)
+pub fn vouched(
+    observed: &ExternalPortraitObjects<'_>,
+    settings: &Settings,
+) -> BTreeMap<String, String> {
+    namespace_portraits::of(observed, settings)
 }
 
 /// The writes of that annotation, where another was told `before`.
 #[must_use]
 pub fn vouch(before: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<Write> {
-    vouched::writes(before, found)
+    namespace_portraits::writes(before, found)
 }
 
 /// The writes that suspend every job, since nothing of Evenkeel's is to be left at work.
 #[must_use]
-pub fn restore(observed: &Observed<'_>) -> Vec<Write> {
+pub fn restore(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
     jobs::suspend_all(observed, Purpose::Restore)
 }
 

@@ -29,13 +29,13 @@ pub enum Fault {
 /// The writes that are left alone, by the places where they wait.
 #[derive(Debug)]
 pub struct FailedWrites<K> {
-    resting: HashMap<K, Rest>,
+    resting: HashMap<K, WriteBackoff>,
     /// The number of entries at which those that are over are removed.
     full: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Rest {
+struct WriteBackoff {
     /// The number of the grounds of the write, see [`super::Write::basis`].
     basis: u64,
     refusals: u32,
@@ -63,7 +63,7 @@ impl<K: Eq + Hash> FailedWrites<K> {
                 (refusals.saturating_add(1), doubled.min(LONGEST))
             }
         };
-        let rest = Rest {
+        let rest = WriteBackoff {
             basis,
             refusals,
             until: now + rest,

@@ -33,7 +33,7 @@ const ACCEPTED: &str = "an overlap from 5m to 4368h, such as 24h, or finish";
 
 /// A wish of somebody about the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum KeyRotationRequest {
     /// New keys, with the old ones trusted for so long.
     Begin { overlap: SignedDuration },
     /// The end of the rotation that goes on.
@@ -71,7 +71,7 @@ impl KeyRotationError {
     }
 }
 
-impl Request {
+impl KeyRotationRequest {
     /// New keys after `overlap`.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Request {
     }
 }
 
-impl FromStr for Request {
+impl FromStr for KeyRotationRequest {
     type Err = KeyRotationError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -98,7 +98,7 @@ impl FromStr for Request {
     }
 }
 
-impl fmt::Display for Request {
+impl fmt::Display for KeyRotationRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Begin { overlap } => write!(f, "{overlap:#}"),
@@ -197,11 +197,11 @@ mod tests {
     #[test]
     fn requests_are_read_as_they_are_written() {
         for text in ["24h", "5m", "4368h", "finish", "1h30m"] {
-            let request: Request = text.parse().unwrap();
+            let request: KeyRotationRequest = text.parse().unwrap();
             assert_eq!(request.to_string().parse(), Ok(request), "{text}");
         }
         for text in ["", "0", "4m59s", "4369h", "-1h", "now", "soon", "1d"] {
-            let error = text.parse::<Request>().unwrap_err().to_string();
+            let error = text.parse::<KeyRotationRequest>().unwrap_err().to_string();
             assert!(
                 error.contains(REQUEST) && error.contains("finish"),
                 "{error}"

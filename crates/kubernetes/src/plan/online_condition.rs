@@ -127,7 +127,7 @@ mod tests {
         ungated.spec.readiness_gates.clear();
         assert_eq!(patch(&ungated, now), None);
         let mut ended = pod(&json!(null), &json!(null));
-        ended.status.phase = crate::pod::Phase::Failed;
+        ended.status.phase = crate::pod::PodStatusPhase::Failed;
         assert_eq!(patch(&ended, now), None);
     }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Operation, Purpose, Write};
+use super::{Purpose, Write, WriteOperation};
 use crate::annotations::ENABLED;
 use crate::condition::{Condition, ConditionStatus};
 use crate::cron_hpa::CronHpaStatus;
@@ -38,11 +38,11 @@ pub struct UnnoticedObject {
 
 /// The memory of one round for the next: the objects whose condition was written last, or is still to be.
 #[derive(Debug, Clone, Default)]
-pub struct NoticeMemory(HashMap<ObjectRef, Attempt>);
+pub struct NoticeMemory(HashMap<ObjectRef, ConditionWriteAttempt>);
 
 /// The last write of the condition of one object.
 #[derive(Debug, Clone, Copy)]
-struct Attempt {
+struct ConditionWriteAttempt {
     /// The transition time in the condition. It stays, so that a repeated write changes nothing.
     since: Timestamp,
     at: Timestamp,
@@ -86,7 +86,7 @@ pub fn plan(lacking: &[UnnoticedObject], memory: &mut NoticeMemory, now: Timesta
         .filter_map(|object| Some((target(object)?, object)))
         .collect();
     let NoticeMemory(attempts) = memory;
-    let is_recent = |attempt: &Attempt| now.duration_since(attempt.at).abs() < PAUSE;
+    let is_recent = |attempt: &ConditionWriteAttempt| now.duration_since(attempt.at).abs() < PAUSE;
     attempts.retain(|target, attempt| objects.contains_key(target) || is_recent(attempt));
     let mut due: Vec<_> = objects
         .into_iter()
@@ -94,13 +94,13 @@ pub fn plan(lacking: &[UnnoticedObject], memory: &mut NoticeMemory, now: Timesta
         .filter(|(attempt, ..)| !attempt.as_ref().is_some_and(is_recent))
         .collect();
     due.sort_by(|(one, target, _), (other, next, _)| {
-        let at = |attempt: &Option<Attempt>| attempt.map(|attempt| attempt.at);
+        let at = |attempt: &Option<ConditionWriteAttempt>| attempt.map(|attempt| attempt.at);
         (at(one), target).cmp(&(at(other), next))
     });
     due.truncate(AT_ONCE);
-    let write = |(attempt, target, object): (Option<Attempt>, ObjectRef, &_)| {
+    let write = |(attempt, target, object): (Option<ConditionWriteAttempt>, ObjectRef, &_)| {
         let since = attempt.map_or(now, |attempt| attempt.since);
-        attempts.insert(target.clone(), Attempt { since, at: now });
+        attempts.insert(target.clone(), ConditionWriteAttempt { since, at: now });
         write(target, object, since)
     };
     due.into_iter().filter_map(write).collect()
@@ -129,7 +129,7 @@ fn write(target: ObjectRef, object: &UnnoticedObject, since: Timestamp) -> Optio
     Some(Write::new(
         Purpose::ScalingStatus,
         target,
-        Operation::Merge(body),
+        WriteOperation::Merge(body),
     ))
 }
 
@@ -166,7 +166,7 @@ mod tests {
                 panic!("{writes:?}")
             };
             assert_eq!(write.target.subresource.as_deref(), Some("status"));
-            let Operation::Merge(body) = &write.operation else {
+            let WriteOperation::Merge(body) = &write.operation else {
                 panic!("{write:?}")
             };
             assert_eq!(body["metadata"], json!({"resourceVersion": "7"}));

@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::conditional::ConditionalPatch;
-use super::event::{Event, Regarding, Severity};
-use super::write::{Operation, Purpose, Write};
+use super::conditional_patch::ConditionalPatch;
+use super::event::{EventContent, EventSeverity, RegardingObject};
+use super::write::{Purpose, Write, WriteOperation};
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::node::Node;
 use crate::object_ref::ObjectRef;
 use crate::taint::{TaintEffect, TaintKey, Taints};
-use evenkeel_core::placement::overload::{Candidate, Verdict};
+use evenkeel_core::placement::overload::{OverloadVerdict, TaintCandidate};
 
 const TAINTS: [&str; 2] = ["spec", "taints"];
 
@@ -67,8 +67,8 @@ impl TaintedNode {
 
     /// The node as verdicts are found by it.
     #[must_use]
-    pub fn candidate(&self) -> Candidate<'_> {
-        Candidate {
+    pub fn candidate(&self) -> TaintCandidate<'_> {
+        TaintCandidate {
             name: self.name(),
             schedulable: self.schedulable,
             control_plane: self.control_plane,
@@ -84,13 +84,17 @@ impl TaintedNode {
         let mut patch = ConditionalPatch::of(&self.metadata);
         change_taints(&mut patch, &self.taints, wanted);
         let target = ObjectRef::of_cluster(Kind::Node, self.name());
-        Some(Write::new(purpose, target, Operation::Conditional(patch)))
+        Some(Write::new(
+            purpose,
+            target,
+            WriteOperation::Conditional(patch),
+        ))
     }
 }
 
 /// What all nodes are planned by.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct OverloadContext<'a> {
     pub settings: &'a Settings,
     /// The name of this replica.
     pub reporter: &'a str,
@@ -99,7 +103,7 @@ pub struct Context<'a> {
 
 /// A change that was asked for, until the node shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Asked {
+struct OverloadTaintChange {
     /// The taints of Evenkeel that the node then has.
     own: Vec<String>,
     reason: &'static str,
@@ -108,20 +112,20 @@ struct Asked {
 
 /// The changes that were asked for.
 #[derive(Debug, Default)]
-pub struct Tainting {
-    asked: BTreeMap<String, Asked>,
+pub struct PendingTaintChanges {
+    asked: BTreeMap<String, OverloadTaintChange>,
 }
 
-impl Tainting {
+impl PendingTaintChanges {
     /// The writes of taints by these verdicts, on nodes that have them otherwise, and the Events of
     /// those that were made.
     pub fn plan(
         &mut self,
         nodes: &[Arc<TaintedNode>],
-        verdicts: &[(&str, Verdict)],
-        context: &Context<'_>,
+        verdicts: &[(&str, OverloadVerdict)],
+        context: &OverloadContext<'_>,
     ) -> Vec<Write> {
-        let verdicts: BTreeMap<&str, &Verdict> = verdicts
+        let verdicts: BTreeMap<&str, &OverloadVerdict> = verdicts
             .iter()
             .map(|(name, verdict)| (*name, verdict))
             .collect();
@@ -160,7 +164,11 @@ pub fn clear(nodes: &[Arc<TaintedNode>], purpose: Purpose) -> Vec<Write> {
 }
 
 /// The taints that a node is to have, and why they change, in words.
-fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) -> (Taints, String) {
+fn wanted(
+    node: &TaintedNode,
+    verdict: Option<&OverloadVerdict>,
+    settings: &Settings,
+) -> (Taints, String) {
     let Settings {
         effect,
         key,
@@ -172,7 +180,7 @@ fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) ->
             node.taints.without_own(),
             "scheduling.overload.taint is off".to_owned(),
         ),
-        (Some(effect), Some(Verdict::Taint { resource, percent })) => {
+        (Some(effect), Some(OverloadVerdict::Taint { resource, percent })) => {
             let why = format!(
                 "{} has been at 80 % of the node or more for 3 samples, {percent} % in the last",
                 resource.noun()
@@ -182,7 +190,7 @@ fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) ->
                 why,
             )
         }
-        (Some(_), Some(Verdict::Lift(lift))) => {
+        (Some(_), Some(OverloadVerdict::Lift(lift))) => {
             (node.taints.without_own(), lift.as_str().to_owned())
         }
         // Its key or its effect may be configured otherwise now.
@@ -194,24 +202,24 @@ fn wanted(node: &TaintedNode, verdict: Option<&Verdict>, settings: &Settings) ->
     }
 }
 
-fn asked_for(wanted: &Taints, why: &str) -> Asked {
+fn asked_for(wanted: &Taints, why: &str) -> OverloadTaintChange {
     let own = wanted.own();
     let (reason, note) = match own.first() {
         Some(taint) => ("NodeOverloaded", format!("tainted {taint}: {why}")),
         None => ("NodeRelieved", format!("taint removed: {why}")),
     };
-    Asked { own, reason, note }
+    OverloadTaintChange { own, reason, note }
 }
 
-fn told(node: &TaintedNode, done: &Asked, context: &Context<'_>) -> Write {
-    let event = Event {
+fn told(node: &TaintedNode, done: &OverloadTaintChange, context: &OverloadContext<'_>) -> Write {
+    let event = EventContent {
         purpose: Purpose::OverloadEvent,
-        severity: Severity::Normal,
+        severity: EventSeverity::Normal,
         reason: done.reason,
         action: "Taint",
         note: &done.note,
     };
-    let regarding = Regarding::of(Kind::Node, &node.metadata);
+    let regarding = RegardingObject::of(Kind::Node, &node.metadata);
     event.at(&regarding, context.reporter, context.now)
 }
 
@@ -220,12 +228,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::plan::conditional::apply;
+    use crate::plan::conditional_patch::apply;
     use evenkeel_core::placement::overload::Lift;
     use evenkeel_core::units::Resource;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
-    const HOT: Verdict = Verdict::Taint {
+    const HOT: OverloadVerdict = OverloadVerdict::Taint {
         resource: Resource::NetworkIo,
         percent: 93,
     };
@@ -237,8 +245,8 @@ mod tests {
         }
     }
 
-    const fn context(settings: &Settings) -> Context<'_> {
-        Context {
+    const fn context(settings: &Settings) -> OverloadContext<'_> {
+        OverloadContext {
             settings,
             reporter: "pod-0",
             now: NOW,
@@ -265,12 +273,16 @@ mod tests {
         let (mut made, mut events) = (0, Vec::new());
         for write in writes {
             match &write.operation {
-                Operation::Conditional(patch) => made += usize::from(apply(object, patch).is_ok()),
-                Operation::Create(event) => {
+                WriteOperation::Conditional(patch) => {
+                    made += usize::from(apply(object, patch).is_ok());
+                }
+                WriteOperation::Create(event) => {
                     let [reason, note] = ["reason", "note"].map(|key| event[key].as_str().unwrap());
                     events.push(format!("{reason}: {note}"));
                 }
-                Operation::Merge(_) | Operation::Delete { .. } => panic!("taints are one list"),
+                WriteOperation::Merge(_) | WriteOperation::Delete { .. } => {
+                    panic!("taints are one list")
+                }
             }
         }
         (made, events)
@@ -283,8 +295,8 @@ mod tests {
             (json!(null), vec![]),
             (json!([foreign]), vec![foreign.clone()]),
         ] {
-            let (mut tainting, mut found) = (Tainting::default(), object(&before));
-            let mut round = |found: &mut Value, verdicts: &[(&str, Verdict)]| {
+            let (mut tainting, mut found) = (PendingTaintChanges::default(), object(&before));
+            let mut round = |found: &mut Value, verdicts: &[(&str, OverloadVerdict)]| {
                 let writes = tainting.plan(&[node(found)], verdicts, &context(&enforce()));
                 make(&writes, found)
             };
@@ -298,7 +310,7 @@ mod tests {
                         last";
             assert_eq!(round(&mut found, &[]), (0, vec![told.to_owned()]));
             assert_eq!(round(&mut found, &[]), (0, vec![]));
-            let lift = Verdict::Lift(Lift::Cooled);
+            let lift = OverloadVerdict::Lift(Lift::Cooled);
             assert_eq!(round(&mut found, &[("a", lift)]), (1, vec![]));
             assert_eq!(found, object(&before));
             let (made, told) = round(&mut found, &[]);
@@ -309,7 +321,7 @@ mod tests {
 
     #[test]
     fn what_somebody_else_did_meanwhile_stands_and_nothing_is_told() {
-        let (mut tainting, mut found) = (Tainting::default(), object(&json!(null)));
+        let (mut tainting, mut found) = (PendingTaintChanges::default(), object(&json!(null)));
         let writes = tainting.plan(&[node(&found)], &[("a", HOT)], &context(&enforce()));
         let theirs = object(&json!([{"key": "drained", "effect": "NoExecute"}]));
         found.clone_from(&theirs);
@@ -331,7 +343,7 @@ mod tests {
     fn another_key_or_effect_takes_the_place_and_off_takes_all_away() {
         let mut found = object(&json!([
             {"key": "a/evenkeel-overloaded", "value": "cpu", "effect": "PreferNoSchedule"}]));
-        let mut tainting = Tainting::default();
+        let mut tainting = PendingTaintChanges::default();
         let writes = tainting.plan(&[node(&found)], &[], &context(&enforce()));
         make(&writes, &mut found);
         assert_eq!(

@@ -6,10 +6,10 @@
 //! since when something is waited for, and where a profile is gone its Pods are told by their labels.
 
 mod events;
-mod give_backs;
 mod pods;
 mod problem;
-mod profiled;
+mod profile_objects;
+mod resource_restores;
 mod standby;
 mod status;
 mod writes;
@@ -22,13 +22,15 @@ use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 use crate::tuning_policy::TuningPolicy;
 use crate::workload::Workload;
-use evenkeel_core::scaling::replica_profile::{Limits, ProfilePlan, Situation, decide};
+use evenkeel_core::scaling::replica_profile::{
+    DisruptionLimits, ProfileInput, ProfilePlan, decide,
+};
 
-pub use give_backs::GiveBacks;
 use pods::Member;
 pub use problem::ProfileProblem;
-pub use profiled::{Context, ProfileMemory, Profiled};
-use standby::Lowering;
+pub use profile_objects::{ProfileContext, ProfileMemory, ProfileObjects};
+pub use resource_restores::GiveBacks;
+use standby::StandbyReduction;
 pub use writes::{bring_online, release};
 
 /// What a round comes to for one profile.
@@ -44,15 +46,15 @@ pub struct ProfileOutcome {
 /// Plans one round of a profile.
 #[must_use]
 pub fn plan(
-    profiled: &Profiled,
+    profiled: &ProfileObjects,
     memory: &mut ProfileMemory,
-    context: &Context<'_>,
+    context: &ProfileContext<'_>,
 ) -> ProfileOutcome {
     let members = pods::members(profiled, &mut memory.give_backs, context.now);
     let decided = problem::accepted(profiled, context).map(|accepted| {
         let limits = limits(profiled, accepted.workload, &members, context.now);
         let pods: Vec<_> = members.iter().map(|member| member.facts.clone()).collect();
-        let situation = Situation {
+        let situation = ProfileInput {
             replicas: accepted.workload.replicas,
             pods: &pods,
             limits: &limits,
@@ -80,7 +82,7 @@ pub fn plan(
         let resizes = resizes(profiled, accepted.workload, context.now);
         outcome.writes.extend(resizes);
     }
-    let told = events::Telling {
+    let told = events::ProfileRoundReport {
         profiled,
         members: &members,
         decided: decided.as_ref(),
@@ -118,7 +120,7 @@ fn changes(workload: &Workload, members: &[Member], plan: &ProfilePlan) -> Vec<W
 }
 
 /// The writes that bring the resources of Pods in line with their states.
-fn resizes(profiled: &Profiled, workload: &Workload, now: Timestamp) -> Vec<Write> {
+fn resizes(profiled: &ProfileObjects, workload: &Workload, now: Timestamp) -> Vec<Write> {
     let (policy, _) = TuningPolicy::parse(&workload.metadata.annotations);
     let pods = profiled.gated.iter();
     let writes = pods.filter_map(|pod| {
@@ -127,7 +129,7 @@ fn resizes(profiled: &Profiled, workload: &Workload, now: Timestamp) -> Vec<Writ
             .used
             .get(pod.uid())
             .filter(|_| !policy.are_bounds_unknown);
-        let lowering = used.map(|used| Lowering {
+        let lowering = used.map(|used| StandbyReduction {
             used,
             policy: &policy,
         });
@@ -137,10 +139,15 @@ fn resizes(profiled: &Profiled, workload: &Workload, now: Timestamp) -> Vec<Writ
 }
 
 /// The limits on Pods out of traffic, as they stand.
-fn limits(profiled: &Profiled, workload: &Workload, members: &[Member], now: Timestamp) -> Limits {
+fn limits(
+    profiled: &ProfileObjects,
+    workload: &Workload,
+    members: &[Member],
+    now: Timestamp,
+) -> DisruptionLimits {
     let most = workload.rollout.max_unavailable(workload.replicas);
     let budgets = profiled.budgets.iter();
-    Limits {
+    DisruptionLimits {
         max_unavailable: most.map(|most| i32::try_from(most).unwrap_or(i32::MAX)),
         is_ordered: workload.rollout.is_ordered,
         budgets: budgets

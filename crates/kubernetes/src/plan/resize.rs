@@ -10,8 +10,8 @@ mod refusal;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::conditional::ConditionalPatch;
-use super::write::{Operation, Purpose, Write};
+use super::conditional_patch::ConditionalPatch;
+use super::write::{Purpose, Write, WriteOperation};
 use crate::annotations::RESIZED;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
@@ -20,14 +20,14 @@ use crate::resizable_pod::{ContainerPlace, ResizablePod};
 use crate::resize_record::{
     ContainerValues, Marks, RefusedRecord, ResizeRecord, Resizer, differences,
 };
-use evenkeel_core::tuning::{CpuMemory, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit, TunedResource};
 use evenkeel_core::units::Amount;
 
-pub use refusal::Refusal;
+pub use refusal::ResizeRefusal;
 
 /// What a cluster and the owner of a workload allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct ResizeRules {
     /// True where containers may be resized that are started anew for it.
     pub may_restart: bool,
     /// True where the API server takes a lower memory limit of a container that goes on running: from
@@ -42,16 +42,16 @@ pub struct Rules {
 pub fn check(
     pod: &ResizablePod,
     wanted: &ContainerValues,
-    rules: Rules,
-) -> Result<ContainerValues, Refusal> {
+    rules: ResizeRules,
+) -> Result<ContainerValues, ResizeRefusal> {
     if let Some(obstacle) = pod.obstacle {
         return Err(obstacle.into());
     }
     if pod.is_skipped {
-        return Err(Refusal::Skipped);
+        return Err(ResizeRefusal::Skipped);
     }
     if let Some(resize) = &pod.resize {
-        return Err(Refusal::UnderWay(resize.phase));
+        return Err(ResizeRefusal::UnderWay(resize.phase));
     }
     checked(pod, wanted, rules)
 }
@@ -60,28 +60,28 @@ pub fn check(
 fn checked(
     pod: &ResizablePod,
     wanted: &ContainerValues,
-    rules: Rules,
-) -> Result<ContainerValues, Refusal> {
+    rules: ResizeRules,
+) -> Result<ContainerValues, ResizeRefusal> {
     let mut changes = ContainerValues::new();
     for (name, wanted) in wanted {
         let container = pod.container(name);
-        let container = container.ok_or_else(|| Refusal::NoSuchContainer(name.clone()))?;
+        let container = container.ok_or_else(|| ResizeRefusal::NoSuchContainer(name.clone()))?;
         let before = container.values;
         let after = allowed(before, *wanted, rules, container.restarts);
         for (field, resource, amount) in differences(&before, &after) {
             let (container, of) = (name.clone(), container);
             if matches!(of.place, ContainerPlace::Init(_)) {
-                return Err(Refusal::InitContainer(container));
+                return Err(ResizeRefusal::InitContainer(container));
             }
             if amount.is_none() || is_absent(&before[resource], field) {
-                return Err(Refusal::Absent {
+                return Err(ResizeRefusal::Absent {
                     container,
                     field,
                     resource,
                 });
             }
             if of.restarts[resource] && !rules.may_restart {
-                return Err(Refusal::Restarts {
+                return Err(ResizeRefusal::Restarts {
                     container,
                     resource,
                 });
@@ -94,7 +94,7 @@ fn checked(
     }
     let (before, after) = (pod.class(), class_with(pod, &changes));
     if before != after {
-        return Err(Refusal::ClassChanges(before, after));
+        return Err(ResizeRefusal::ClassChanges(before, after));
     }
     Ok(changes)
 }
@@ -102,11 +102,11 @@ fn checked(
 /// The wanted values, without what the API server would refuse as a lower memory limit. Where the limit
 /// stays, the request beside it stays too.
 fn allowed(
-    before: CpuMemory<Values>,
-    mut wanted: CpuMemory<Values>,
-    rules: Rules,
+    before: CpuMemory<RequestAndLimit>,
+    mut wanted: CpuMemory<RequestAndLimit>,
+    rules: ResizeRules,
     restarts: CpuMemory<bool>,
-) -> CpuMemory<Values> {
+) -> CpuMemory<RequestAndLimit> {
     let lowers = wanted.memory.limit < before.memory.limit;
     if lowers && !rules.may_lower_memory_limits && !restarts.memory {
         wanted.memory = before.memory;
@@ -114,22 +114,22 @@ fn allowed(
     wanted
 }
 
-fn is_absent(values: &Values, field: &str) -> bool {
+fn is_absent(values: &RequestAndLimit, field: &str) -> bool {
     match field {
         "requests" => values.request.is_none(),
         _ => values.limit.is_none(),
     }
 }
 
-fn above_limit(container: &str, values: &CpuMemory<Values>) -> Result<(), Refusal> {
+fn above_limit(container: &str, values: &CpuMemory<RequestAndLimit>) -> Result<(), ResizeRefusal> {
     for (resource, values) in values.iter() {
-        if let Values {
+        if let RequestAndLimit {
             request: Some(request),
             limit: Some(limit),
         } = values
             && request > limit
         {
-            return Err(Refusal::AboveLimit {
+            return Err(ResizeRefusal::AboveLimit {
                 container: container.into(),
                 resource,
             });
@@ -153,9 +153,9 @@ fn class_with(pod: &ResizablePod, changes: &ContainerValues) -> QosClass {
 pub fn resize(
     pod: &ResizablePod,
     wanted: &ContainerValues,
-    rules: Rules,
+    rules: ResizeRules,
     purpose: Purpose,
-) -> Result<Option<Write>, Refusal> {
+) -> Result<Option<Write>, ResizeRefusal> {
     let changes = check(pod, wanted, rules)?;
     Ok(patch(pod, &changes, purpose))
 }
@@ -167,14 +167,14 @@ pub fn resize(
 pub fn withdraw(
     pod: &ResizablePod,
     before: &ContainerValues,
-    rules: Rules,
+    rules: ResizeRules,
     purpose: Purpose,
-) -> Result<Option<Write>, Refusal> {
+) -> Result<Option<Write>, ResizeRefusal> {
     if let Some(obstacle) = pod.obstacle {
         return Err(obstacle.into());
     }
     // Containers that were allowed to start anew for the one way may for the other.
-    let rules = Rules {
+    let rules = ResizeRules {
         may_restart: true,
         ..rules
     };
@@ -196,7 +196,7 @@ fn patch(pod: &ResizablePod, changes: &ContainerValues, purpose: Purpose) -> Opt
     if patch.is_empty() {
         return None;
     }
-    let operation = Operation::Conditional(patch);
+    let operation = WriteOperation::Conditional(patch);
     Some(Write::new(purpose, object(pod).resize(), operation))
 }
 
@@ -224,7 +224,7 @@ pub fn record(
     by: Resizer,
     changes: &ContainerValues,
     now: Timestamp,
-) -> Result<ResizeRecord, Refusal> {
+) -> Result<ResizeRecord, ResizeRefusal> {
     let now_has = |name: &str| pod.container(name).map(|container| container.values);
     let (mut original, mut marks) = match own(pod, by)? {
         Some(standing) => (standing.original.clone(), standing.marks.clone()),
@@ -251,7 +251,7 @@ pub fn record(
         at: now,
     };
     if record.is_too_long() {
-        return Err(Refusal::TooManyContainers);
+        return Err(ResizeRefusal::TooManyContainers);
     }
     Ok(record)
 }
@@ -260,13 +260,13 @@ pub fn record(
 ///
 /// # Errors
 /// It is another's or somebody else's, or cannot be read, or somebody has changed the resources since.
-pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Refusal> {
+pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, ResizeRefusal> {
     match &pod.record {
         None => Ok(None),
         Some(Err(refused)) => Err((*refused).into()),
-        Some(Ok(record)) if record.by != by => Err(Refusal::ResizedOtherwise),
+        Some(Ok(record)) if record.by != by => Err(ResizeRefusal::ResizedOtherwise),
         Some(Ok(record)) if record.marks.left || !record.explains(&pod.values()) => {
-            Err(Refusal::ChangedByOthers)
+            Err(ResizeRefusal::ChangedByOthers)
         }
         Some(Ok(record)) => Ok(Some(record)),
     }
@@ -290,7 +290,7 @@ pub fn annotate(
     }
     let mut patch = of_version(pod);
     patch.annotate(RESIZED, found.is_some(), record.map(ToString::to_string));
-    let operation = Operation::Conditional(patch);
+    let operation = WriteOperation::Conditional(patch);
     Some(Write::new(purpose, object(pod), operation))
 }
 
@@ -302,9 +302,9 @@ pub fn annotate(
 /// Something of it cannot be asked for, and why. The record stays, which is the only memory of what there was.
 pub fn put_back(
     pod: &ResizablePod,
-    rules: Rules,
+    rules: ResizeRules,
     purpose: Purpose,
-) -> Result<Option<Write>, Refusal> {
+) -> Result<Option<Write>, ResizeRefusal> {
     let record = match &pod.record {
         None | Some(Err(RefusedRecord::Foreign)) => return Ok(None),
         Some(Err(refused)) => return Err((*refused).into()),
@@ -322,7 +322,7 @@ pub fn put_back(
         let original = record.original.get(name)?;
         (original != values).then(|| name.clone())
     });
-    Err(Refusal::MemoryLimitStays(left.unwrap_or_default()))
+    Err(ResizeRefusal::MemoryLimitStays(left.unwrap_or_default()))
 }
 
 /// The record of a Pod that does not ask yet for what it was made with. What stands against asking for it now may

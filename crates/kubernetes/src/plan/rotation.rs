@@ -159,13 +159,13 @@ pub struct Renewal {
 
 /// The rules by which certificates are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct RotationRules {
     pub validity: Validity,
     /// The rotation that somebody asked for, from its beginning on.
     pub keys: Option<KeyRotation>,
 }
 
-impl From<Validity> for Rules {
+impl From<Validity> for RotationRules {
     fn from(validity: Validity) -> Self {
         Self {
             validity,
@@ -174,7 +174,7 @@ impl From<Validity> for Rules {
     }
 }
 
-impl Rules {
+impl RotationRules {
     /// True where a rotation of keys takes `authority` out of use.
     #[must_use]
     pub fn goes(&self, authority: &Lifetime) -> bool {
@@ -194,7 +194,7 @@ impl Rules {
 pub fn renewal(
     now: Timestamp,
     authorities: &[Lifetime],
-    rules: &Rules,
+    rules: &RotationRules,
     settled: impl Fn(usize) -> bool,
 ) -> Option<Renewal> {
     let over = rules.over(now);
@@ -224,8 +224,8 @@ pub fn is_settled(now: Timestamp, leaf: Lifetime) -> bool {
 /// has been published long enough. Where none has (the first of all, or a service that slept
 /// through the renewal) the oldest that outlives the next rotation, and else the newest.
 #[must_use]
-pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &Rules) -> usize {
-    let Rules { validity, keys } = rules;
+pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &RotationRules) -> usize {
+    let RotationRules { validity, keys } = rules;
     let known = |authority: &Lifetime| {
         let replaces = keys.filter(|keys| !keys.replaces(authority.published()));
         replaces.is_some_and(|keys| keys.signs <= now)
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn keys_that_are_rotated_go_at_the_end_of_the_overlap_and_not_before_nobody_needs_them() {
         let keys = KeyRotation::starting(day(100), day(0), HOUR * 24);
-        let rules = Rules {
+        let rules = RotationRules {
             validity: Validity::default(),
             keys: Some(keys),
         };

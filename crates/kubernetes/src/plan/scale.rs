@@ -7,8 +7,8 @@
 
 use serde_json::Value;
 
-use super::conditional::ConditionalPatch;
-use super::write::{Operation, Purpose, Write};
+use super::conditional_patch::ConditionalPatch;
+use super::write::{Purpose, Write, WriteOperation};
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 
@@ -26,7 +26,7 @@ pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> O
     let found = (from != 0).then_some(from);
     patch.expect(&REPLICAS, Value::from(found));
     patch.change(&REPLICAS, found.is_some(), Value::from(to));
-    let operation = Operation::Conditional(patch);
+    let operation = WriteOperation::Conditional(patch);
     let write = Write::new(Purpose::ScalingReplicas, object.scale(), operation);
     Some(Write {
         gap: u32::try_from(to.saturating_sub(from)).unwrap_or(0),
@@ -37,7 +37,7 @@ pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> O
 /// The count that a write sets through `scale`; `None` of any other write.
 #[must_use]
 pub fn replicas_written(write: &Write) -> Option<i32> {
-    let Operation::Conditional(patch) = &write.operation else {
+    let WriteOperation::Conditional(patch) = &write.operation else {
         return None;
     };
     let count = patch.changed(&REPLICAS)?.as_i64()?;
@@ -51,14 +51,14 @@ mod tests {
 
     use super::*;
     use crate::kinds::Kind;
-    use crate::plan::conditional::apply;
+    use crate::plan::conditional_patch::apply;
 
     fn set(scale: &Value, from: i32, to: i32) -> Option<Value> {
         let metadata: Meta = serde_json::from_value(json!({"name": "web", "uid": "u"})).unwrap();
         let web = ObjectRef::in_namespace(Kind::Deployment, "shop", "web");
         let write = set_replicas(web, &metadata, from, to).unwrap();
         assert_eq!(write.target.to_string(), "deployments.apps/scale shop/web");
-        let Operation::Conditional(patch) = &write.operation else {
+        let WriteOperation::Conditional(patch) = &write.operation else {
             panic!("{:?}", write.operation);
         };
         assert_eq!(replicas_written(&write), Some(to));

@@ -7,23 +7,23 @@
 
 mod context;
 mod events;
-mod portion;
-mod rescue;
+mod memory_rescue;
+mod partial_resize;
 mod status;
 mod workload;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::resize::{Refusal, annotate, check, own, put_back, record, resize, withdraw};
+use super::resize::{ResizeRefusal, annotate, check, own, put_back, record, resize, withdraw};
 use super::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
 use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
-use evenkeel_core::tuning::Mode;
+use evenkeel_core::tuning::TuningMode;
 
-pub use context::Context;
-pub use events::Told;
-use portion::portion;
-use rescue::{is_rescue, rescue};
+pub use context::TuningContext;
+pub use events::PodResizeEvent;
+use memory_rescue::{is_rescue, rescue};
+use partial_resize::portion;
 pub use status::{PendingResize, TunedContainer, TuningStatus};
 pub use workload::{TunedWorkload, scaled_by, scaled_by_metrics};
 
@@ -32,15 +32,15 @@ const UNASKED: SignedDuration = SignedDuration::from_mins(2);
 
 /// What is to be done about one Pod.
 #[derive(Debug, Default, PartialEq)]
-pub struct Followed {
+pub struct PodResizePlan {
     pub writes: Vec<Write>,
     /// What became of its resize, as far as that is news.
-    pub told: Option<Told>,
+    pub told: Option<PodResizeEvent>,
     /// The resize that is under way, with its age.
     pub pending: Option<PendingResize>,
 }
 
-impl Followed {
+impl PodResizePlan {
     fn of(write: Option<Write>) -> Self {
         Self {
             writes: write.into_iter().collect(),
@@ -48,7 +48,12 @@ impl Followed {
         }
     }
 
-    fn telling(mut self, pod: &ResizablePod, told: Told, context: &Context<'_>) -> Self {
+    fn telling(
+        mut self,
+        pod: &ResizablePod,
+        told: PodResizeEvent,
+        context: &TuningContext<'_>,
+    ) -> Self {
         self.writes.push(told.event(pod, context));
         self.told = Some(told);
         self
@@ -62,8 +67,8 @@ impl Followed {
 pub fn begin(
     pod: &ResizablePod,
     changes: &ContainerValues,
-    context: &Context<'_>,
-) -> Result<Option<Write>, Refusal> {
+    context: &TuningContext<'_>,
+) -> Result<Option<Write>, ResizeRefusal> {
     own(pod, Resizer::Tuning)?;
     let changes = check(pod, &portion(pod, changes, context.now)?, context.rules)?;
     if changes.is_empty() {
@@ -75,34 +80,33 @@ pub fn begin(
 
 /// What a Pod that carries a record of tuning needs next.
 #[must_use]
-pub fn follow(pod: &ResizablePod, context: &Context<'_>) -> Followed {
-    if context.mode != Mode::On || pod.is_skipped {
+pub fn follow(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
+    if context.mode != TuningMode::On || pod.is_skipped {
         return undo(pod, context);
     }
     match own(pod, Resizer::Tuning) {
-        Ok(None) | Err(Refusal::ResizedOtherwise | Refusal::Record(RefusedRecord::Foreign)) => {
-            Followed::default()
+        Ok(None)
+        | Err(ResizeRefusal::ResizedOtherwise | ResizeRefusal::Record(RefusedRecord::Foreign)) => {
+            PodResizePlan::default()
         }
-        Ok(Some(record)) => {
-            match rescue(pod, record, context) {
-                Some(rescue) => Followed::of(annotate(pod, Some(&rescue), Purpose::Resize))
-                    .telling(pod, Told::MemoryPutBack, context),
-                None if record.is_done(&pod.values()) => done(pod, record, context),
-                None => ask(pod, record, context),
-            }
-        }
+        Ok(Some(record)) => match rescue(pod, record, context) {
+            Some(rescue) => PodResizePlan::of(annotate(pod, Some(&rescue), Purpose::Resize))
+                .telling(pod, PodResizeEvent::MemoryPutBack, context),
+            None if record.is_done(&pod.values()) => done(pod, record, context),
+            None => ask(pod, record, context),
+        },
         Err(refusal) => leave(pod, refusal, context),
     }
 }
 
 /// Leaves a Pod to whoever has changed it, for as long as it lives: nobody puts anything back, and nothing is
 /// decided on it. A record that cannot be read stays for the version that wrote it.
-fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followed {
+fn leave(pod: &ResizablePod, refusal: ResizeRefusal, context: &TuningContext<'_>) -> PodResizePlan {
     if let Some(stands) = stands_partly(pod) {
-        return Followed::of(annotate(pod, Some(&stands), Purpose::Resize));
+        return PodResizePlan::of(annotate(pod, Some(&stands), Purpose::Resize));
     }
     let left = match &pod.record {
-        Some(Ok(record)) if record.marks.left => return Followed::default(),
+        Some(Ok(record)) if record.marks.left => return PodResizePlan::default(),
         Some(Ok(record)) => {
             let mut left = record.clone();
             left.marks.left = true;
@@ -110,7 +114,7 @@ fn leave(pod: &ResizablePod, refusal: Refusal, context: &Context<'_>) -> Followe
         }
         _ => None,
     };
-    Followed::of(left).telling(pod, Told::LeftAlone(refusal), context)
+    PodResizePlan::of(left).telling(pod, PodResizeEvent::LeftAlone(refusal), context)
 }
 
 /// The record of a Pod that was put back as far as the API server took it, and is tuned again since: what it has
@@ -132,31 +136,35 @@ fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
 
 /// Puts a Pod back where nobody asks for tuning any more.
 #[must_use]
-pub fn undo(pod: &ResizablePod, context: &Context<'_>) -> Followed {
+pub fn undo(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
     if !pod.is_resized_by(Resizer::Tuning) {
-        return Followed::default();
+        return PodResizePlan::default();
     }
     let write = match put_back(pod, context.rules, Purpose::Resize) {
         Ok(write) => write,
         Err(refusal) => {
-            return Followed::default().telling(pod, Told::NotPutBack(refusal), context);
+            return PodResizePlan::default().telling(
+                pod,
+                PodResizeEvent::NotPutBack(refusal),
+                context,
+            );
         }
     };
     let is_resize = write
         .as_ref()
         .is_some_and(|write| write.target.subresource.is_some());
-    let followed = Followed::of(write);
+    let followed = PodResizePlan::of(write);
     if is_resize {
-        followed.telling(pod, Told::PutBack, context)
+        followed.telling(pod, PodResizeEvent::PutBack, context)
     } else {
         followed
     }
 }
 
 /// The containers are asked to have what was decided: kubelet does it, or is waited for.
-fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Followed {
+fn done(pod: &ResizablePod, record: &ResizeRecord, context: &TuningContext<'_>) -> PodResizePlan {
     let Some(under_way) = &pod.resize else {
-        return Followed::of(settle(pod, record));
+        return PodResizePlan::of(settle(pod, record));
     };
     let since = since(under_way.since, record.at, context);
     let age = context.now.duration_since(since);
@@ -171,10 +179,10 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Fol
     let mut followed = if may_go {
         take_back(pod, record, under_way.phase, context)
     } else if is_told(under_way.phase) {
-        let told = Told::UnderWay(pending.clone());
-        Followed::default().telling(pod, told, context)
+        let told = PodResizeEvent::UnderWay(pending.clone());
+        PodResizePlan::default().telling(pod, told, context)
     } else {
-        Followed::default()
+        PodResizePlan::default()
     };
     followed.pending = Some(pending);
     followed
@@ -198,7 +206,7 @@ fn settle(pod: &ResizablePod, record: &ResizeRecord) -> Option<Write> {
 
 /// Since when a resize waits: since it was decided, or since kubelet says so. A decision that is still to come was
 /// dated by a clock that is wrong and says nothing; with nothing else to go by, it has been long enough.
-fn since(told: Option<Timestamp>, decided: Timestamp, context: &Context<'_>) -> Timestamp {
+fn since(told: Option<Timestamp>, decided: Timestamp, context: &TuningContext<'_>) -> Timestamp {
     let decided = Some(decided).filter(|at| context.now.duration_since(*at) > -UNASKED);
     let long_ago = context.now.checked_sub(context.withdraw_after);
     told.max(decided)
@@ -218,8 +226,8 @@ fn take_back(
     pod: &ResizablePod,
     record: &ResizeRecord,
     phase: ResizePhase,
-    context: &Context<'_>,
-) -> Followed {
+    context: &TuningContext<'_>,
+) -> PodResizePlan {
     let mut back = ResizeRecord {
         by: record.by,
         original: record.original.clone(),
@@ -230,12 +238,12 @@ fn take_back(
     };
     back.marks.withdrawn = true;
     back.marks.fail(&record.from, &record.to, context.now);
-    let told = Told::Withdrawn(phase, context.withdraw_after);
-    Followed::of(annotate(pod, Some(&back), Purpose::Resize)).telling(pod, told, context)
+    let told = PodResizeEvent::Withdrawn(phase, context.withdraw_after);
+    PodResizePlan::of(annotate(pod, Some(&back), Purpose::Resize)).telling(pod, told, context)
 }
 
 /// The record stands and the resize is to be written, also over one that is under way and was withdrawn.
-fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Followed {
+fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &TuningContext<'_>) -> PodResizePlan {
     let write = if pod.resize.is_some() {
         withdraw(pod, &record.to, context.rules, Purpose::Resize)
     } else {
@@ -243,12 +251,14 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Foll
     };
     let waited = context.now.duration_since(record.at);
     match write {
-        Ok(Some(write)) if waited.abs() < UNASKED => {
-            Followed::of(Some(write)).telling(pod, Told::Resized(record.clone()), context)
-        }
+        Ok(Some(write)) if waited.abs() < UNASKED => PodResizePlan::of(Some(write)).telling(
+            pod,
+            PodResizeEvent::Resized(record.clone()),
+            context,
+        ),
         // The API server has refused it, or the rules leave nothing of it: what stands is what there is.
-        Ok(_) => give_up(pod, record, Told::Refused(None), context),
-        Err(refusal) => give_up(pod, record, Told::Refused(Some(refusal)), context),
+        Ok(_) => give_up(pod, record, PodResizeEvent::Refused(None), context),
+        Err(refusal) => give_up(pod, record, PodResizeEvent::Refused(Some(refusal)), context),
     }
 }
 
@@ -256,15 +266,15 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &Context<'_>) -> Foll
 fn give_up(
     pod: &ResizablePod,
     record: &ResizeRecord,
-    told: Told,
-    context: &Context<'_>,
-) -> Followed {
+    told: PodResizeEvent,
+    context: &TuningContext<'_>,
+) -> PodResizePlan {
     let mut stands = ResizeRecord {
         to: record.from.clone(),
         ..record.clone()
     };
     stands.marks.fail(&record.from, &record.to, context.now);
-    Followed::of(annotate(pod, Some(&stands), Purpose::Resize)).telling(pod, told, context)
+    PodResizePlan::of(annotate(pod, Some(&stands), Purpose::Resize)).telling(pod, told, context)
 }
 
 #[cfg(test)]

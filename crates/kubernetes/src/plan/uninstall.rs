@@ -22,7 +22,7 @@ use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::BoundsAnnotationError;
 use crate::kinds::Kind;
 use crate::meta::Meta;
-use crate::plan::conditional::ConditionalPatch;
+use crate::plan::conditional_patch::ConditionalPatch;
 use crate::plan::online_condition;
 use crate::plan::overload::change_taints;
 use crate::plan::resize;
@@ -71,7 +71,7 @@ const UNOPENED: SignedDuration = SignedDuration::from_mins(5);
 pub enum Extent {
     /// Everything that Evenkeel wrote.
     All,
-    /// The traces on objects whose bounds nobody holds any more ([`Traces::have_lapsed`]), and readiness gates
+    /// The traces on objects whose bounds nobody holds any more ([`ObjectTraces::have_lapsed`]), and readiness gates
     /// that nobody opens.
     Lapsed,
     /// The same, and taints, costs of deletion, resizes and Pods out of traffic, since no leader has been there for so
@@ -81,7 +81,7 @@ pub enum Extent {
 
 /// The traces on one object.
 #[derive(Debug, Default)]
-pub struct Traces {
+pub struct ObjectTraces {
     /// The bounds of an object that carries a record of them.
     pub bounds: Option<Result<ObservedBounds, RefusedRecord>>,
     /// Annotations beside the record that Evenkeel wrote.
@@ -89,7 +89,7 @@ pub struct Traces {
     /// The label that mirrors the annotation of a namespace, or that says which Pod is out of traffic.
     pub label: Option<&'static str>,
     /// The readiness gate of a Pod, where it keeps the Pod out of traffic.
-    pub shut: Option<Shut>,
+    pub shut: Option<ClosedReadinessGate>,
     /// Taints of a node that Evenkeel set.
     pub taints: Vec<String>,
     /// Annotations of Evenkeel that the user wrote.
@@ -98,12 +98,12 @@ pub struct Traces {
 
 /// A readiness gate that is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shut {
+pub struct ClosedReadinessGate {
     /// True where nobody has meant it to be, for so long that nobody is left to open it.
     pub is_forgotten: bool,
 }
 
-impl Traces {
+impl ObjectTraces {
     /// True for bounds that nobody has held for so long that whoever should have put them back is
     /// gone.
     #[must_use]
@@ -150,7 +150,7 @@ impl Traces {
 
 /// One object as far as traces can be on it.
 #[derive(Debug, Clone)]
-enum Marked {
+enum TracedObject {
     Autoscaler(Box<Autoscaler>),
     ScaledObject(Box<ScaledObject>),
     Workload(Box<Workload>),
@@ -159,7 +159,7 @@ enum Marked {
     Other(Box<Meta>),
 }
 
-impl Marked {
+impl TracedObject {
     fn read(kind: Kind, object: &Value) -> Result<Self, BoundsAnnotationError> {
         Ok(match kind {
             Kind::HorizontalPodAutoscaler => Self::Autoscaler(Box::deserialize(object)?),
@@ -210,7 +210,7 @@ fn is_controlled(object: &Value) -> bool {
 
 /// The traces on an object of this kind, whole or its metadata alone.
 #[must_use]
-pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
+pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> ObjectTraces {
     let metadata = &object["metadata"];
     let keys = || {
         metadata["annotations"]
@@ -224,11 +224,11 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
         let is_out = metadata["labels"][POD_STATE].is_string();
         let is_resized = read.own_records.resize && read.annotation(RESIZED).is_some();
         let resized = is_resized.then_some(RESIZED);
-        return Traces {
+        return ObjectTraces {
             annotations: costs(&read).into_iter().chain(resized).collect(),
             label: is_out.then_some(POD_STATE),
             shut: shut(object, now),
-            ..Traces::default()
+            ..ObjectTraces::default()
         };
     }
     // The record of a Deployment that was copied says nothing of its ReplicaSet.
@@ -247,8 +247,8 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
         let ours = is_record || written.clone().any(|written| written == *key);
         key.starts_with(PREFIX) && !ours
     });
-    Traces {
-        bounds: match Marked::read(kind, object) {
+    ObjectTraces {
+        bounds: match TracedObject::read(kind, object) {
             Ok(marked) => marked.bounds(now),
             Err(error) => Some(Err(error.into())),
         },
@@ -263,7 +263,7 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> Traces {
 
 /// The annotations of a Pod about the cost of its deletion that are Evenkeel's.
 fn costs(metadata: &Meta) -> Vec<&'static str> {
-    let mark = removable_pod::Mark::of(&metadata.annotations);
+    let mark = removable_pod::DeletionCostAnnotations::of(&metadata.annotations);
     let own = mark.own.is_some().then_some(DELETION_COST);
     let cost = own.filter(|_| mark.cost.is_some() && !mark.is_users());
     own.into_iter()
@@ -272,7 +272,7 @@ fn costs(metadata: &Meta) -> Vec<&'static str> {
 }
 
 /// The readiness gate of a Pod, where it is not open; of one that has ended nobody asks.
-fn shut(object: &Value, now: Timestamp) -> Option<Shut> {
+fn shut(object: &Value, now: Timestamp) -> Option<ClosedReadinessGate> {
     let pod = Pod::deserialize(object).ok()?;
     let is_open = pod.status.condition(crate::annotations::ONLINE);
     let is_open = is_open.is_some_and(|found| found.status == "True");
@@ -283,7 +283,7 @@ fn shut(object: &Value, now: Timestamp) -> Option<Shut> {
     let is_old = made.is_some_and(|made| now.duration_since(made) >= UNOPENED);
     // What its label says was meant.
     let is_due = online_condition::patch(&pod, now).is_some() && !pod.state().is_off();
-    Some(Shut {
+    Some(ClosedReadinessGate {
         is_forgotten: is_old && is_due,
     })
 }
@@ -321,7 +321,7 @@ pub fn patch(
     if !traces.are_due(extent, now) {
         return Ok(None);
     }
-    let marked = Marked::read(kind, object)?;
+    let marked = TracedObject::read(kind, object)?;
     let mut patch = ConditionalPatch::of(marked.metadata());
     // A record says what there was before it slept.
     let has_record = traces.bounds.is_some();
@@ -370,10 +370,10 @@ mod tests {
     use crate::annotations::{MIN_REPLICAS, SCALING};
     use crate::bounds_annotation::BoundsAnnotation;
     use crate::managed_fields::MANAGER;
-    use crate::plan::conditional::apply;
+    use crate::plan::conditional_patch::apply;
     use crate::resizable_pod::tests::written_by;
     use evenkeel_core::scaling::ObjectBounds;
-    use evenkeel_core::scaling::contribution::Contribution;
+    use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 
     const HPA: Kind = Kind::HorizontalPodAutoscaler;
 
@@ -381,7 +381,7 @@ mod tests {
     fn record(min: Option<i32>) -> String {
         let mut annotation = BoundsAnnotation::of_user(ObjectBounds { min, max: 10 });
         let until = Timestamp::from_second(600).unwrap();
-        let floor = Contribution::of_prediction(6, until);
+        let floor = ReplicaRecommendation::of_prediction(6, until);
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
         annotation.to_text().unwrap().unwrap()
@@ -653,7 +653,7 @@ mod tests {
     fn a_count_goes_back_to_the_users_and_copies_of_its_record_go_alone() {
         let mut annotation = BoundsAnnotation::of_user(ObjectBounds::of_count(3));
         let until = Timestamp::from_second(600).unwrap();
-        let floor = Contribution::of_prediction(9, until);
+        let floor = ReplicaRecommendation::of_prediction(9, until);
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
         let record = annotation.to_text().unwrap().unwrap();

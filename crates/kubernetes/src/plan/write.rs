@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::conditional::ConditionalPatch;
+use super::conditional_patch::ConditionalPatch;
 use crate::json::merge_patch;
 use crate::kinds::Kind;
 use crate::meta::Meta;
@@ -13,7 +13,7 @@ use crate::object_ref::ObjectRef;
 
 /// The change that a write makes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Operation {
+pub enum WriteOperation {
     /// A JSON merge patch. It holds `metadata.resourceVersion`, so that it fails when the object
     /// has changed since.
     Merge(Value),
@@ -29,7 +29,7 @@ pub enum Operation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectChange {
     pub target: ObjectRef,
-    pub operation: Operation,
+    pub operation: WriteOperation,
 }
 
 /// One write for the leader to make.
@@ -39,7 +39,7 @@ pub struct Write {
     pub purpose: Purpose,
     /// The object that is changed.
     pub target: ObjectRef,
-    pub operation: Operation,
+    pub operation: WriteOperation,
     /// The replicas that the object has too few of: of two bounds the larger gap goes first.
     pub gap: u32,
 }
@@ -47,7 +47,7 @@ pub struct Write {
 impl Write {
     /// A write that closes no gap.
     #[must_use]
-    pub const fn new(purpose: Purpose, target: ObjectRef, operation: Operation) -> Self {
+    pub const fn new(purpose: Purpose, target: ObjectRef, operation: WriteOperation) -> Self {
         Self {
             purpose,
             target,
@@ -79,7 +79,7 @@ impl Write {
         Some(Self::new(
             Purpose::ScalingStatus,
             target,
-            Operation::Merge(body),
+            WriteOperation::Merge(body),
         ))
     }
 
@@ -92,20 +92,20 @@ impl Write {
         let mut hasher = DefaultHasher::new();
         self.purpose.hash(&mut hasher);
         match &self.operation {
-            Operation::Conditional(patch) => {
+            WriteOperation::Conditional(patch) => {
                 (self.gap > 0).hash(&mut hasher);
                 for test in patch.tests() {
                     test.to_string().hash(&mut hasher);
                 }
             }
-            Operation::Merge(body) | Operation::Create(body) => {
+            WriteOperation::Merge(body) | WriteOperation::Create(body) => {
                 let mut body = body.clone();
                 if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
                     metadata.remove("resourceVersion");
                 }
                 body.hash(&mut hasher);
             }
-            Operation::Delete { uid } => uid.hash(&mut hasher),
+            WriteOperation::Delete { uid } => uid.hash(&mut hasher),
         }
         hasher.finish()
     }
@@ -225,7 +225,7 @@ mod tests {
             let write = Write::status(Kind::Ihpa, &metadata, Some(before), after);
             assert_eq!(write.is_some(), is != json!(after), "{is} {}", json!(after));
             let Some(write) = write else { continue };
-            let Operation::Merge(body) = write.operation else {
+            let WriteOperation::Merge(body) = write.operation else {
                 panic!("{write:?}");
             };
             assert_eq!(body["metadata"], json!({"resourceVersion": "7"}));
@@ -246,7 +246,7 @@ mod tests {
         let write = |purpose, gap| {
             let target = ObjectRef::in_namespace(Kind::HorizontalPodAutoscaler, "shop", "web");
             let patch = ConditionalPatch::of(&Meta::default());
-            let write = Write::new(purpose, target, Operation::Conditional(patch));
+            let write = Write::new(purpose, target, WriteOperation::Conditional(patch));
             Write { gap, ..write }.basis()
         };
         let raise = write(Purpose::ScalingBounds, 10);

@@ -13,13 +13,13 @@ use crate::resource_list::ResourceList;
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
     #[serde(deserialize_with = "null_is_default")]
-    pub phase: Phase,
+    pub phase: PodStatusPhase,
     /// The time at which kubelet took it on.
     #[serde(deserialize_with = "lenient_time")]
     pub start_time: Option<Timestamp>,
     /// The conditions, by type.
     #[serde(deserialize_with = "list")]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<PodCondition>,
     /// The state of each container that is no init container.
     #[serde(deserialize_with = "list")]
     pub container_statuses: Vec<ContainerStatus>,
@@ -51,7 +51,7 @@ fn is_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> 
 
 /// The phase of a Pod's life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-pub enum Phase {
+pub enum PodStatusPhase {
     /// No container runs yet.
     Pending,
     /// At least one container runs.
@@ -69,7 +69,7 @@ pub enum Phase {
 /// One thing that is known of a Pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Condition {
+pub struct PodCondition {
     /// The type, such as `PodScheduled`.
     #[serde(rename = "type", deserialize_with = "null_is_default")]
     pub kind: String,
@@ -119,17 +119,17 @@ pub struct ContainerStatus {
 #[serde(default)]
 pub struct ContainerState {
     /// Set while it runs.
-    pub running: Option<Running>,
+    pub running: Option<ContainerStateRunning>,
     /// Set once it has ended.
-    pub terminated: Option<Terminated>,
+    pub terminated: Option<ContainerStateTerminated>,
     /// Set while it waits to be started.
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<ContainerStateWaiting>,
 }
 
 /// A container that waits to be started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Waiting {
+pub struct ContainerStateWaiting {
     /// True where kubelet waits since the container has ended again and again.
     #[serde(rename = "reason", deserialize_with = "is_crash_loop")]
     pub is_crash_loop: bool,
@@ -143,7 +143,7 @@ fn is_crash_loop<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::
 /// A container that runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Running {
+pub struct ContainerStateRunning {
     /// The time since which it has been so.
     #[serde(deserialize_with = "lenient_time")]
     pub started_at: Option<Timestamp>,
@@ -152,7 +152,7 @@ pub struct Running {
 /// A container that has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct Terminated {
+pub struct ContainerStateTerminated {
     /// The time at which it started.
     #[serde(deserialize_with = "lenient_time")]
     pub started_at: Option<Timestamp>,
@@ -221,7 +221,7 @@ impl PodStatus {
 
     /// The condition of this type.
     #[must_use]
-    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+    pub fn condition(&self, kind: &str) -> Option<&PodCondition> {
         self.conditions
             .iter()
             .find(|condition| condition.kind == kind)

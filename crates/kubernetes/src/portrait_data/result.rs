@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{MOST_POINTS, PortraitData, SeriesPoint, TimeSeriesData};
-use crate::excerpt::{OF_VALUE, excerpt};
+use crate::truncate::{OF_VALUE, excerpt};
 
 /// The most bytes of a series: several times what as many points take as a portrait may have.
 const LONGEST_SERIES: usize = 100 * MOST_POINTS;

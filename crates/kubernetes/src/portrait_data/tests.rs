@@ -1,7 +1,7 @@
 //! Portraits as they are written, and what becomes of them.
 
-use evenkeel_core::scaling::cron::Agenda;
-use evenkeel_core::scaling::portrait::{Outcome, Value as Asked};
+use evenkeel_core::scaling::cron::ScheduleCache;
+use evenkeel_core::scaling::portrait::{ProviderOutcome, Value as Asked};
 use serde_json::{Value, json};
 
 use super::*;
@@ -12,9 +12,9 @@ fn checked(data: Value) -> Result<Portrait, String> {
         .map_err(|error| error.to_string())
 }
 
-fn asked(portrait: &Portrait, second: i64) -> Outcome {
+fn asked(portrait: &Portrait, second: i64) -> ProviderOutcome {
     portrait.at(
-        &mut Agenda::default(),
+        &mut ScheduleCache::default(),
         Timestamp::from_second(second).unwrap(),
     )
 }
@@ -24,7 +24,7 @@ fn each_type_is_read_by_its_own_field() {
     let portrait = checked(json!({"type": "Static", "static": {"replicas": 3}})).unwrap();
     assert_eq!(
         asked(&portrait, 0),
-        Outcome::Value(Asked {
+        ProviderOutcome::Value(Asked {
             replicas: 3,
             until: None
         })
@@ -42,7 +42,10 @@ fn each_type_is_read_by_its_own_field() {
         asked(&portrait, 60).value().map(|value| value.replicas),
         Some(5)
     );
-    assert!(matches!(asked(&portrait, 3600), Outcome::Expired { .. }));
+    assert!(matches!(
+        asked(&portrait, 3600),
+        ProviderOutcome::Expired { .. }
+    ));
 }
 
 #[test]

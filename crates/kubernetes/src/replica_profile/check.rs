@@ -3,14 +3,14 @@
 //! The schema refuses all of it at the API server, where it is of this version.
 
 use evenkeel_core::scaling::ReplicaCounts;
-use evenkeel_core::scaling::replica_profile::{Direction, Rules};
+use evenkeel_core::scaling::replica_profile::{Direction, ProfileRules};
 use jiff::SignedDuration;
 
 use super::spec::{
     PodSorter, PodTrafficController, ProfileBehavior, READINESS_GATE, ReplicaProfileSpec,
     WORKLOAD_DEFAULT,
 };
-use crate::excerpt::excerpt;
+use crate::truncate::excerpt;
 
 /// The time for which a Pod takes no traffic before it is deleted, where the spec does not say: proxies and
 /// clients hear of an endpoint that is gone within seconds.
@@ -75,7 +75,7 @@ impl ReplicaProfileError {
 ///
 /// # Errors
 /// The first thing in it that is not accepted.
-pub fn check(spec: &ReplicaProfileSpec) -> Result<Rules, ReplicaProfileError> {
+pub fn check(spec: &ReplicaProfileSpec) -> Result<ProfileRules, ReplicaProfileError> {
     let ReplicaProfileSpec {
         scale_target_ref: _,
         online_replicas,
@@ -99,7 +99,7 @@ pub fn check(spec: &ReplicaProfileSpec) -> Result<Rules, ReplicaProfileError> {
         let unknown = || ReplicaProfileError::Direction(excerpt(name, LONGEST_QUOTE));
         Direction::parse(name).ok_or_else(unknown)
     })?;
-    Ok(Rules {
+    Ok(ProfileRules {
         wanted,
         paused: paused.unwrap_or(false),
         direction,
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    fn checked(spec: Value) -> Result<Rules, ReplicaProfileError> {
+    fn checked(spec: Value) -> Result<ProfileRules, ReplicaProfileError> {
         check(&serde_json::from_value(spec).unwrap())
     }
 
@@ -181,7 +181,7 @@ mod tests {
         };
         assert_eq!(
             rules,
-            Rules {
+            ProfileRules {
                 wanted,
                 paused: false,
                 direction: Direction::Both,

@@ -1,6 +1,6 @@
 //! The status of a ReplicaProfile: the Pods by their state, and whether they are as wanted.
 
-use evenkeel_core::scaling::replica_profile::Refusal;
+use evenkeel_core::scaling::replica_profile::ProfileRefusal;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
@@ -32,6 +32,6 @@ impl ReplicaProfileStatus {
     pub fn staying(&self) -> Option<&'static str> {
         let mut conditions = self.conditions.iter();
         let ensured = conditions.find(|one| one.kind == Self::ENSURED)?;
-        Refusal::of_staying(&ensured.reason)
+        ProfileRefusal::of_staying(&ensured.reason)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::tuning::{CpuMemory, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit};
 
 /// Requests and limits of containers, by their names.
-pub type ContainerValues = BTreeMap<Box<str>, CpuMemory<Values>>;
+pub type ContainerValues = BTreeMap<Box<str>, CpuMemory<RequestAndLimit>>;

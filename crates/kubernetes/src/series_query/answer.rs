@@ -15,7 +15,7 @@ use crate::kinds::Kind;
 
 /// The unit of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum SeriesUnit {
     Cores,
     Bytes,
     BytesPerSecond,
@@ -23,7 +23,7 @@ pub enum Unit {
     Metric,
 }
 
-impl Unit {
+impl SeriesUnit {
     /// The word in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -66,7 +66,7 @@ impl Serialize for SeriesPoint {
 
 /// A series with its labels, in the order of time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Series {
+pub struct LabelledSeries {
     pub labels: BTreeMap<String, String>,
     pub points: Vec<SeriesPoint>,
 }
@@ -76,20 +76,20 @@ pub struct Series {
 pub struct SeriesAnswer {
     /// The span that each value is the mean of, where it is one.
     pub window: Option<SignedDuration>,
-    pub series: Vec<Series>,
+    pub series: Vec<LabelledSeries>,
 }
 
 impl SeriesQuery {
     /// The unit of the values.
     #[must_use]
-    pub const fn unit(&self) -> Unit {
+    pub const fn unit(&self) -> SeriesUnit {
         match &self.subject {
             SeriesSubject::Pods { usage, .. } | SeriesSubject::Workload { usage, .. } => {
-                Unit::of(usage.resource)
+                SeriesUnit::of(usage.resource)
             }
             SeriesSubject::Object { .. }
             | SeriesSubject::External(_)
-            | SeriesSubject::WorkloadMetric { .. } => Unit::Metric,
+            | SeriesSubject::WorkloadMetric { .. } => SeriesUnit::Metric,
         }
     }
 }
@@ -103,7 +103,7 @@ impl SeriesAnswer {
 
     /// The list of the API.
     #[must_use]
-    pub fn list(&self, kind: QueryKind, unit: Unit) -> impl Serialize + '_ {
+    pub fn list(&self, kind: QueryKind, unit: SeriesUnit) -> impl Serialize + '_ {
         SeriesList {
             api_version: Kind::MetricSeries.api_version(),
             kind: Kind::MetricSeries.as_str(),
@@ -126,7 +126,7 @@ struct SeriesList<'a> {
     unit: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     window_seconds: Option<f64>,
-    items: &'a [Series],
+    items: &'a [LabelledSeries],
 }
 
 #[cfg(test)]
@@ -139,7 +139,7 @@ mod tests {
     fn a_list_states_its_unit_and_its_window() {
         let answer = SeriesAnswer {
             window: Some(SignedDuration::from_mins(2)),
-            series: vec![Series {
+            series: vec![LabelledSeries {
                 labels: [("pod".to_owned(), "web-0".to_owned())].into(),
                 points: vec![SeriesPoint {
                     at: Timestamp::from_millisecond(1_500).unwrap(),
@@ -147,7 +147,7 @@ mod tests {
                 }],
             }],
         };
-        let list = answer.list(QueryKind::PodResource, Unit::Cores);
+        let list = answer.list(QueryKind::PodResource, SeriesUnit::Cores);
         assert_eq!(
             serde_json::to_value(&list).unwrap(),
             json!({

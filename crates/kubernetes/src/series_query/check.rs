@@ -7,8 +7,11 @@ use evenkeel_core::scaling::signal::MetricIdentifier;
 use evenkeel_core::units::Resource;
 use evenkeel_label_selector::Selector;
 
-use super::{Choice, GroupKind, QueryKind, SeriesQuery, SeriesSubject, Usage, WorkloadReference};
-use crate::excerpt::{OF_VALUE, excerpt};
+use super::{
+    GroupKind, ObjectSelection, QueryKind, SeriesQuery, SeriesSubject, UsageSubject,
+    WorkloadReference,
+};
+use crate::truncate::{OF_VALUE, excerpt};
 
 const LABEL: usize = 63;
 const SUBDOMAIN: usize = 253;
@@ -143,19 +146,19 @@ impl WrittenQuery {
         }
     }
 
-    fn choice(&self, kind: QueryKind) -> Result<Choice, QueryFault> {
+    fn choice(&self, kind: QueryKind) -> Result<ObjectSelection, QueryFault> {
         match (self.name.is_empty(), self.selector.is_empty()) {
             (false, false) => Err(QueryFault::Both),
             (true, true) => Err(missing("name or selector", kind)),
-            (false, true) => Ok(Choice::Named(subdomain("name", &self.name, kind)?)),
+            (false, true) => Ok(ObjectSelection::Named(subdomain("name", &self.name, kind)?)),
             (true, false) => {
                 let selector = selector("selector", &self.selector)?;
-                Ok(Choice::Selected(selector.to_string().into()))
+                Ok(ObjectSelection::Selected(selector.to_string().into()))
             }
         }
     }
 
-    fn usage(&self, kind: QueryKind) -> Result<Usage, QueryFault> {
+    fn usage(&self, kind: QueryKind) -> Result<UsageSubject, QueryFault> {
         if self.resource.is_empty() {
             return Err(missing("resource", kind));
         }
@@ -181,7 +184,7 @@ impl WrittenQuery {
         } else {
             None
         };
-        Ok(Usage {
+        Ok(UsageSubject {
             resource,
             container,
         })

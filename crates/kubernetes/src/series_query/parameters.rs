@@ -4,8 +4,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{QueryKind, RangeLimits, Refusal, SeriesQuery, SeriesRange, WrittenQuery};
-use crate::excerpt::{OF_VALUE, excerpt};
+use super::{QueryKind, RangeLimits, SeriesQuery, SeriesRange, SeriesRefusal, WrittenQuery};
+use crate::truncate::{OF_VALUE, excerpt};
 
 /// The parameters, as a refusal names them.
 pub(super) const ACCEPTED: &str = "name, selector, group, kind, resource, container, readyPodsOnly, \
@@ -13,7 +13,7 @@ pub(super) const ACCEPTED: &str = "name, selector, group, kind, resource, contai
 
 /// A question with the times that it asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct SeriesRequest {
     pub query: SeriesQuery,
     /// `None` for what is newest.
     pub range: Option<SeriesRange>,
@@ -28,8 +28,8 @@ pub fn parse(
     kind: &str,
     parameters: &[(String, String)],
     limits: RangeLimits,
-) -> Result<Asked, Refusal> {
-    let kind = QueryKind::of(kind).ok_or(Refusal::NoSuchPath)?;
+) -> Result<SeriesRequest, SeriesRefusal> {
+    let kind = QueryKind::of(kind).ok_or(SeriesRefusal::NoSuchPath)?;
     let mut written = WrittenQuery {
         namespace: namespace.to_owned(),
         ..WrittenQuery::default()
@@ -38,7 +38,7 @@ pub fn parse(
     let mut given: Vec<&str> = Vec::new();
     for (name, value) in parameters {
         if given.contains(&&**name) {
-            return Err(Refusal::Parameter(format!(
+            return Err(SeriesRefusal::Parameter(format!(
                 "{} is given twice",
                 excerpt(name, OF_VALUE)
             )));
@@ -62,7 +62,7 @@ pub fn parse(
             }
             other => {
                 let other = excerpt(other, OF_VALUE);
-                return Err(Refusal::Parameter(format!(
+                return Err(SeriesRefusal::Parameter(format!(
                     "there is no parameter {other:?}; accepted: {ACCEPTED}"
                 )));
             }
@@ -77,10 +77,10 @@ pub fn parse(
             Some(SeriesRange::check(times, duration(step)?, limits)?)
         }
     };
-    Ok(Asked { query, range })
+    Ok(SeriesRequest { query, range })
 }
 
-fn flag(value: &str) -> Result<bool, Refusal> {
+fn flag(value: &str) -> Result<bool, SeriesRefusal> {
     match value {
         "true" | "1" => Ok(true),
         "false" | "0" => Ok(false),
@@ -89,7 +89,7 @@ fn flag(value: &str) -> Result<bool, Refusal> {
 }
 
 /// A time in RFC 3339, or in seconds since 1970.
-fn time(field: &str, text: &str) -> Result<Timestamp, Refusal> {
+fn time(field: &str, text: &str) -> Result<Timestamp, SeriesRefusal> {
     let seconds = || Timestamp::from_second(text.parse().ok()?).ok();
     let time = text.parse().ok().or_else(seconds);
     time.ok_or_else(|| {
@@ -100,7 +100,7 @@ fn time(field: &str, text: &str) -> Result<Timestamp, Refusal> {
 }
 
 /// A duration, or a number of seconds.
-fn duration(text: &str) -> Result<SignedDuration, Refusal> {
+fn duration(text: &str) -> Result<SignedDuration, SeriesRefusal> {
     let seconds = || Some(SignedDuration::from_secs(text.parse().ok()?));
     let duration = text.parse().ok().or_else(seconds);
     duration.ok_or_else(|| {
@@ -109,9 +109,9 @@ fn duration(text: &str) -> Result<SignedDuration, Refusal> {
     })
 }
 
-fn wrong(field: &str, given: &str, accepted: &str) -> Refusal {
+fn wrong(field: &str, given: &str, accepted: &str) -> SeriesRefusal {
     let given = excerpt(given, OF_VALUE);
-    Refusal::Parameter(format!(
+    SeriesRefusal::Parameter(format!(
         "{field}: {given:?} is not accepted; accepted: {accepted}"
     ))
 }
@@ -126,7 +126,7 @@ mod tests {
         points: 1_000,
     };
 
-    fn parsed(kind: &str, text: &str) -> Result<Asked, Refusal> {
+    fn parsed(kind: &str, text: &str) -> Result<SeriesRequest, SeriesRefusal> {
         let pairs: Vec<_> = text
             .split('&')
             .filter_map(|pair| pair.split_once('='))

@@ -3,11 +3,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
 use super::{QueryFault, RangeFault};
-use crate::failure;
+use crate::api_status;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum SeriesRefusal {
     /// Who asks is not known.
     #[error("{0}")]
     Unauthenticated(String),
@@ -56,7 +56,7 @@ pub enum Refusal {
     },
 }
 
-impl Refusal {
+impl SeriesRefusal {
     /// The code of the answer.
     #[must_use]
     pub const fn code(&self) -> u16 {
@@ -94,7 +94,7 @@ impl Refusal {
     /// The object that is answered.
     #[must_use]
     pub fn status(&self) -> Status {
-        failure::status(self.code(), self.reason(), self.to_string())
+        api_status::status(self.code(), self.reason(), self.to_string())
     }
 }
 
@@ -104,15 +104,15 @@ mod tests {
 
     #[test]
     fn a_refusal_says_who_is_in_the_way() {
-        let busy = Refusal::NamespaceBusy;
+        let busy = SeriesRefusal::NamespaceBusy;
         let status = busy.status();
         assert_eq!((status.code, busy.reason()), (Some(429), "TooManyRequests"));
-        let failed = Refusal::Failed {
+        let failed = SeriesRefusal::Failed {
             asked: "Prometheus",
             reason: "Connect",
         };
         assert_eq!(failed.to_string(), "Prometheus: Connect");
-        let range = Refusal::from(RangeFault::Backwards).status();
+        let range = SeriesRefusal::from(RangeFault::Backwards).status();
         assert_eq!(range.reason.as_deref(), Some("BadRequest"));
     }
 }

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::authorization::v1::ResourceAttributes;
 
-use super::{Choice, GroupKind, SeriesQuery, SeriesSubject};
+use super::{GroupKind, ObjectSelection, SeriesQuery, SeriesSubject};
 use crate::kinds::{Kind, guessed_plural};
 
 impl SeriesQuery {
@@ -25,8 +25,8 @@ impl SeriesQuery {
             } => ResourceAttributes {
                 subresource: Some(metric.name.clone()),
                 name: match objects {
-                    Choice::Named(name) => Some(name.clone()),
-                    Choice::Selected(_) => None,
+                    ObjectSelection::Named(name) => Some(name.clone()),
+                    ObjectSelection::Selected(_) => None,
                 },
                 ..self.right(Kind::CustomMetrics, "get", &described(kind))
             },

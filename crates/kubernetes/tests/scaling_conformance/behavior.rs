@@ -1,8 +1,8 @@
 //! Windows, policies, bounds, scale events and the defaults of `behavior`.
 
 use evenkeel_core::scaling::hpa::{
-    self, ConditionReason, FeatureGates, Limited, Normalized, Normalizer, ScaleEvents, Settings,
-    Spec, Zero, resource_quantity,
+    self, ConditionReason, FeatureGates, HpaSpec, LimitedReplicas, NormalizedReplicas, Normalizer,
+    ScaleEvents, Settings, Zero, resource_quantity,
 };
 use evenkeel_core::scaling::signal::ObjectReference;
 use serde::Deserialize;
@@ -122,7 +122,7 @@ pub(crate) fn tolerances(given: &TolerancesIn, _: &Tolerances) -> Tolerances {
         hpa_configurable_tolerance: given.configurable_tolerance_gate,
         ..FeatureGates::default()
     };
-    let spec = Spec {
+    let spec = HpaSpec {
         scale_target: ObjectReference::default(),
         min_replicas: 1,
         max_replicas: 10,
@@ -217,7 +217,7 @@ impl NormalizeIn {
         Some(behavior)
     }
 
-    fn with<O>(&self, compute: impl FnOnce(&Normalizer<'_>, &mut hpa::Memory) -> O) -> O {
+    fn with<O>(&self, compute: impl FnOnce(&Normalizer<'_>, &mut hpa::HpaMemory) -> O) -> O {
         let behavior = self.behavior();
         let settings = self.flags.settings();
         let rules = Normalizer {
@@ -239,7 +239,7 @@ pub(crate) struct LimitedOut {
     message: String,
 }
 
-fn limited(found: Limited) -> LimitedOut {
+fn limited(found: LimitedReplicas) -> LimitedOut {
     LimitedOut {
         replicas: found.replicas,
         reason: found.reason.reason.to_owned(),
@@ -313,7 +313,7 @@ pub(crate) struct NormalizedOut {
     recommendations_after: Vec<Recommended>,
 }
 
-fn conditions(found: &Normalized) -> Vec<ConditionOut> {
+fn conditions(found: &NormalizedReplicas) -> Vec<ConditionOut> {
     let condition = |kind: &str, holds: bool, because: ConditionReason| ConditionOut {
         kind: kind.to_owned(),
         status: if holds { "True" } else { "False" }.to_owned(),

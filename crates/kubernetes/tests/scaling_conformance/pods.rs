@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::scaling::pod::{ContainerFacts, PodFacts, ReadyCondition, Requests};
+use evenkeel_core::scaling::pod::{ContainerFacts, PodFacts, ReadyCondition, ResourceRequests};
 use evenkeel_core::scaling::sample::{
     ContainerMetrics, Measurement, PodMetrics, PodSample, ValueSample,
 };
@@ -13,7 +13,7 @@ use crate::cases::at;
 
 type Amounts = BTreeMap<String, i64>;
 
-fn requests(amounts: &Amounts) -> Requests {
+fn requests(amounts: &Amounts) -> ResourceRequests {
     let named = amounts
         .iter()
         .map(|(name, milli)| (name.as_str().into(), *milli));

@@ -6,7 +6,8 @@ mod given;
 mod outcome;
 
 use evenkeel_core::scaling::hpa::{
-    self, AfterWrite, Memory, Observed, Outcome, Rescale, Scale, ScaleWriteError, Step,
+    self, AfterWrite, HpaMemory, HpaOutcome, ObservedTarget, ReconcileStep, Rescale,
+    ScaleWriteError, TargetScale,
 };
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_label_selector::Selector;
@@ -28,11 +29,11 @@ pub(crate) fn check(given: &ReconcileIn, expected: &ReconcileOut) -> ReconcileOu
     let error = parsed.err().map(|error| error.to_string());
     let autoscalers = given.autoscalers(&hpa, &selected);
     let scale_error = given.scale_error();
-    let observed = Observed {
+    let observed = ObservedTarget {
         scale: match (&scale_error, scale) {
             (Some(error), _) => Err(error),
             (None, None) => panic!("a case without a scale"),
-            (None, Some(scale)) => Ok(Scale {
+            (None, Some(scale)) => Ok(TargetScale {
                 spec_replicas: scale.spec_replicas,
                 status_replicas: scale.status_replicas,
                 selector,
@@ -45,8 +46,8 @@ pub(crate) fn check(given: &ReconcileIn, expected: &ReconcileOut) -> ReconcileOu
     let mut memory = given.remembered.memory();
     let step = hpa::reconcile(&controller, &hpa, &observed, &mut memory, now());
     let (outcome, updates) = match step {
-        Step::Done(outcome) => (outcome, Vec::new()),
-        Step::Rescale(rescale) => {
+        ReconcileStep::Done(outcome) => (outcome, Vec::new()),
+        ReconcileStep::Rescale(rescale) => {
             let target = &hpa.spec.scale_target.name;
             write(
                 rescale,
@@ -64,8 +65,8 @@ fn write(
     mut rescale: Rescale<'_>,
     target: &str,
     error: Option<&WriteError>,
-    memory: &mut Memory,
-) -> (Outcome, Vec<i32>) {
+    memory: &mut HpaMemory,
+) -> (HpaOutcome, Vec<i32>) {
     let mut attempts = 0;
     loop {
         attempts += 1;

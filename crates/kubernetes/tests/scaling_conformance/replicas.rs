@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::hpa::{
-    self, ByPod, Controller, FeatureGates, PodGroups, Proposal, Reading, Readings,
-    ReplicaCalculator, ReplicasError, Settings, Startup, Usage,
+    self, ByPod, Controller, FeatureGates, MetricProposal, MetricsApiReading, PodGroups, Readings,
+    ReplicaCalculator, ReplicasError, Settings, Startup, TargetUsage,
 };
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::scaling::signal::{
-    MetricIdentifier, ObjectReference, ResourceName, Signal, Target,
+    MetricIdentifier, MetricTarget, ObjectReference, ResourceName, Signal,
 };
 use evenkeel_label_selector::LabelSelector;
 use serde::Deserialize;
@@ -116,11 +116,15 @@ impl Metric {
 }
 
 impl TargetIn {
-    fn read(&self) -> Target {
+    fn read(&self) -> MetricTarget {
         match self.kind.as_str() {
-            "Utilization" => Target::Utilization(self.utilization_percent.expect("a percentage")),
-            "AverageValue" => Target::AverageValue(self.average_value_milli.expect("a value")),
-            "Value" => Target::Value(self.value_milli.expect("a value")),
+            "Utilization" => {
+                MetricTarget::Utilization(self.utilization_percent.expect("a percentage"))
+            }
+            "AverageValue" => {
+                MetricTarget::AverageValue(self.average_value_milli.expect("a value"))
+            }
+            "Value" => MetricTarget::Value(self.value_milli.expect("a value")),
             other => panic!("unknown target {other}"),
         }
     }
@@ -138,18 +142,17 @@ impl Samples {
                     ..Readings::default()
                 };
             }
-            Signal::Pods(_) => self
-                .pods
-                .as_deref()
-                .map(|samples| Reading::Pods(samples.iter().map(PodValue::read).collect())),
+            Signal::Pods(_) => self.pods.as_deref().map(|samples| {
+                MetricsApiReading::Pods(samples.iter().map(PodValue::read).collect())
+            }),
             Signal::Object { .. } => self
                 .object
                 .as_ref()
-                .map(|sample| Reading::Object(sample.read())),
+                .map(|sample| MetricsApiReading::Object(sample.read())),
             _ => self
                 .external
                 .as_deref()
-                .map(|samples| Reading::Series(values(samples))),
+                .map(|samples| MetricsApiReading::Series(values(samples))),
         };
         let reading = self
             .fetch_error
@@ -200,12 +203,12 @@ pub(crate) fn check(given: &ReplicasIn, _: &ReplicasOut) -> ReplicasOut {
     let is_infinite = given.status_replicas == 0
         && signal.resource().is_none()
         && !matches!(signal, Signal::Pods(_))
-        && matches!(target, Target::AverageValue(_));
+        && matches!(target, MetricTarget::AverageValue(_));
     out(&found, is_infinite)
 }
 
 /// The value of a total over no Pods is infinite in Go, and its conversion depends on the processor.
-fn out(found: &Result<Proposal, ReplicasError>, is_infinite: bool) -> ReplicasOut {
+fn out(found: &Result<MetricProposal, ReplicasError>, is_infinite: bool) -> ReplicasOut {
     let proposal = found.as_ref().ok();
     let value = proposal.map(|proposal| proposal.value);
     ReplicasOut {
@@ -329,7 +332,7 @@ pub(crate) fn resource_utilization_ratio(given: &RatioIn, _: &RatioOut) -> Ratio
 }
 
 pub(crate) fn metric_usage_ratio(given: &RatioIn, _: &RatioOut) -> RatioOut {
-    let Usage { ratio, average, .. } =
+    let TargetUsage { ratio, average, .. } =
         hpa::metric_usage(&borrowed(&given.metrics_milli), given.target);
     RatioOut {
         ratio: Some(Float(ratio)),

@@ -1,8 +1,8 @@
 //! Rules, recommendations, scale events and settings in the JSON of the cases.
 
 use evenkeel_core::scaling::hpa::{
-    Behavior, BehaviorSpec, Memory, PolicyType, Recommendation, RulesSpec, ScaleEvent, ScaleEvents,
-    ScalingPolicy, ScalingRules, SelectPolicy, Settings,
+    Behavior, BehaviorSpec, HpaMemory, PolicyType, Recommendation, RulesSpec, ScaleEvent,
+    ScaleEvents, ScalingPolicy, ScalingRules, SelectPolicy, Settings,
 };
 use evenkeel_core::units::Quantity;
 use jiff::SignedDuration;
@@ -191,8 +191,8 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    pub(crate) fn memory(&self) -> Memory {
-        Memory {
+    pub(crate) fn memory(&self) -> HpaMemory {
+        HpaMemory {
             recommendations: self.recommendations.as_deref().map(recommendations),
             scale_events: scale_events(&self.scale_up_events, &self.scale_down_events),
         }

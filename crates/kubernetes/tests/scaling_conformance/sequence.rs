@@ -2,18 +2,19 @@
 
 use std::sync::LazyLock;
 
-use evenkeel_core::forecast::Shared;
+use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{
-    Controller, Memory, MetricSpec, Normalizer, Observed, Reading, Readings, Scale, Settings, Spec,
-    Status, Tolerances, reconciler,
+    Controller, HpaMemory, HpaSpec, HpaStatus, MetricSpec, MetricsApiReading, Normalizer,
+    ObservedTarget, Readings, Settings, TargetScale, Tolerances, reconciler,
 };
 use evenkeel_core::scaling::sample::ValueSample;
-use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, Signal, Target};
-use evenkeel_core::scaling::stages::{ScaleDownWay, ScaleUpWay, StagedBehavior};
-use evenkeel_core::scaling::tracker::{Reaction, Reconciled, TickInput, Tracker};
+use evenkeel_core::scaling::signal::{MetricIdentifier, MetricTarget, ObjectReference, Signal};
+use evenkeel_core::scaling::staged_change::{ScaleDownWay, ScaleUpBehavior, StagedBehavior};
+use evenkeel_core::scaling::tracker::{Reaction, ReconciledTarget, TargetState, TickInput};
 use evenkeel_core::scaling::{
-    Bounds, Mode, Policy, PortraitInput, ReplicaCounts, Risk, ScaleDown, Speaker,
+    PortraitInput, ProviderRef, ReplicaBounds, ReplicaCounts, Risk, ScaleDown, ScalingMode,
+    TargetPolicy,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -56,7 +57,7 @@ pub(crate) struct SequenceOut {
 pub(crate) fn check(given: &SequenceIn, _: &SequenceOut) -> SequenceOut {
     let behavior = given.behavior.as_ref().map(Both::behavior);
     let settings = given.flags.settings();
-    let mut memory = Memory::default();
+    let mut memory = HpaMemory::default();
     if !given.initial_recommendations.is_empty() {
         memory.recommendations = Some(recommendations(&given.initial_recommendations));
     }
@@ -96,7 +97,7 @@ pub(crate) fn check(given: &SequenceIn, _: &SequenceOut) -> SequenceOut {
 /// queue that asks for as many replicas as the metrics of the case did.
 #[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
-    let bounds = Bounds::new(given.min_replicas, given.max_replicas);
+    let bounds = ReplicaBounds::new(given.min_replicas, given.max_replicas);
     let within = given.min_replicas..=given.max_replicas;
     let begins_within = within.contains(&given.initial_replicas) && given.min_replicas > 0;
     let (Ok(bounds), true) = (
@@ -119,15 +120,18 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
         },
         ..Controller::default()
     };
-    let spec = Spec {
+    let spec = HpaSpec {
         scale_target: ObjectReference::default(),
         min_replicas: given.min_replicas,
         max_replicas: given.max_replicas,
-        metrics: vec![MetricSpec::new(queue.clone(), Target::AverageValue(1000))],
+        metrics: vec![MetricSpec::new(
+            queue.clone(),
+            MetricTarget::AverageValue(1000),
+        )],
         behavior: behavior.clone(),
     };
-    let policy = Policy {
-        mode: Mode::Direct,
+    let policy = TargetPolicy {
+        mode: ScalingMode::Direct,
         bounds,
         behavior,
         tolerances: Tolerances::default(),
@@ -136,11 +140,11 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
         max_age: SignedDuration::from_mins(3),
         risk: Risk::default(),
     };
-    let speaker = Speaker {
+    let speaker = ProviderRef {
         name: "reactive".into(),
         priority: 1,
     };
-    let (mut tracker, shared) = (Tracker::default(), Shared::default());
+    let (mut tracker, shared) = (TargetState::default(), ModelAssets::default());
     let (mut current, mut time) = (given.initial_replicas, now());
     for (place, step) in given.steps.iter().enumerate() {
         time = after(time, step.dt_s);
@@ -149,7 +153,7 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
             value: i64::from(step.metric_desired_replicas) * 1000,
         };
         let readings = Readings {
-            others: [(queue.clone(), Ok(Reading::Series(vec![sample])))]
+            others: [(queue.clone(), Ok(MetricsApiReading::Series(vec![sample])))]
                 .into_iter()
                 .collect(),
             ..Readings::default()
@@ -171,14 +175,14 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
 /// A target whose only portrait is the reaction to its load.
 struct Reacting<'a> {
     controller: &'a Controller,
-    spec: &'a Spec,
+    spec: &'a HpaSpec,
     readings: &'a Readings,
-    speaker: &'a Speaker,
-    shared: &'a Shared,
+    speaker: &'a ProviderRef,
+    shared: &'a ModelAssets,
 }
 
 const AT_ONCE: StagedBehavior = StagedBehavior {
-    up: ScaleUpWay {
+    up: ScaleUpBehavior {
         disabled: false,
         stages: None,
     },
@@ -188,11 +192,11 @@ const AT_ONCE: StagedBehavior = StagedBehavior {
     },
 };
 
-static NOTHING_TOLD: LazyLock<Status> = LazyLock::new(Status::default);
+static NOTHING_TOLD: LazyLock<HpaStatus> = LazyLock::new(HpaStatus::default);
 
 impl<'a> Reacting<'a> {
     fn input(&self, current: i32, now: Timestamp) -> TickInput<'a> {
-        let scale = Scale {
+        let scale = TargetScale {
             spec_replicas: current,
             status_replicas: current,
             selector: "app=web",
@@ -203,12 +207,12 @@ impl<'a> Reacting<'a> {
             now,
             current,
             ready: current,
-            reaction: Reaction::Reconciled(Reconciled {
+            reaction: Reaction::Reconciled(ReconciledTarget {
                 input: reconciler::Input {
                     controller: self.controller,
                     namespace: "shop",
                     spec: self.spec,
-                    observed: Observed {
+                    observed: ObservedTarget {
                         scale: Ok(scale),
                         readings: self.readings,
                     },

@@ -2,7 +2,7 @@
 
 use evenkeel_core::units::{Bytes, MilliCpu};
 use evenkeel_kubernetes::pod::PodSpec;
-use evenkeel_kubernetes::requests::effective;
+use evenkeel_kubernetes::pod_requests::effective;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

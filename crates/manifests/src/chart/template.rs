@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::condition::Condition;
-use crate::kustomization::Object;
-use crate::part::{Choice, Part};
+use crate::condition::ComponentCondition;
+use crate::conditional_part::{ConditionalPart, ManifestPart};
+use crate::kustomization::ManifestObject;
 use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IMAGE};
 
 /// Texts in templates that the values of the chart set. One that is a whole value is quoted: a namespace may be called
@@ -53,10 +53,10 @@ impl Template {
     }
 
     /// The template of an object, with the line before a document.
-    pub(super) fn object(&self, object: &Object) -> Result<String, String> {
+    pub(super) fn object(&self, object: &ManifestObject) -> Result<String, String> {
         let mut choice = object.choice.clone();
         mark(object, &mut choice.part);
-        let Part::Map(fields) = &choice.part else {
+        let ManifestPart::Map(fields) = &choice.part else {
             return Err(format!("{} holds no object", object.file));
         };
         let text = set_values(&format!("---\n{}", self.fields(fields)?));
@@ -69,18 +69,18 @@ impl Template {
     }
 
     /// The fields of a map, at the left margin.
-    fn fields(&self, fields: &[(String, Choice)]) -> Result<String, String> {
+    fn fields(&self, fields: &[(String, ConditionalPart)]) -> Result<String, String> {
         let mut parts = Vec::new();
         for (name, choice) in fields {
             let own = match (choice.part.plain(), &choice.part) {
                 (Some(value), _) => yaml(&json!({name: value}))?,
-                (None, Part::Map(fields)) => {
+                (None, ManifestPart::Map(fields)) => {
                     format!("{name}:\n{}", indented(&self.fields(fields)?, "  ", "  "))
                 }
-                (None, Part::List(items)) => {
+                (None, ManifestPart::List(items)) => {
                     format!("{name}:\n{}", indented(&self.items(items)?, "  ", "  "))
                 }
-                (None, Part::Scalar(_)) => return Err(format!("{name} is no plain value")),
+                (None, ManifestPart::Scalar(_)) => return Err(format!("{name} is no plain value")),
             };
             parts.push((self.expression(&choice.when), own));
         }
@@ -88,12 +88,12 @@ impl Template {
     }
 
     /// The items of a list, at the left margin.
-    fn items(&self, items: &[Choice]) -> Result<String, String> {
+    fn items(&self, items: &[ConditionalPart]) -> Result<String, String> {
         let mut parts = Vec::new();
         for item in items {
             let own = match (item.part.plain(), &item.part) {
                 (Some(value), _) => yaml(&json!([value]))?,
-                (None, Part::Map(fields)) => {
+                (None, ManifestPart::Map(fields)) => {
                     // The dash stands before a field that is always there.
                     let mut fields = fields.clone();
                     fields.sort_by_key(|(_, choice)| !choice.when.is_always());
@@ -111,7 +111,7 @@ impl Template {
     }
 
     /// The expression of a condition; `None` for what is always there.
-    fn expression(&self, when: &Condition) -> Option<String> {
+    fn expression(&self, when: &ComponentCondition) -> Option<String> {
         if when.is_always() {
             return None;
         }
@@ -131,22 +131,22 @@ impl Template {
 }
 
 /// Puts marks where the values of the chart have a say.
-fn mark(object: &Object, part: &mut Part) {
-    let set = |part: Option<&mut Part>, mark: &str| {
-        *part.expect("the manifests have the field") = Part::Scalar(Value::from(mark));
+fn mark(object: &ManifestObject, part: &mut ManifestPart) {
+    let set = |part: Option<&mut ManifestPart>, mark: &str| {
+        *part.expect("the manifests have the field") = ManifestPart::Scalar(Value::from(mark));
     };
     let (_, key) = CONFIGURATION;
     match (object.kind.as_str(), object.name.as_str()) {
         ("Deployment", "evenkeel") => set(part.at_mut(&["spec", "replicas"]), REPLICAS),
         ("ConfigMap", "evenkeel") => set(part.at_mut(&["data", key]), CONFIG),
         ("NetworkPolicy", "evenkeel") => {
-            if let Some(Part::List(rules)) = part.at_mut(&["spec", "egress"]) {
-                rules.push(Choice::new(&Value::from(EGRESS), None));
+            if let Some(ManifestPart::List(rules)) = part.at_mut(&["spec", "egress"]) {
+                rules.push(ConditionalPart::new(&Value::from(EGRESS), None));
             }
         }
         ("CustomResourceDefinition", _) => {
-            if let Some(Part::Map(fields)) = part.at_mut(&["metadata"]) {
-                fields.push((KEEP.to_owned(), Choice::new(&Value::Null, None)));
+            if let Some(ManifestPart::Map(fields)) = part.at_mut(&["metadata"]) {
+                fields.push((KEEP.to_owned(), ConditionalPart::new(&Value::Null, None)));
             }
         }
         _ => {}

@@ -14,13 +14,14 @@ use jiff::{SignedDuration, Timestamp};
 use kube::{Client, ResourceExt as _};
 use tracing::debug;
 
-use self::target::Targets;
+use self::target::HpaTargetLookup;
 use crate::recorder::{Recorder, reference};
 use crate::store::{StoredAutoscaler, Stores};
-use crate::{Events, Timeline};
+use crate::{SandboxEventSink, Timeline};
 use evenkeel_clock::Clock;
 use evenkeel_core::scaling::hpa::{
-    self, AfterWrite, Controller, EventType, Memory, Observed, Outcome, Rescale, Settings, Step,
+    self, AfterWrite, Controller, EventType, HpaMemory, HpaOutcome, ObservedTarget, ReconcileStep,
+    Rescale, Settings,
 };
 use evenkeel_http_client::Request;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
@@ -32,29 +33,29 @@ pub fn sync(clock: Clock) -> SignedDuration {
 }
 
 /// The controller.
-pub(super) struct Autoscaling {
+pub(super) struct AutoscalingController {
     pub(super) client: Client,
     pub(super) stores: Stores,
     pub(super) timeline: Timeline,
-    pub(super) events: Events,
+    pub(super) events: SandboxEventSink,
     pub(super) recorder: Recorder,
 }
 
 /// The input that all HPAs have in common at one turn of the controller.
-struct Turn {
+struct HpaSyncInput {
     controller: Controller,
     /// Usage of all Pods, or why it could not be read.
     usage: Result<PodMetricsList, String>,
     now: Timestamp,
 }
 
-impl Autoscaling {
+impl AutoscalingController {
     /// Runs for ever.
     pub(super) async fn run(self) {
         let period = Settings::DEFAULT.sync_period;
         let mut ticks = self.timeline.clock().ticks(period);
         // By the UID of the HPA.
-        let mut memories: HashMap<String, Memory> = HashMap::new();
+        let mut memories: HashMap<String, HpaMemory> = HashMap::new();
         loop {
             ticks.tick().await;
             let now = self.timeline.now();
@@ -65,7 +66,7 @@ impl Autoscaling {
                 continue;
             }
             let usage = fetch(&self.client).await;
-            let turn = Turn {
+            let turn = HpaSyncInput {
                 controller: Controller::default(),
                 usage: usage.map_err(|error| error.to_string()),
                 now,
@@ -81,31 +82,32 @@ impl Autoscaling {
     /// Looks at one HPA, and writes the outcome.
     async fn reconcile(
         &self,
-        turn: &Turn,
+        turn: &HpaSyncInput,
         object: &StoredAutoscaler,
-        memory: &mut Memory,
-    ) -> Outcome {
-        let Turn {
+        memory: &mut HpaMemory,
+    ) -> HpaOutcome {
+        let HpaSyncInput {
             controller,
             usage,
             now,
         } = turn;
         let spec = target::spec(object);
         let hpa = observation::autoscaler(object, &spec);
-        let targets = Targets::new(&self.stores, &hpa.namespace);
+        let targets = HpaTargetLookup::new(&self.stores, &hpa.namespace);
         let found = targets.of(&spec);
         let selector = found.as_ref().map_or("", |target| &*target.selector);
         let (client, metrics) = (&self.client, &hpa.spec.metrics);
         let others = signals::read(client, &hpa.namespace, metrics, selector, *now).await;
-        let mut observation = observation::Observation::new(&hpa, found.as_ref(), &targets, usage);
+        let mut observation =
+            observation::HpaObservation::new(&hpa, found.as_ref(), &targets, usage);
         observation.readings.others = others;
-        let observed = Observed {
+        let observed = ObservedTarget {
             scale: found.as_ref().map(|target| observation.scale(target)),
             readings: &observation.readings,
         };
         let outcome = match hpa::reconcile(controller, &hpa, &observed, memory, *now) {
-            Step::Done(outcome) => outcome,
-            Step::Rescale(rescale) => {
+            ReconcileStep::Done(outcome) => outcome,
+            ReconcileStep::Rescale(rescale) => {
                 let (from, to) = (rescale.from(), rescale.to());
                 let outcome = self.rescale(rescale, &hpa, memory).await;
                 self.tell_scaled(&hpa, from, to, &outcome);
@@ -123,8 +125,8 @@ impl Autoscaling {
         &self,
         mut rescale: Rescale<'_>,
         hpa: &hpa::HorizontalPodAutoscaler,
-        memory: &mut Memory,
-    ) -> Outcome {
+        memory: &mut HpaMemory,
+    ) -> HpaOutcome {
         loop {
             let written = write::scale(&self.client, hpa, rescale.to()).await;
             match rescale.after_write(written, memory) {
@@ -135,7 +137,7 @@ impl Autoscaling {
     }
 
     /// Writes the Events of an outcome.
-    fn tell(&self, object: &StoredAutoscaler, outcome: Outcome) {
+    fn tell(&self, object: &StoredAutoscaler, outcome: HpaOutcome) {
         if let Some(error) = &outcome.error {
             debug!(%error, hpa = object.name_any(), "an HPA could not be reconciled");
         }
@@ -154,13 +156,13 @@ impl Autoscaling {
         hpa: &hpa::HorizontalPodAutoscaler,
         from: i32,
         to: i32,
-        outcome: &Outcome,
+        outcome: &HpaOutcome,
     ) {
         if outcome.action == hpa::Action::None {
             return;
         }
         let count = |replicas: i32| u32::try_from(replicas).unwrap_or(0);
-        let event = crate::Event::Scaled {
+        let event = crate::SandboxEvent::Scaled {
             namespace: hpa.namespace.clone(),
             workload: hpa.spec.scale_target.name.clone(),
             from: count(from),

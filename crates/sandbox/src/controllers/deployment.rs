@@ -20,7 +20,7 @@ use tracing::debug;
 use self::replicas::{available, desired, present, wanted};
 use self::rolling::{Set, bounds};
 use self::status::Versions;
-use super::turns::Turns;
+use super::resync::ResyncSignal;
 use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
 use evenkeel_clock::Clock;
@@ -39,7 +39,7 @@ pub(super) struct Deployments {
 
 impl Deployments {
     pub(super) async fn run(self) {
-        let mut turns = Turns::of(&self.stores);
+        let mut turns = ResyncSignal::of(&self.stores);
         loop {
             let sets = self.stores.replica_sets.list();
             for deployment in self.stores.deployments.list() {

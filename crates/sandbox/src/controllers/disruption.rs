@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tracing::debug;
 
 use super::replica_set::is_ready;
-use super::turns::Turns;
+use super::resync::ResyncSignal;
 use crate::objects::{condition_since, stamp};
 use crate::store::Stores;
 use evenkeel_clock::Clock;
@@ -23,7 +23,7 @@ use evenkeel_label_selector::Selector;
 const DISRUPTED: SignedDuration = SignedDuration::from_mins(2);
 
 pub(super) async fn run(client: Client, stores: Stores, clock: Clock) {
-    let mut turns = Turns::of(&stores);
+    let mut turns = ResyncSignal::of(&stores);
     loop {
         for budget in stores.budgets.list() {
             if let Err(error) = reconcile(&client, &stores, &budget, clock.now()).await {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tracing::debug;
 
 use super::replica_set::is_ready;
-use super::turns::Turns;
+use super::resync::ResyncSignal;
 use crate::objects::typed;
 use crate::store::Stores;
 use evenkeel_label_selector::Selector;
@@ -19,7 +19,7 @@ use evenkeel_label_selector::Selector;
 const MANAGER: &str = "endpointslice-controller.k8s.io";
 
 pub(super) async fn run(client: Client, stores: Stores) {
-    let mut turns = Turns::of(&stores);
+    let mut turns = ResyncSignal::of(&stores);
     loop {
         for service in stores.services.list() {
             if let Err(error) = reconcile(&client, &stores, &service).await {

@@ -167,25 +167,25 @@ fn intolerable(pod: &Pod, node: &Node, now: Timestamp) -> Option<Taint> {
     let tolerations = tolerations.unwrap_or_default();
     let mut executing = taints.iter().filter(|taint| taint.effect == "NoExecute");
     let intolerable = |taint: &&Taint| match tolerated(taint, tolerations) {
-        Tolerated::Never => true,
-        Tolerated::For(span) => {
+        TolerationSpan::Never => true,
+        TolerationSpan::For(span) => {
             let since = taint.time_added.as_ref();
             since.is_some_and(|since| now.duration_since(since.0) > span)
         }
-        Tolerated::Always => false,
+        TolerationSpan::Always => false,
     };
     executing.find(intolerable).cloned()
 }
 
 /// How long a taint is tolerated.
 #[derive(Debug, PartialEq, Eq)]
-enum Tolerated {
+enum TolerationSpan {
     Never,
     For(SignedDuration),
     Always,
 }
 
-fn tolerated(taint: &Taint, tolerations: &[Toleration]) -> Tolerated {
+fn tolerated(taint: &Taint, tolerations: &[Toleration]) -> TolerationSpan {
     let matches = |toleration: &&Toleration| {
         let text = |field: &Option<String>| field.clone().unwrap_or_default();
         let (key, effect) = (text(&toleration.key), text(&toleration.effect));
@@ -200,12 +200,12 @@ fn tolerated(taint: &Taint, tolerations: &[Toleration]) -> Tolerated {
         .map(|toleration| toleration.toleration_seconds)
         .collect();
     if spans.is_empty() {
-        return Tolerated::Never;
+        return TolerationSpan::Never;
     }
     // The shortest of those that have an end counts.
     let shortest = spans.into_iter().flatten().min();
-    shortest.map_or(Tolerated::Always, |seconds| {
-        Tolerated::For(SignedDuration::from_secs(seconds.max(0)))
+    shortest.map_or(TolerationSpan::Always, |seconds| {
+        TolerationSpan::For(SignedDuration::from_secs(seconds.max(0)))
     })
 }
 
@@ -249,11 +249,17 @@ mod tests {
         let always = json!({"operator": "Exists"});
         let other = json!({"key": "other", "operator": "Exists"});
         for (tolerations, expected) in [
-            (json!([]), Tolerated::Never),
-            (json!([other]), Tolerated::Never),
-            (json!([always]), Tolerated::Always),
-            (json!([until(300), until(60)]), Tolerated::For(second(60))),
-            (json!([always, until(300)]), Tolerated::For(second(300))),
+            (json!([]), TolerationSpan::Never),
+            (json!([other]), TolerationSpan::Never),
+            (json!([always]), TolerationSpan::Always),
+            (
+                json!([until(300), until(60)]),
+                TolerationSpan::For(second(60)),
+            ),
+            (
+                json!([always, until(300)]),
+                TolerationSpan::For(second(300)),
+            ),
         ] {
             let tolerations: Vec<Toleration> = serde_json::from_value(tolerations).unwrap();
             assert_eq!(tolerated(&taint, &tolerations), expected, "{tolerations:?}");

@@ -19,7 +19,7 @@ use tracing::debug;
 
 pub(super) use self::status::is_ready;
 
-use super::turns::Turns;
+use super::resync::ResyncSignal;
 use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
 use evenkeel_clock::{self as clock, Clock};
@@ -28,16 +28,16 @@ use evenkeel_clock::{self as clock, Clock};
 const EXPECTED: Duration = Duration::from_secs(5);
 
 /// Pods deleted that the watch still shows, and when, by their UIDs.
-type Deleted = HashMap<String, Instant>;
+type DeletedPodTimes = HashMap<String, Instant>;
 
 /// Pods made that the watch has not shown.
 #[derive(Default)]
-struct Made(HashMap<String, Owned>);
+struct PodExpectations(HashMap<String, ReplicaSetCreation>);
 
 /// The UID of a ReplicaSet, and when it got a Pod.
-type Owned = (String, Instant);
+type ReplicaSetCreation = (String, Instant);
 
-impl Made {
+impl PodExpectations {
     /// Forgets what `pods` show, and what will not be shown any more.
     fn retain(&mut self, pods: &[Arc<Pod>], now: Instant) {
         self.0.retain(|uid, (_, at)| {
@@ -56,7 +56,7 @@ impl Made {
 }
 
 /// The Pods that a controller has made and deleted in a turn.
-type Done = (Vec<(String, Owned)>, Vec<(String, Instant)>);
+type PodTurnChanges = (Vec<(String, ReplicaSetCreation)>, Vec<(String, Instant)>);
 
 pub(super) struct ReplicaSets {
     pub(super) client: Client,
@@ -67,8 +67,8 @@ pub(super) struct ReplicaSets {
 
 impl ReplicaSets {
     pub(super) async fn run(self) {
-        let (mut made, mut deleted) = (Made::default(), Deleted::new());
-        let mut turns = Turns::of(&self.stores);
+        let (mut made, mut deleted) = (PodExpectations::default(), DeletedPodTimes::new());
+        let mut turns = ResyncSignal::of(&self.stores);
         loop {
             let pods = self.stores.pods.list();
             let now = clock::instant();
@@ -81,7 +81,7 @@ impl ReplicaSets {
                 let pods = of(set, &pods);
                 let leave = made.any_of(set) || set.metadata.deletion_timestamp.is_some();
                 let plan = if leave {
-                    Plan::Nothing
+                    ReplicaSetPlan::Nothing
                 } else {
                     plan(set, &pods, &deleted, |active| {
                         victims::in_order(&active, &related, self.clock.now())
@@ -100,12 +100,17 @@ impl ReplicaSets {
     }
 
     /// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
-    async fn keep(&self, set: &ReplicaSet, pods: Vec<Arc<Pod>>, plan: Plan) -> Done {
+    async fn keep(
+        &self,
+        set: &ReplicaSet,
+        pods: Vec<Arc<Pod>>,
+        plan: ReplicaSetPlan,
+    ) -> PodTurnChanges {
         let (mut made, mut deleted) = (Vec::new(), Vec::new());
         match plan {
-            Plan::Make(count) => made = self.make(set, count).await,
-            Plan::Delete(pods) => deleted = self.delete(set, &pods).await,
-            Plan::Nothing => {}
+            ReplicaSetPlan::Make(count) => made = self.make(set, count).await,
+            ReplicaSetPlan::Delete(pods) => deleted = self.delete(set, &pods).await,
+            ReplicaSetPlan::Nothing => {}
         }
         status::write(&self.client, set, &pods, self.clock.now()).await;
         (made, deleted)
@@ -113,7 +118,7 @@ impl ReplicaSets {
 
     /// Makes Pods in batches that double, as kube-controller-manager does, until one cannot be
     /// made.
-    async fn make(&self, set: &ReplicaSet, count: usize) -> Vec<(String, Owned)> {
+    async fn make(&self, set: &ReplicaSet, count: usize) -> Vec<(String, ReplicaSetCreation)> {
         let (mut made, parameters) = (Vec::new(), PostParams::default());
         let Some(pod) = template(set) else {
             return made;
@@ -185,7 +190,7 @@ fn template(set: &ReplicaSet) -> Option<Pod> {
 }
 
 #[derive(Debug, PartialEq)]
-enum Plan {
+enum ReplicaSetPlan {
     Nothing,
     Make(usize),
     Delete(Vec<Arc<Pod>>),
@@ -195,9 +200,9 @@ enum Plan {
 fn plan(
     set: &ReplicaSet,
     pods: &[Arc<Pod>],
-    deleted: &Deleted,
+    deleted: &DeletedPodTimes,
     in_order: impl FnOnce(Vec<Arc<Pod>>) -> Vec<Arc<Pod>>,
-) -> Plan {
+) -> ReplicaSetPlan {
     let wanted = set
         .spec
         .as_ref()
@@ -210,13 +215,13 @@ fn plan(
     };
     let active: Vec<Arc<Pod>> = pods.iter().filter(gone).cloned().collect();
     match active.len() {
-        have if have < wanted => Plan::Make(wanted - have),
+        have if have < wanted => ReplicaSetPlan::Make(wanted - have),
         have if have > wanted => {
             let mut order = in_order(active);
             order.truncate(have - wanted);
-            Plan::Delete(order)
+            ReplicaSetPlan::Delete(order)
         }
-        _ => Plan::Nothing,
+        _ => ReplicaSetPlan::Nothing,
     }
 }
 
@@ -285,15 +290,16 @@ mod tests {
             pods.reverse();
             pods
         };
-        let plan = |wanted, deleted: &Deleted| plan(&set(wanted), &pods, deleted, backwards);
-        let Plan::Delete(going) = plan(1, &Deleted::new()) else {
+        let plan =
+            |wanted, deleted: &DeletedPodTimes| plan(&set(wanted), &pods, deleted, backwards);
+        let ReplicaSetPlan::Delete(going) = plan(1, &DeletedPodTimes::new()) else {
             panic!()
         };
         let names: Vec<String> = going.iter().map(|pod| pod.name_any()).collect();
         assert_eq!(names, ["c", "b"]);
-        assert_eq!(plan(3, &Deleted::new()), Plan::Nothing);
-        assert_eq!(plan(5, &Deleted::new()), Plan::Make(2));
-        let deleted = Deleted::from([("a".to_owned(), clock::instant())]);
-        assert_eq!(plan(3, &deleted), Plan::Make(1));
+        assert_eq!(plan(3, &DeletedPodTimes::new()), ReplicaSetPlan::Nothing);
+        assert_eq!(plan(5, &DeletedPodTimes::new()), ReplicaSetPlan::Make(2));
+        let deleted = DeletedPodTimes::from([("a".to_owned(), clock::instant())]);
+        assert_eq!(plan(3, &deleted), ReplicaSetPlan::Make(1));
     }
 }

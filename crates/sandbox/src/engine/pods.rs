@@ -7,10 +7,10 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use crate::lifecycle::Lifecycle;
-use crate::scenario::{Startup, Usage, Workload};
+use crate::scenario::{ReplicaUsage, ScenarioWorkload, Startup};
 use crate::usage::PodNow;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
 /// A Pod of no workload of the scenario uses this share of what it requests.
@@ -56,8 +56,8 @@ pub(super) struct RunningPod {
     pub(super) place: Option<usize>,
     /// The position of its workload in the scenario; `None` for what somebody applied by hand.
     pub(super) index: Option<usize>,
-    pub(super) workload: Arc<Workload>,
-    pub(super) noise: Random,
+    pub(super) workload: Arc<ScenarioWorkload>,
+    pub(super) noise: RandomSource,
     pub(super) lifecycle: Lifecycle,
     /// False while its readiness gates keep requests from it.
     pub(super) is_open: bool,
@@ -89,17 +89,17 @@ impl RunningPod {
 }
 
 /// A moment within the interval.
-pub(super) fn phase(random: Random, interval: SignedDuration) -> SignedDuration {
+pub(super) fn phase(random: RandomSource, interval: SignedDuration) -> SignedDuration {
     interval.mul_f64(random.unit(0))
 }
 
 /// A workload for a Pod that somebody applied by hand: it uses most of what it requests.
-pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
+pub(super) fn unknown_workload(bound: &BoundPod) -> ScenarioWorkload {
     let BoundPod {
         pod, app, demand, ..
     } = bound;
     let name = if app.is_empty() { pod.name() } else { app };
-    Workload {
+    ScenarioWorkload {
         name: name.to_owned(),
         namespace: pod.namespace().to_owned(),
         arrival: SignedDuration::ZERO,
@@ -107,7 +107,7 @@ pub(super) fn unknown_workload(bound: &BoundPod) -> Workload {
         changes: Vec::new(),
         demand: *demand,
         limits: Resources::default(),
-        usage: Usage {
+        usage: ReplicaUsage {
             idle: demand.map(|amount| Amount::from_f64(amount.as_f64() * UNKNOWN_USE)),
             per_request: Resources::default(),
             warm_up: *demand,

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use jiff::SignedDuration;
 
-use crate::timing::Timing;
+use crate::scrape_timing::Timing;
 use evenkeel_core::placement::usage::PodName;
 
 /// What requests are counted for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Counted {
+pub enum RequestCounterKey {
     /// Those that a Pod serves.
     Served(PodName),
     /// Those that arrive for a workload, by namespace and name.
@@ -38,13 +38,13 @@ struct Counter {
 
 /// The counters, by what they count.
 #[derive(Debug)]
-pub(super) struct Requests {
+pub(super) struct RequestCounters {
     timing: Timing,
     next: SignedDuration,
-    counters: BTreeMap<Counted, Counter>,
+    counters: BTreeMap<RequestCounterKey, Counter>,
 }
 
-impl Requests {
+impl RequestCounters {
     pub(super) const fn new(timing: Timing) -> Self {
         Self {
             timing,
@@ -57,7 +57,7 @@ impl Requests {
     pub(super) fn observe(
         &mut self,
         at: SignedDuration,
-        rates: impl IntoIterator<Item = (Counted, f64)>,
+        rates: impl IntoIterator<Item = (RequestCounterKey, f64)>,
     ) {
         let mut before = std::mem::take(&mut self.counters);
         for (of, current) in rates {
@@ -87,7 +87,7 @@ impl Requests {
     }
 
     /// The rates of everything that was read twice within the window.
-    pub(super) fn rates(&self) -> impl Iterator<Item = (&Counted, RequestRate)> {
+    pub(super) fn rates(&self) -> impl Iterator<Item = (&RequestCounterKey, RequestRate)> {
         self.counters.iter().filter_map(|(of, counter)| {
             let ((first, begin), (at, end)) =
                 (*counter.readings.front()?, *counter.readings.back()?);
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_rise_is_seen_late_and_what_is_gone_is_not_told() {
-        let web = Counted::Arriving("shop".to_owned(), "web".to_owned());
-        let mut requests = Requests::new(Timing::default());
+        let web = RequestCounterKey::Arriving("shop".to_owned(), "web".to_owned());
+        let mut requests = RequestCounters::new(Timing::default());
         let mut seen = Vec::new();
         for second in 0..=120 {
             let rate = if second < 30 { 0.0 } else { 100.0 };

@@ -19,7 +19,7 @@ pub struct SummaryBuilder {
     line: Ratio,
     last: Option<SignedDuration>,
     passed: f64,
-    resources: Resources<Sums>,
+    resources: Resources<UtilizationSums>,
     over_any: f64,
     lost: f64,
     offered: f64,
@@ -30,7 +30,7 @@ pub struct SummaryBuilder {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Sums {
+struct UtilizationSums {
     spread: f64,
     peak: f64,
     over: f64,
@@ -39,7 +39,7 @@ struct Sums {
 /// The figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct RunSummary {
     /// How much time of the scenario passed, in seconds.
     pub seconds: f64,
     /// By resource, in the order of `Resource::ALL`.
@@ -86,7 +86,7 @@ impl SummaryBuilder {
     /// A run that has not begun, whose headroom line is `line`.
     #[must_use]
     pub const fn new(line: Ratio) -> Self {
-        const NONE: Sums = Sums {
+        const NONE: UtilizationSums = UtilizationSums {
             spread: 0.0,
             peak: 0.0,
             over: 0.0,
@@ -159,7 +159,7 @@ impl SummaryBuilder {
 
     /// The figures so far.
     #[must_use]
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> RunSummary {
         let now = self.last.unwrap_or_default();
         let open = self
             .waiting
@@ -186,7 +186,7 @@ impl SummaryBuilder {
                 peak: sums.peak,
                 node_seconds_over_line: sums.over,
             });
-        Summary {
+        RunSummary {
             seconds: self.passed,
             resources: resources.collect(),
             seconds_over_line: self.over_any,

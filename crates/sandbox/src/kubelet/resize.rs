@@ -34,14 +34,14 @@ pub(super) struct Allocation {
     /// What is set aside.
     containers: ByContainer,
     /// The resize that is not granted.
-    pending: Option<Pending>,
+    pending: Option<UngrantedResize>,
     /// The resize that was granted and is not done.
-    applying: Option<Applying>,
+    applying: Option<ResizeInProgress>,
 }
 
 /// A resize that is not granted.
 #[derive(Debug, Clone, PartialEq)]
-struct Pending {
+struct UngrantedResize {
     reason: &'static str,
     message: String,
     since: Timestamp,
@@ -49,7 +49,7 @@ struct Pending {
 
 /// A resize that is in progress.
 #[derive(Debug, Clone, PartialEq)]
-struct Applying {
+struct ResizeInProgress {
     /// What the containers have until it is done.
     has: ByContainer,
     since: Timestamp,
@@ -129,7 +129,7 @@ impl Allocation {
             .filter(|pending| pending.reason == reason);
         let since = before.map_or(now, |pending| pending.since);
         Self {
-            pending: Some(Pending {
+            pending: Some(UngrantedResize {
                 reason,
                 message: format!("Node didn't have enough resource: {resource}"),
                 since,
@@ -146,14 +146,14 @@ impl Allocation {
         Self {
             containers,
             pending: None,
-            applying: Some(Applying { has, since: now }),
+            applying: Some(ResizeInProgress { has, since: now }),
         }
     }
 }
 
 /// The node that a Pod is on, where it is known.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct PodHostNode<'a> {
     pub(super) name: &'a str,
     pub(super) node: Option<&'a Node>,
 }
@@ -170,7 +170,12 @@ impl Allocations {
 
     /// What a Pod has on its node, after a look at what its spec asks for; a node that is not known has
     /// room for anything.
-    pub(super) fn look(&mut self, pod: &Pod, on: Place<'_>, now: Timestamp) -> Arc<Allocation> {
+    pub(super) fn look(
+        &mut self,
+        pod: &Pod,
+        on: PodHostNode<'_>,
+        now: Timestamp,
+    ) -> Arc<Allocation> {
         let uid = pod.uid().unwrap_or_default();
         let asked = asked(pod);
         let next = match self.0.get(&uid) {
@@ -196,7 +201,7 @@ impl Allocations {
         uid: &str,
         has: &Allocation,
         asked: &ByContainer,
-        on: Place<'_>,
+        on: PodHostNode<'_>,
     ) -> Option<(&'static str, TunedResource)> {
         let others = self.0.iter();
         let others = others.filter(|(other, (node, _))| *node == *on.name && **other != *uid);
@@ -279,7 +284,7 @@ mod tests {
     fn a_resize_is_granted_where_its_node_has_room_deferred_or_infeasible() {
         let node = json!({"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "2", "memory": "1Gi"}}});
         let node: Node = serde_json::from_value(node).unwrap();
-        let on = Place {
+        let on = PodHostNode {
             name: "a",
             node: Some(&node),
         };
@@ -313,7 +318,7 @@ mod tests {
 
     #[test]
     fn containers_have_a_moment_later_what_was_set_aside_for_them() {
-        let on = Place {
+        let on = PodHostNode {
             name: "a",
             node: None,
         };
@@ -346,7 +351,7 @@ mod tests {
     fn what_is_in_progress_goes_on_beside_a_change_that_waits() {
         let node = json!({"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "1"}}});
         let node: Node = serde_json::from_value(node).unwrap();
-        let on = Place {
+        let on = PodHostNode {
             name: "a",
             node: Some(&node),
         };

@@ -31,7 +31,7 @@ fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {
 
 /// The parts that the status of a Pod is made of.
 #[derive(Clone, PartialEq)]
-pub(super) struct Written {
+pub(super) struct PodStatusInput {
     pub(super) stage: Stage,
     /// True where its readiness gates are open.
     pub(super) is_open: bool,
@@ -41,12 +41,12 @@ pub(super) struct Written {
 /// The status of a Pod at `now`: in a stage, with the resources that it has.
 pub(super) fn status(
     pod: &Pod,
-    written: &Written,
+    written: &PodStatusInput,
     life: &Lifecycle,
     timeline: &Timeline,
     now: Timestamp,
 ) -> Value {
-    let Written {
+    let PodStatusInput {
         stage,
         is_open,
         allocation,
@@ -111,7 +111,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::kubelet::resize::{Allocations, Place};
+    use crate::kubelet::resize::{Allocations, PodHostNode};
     use crate::scenario::Startup;
     use evenkeel_kubernetes as kubernetes;
 
@@ -128,7 +128,7 @@ mod tests {
         let mut object =
             json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}});
         let pod: Pod = serde_json::from_value(object.clone()).unwrap();
-        let nowhere = Place {
+        let nowhere = PodHostNode {
             name: "n",
             node: None,
         };
@@ -141,7 +141,7 @@ mod tests {
             (Stage::Ready, "Running", Some(1_015)),
         ] {
             let now = Timestamp::from_second(2_000).unwrap();
-            let written = Written {
+            let written = PodStatusInput {
                 stage,
                 is_open: is_open(&pod),
                 allocation: allocation.clone(),
@@ -184,11 +184,11 @@ mod tests {
             }))
             .unwrap();
             assert_eq!(is_open(&pod), open, "{gate:?}");
-            let nowhere = Place {
+            let nowhere = PodHostNode {
                 name: "n",
                 node: None,
             };
-            let written = Written {
+            let written = PodStatusInput {
                 stage: Stage::Ready,
                 is_open: open,
                 allocation: Allocations::default().look(&pod, nowhere, at(2_000)),

@@ -17,7 +17,7 @@ pub(super) enum Expression {
         operator: Aggregation,
         of: Box<Expression>,
     },
-    Binary(Box<Expression>, Operator, Box<Expression>),
+    Binary(Box<Expression>, PromQlOperator, Box<Expression>),
 }
 
 /// Series of a name, with a function over their newest samples.
@@ -26,7 +26,7 @@ pub(super) struct Selector {
     pub(super) name: String,
     pub(super) matchers: Vec<Matcher>,
     /// The function, with the seconds that it looks back.
-    pub(super) over: Option<(Over, f64)>,
+    pub(super) over: Option<(RangeFunction, f64)>,
 }
 
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ pub(super) enum Function {
 
 /// What is made of the samples of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum RangeFunction {
     /// The growth of a counter in a second.
     Rate,
     /// The growth of a counter in the range.
@@ -73,7 +73,7 @@ pub(super) enum Aggregation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum PromQlOperator {
     Or,
     Greater,
     Less,
@@ -83,7 +83,7 @@ pub(super) enum Operator {
     By,
 }
 
-impl Operator {
+impl PromQlOperator {
     const ALL: [(&'static str, Self, u8); 7] = [
         ("or ", Self::Or, 0),
         (">", Self::Greater, 1),
@@ -175,7 +175,7 @@ impl<'t> Parser<'t> {
         let mut left = self.operand()?;
         loop {
             self.blank();
-            let known = Operator::ALL.into_iter();
+            let known = PromQlOperator::ALL.into_iter();
             let next = known
                 .filter(|(word, ..)| self.rest.starts_with(word))
                 .find(|(.., rank)| *rank >= least);
@@ -345,14 +345,14 @@ fn aggregation(word: &str) -> Option<Aggregation> {
     })
 }
 
-fn over(word: &str) -> Option<Over> {
+fn over(word: &str) -> Option<RangeFunction> {
     Some(match word {
-        "rate" | "irate" => Over::Rate,
-        "increase" => Over::Increase,
-        "last_over_time" => Over::Newest,
-        "avg_over_time" => Over::Values(Aggregation::Avg),
-        "max_over_time" => Over::Values(Aggregation::Max),
-        "min_over_time" => Over::Values(Aggregation::Min),
+        "rate" | "irate" => RangeFunction::Rate,
+        "increase" => RangeFunction::Increase,
+        "last_over_time" => RangeFunction::Newest,
+        "avg_over_time" => RangeFunction::Values(Aggregation::Avg),
+        "max_over_time" => RangeFunction::Values(Aggregation::Max),
+        "min_over_time" => RangeFunction::Values(Aggregation::Min),
         _ => return None,
     })
 }

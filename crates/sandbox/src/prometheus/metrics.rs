@@ -1,8 +1,8 @@
 //! The series that the simulated Prometheus has of each workload, under the names of cAdvisor, kube-state-metrics
 //! and a web server.
 
+use super::evaluation::{ExporterSeries, VectorLabels};
 use super::names::in_base_unit;
-use super::vector::{Labels, Series};
 use evenkeel_core::units::{Resource, Resources};
 
 /// The one container of simulated Pods.
@@ -76,7 +76,7 @@ pub(super) const NAMES: [&str; METRICS.len()] = {
 };
 
 /// A workload at one time.
-pub(super) struct Workload<'w> {
+pub(super) struct WorkloadSnapshot<'w> {
     pub(super) namespace: &'w str,
     pub(super) name: &'w str,
     /// The sum over its Pods.
@@ -85,27 +85,27 @@ pub(super) struct Workload<'w> {
     pub(super) requests: f64,
 }
 
-impl Workload<'_> {
+impl WorkloadSnapshot<'_> {
     /// The series of these names, for Pods with the seconds since their first sample; a Pod whose name is not known
     /// gets one of its place.
     pub(super) fn series<'p>(
         &self,
         names: &[&str],
         pods: impl ExactSizeIterator<Item = (Option<&'p str>, f64)>,
-    ) -> Vec<Series> {
+    ) -> Vec<ExporterSeries> {
         let count = pods.len();
         let (of_pods, whole): (Vec<_>, Vec<_>) = METRICS
             .into_iter()
             .filter(|(name, _)| names.contains(name))
             .partition(|(_, content)| *content != Content::Replicas);
-        let whole = whole.into_iter().map(|(name, _)| Series {
+        let whole = whole.into_iter().map(|(name, _)| ExporterSeries {
             name,
             labels: self.labels([("deployment", self.name)]),
             value: as_f64(count),
             is_counter: false,
             sampled: 0.0,
         });
-        let mut series: Vec<Series> = whole.collect();
+        let mut series: Vec<ExporterSeries> = whole.collect();
         if of_pods.is_empty() {
             return series;
         }
@@ -126,7 +126,7 @@ impl Workload<'_> {
         content: Content,
         (pod, sampled): (&str, f64),
         count: f64,
-    ) -> Series {
+    ) -> ExporterSeries {
         let used = |resource| in_base_unit(resource, self.used[resource]) / count;
         let (value, is_counter) = match content {
             Content::Growth(resource) => (used(resource), true),
@@ -144,7 +144,7 @@ impl Workload<'_> {
                 self.labels([("pod", pod), ("service", self.name)])
             }
         };
-        Series {
+        ExporterSeries {
             name,
             labels,
             value,
@@ -153,7 +153,7 @@ impl Workload<'_> {
         }
     }
 
-    fn labels<const N: usize>(&self, labels: [(&str, &str); N]) -> Labels {
+    fn labels<const N: usize>(&self, labels: [(&str, &str); N]) -> VectorLabels {
         let all = [("namespace", self.namespace)].into_iter().chain(labels);
         all.map(|(label, value)| (label.to_owned(), value.to_owned()))
             .collect()
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_pods_of_a_workload_share_its_use_and_its_requests() {
         let used = Resources::from_fn(|_| 3_000.0);
-        let workload = Workload {
+        let workload = WorkloadSnapshot {
             namespace: "shop",
             name: "web",
             used: &used,

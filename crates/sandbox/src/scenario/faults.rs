@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 /// The part that breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FaultKind {
     /// The metrics backends refuse every question.
     MetricsDown,
     /// The metrics backends take questions and never answer.
@@ -20,7 +20,7 @@ pub enum Kind {
     NodeLoss,
 }
 
-impl Kind {
+impl FaultKind {
     pub const ALL: [Self; 5] = [
         Self::MetricsDown,
         Self::MetricsHang,
@@ -45,7 +45,7 @@ impl Kind {
 /// One fault with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    pub kind: Kind,
+    pub kind: FaultKind,
     pub from: SignedDuration,
     pub until: SignedDuration,
 }
@@ -74,7 +74,9 @@ impl FromStr for Fault {
         let parse = || {
             let (name, times) = text.split_once('@')?;
             let (from, until) = times.split_once("..")?;
-            let kind = Kind::ALL.into_iter().find(|kind| kind.as_str() == name)?;
+            let kind = FaultKind::ALL
+                .into_iter()
+                .find(|kind| kind.as_str() == name)?;
             let (from, until) = (from.parse().ok()?, until.parse().ok()?);
             let ordered = SignedDuration::ZERO <= from && from < until;
             ordered.then_some(Self { kind, from, until })
@@ -97,7 +99,7 @@ mod tests {
     #[test]
     fn faults_are_read_and_printed_alike() {
         let fault: Fault = "metrics-down@60s..2m".parse().unwrap();
-        assert_eq!(fault.kind, Kind::MetricsDown);
+        assert_eq!(fault.kind, FaultKind::MetricsDown);
         assert_eq!(fault.to_string().parse(), Ok(fault));
         let second = SignedDuration::from_secs;
         for (at, lasts) in [(59, false), (60, true), (119, true), (120, false)] {

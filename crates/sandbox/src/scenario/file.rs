@@ -12,15 +12,15 @@ use serde_json::Value;
 
 use super::error::ScenarioError;
 use super::faults::{self, Fault, FaultError};
-use super::model::{NodeShape, Scenario, Startup, Traffic, Usage, Workload};
-use super::portraits::Written;
+use super::model::{NodeShape, ReplicaUsage, Scenario, ScenarioWorkload, Startup, Traffic};
+use super::portraits::WorkloadPortraitsFile;
 use super::scale_file::ScaleFile;
 use super::simulation::{self, SimulationFile};
 use super::surge::SurgeFile;
 use super::values::{amounts, duration, optional, refused, told};
-use crate::scenario::trace::Trace;
+use crate::scenario::trace::TrafficTrace;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
-use evenkeel_kubernetes::written::{AmountTexts, Text};
+use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
 const PODS: u32 = 110;
 
@@ -37,9 +37,9 @@ const SHUTDOWN: SignedDuration = SignedDuration::from_secs(10);
 struct ScenarioFile {
     name: String,
     #[serde(default)]
-    trace_offset: Option<Text>,
+    trace_offset: Option<YamlText>,
     #[serde(default)]
-    past: Option<Text>,
+    past: Option<YamlText>,
     nodes: Vec<NodeFile>,
     workloads: Vec<WorkloadFile>,
     #[serde(default)]
@@ -67,7 +67,7 @@ struct WorkloadFile {
     name: String,
     namespace: String,
     #[serde(default)]
-    arrival: Option<Text>,
+    arrival: Option<YamlText>,
     replicas: u32,
     demand: AmountTexts,
     #[serde(default)]
@@ -75,7 +75,7 @@ struct WorkloadFile {
     usage: UsageFile,
     startup: StartupFile,
     #[serde(default)]
-    shutdown: Option<Text>,
+    shutdown: Option<YamlText>,
     #[serde(default)]
     traffic: Option<TrafficFile>,
     #[serde(default)]
@@ -99,9 +99,9 @@ struct UsageFile {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct StartupFile {
-    pull: Text,
-    start: Text,
-    warm_up: Text,
+    pull: YamlText,
+    start: YamlText,
+    warm_up: YamlText,
 }
 
 #[derive(Deserialize)]
@@ -112,7 +112,7 @@ struct TrafficFile {
     #[serde(default)]
     trace: Option<PathBuf>,
     #[serde(default)]
-    offset: Option<Text>,
+    offset: Option<YamlText>,
     #[serde(default)]
     surges: Vec<SurgeFile>,
     #[serde(default)]
@@ -120,12 +120,12 @@ struct TrafficFile {
 }
 
 /// Gives the text of a file that a scenario names.
-type Traces<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
+type TraceLoader<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
 
 /// What the traffic of all workloads has in common.
 #[derive(Clone, Copy)]
-struct Requests<'a> {
-    traces: Traces<'a>,
+struct TrafficTraceInput<'a> {
+    traces: TraceLoader<'a>,
     /// Where in the traces the run begins.
     begin: SignedDuration,
 }
@@ -141,7 +141,7 @@ impl FromStr for Scenario {
     }
 }
 
-pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioError> {
+pub(super) fn read(text: &str, traces: TraceLoader<'_>) -> Result<Scenario, ScenarioError> {
     // Its amounts and objects are those of manifests, in which 010 is 8.
     let options = serde_saphyr::options! { legacy_octal_numbers: true };
     let file: ScenarioFile = serde_saphyr::from_str_with_options(text, options)
@@ -160,7 +160,7 @@ pub(super) fn read(text: &str, traces: Traces<'_>) -> Result<Scenario, ScenarioE
         return Err(refused("nodes", "[]", "at least one node"));
     }
     let trace_offset = optional("traceOffset", trace_offset)?;
-    let requests = Requests {
+    let requests = TrafficTraceInput {
         traces,
         begin: trace_offset,
     };
@@ -238,7 +238,11 @@ impl NodeFile {
 }
 
 impl WorkloadFile {
-    fn check(self, path: &str, requests: Requests<'_>) -> Result<Workload, ScenarioError> {
+    fn check(
+        self,
+        path: &str,
+        requests: TrafficTraceInput<'_>,
+    ) -> Result<ScenarioWorkload, ScenarioError> {
         let Self {
             name,
             namespace,
@@ -256,7 +260,7 @@ impl WorkloadFile {
         let below = |field: &str| format!("{path}.{field}");
         let traffic = traffic.map(|traffic| traffic.check(&below("traffic"), requests));
         let scale_annotations = scale.as_ref().map(|scale| scale.annotations.clone());
-        let written = scale.as_mut().map(|scale| Written {
+        let written = scale.as_mut().map(|scale| WorkloadPortraitsFile {
             providers: std::mem::take(&mut scale.portrait_providers),
             behavior: scale.behavior.take(),
         });
@@ -265,7 +269,7 @@ impl WorkloadFile {
             .transpose()?;
         let portraits = written.zip(scale);
         let portraits = portraits.map(|(written, scale)| written.check(scale, &below("scale")));
-        Ok(Workload {
+        Ok(ScenarioWorkload {
             name,
             namespace,
             arrival: optional(&below("arrival"), arrival)?,
@@ -286,7 +290,7 @@ impl WorkloadFile {
 }
 
 impl UsageFile {
-    fn check(self, path: &str) -> Result<Usage, ScenarioError> {
+    fn check(self, path: &str) -> Result<ReplicaUsage, ScenarioError> {
         let Self {
             idle,
             per_request,
@@ -300,7 +304,7 @@ impl UsageFile {
         let mut warm_up = told(&warm_up, &format!("{path}.warmUp"))?;
         let cpu = idle[Resource::Cpu].get().saturating_mul(WARM_UP);
         warm_up[Resource::Cpu].get_or_insert(Amount::new(cpu));
-        Ok(Usage {
+        Ok(ReplicaUsage {
             warm_up: Resources::from_fn(|of| warm_up[of].unwrap_or(idle[of])),
             idle,
             per_request: amounts(&per_request, &format!("{path}.perRequest"))?,
@@ -325,7 +329,7 @@ impl StartupFile {
 }
 
 impl TrafficFile {
-    fn check(self, path: &str, requests: Requests<'_>) -> Result<Traffic, ScenarioError> {
+    fn check(self, path: &str, requests: TrafficTraceInput<'_>) -> Result<Traffic, ScenarioError> {
         let Self {
             peak,
             per_replica,
@@ -347,7 +351,7 @@ impl TrafficFile {
         let named = |file: PathBuf| {
             let text = (requests.traces)(&file);
             let parsed = text.and_then(|text| {
-                let trace = text.parse::<Trace>();
+                let trace = text.parse::<TrafficTrace>();
                 trace.map_err(|error| error.to_string())
             });
             parsed.map_err(|why| ScenarioError::Trace {
@@ -361,7 +365,7 @@ impl TrafficFile {
             per_replica,
             trace: match trace {
                 Some(file) => Arc::new(named(file)?),
-                None => Trace::web(),
+                None => TrafficTrace::web(),
             },
             offset: optional(&format!("{path}.offset"), offset)?,
             surges: numbered(surges, &format!("{path}.surges"), |surge, path| {
@@ -375,7 +379,7 @@ impl TrafficFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::scaling::Mode;
+    use evenkeel_core::scaling::ScalingMode;
     use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
     const SMALL: &str = "
@@ -421,7 +425,7 @@ workloads:
         assert!(web.scale.is_none() && web.traffic.is_some());
         let (policy, invalid) = ScalingPolicy::parse(&web.annotations);
         assert_eq!(invalid, []);
-        assert_eq!(policy.scaling, Some(Mode::Direct));
+        assert_eq!(policy.scaling, Some(ScalingMode::Direct));
         assert!(policy.has_bounds() && policy.behavior.is_some());
     }
 
@@ -429,7 +433,7 @@ workloads:
     fn what_starts_and_ends_uses_cpu_as_the_file_says_or_by_default() {
         let edges = |text: &str| {
             let scenario: Scenario = text.parse().unwrap();
-            let Workload {
+            let ScenarioWorkload {
                 usage, shutdown, ..
             } = &scenario.workloads[0];
             (usage.warm_up[Resource::Cpu].get(), shutdown.as_secs())

@@ -9,12 +9,12 @@ use kube::api::DynamicObject;
 use super::faults::Fault;
 use super::simulation::Simulation;
 use super::surge::Surge;
-use super::trace::Trace;
+use super::trace::TrafficTrace;
 use crate::portraits::Portraits;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::signal::{Signal, Target};
+use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
@@ -29,7 +29,7 @@ pub struct Scenario {
     /// The nodes; at least one.
     pub nodes: Vec<NodeShape>,
     /// The workloads, in the order of the file.
-    pub workloads: Vec<Workload>,
+    pub workloads: Vec<ScenarioWorkload>,
     /// What breaks by itself, and when.
     pub faults: Vec<Fault>,
     /// Further objects of the cluster, which are there from the beginning: each with its kind and name.
@@ -51,7 +51,7 @@ pub struct NodeShape {
 
 /// Replicas of one kind of Pod.
 #[derive(Debug, Clone)]
-pub struct Workload {
+pub struct ScenarioWorkload {
     /// The name of the Deployment.
     pub name: String,
     pub namespace: String,
@@ -66,7 +66,7 @@ pub struct Workload {
     /// What its container is limited to of cpu and memory; nothing where that is zero.
     pub limits: Resources<Amount>,
     /// The use of a replica, which need not be what it requests.
-    pub usage: Usage,
+    pub usage: ReplicaUsage,
     /// The time that a replica takes until it serves.
     pub startup: Startup,
     /// The time that a replica which is deleted takes to finish what it has.
@@ -76,7 +76,7 @@ pub struct Workload {
     /// The annotations of the Deployment.
     pub annotations: BTreeMap<String, String>,
     /// The bounds and target of its HorizontalPodAutoscaler.
-    pub scale: Option<Scale>,
+    pub scale: Option<ScenarioHpa>,
     /// The annotations of that.
     pub scale_annotations: BTreeMap<String, String>,
     /// The providers that may have a say in its replicas instead.
@@ -85,7 +85,7 @@ pub struct Workload {
 
 /// The use of one replica.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Usage {
+pub struct ReplicaUsage {
     pub idle: Resources<Amount>,
     /// In addition, for each request per second that it serves.
     pub per_request: Resources<Amount>,
@@ -114,7 +114,7 @@ pub struct Traffic {
     /// The most that one ready replica serves per second; what is above that is lost.
     pub per_replica: f64,
     /// The trace that they follow; the one compiled into the program unless the file names another.
-    pub trace: Arc<Trace>,
+    pub trace: Arc<TrafficTrace>,
     /// Where in the trace it is when the run is at its begin, beyond the offset of the whole scenario.
     pub offset: SignedDuration,
     /// What comes on top of the trace.
@@ -124,7 +124,7 @@ pub struct Traffic {
     pub noise: f64,
 }
 
-impl Workload {
+impl ScenarioWorkload {
     /// The metric that its HPA scales by, with the load that one replica is to carry; in mode direct the cpu that its
     /// annotations name. `None` for a workload that nothing scales, and where cpu is to be held and it requests none.
     #[must_use]
@@ -144,9 +144,9 @@ impl Workload {
         let metrics = policy.metrics().0;
         let mut metrics = metrics
             .iter()
-            .filter(|_| policy.scaling == Some(Mode::Direct));
+            .filter(|_| policy.scaling == Some(ScalingMode::Direct));
         metrics.find_map(|metric| match metric {
-            MetricSpec::Known(signal, Some(Target::Utilization(percent)))
+            MetricSpec::Known(signal, Some(MetricTarget::Utilization(percent)))
                 if *signal == Signal::CPU =>
             {
                 Ratio::new(f64::from(*percent) / 100.0).ok()
@@ -158,7 +158,7 @@ impl Workload {
 
 /// The bounds and the target of a HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub struct ScenarioHpa {
     pub min: u32,
     pub max: u32,
     pub by: ScaleBy,

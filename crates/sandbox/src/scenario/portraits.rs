@@ -4,34 +4,34 @@
 //! Bounds and metric are those of `scale`. What needs a cluster, as external algorithms and lowered resources do, is
 //! refused rather than left out, and so is a field that the kind does not have.
 
-use evenkeel_core::scaling::stages::Park;
+use evenkeel_core::scaling::staged_change::ScaleDownTarget;
 use evenkeel_core::units::i64_ceil;
 use evenkeel_kubernetes::cron_hpa::ScaledRef;
 use evenkeel_kubernetes::ihpa::{
-    self, IhpaBehavior, IhpaRules, IhpaSpec, PortraitProvider, Source,
+    self, IhpaBehavior, IhpaRules, IhpaSpec, PortraitProvider, PortraitSource,
 };
 use evenkeel_kubernetes::portrait_spec::{FORECAST, KUBE_HPA, PREDICTIVE, PortraitSpec, REACTIVE};
-use evenkeel_kubernetes::scaling_policy::Predict;
+use evenkeel_kubernetes::scaling_policy::PredictionModel;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::error::ScenarioError;
-use super::model::{Scale, ScaleBy};
+use super::model::{ScaleBy, ScenarioHpa};
 use super::values::refused;
 use crate::portraits::Portraits;
 
 /// What a scenario says of the portraits of one workload.
-pub(super) struct Written {
+pub(super) struct WorkloadPortraitsFile {
     pub(super) providers: Vec<Value>,
     pub(super) behavior: Option<Value>,
 }
 
-impl Written {
+impl WorkloadPortraitsFile {
     /// The portraits of a workload with this `scale`; `None` where it has none.
     pub(super) fn check(
         self,
-        scale: Scale,
+        scale: ScenarioHpa,
         path: &str,
     ) -> Result<Option<Portraits>, ScenarioError> {
         let Self {
@@ -92,14 +92,15 @@ fn simulated(rules: IhpaRules, path: &str) -> Result<Portraits, ScenarioError> {
     for (place, provider) in providers.iter().enumerate() {
         let path = format!("{path}.portraitProviders[{place}].dynamic");
         match &provider.source {
-            Source::External { portrait_type } => {
+            PortraitSource::External { portrait_type } => {
                 let accepted = "portraits that Evenkeel makes itself: a scenario has no other \
                     generator";
                 return Err(refused(&path, portrait_type, accepted));
             }
-            Source::Predictive(predictive) => {
+            PortraitSource::Predictive(predictive) => {
                 let model = predictive.predict;
-                if predictive.traffic.is_some() || !matches!(model, Predict::Auto | Predict::DsHpa)
+                if predictive.traffic.is_some()
+                    || !matches!(model, PredictionModel::Auto | PredictionModel::DsHpa)
                 {
                     let path = format!("{path}.algorithm.forecast");
                     return Err(refused(
@@ -109,10 +110,10 @@ fn simulated(rules: IhpaRules, path: &str) -> Result<Portraits, ScenarioError> {
                     ));
                 }
             }
-            Source::Portrait(_) | Source::Reactive(_) => {}
+            PortraitSource::Portrait(_) | PortraitSource::Reactive(_) => {}
         }
     }
-    if behavior.park() == Park::Standby {
+    if behavior.park() == ScaleDownTarget::Standby {
         let path = format!("{path}.behavior.scaleDown.grayStrategy.grayState");
         let accepted = "Cutoff or Deleted: what standby saves is not simulated";
         return Err(refused(&path, "Standby", accepted));
@@ -186,7 +187,7 @@ mod tests {
     use super::*;
     use crate::portraits::ProviderKind;
     use crate::scenario::Scenario;
-    use evenkeel_core::scaling::stages::StepSize;
+    use evenkeel_core::scaling::staged_change::StepSize;
 
     const SMALL: &str = "
 name: small
@@ -246,7 +247,7 @@ workloads:
         let down = behavior.down.stages.unwrap();
         assert_eq!(
             (down.park, down.pace.size),
-            (Park::Cutoff, StepSize::Percent(25))
+            (ScaleDownTarget::Cutoff, StepSize::Percent(25))
         );
         let alone = portraits.only(&[ProviderKind::Reactive]).unwrap();
         assert_eq!(alone.providers.len(), 2, "a static count belongs to all");

@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::ScenarioError;
-use super::model::{Scale, ScaleBy};
+use super::model::{ScaleBy, ScenarioHpa};
 use super::values::{percentage, refused};
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -16,7 +16,7 @@ pub(super) struct ScaleFile {
     pub(super) min: u32,
     pub(super) max: u32,
     #[serde(default)]
-    pub(super) cpu: Option<Text>,
+    pub(super) cpu: Option<YamlText>,
     #[serde(default)]
     pub(super) requests_per_second: Option<u32>,
     #[serde(default)]
@@ -28,7 +28,7 @@ pub(super) struct ScaleFile {
 }
 
 impl ScaleFile {
-    pub(super) fn check(self, path: &str) -> Result<Scale, ScenarioError> {
+    pub(super) fn check(self, path: &str) -> Result<ScenarioHpa, ScenarioError> {
         let Self {
             min,
             max,
@@ -43,16 +43,17 @@ impl ScaleFile {
             return Err(refused(path, format!("{min}..{max}"), accepted));
         }
         let by = match (cpu, requests_per_second) {
-            (Some(Text(cpu)), None) => ScaleBy::Cpu(percentage(&format!("{path}.cpu"), &cpu)?),
+            (Some(YamlText(cpu)), None) => ScaleBy::Cpu(percentage(&format!("{path}.cpu"), &cpu)?),
             (None, Some(requests)) if requests > 0 => ScaleBy::Requests(requests),
             (cpu, requests) => {
-                let cpu = cpu.map_or_else(|| "no cpu".to_owned(), |Text(cpu)| format!("cpu {cpu}"));
+                let cpu =
+                    cpu.map_or_else(|| "no cpu".to_owned(), |YamlText(cpu)| format!("cpu {cpu}"));
                 let requests = requests.map(|rate| format!("requestsPerSecond {rate}"));
                 let given = format!("{cpu}, {}", requests.as_deref().unwrap_or("no requests"));
                 let accepted = "either cpu, such as 60%, or requestsPerSecond above zero";
                 return Err(refused(path, given, accepted));
             }
         };
-        Ok(Scale { min, max, by })
+        Ok(ScenarioHpa { min, max, by })
     }
 }

@@ -8,7 +8,7 @@
 //! Pods of others, such as Jobs, come and go as their recorded lives say, or stay until their object goes where
 //! none were recorded.
 
-mod lives;
+mod pod_lifecycles;
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,9 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::lives::{Key, Lives, Recorded};
+use self::pod_lifecycles::{Lives, PodOwnerKey, RecordedLifecycles};
 use super::Scenario;
-use super::model::{Startup, Usage, Workload};
+use super::model::{ReplicaUsage, ScenarioWorkload, Startup};
 use evenkeel_core::units::{Amount, Ratio, Resources};
 use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::pod::Pod;
@@ -57,31 +57,31 @@ impl SimkubeError {
 }
 
 #[derive(Deserialize)]
-struct Trace {
+struct SimkubeTrace {
     version: u16,
     #[serde(default)]
     config: Config,
-    events: Vec<Event>,
+    events: Vec<SimkubeEvent>,
     #[serde(default)]
-    pod_lifecycles: Recorded,
+    pod_lifecycles: RecordedLifecycles,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Config {
     #[serde(default)]
-    tracked_objects: BTreeMap<String, Tracked>,
+    tracked_objects: BTreeMap<String, TrackedObjectConfig>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Tracked {
+struct TrackedObjectConfig {
     #[serde(default)]
     pod_spec_template_path: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct SimkubeEvent {
     ts: i64,
     applied_objs: Vec<Value>,
     deleted_objs: Vec<Value>,
@@ -94,7 +94,7 @@ impl Scenario {
     /// # Errors
     /// Bytes that are no trace of version 2, and a trace without Pods.
     pub fn with_simkube(mut self, trace: &[u8], factor: Ratio) -> Result<Self, SimkubeError> {
-        let Trace {
+        let SimkubeTrace {
             version,
             config,
             events,
@@ -110,7 +110,7 @@ impl Scenario {
             let at = SignedDuration::from_secs(ts.saturating_sub(begin).max(0));
             at.saturating_add(window)
         };
-        let mut reader = Reader {
+        let mut reader = SimkubeReader {
             config,
             factor,
             lives: Lives::of(pod_lifecycles, in_scenario),
@@ -135,23 +135,23 @@ impl Scenario {
 }
 
 /// A workload whose object is there.
-struct Open {
-    workload: Workload,
+struct LiveWorkload {
+    workload: ScenarioWorkload,
     /// True where the number of its Pods is that of those whose lives were recorded.
     by_lives: bool,
 }
 
 /// The workloads that were found up to an event.
-struct Reader {
+struct SimkubeReader {
     config: Config,
     factor: Ratio,
     lives: Lives,
-    open: BTreeMap<Key, Open>,
+    open: BTreeMap<PodOwnerKey, LiveWorkload>,
     /// In the order in which they ended.
-    done: Vec<Workload>,
+    done: Vec<ScenarioWorkload>,
 }
 
-impl Reader {
+impl SimkubeReader {
     fn apply(&mut self, object: &Value, at: SignedDuration) {
         let Some((key, template)) = self.template(object) else {
             return;
@@ -174,12 +174,12 @@ impl Reader {
                 // Other Pods take the place of those that were.
                 self.end(&key, at);
                 let workload = workload(&key, amounts, self.factor);
-                let workload = Workload {
+                let workload = ScenarioWorkload {
                     arrival: at,
                     replicas,
                     ..workload
                 };
-                let open = Open { workload, by_lives };
+                let open = LiveWorkload { workload, by_lives };
                 self.open.insert(key, open);
             }
         }
@@ -191,7 +191,7 @@ impl Reader {
         }
     }
 
-    fn end(&mut self, key: &Key, at: SignedDuration) {
+    fn end(&mut self, key: &PodOwnerKey, at: SignedDuration) {
         if let Some(open) = self.open.remove(key) {
             let mut workload = self.lived(key, open, at);
             workload.changes.push((at, 0));
@@ -200,8 +200,13 @@ impl Reader {
     }
 
     /// The workload as its Pods lived until its object went.
-    fn lived(&self, key: &Key, open: Open, until: SignedDuration) -> Workload {
-        let Open {
+    fn lived(
+        &self,
+        key: &PodOwnerKey,
+        open: LiveWorkload,
+        until: SignedDuration,
+    ) -> ScenarioWorkload {
+        let LiveWorkload {
             mut workload,
             by_lives,
         } = open;
@@ -211,7 +216,7 @@ impl Reader {
         workload
     }
 
-    fn finish(mut self) -> Vec<Workload> {
+    fn finish(mut self) -> Vec<ScenarioWorkload> {
         let mut workloads = std::mem::take(&mut self.done);
         for (key, open) in std::mem::take(&mut self.open) {
             workloads.push(self.lived(&key, open, SignedDuration::MAX));
@@ -220,7 +225,7 @@ impl Reader {
     }
 
     /// The object's Pod template.
-    fn template<'o>(&self, object: &'o Value) -> Option<(Key, &'o Value)> {
+    fn template<'o>(&self, object: &'o Value) -> Option<(PodOwnerKey, &'o Value)> {
         let key = key(object).filter(|(kind, _, _)| kind != DAEMON_SET)?;
         let version = object["apiVersion"].as_str()?;
         let tracked = self
@@ -233,7 +238,7 @@ impl Reader {
     }
 }
 
-fn key(object: &Value) -> Option<Key> {
+fn key(object: &Value) -> Option<PodOwnerKey> {
     let metadata = &object["metadata"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let namespace = text(&metadata["namespace"]).unwrap_or_else(|| "default".to_owned());
@@ -248,15 +253,19 @@ fn replicas(object: &Value) -> u32 {
     told.map_or(1, |count| u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn last_count(workload: &Workload) -> u32 {
+fn last_count(workload: &ScenarioWorkload) -> u32 {
     let last = workload.changes.last();
     last.map_or(workload.replicas, |(_, count)| *count)
 }
 
 /// A workload whose Pods use this share of what they demand.
-fn workload((_, namespace, name): &Key, demand: Resources<Amount>, factor: Ratio) -> Workload {
+fn workload(
+    (_, namespace, name): &PodOwnerKey,
+    demand: Resources<Amount>,
+    factor: Ratio,
+) -> ScenarioWorkload {
     let used = demand.map(|amount| Amount::from_f64(amount.as_f64() * factor.get()));
-    Workload {
+    ScenarioWorkload {
         name: name.clone(),
         namespace: namespace.clone(),
         arrival: SignedDuration::ZERO,
@@ -264,7 +273,7 @@ fn workload((_, namespace, name): &Key, demand: Resources<Amount>, factor: Ratio
         changes: Vec::new(),
         demand,
         limits: Resources::default(),
-        usage: Usage {
+        usage: ReplicaUsage {
             idle: used,
             per_request: Resources::default(),
             warm_up: used,

@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::values::{duration, refused};
-use crate::timing::Timing;
+use crate::scrape_timing::Timing;
 use evenkeel_core::placement::NodesToScore;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// How a scenario is simulated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +37,12 @@ pub struct Simulation {
     pub retry: SignedDuration,
     /// kube-scheduler's `percentageOfNodesToScore`.
     pub nodes_to_score: NodesToScore,
-    pub background: Background,
+    pub background: ScenarioProvenance,
 }
 
 /// What a scenario was made from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Background {
+pub struct ScenarioProvenance {
     /// Where its numbers come from.
     pub source: Option<String>,
     /// What the source says came out.
@@ -81,7 +81,7 @@ impl Default for Simulation {
             // The longest of kube-scheduler's pauses for a Pod.
             retry: second(10),
             nodes_to_score: NodesToScore::ALL,
-            background: Background::default(),
+            background: ScenarioProvenance::default(),
         }
     }
 }
@@ -90,11 +90,11 @@ impl Default for Simulation {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SimulationFile {
     #[serde(default)]
-    duration: Option<Text>,
+    duration: Option<YamlText>,
     #[serde(default)]
-    count_from: Option<Text>,
+    count_from: Option<YamlText>,
     #[serde(default)]
-    apart: Option<Text>,
+    apart: Option<YamlText>,
     #[serde(default)]
     metrics: MetricsFile,
     #[serde(default)]
@@ -111,24 +111,24 @@ pub(super) struct SimulationFile {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct MetricsFile {
     #[serde(default)]
-    interval: Option<Text>,
+    interval: Option<YamlText>,
     #[serde(default)]
-    window: Option<Text>,
+    window: Option<YamlText>,
     #[serde(default)]
-    delay: Option<Text>,
+    delay: Option<YamlText>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct SchedulerFile {
     #[serde(default)]
-    decision: Option<Text>,
+    decision: Option<YamlText>,
     #[serde(default)]
-    notice: Option<Text>,
+    notice: Option<YamlText>,
     #[serde(default)]
-    binding: Option<Text>,
+    binding: Option<YamlText>,
     #[serde(default)]
-    retry: Option<Text>,
+    retry: Option<YamlText>,
     #[serde(default)]
     percentage_of_nodes_to_score: Option<u32>,
 }
@@ -172,7 +172,7 @@ pub(super) fn checked(file: Option<SimulationFile>) -> Result<Simulation, Scenar
         retry: or("scheduler.retry", retry, usual.retry)?,
         nodes_to_score: percentage_of_nodes_to_score
             .map_or(Ok(usual.nodes_to_score), nodes_to_score)?,
-        background: Background {
+        background: ScenarioProvenance {
             source,
             reported,
             assumed,
@@ -184,7 +184,7 @@ pub(super) fn checked(file: Option<SimulationFile>) -> Result<Simulation, Scenar
 
 fn or(
     field: &str,
-    text: Option<Text>,
+    text: Option<YamlText>,
     usual: SignedDuration,
 ) -> Result<SignedDuration, ScenarioError> {
     text.map_or(Ok(usual), |text| {

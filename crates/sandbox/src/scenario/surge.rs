@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::values::{duration, optional, refused};
-use evenkeel_core::random::Random;
-use evenkeel_kubernetes::written::Text;
+use evenkeel_core::random::RandomSource;
+use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// A time in which the requests are those of the trace times a factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,13 +25,13 @@ pub struct Surge {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct SurgeFile {
-    at: Text,
-    lasts: Text,
+    at: YamlText,
+    lasts: YamlText,
     #[serde(default)]
-    ramp: Option<Text>,
+    ramp: Option<YamlText>,
     times: f64,
     #[serde(default)]
-    jitter: Option<Text>,
+    jitter: Option<YamlText>,
 }
 
 impl SurgeFile {
@@ -88,7 +88,7 @@ impl Surge {
 
     /// The surge as one seed has it.
     #[must_use]
-    pub fn moved(self, seed: Random) -> Self {
+    pub fn moved(self, seed: RandomSource) -> Self {
         let by = self.jitter.as_secs_f64() * (2.0 * seed.unit(0) - 1.0);
         let by = SignedDuration::try_from_secs_f64(by.round()).unwrap_or_default();
         Self {
@@ -140,7 +140,7 @@ mod tests {
     fn seeds_move_it_within_its_jitter_and_nothing_else() {
         let begins: Vec<SignedDuration> = (0..40)
             .map(|seed| {
-                let moved = surge().moved(Random::new(seed));
+                let moved = surge().moved(RandomSource::new(seed));
                 assert_eq!(
                     Surge {
                         begin: surge().begin,
@@ -158,6 +158,6 @@ mod tests {
             jitter: SignedDuration::ZERO,
             ..surge()
         };
-        assert_eq!(still.moved(Random::new(1)), still);
+        assert_eq!(still.moved(RandomSource::new(1)), still);
     }
 }

@@ -39,17 +39,17 @@ impl TraceError {
 
 /// Values at a regular distance, repeated for ever.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trace {
+pub struct TrafficTrace {
     step: f64,
     values: Vec<f64>,
     peak: f64,
 }
 
-impl Trace {
+impl TrafficTrace {
     /// The daily rhythm of a public web server, compiled into the program.
     #[must_use]
     pub fn web() -> Arc<Self> {
-        static PARSED: OnceLock<Arc<Trace>> = OnceLock::new();
+        static PARSED: OnceLock<Arc<TrafficTrace>> = OnceLock::new();
         let parsed = PARSED.get_or_init(|| {
             let trace: Self = WEB.parse().expect("the shipped trace is well-formed");
             Arc::new(trace)
@@ -79,7 +79,7 @@ fn index(position: f64) -> usize {
         .unwrap_or(usize::MAX)
 }
 
-impl FromStr for Trace {
+impl FromStr for TrafficTrace {
     type Err = TraceError;
 
     fn from_str(text: &str) -> Result<Self, TraceError> {
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn between_values_it_follows_the_line_and_at_the_end_it_repeats() {
-        let trace: Trace = "timestamp,value\n100,0\n110,4\n120,2\n".parse().unwrap();
+        let trace: TrafficTrace = "timestamp,value\n100,0\n110,4\n120,2\n".parse().unwrap();
         for (at, share) in [
             (0, 0.0),
             (5, 0.5),
@@ -155,13 +155,13 @@ mod tests {
             ("1,2\n1,3", TraceError::Step(2)),
             ("1,2\n2,3\n4,1", TraceError::Step(3)),
         ] {
-            assert_eq!(text.parse::<Trace>(), Err(error), "{text:?}");
+            assert_eq!(text.parse::<TrafficTrace>(), Err(error), "{text:?}");
         }
     }
 
     #[test]
     fn the_shipped_trace_has_nights_and_days() {
-        let trace = Trace::web();
+        let trace = TrafficTrace::web();
         let mean = |from: i64, to: i64| {
             let hours = (from..to).map(|hour| trace.share(second(hour * 3600)));
             hours.sum::<f64>() / f64::from(i32::try_from(to - from).unwrap())

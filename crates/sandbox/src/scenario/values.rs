@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::error::ScenarioError;
 use evenkeel_core::units::{Amount, Ratio, Resources};
-use evenkeel_kubernetes::written::{AmountTexts, Text};
+use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
 /// A share of the request.
 pub(super) fn percentage(path: &str, text: &str) -> Result<Ratio, ScenarioError> {
@@ -42,11 +42,17 @@ pub(super) fn told(
     Ok(amounts)
 }
 
-pub(super) fn optional(path: &str, text: Option<Text>) -> Result<SignedDuration, ScenarioError> {
+pub(super) fn optional(
+    path: &str,
+    text: Option<YamlText>,
+) -> Result<SignedDuration, ScenarioError> {
     text.map_or(Ok(SignedDuration::ZERO), |text| duration(path, &text))
 }
 
-pub(super) fn duration(path: &str, Text(text): &Text) -> Result<SignedDuration, ScenarioError> {
+pub(super) fn duration(
+    path: &str,
+    YamlText(text): &YamlText,
+) -> Result<SignedDuration, ScenarioError> {
     let parsed = text.parse::<SignedDuration>().ok();
     let parsed = parsed.filter(|duration| !duration.is_negative());
     parsed.ok_or_else(|| refused(path, text, "a duration such as 90s or 5m"))

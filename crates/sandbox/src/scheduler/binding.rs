@@ -6,9 +6,9 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
 use super::extender::Extender;
-use super::placed::Placed;
-use crate::Event;
-use crate::parts::Parts;
+use super::placement_choice::PlacementChoice;
+use crate::SandboxEvent;
+use crate::control_plane_context::ControlPlaneContext;
 use crate::recorder::reference;
 use evenkeel_core::placement::usage::PodName;
 
@@ -27,7 +27,7 @@ pub(super) enum NotBound {
 #[derive(Clone)]
 pub(super) struct Binder {
     pub(super) client: Client,
-    pub(super) parts: Parts,
+    pub(super) parts: ControlPlaneContext,
 }
 
 impl Binder {
@@ -35,7 +35,7 @@ impl Binder {
     pub(super) async fn bind(
         &self,
         pod: &Pod,
-        placed: &Placed,
+        placed: &PlacementChoice,
         extenders: &[Extender],
     ) -> Result<(), NotBound> {
         for extender in extenders {
@@ -59,7 +59,7 @@ impl Binder {
         Ok(())
     }
 
-    fn tell(&self, pod: &Pod, placed: &Placed) {
+    fn tell(&self, pod: &Pod, placed: &PlacementChoice) {
         let namespace = pod.namespace().unwrap_or_default();
         let message = format!(
             "Successfully assigned {namespace}/{} to {}",
@@ -68,7 +68,7 @@ impl Binder {
         );
         let recorder = &self.parts.recorder;
         recorder.normal(reference(pod), "Scheduled", message);
-        let event = Event::PodPlaced {
+        let event = SandboxEvent::PodPlaced {
             pod: PodName::new(&namespace, &pod.name_any()),
             node: placed.node.clone(),
             annotations: pod.annotations().clone(),

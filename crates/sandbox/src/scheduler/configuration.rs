@@ -78,7 +78,7 @@ pub struct Tls {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct KubeSchedulerConfigJson {
     #[serde(default)]
     percentage_of_nodes_to_score: u32,
     #[serde(default)]
@@ -109,7 +109,7 @@ impl Configuration {
     pub fn read(text: &str, url_prefix: &str, tls: &Tls) -> Result<Self, Error> {
         let value: Value =
             serde_saphyr::from_str(text).map_err(|error| Error::Malformed(error.to_string()))?;
-        let file: File =
+        let file: KubeSchedulerConfigJson =
             serde_json::from_value(value).map_err(|error| Error::Malformed(error.to_string()))?;
         let percent = file.percentage_of_nodes_to_score;
         let nodes_to_score = NodesToScore::new(percent).ok_or(Error::Percentage(percent))?;

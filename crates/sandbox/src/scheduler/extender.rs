@@ -3,25 +3,27 @@
 use std::collections::HashMap;
 
 use evenkeel_http_client::header::CONTENT_TYPE;
-use evenkeel_http_client::{Client, Identity, Request, StatusCode, TlsError, Trust};
+use evenkeel_http_client::{
+    Identity, PooledHttpClient, Request, StatusCode, TlsError, TrustAnchors,
+};
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::debug;
 
 use super::configuration::{Error, Settings};
-use crate::scheduler::plugins::Refusal;
-use evenkeel_core::placement::in_tree::EXTENDER_SCALE;
+use crate::scheduler::plugins::NodeRefusal;
+use evenkeel_core::placement::kube_scheduler_scores::EXTENDER_SCALE;
 
 /// The largest answer that is read: names and reasons of some ten thousand nodes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Filtered {
+pub(super) struct ExtenderFilterReply {
     /// Nodes that pass, in the order of the answer.
     pub(super) kept: Vec<String>,
     /// Nodes that do not, with the reason.
-    pub(super) refused: Vec<(String, Refusal)>,
+    pub(super) refused: Vec<(String, NodeRefusal)>,
     /// The extender gave no answer, and the Pod goes on without it.
     pub(super) skipped: bool,
 }
@@ -29,7 +31,7 @@ pub(super) struct Filtered {
 #[derive(Clone)]
 pub(super) struct Extender {
     settings: Settings,
-    http: Client,
+    http: PooledHttpClient,
 }
 
 #[derive(Default, Deserialize)]
@@ -61,8 +63,8 @@ impl Extender {
             chain: tls.certificate.as_bytes(),
             key: tls.key.as_bytes(),
         };
-        let trust = Trust::Authorities(tls.authorities.as_bytes());
-        let http = Client::new(trust, Some(identity));
+        let trust = TrustAnchors::Authorities(tls.authorities.as_bytes());
+        let http = PooledHttpClient::new(trust, Some(identity));
         let http = http.map_err(|error: TlsError| Error::Tls(error.to_string()))?;
         Ok(Self {
             settings: settings.clone(),
@@ -72,8 +74,12 @@ impl Extender {
 
     /// The nodes of `names` that pass; all of them where the extender may be ignored and does not
     /// answer.
-    pub(super) async fn filter(&self, pod: &Pod, names: &[&str]) -> Result<Filtered, String> {
-        let all = || Filtered {
+    pub(super) async fn filter(
+        &self,
+        pod: &Pod,
+        names: &[&str],
+    ) -> Result<ExtenderFilterReply, String> {
+        let all = || ExtenderFilterReply {
             kept: names.iter().map(|&name| name.to_owned()).collect(),
             refused: Vec::new(),
             skipped: false,
@@ -86,7 +92,7 @@ impl Extender {
         match filtered {
             Err(error) if self.settings.ignorable => {
                 debug!(error, "the extender was skipped");
-                Ok(Filtered {
+                Ok(ExtenderFilterReply {
                     skipped: true,
                     ..all()
                 })
@@ -185,7 +191,7 @@ fn arguments(pod: &Pod, names: &[&str]) -> Vec<u8> {
 
 /// Reads an answer to filter: a node that passes and is refused passes, and one that is in neither
 /// list is refused without a reason.
-fn read_filter(body: &[u8], names: &[&str]) -> Result<Filtered, String> {
+fn read_filter(body: &[u8], names: &[&str]) -> Result<ExtenderFilterReply, String> {
     let answer: FilterAnswer = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     if let Some(error) = answer.error.filter(|error| !error.is_empty()) {
         return Err(error);
@@ -208,9 +214,9 @@ fn read_filter(body: &[u8], names: &[&str]) -> Result<Filtered, String> {
             (None, None) => (String::new(), false),
         };
         let text = text.into();
-        refused.push(((*name).to_owned(), Refusal { text, resolvable }));
+        refused.push(((*name).to_owned(), NodeRefusal { text, resolvable }));
     }
-    Ok(Filtered {
+    Ok(ExtenderFilterReply {
         kept,
         refused,
         skipped: false,
@@ -235,7 +241,7 @@ mod tests {
         assert_eq!(body["Pod"]["metadata"], json!({"name": "a", "uid": "u"}));
         assert_eq!(body["Pod"]["kind"], Value::Null);
         let bytes = arguments(&pod, &["n1"]);
-        assert_eq!(wire::Request::parse(&bytes).unwrap().names, ["n1"]);
+        assert_eq!(wire::ExtenderRequest::parse(&bytes).unwrap().names, ["n1"]);
     }
 
     #[test]

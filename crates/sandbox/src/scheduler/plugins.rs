@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{NodeAffinity, Taint, Toleration};
 
-pub use filter::{Refusal, refusals};
+pub use filter::{NodeRefusal, refusals};
 pub use message::unschedulable;
 pub use score::{best, scores};
-pub use window::Window;
+pub use window::NodeSearchWindow;
 
-use evenkeel_core::placement::in_tree::{ASSUMED_CPU, ASSUMED_MEMORY};
+use evenkeel_core::placement::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// A Pod as the default plugins see it.

@@ -7,12 +7,12 @@
 use std::fmt;
 
 use super::responses::Responses;
-use super::scaled::{Scaled, changes};
+use super::scaled_workload::{ScaledWorkload, changes};
 use crate::portraits::{Portraits, ProviderKind};
-use crate::scenario::{Scenario, Workload};
-use crate::target::{FitFunctions, Policy};
-use evenkeel_core::random::Random;
-use evenkeel_core::scaling::frontier::Cost;
+use crate::scenario::{Scenario, ScenarioWorkload};
+use crate::target::{FitFunctions, ReplayPolicy};
+use evenkeel_core::random::RandomSource;
+use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::Ratio;
 
 /// The targets of the plain HPA in percent of its own. They reach further down than those that floors are held
@@ -44,7 +44,7 @@ pub enum Way {
 
 /// One workload under one way of scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scored {
+pub struct ScalingScore {
     pub cost: Cost,
     /// How often the count changed.
     pub changes: usize,
@@ -72,28 +72,33 @@ impl Way {
     #[must_use]
     pub fn scored(
         self,
-        workload: &Workload,
+        workload: &ScenarioWorkload,
         scenario: &Scenario,
         seed: u64,
         fits: FitFunctions<'_>,
-    ) -> Option<Scored> {
+    ) -> Option<ScalingScore> {
         let portraits = workload.portraits.as_ref()?;
         let meant = match self {
             Self::Hpa { .. } => None,
             Self::Portraits(kinds) => Some(portraits.only(kinds)?),
         };
-        let scaled = Scaled::of(workload, scenario, Some(Random::new(seed)))?;
+        let scaled = ScaledWorkload::of(workload, scenario, Some(RandomSource::new(seed)))?;
         Some(self.run(&scaled, meant.as_ref(), fits))
     }
 
-    fn run(self, scaled: &Scaled, portraits: Option<&Portraits>, fits: FitFunctions<'_>) -> Scored {
-        let plain = |target| scaled.by_hpa(Policy::Hpa { target }, fits);
+    fn run(
+        self,
+        scaled: &ScaledWorkload,
+        portraits: Option<&Portraits>,
+        fits: FitFunctions<'_>,
+    ) -> ScalingScore {
+        let plain = |target| scaled.by_hpa(ReplayPolicy::Hpa { target }, fits);
         let run = match (self, portraits) {
             (Self::Portraits(_), Some(portraits)) => scaled.by_portraits(portraits, fits),
             (Self::Portraits(_), None) | (Self::Hpa { percent: 100 }, _) => plain(scaled.share),
             (Self::Hpa { percent }, _) => plain(lower(scaled.share, percent)),
         };
-        Scored {
+        ScalingScore {
             changes: changes(&run.points),
             cost: run.cost,
             responses: run.responses,

@@ -9,32 +9,32 @@ use std::collections::VecDeque;
 
 use jiff::SignedDuration;
 
-use super::subject::PodId;
-use crate::load::Used;
-use crate::scrape::{Exporter, Sample, Scraper};
-use crate::timing::Timing;
+use super::policy_pods::PodId;
+use crate::load::UsageAmounts;
+use crate::scrape::{Exporter, ScrapedSample, Scraper};
+use crate::scrape_timing::Timing;
 use evenkeel_core::units::{Resource, Resources, count_as_f64};
 
 /// The longest window that anybody asks for: load-watcher's.
 const LONGEST: SignedDuration = SignedDuration::from_mins(15);
 
 /// The measurements of a run, up to the last scrape.
-pub struct Monitoring {
+pub struct NodeMonitor {
     timing: Timing,
     nodes: Scraper<usize>,
     pods: Scraper<PodId>,
     /// The use of all nodes at each scrape, the oldest first.
-    history: VecDeque<(SignedDuration, Vec<Used>)>,
+    history: VecDeque<(SignedDuration, Vec<UsageAmounts>)>,
 }
 
 /// Mean and standard deviation of a node's use over a window.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Statistics {
-    pub mean: Used,
-    pub deviation: Used,
+    pub mean: UsageAmounts,
+    pub deviation: UsageAmounts,
 }
 
-impl Monitoring {
+impl NodeMonitor {
     /// Nothing is measured yet.
     #[must_use]
     pub const fn new(timing: Timing) -> Self {
@@ -50,8 +50,8 @@ impl Monitoring {
     pub fn scrape(
         &mut self,
         at: SignedDuration,
-        nodes: Vec<Used>,
-        pods: impl IntoIterator<Item = (PodId, Used)>,
+        nodes: Vec<UsageAmounts>,
+        pods: impl IntoIterator<Item = (PodId, UsageAmounts)>,
     ) {
         let exporter = |used| Exporter {
             used,
@@ -82,18 +82,18 @@ impl Monitoring {
     }
 
     /// The newest samples of nodes, by position.
-    pub fn node_samples(&self) -> impl Iterator<Item = (usize, Sample)> {
+    pub fn node_samples(&self) -> impl Iterator<Item = (usize, ScrapedSample)> {
         self.nodes.samples().map(|(node, sample)| (*node, sample))
     }
 
     /// The newest samples of Pods.
-    pub fn pod_samples(&self) -> impl Iterator<Item = (PodId, Sample)> {
+    pub fn pod_samples(&self) -> impl Iterator<Item = (PodId, ScrapedSample)> {
         self.pods.samples().map(|(pod, sample)| (*pod, sample))
     }
 
     /// The newest sample of a Pod.
     #[must_use]
-    pub fn pod_sample(&self, pod: PodId) -> Option<Sample> {
+    pub fn pod_sample(&self, pod: PodId) -> Option<ScrapedSample> {
         self.pods.sample(&pod)
     }
 
@@ -105,7 +105,7 @@ impl Monitoring {
         };
         let oldest = newest.saturating_sub(window);
         let inside = self.history.iter().filter(|(at, _)| *at > oldest);
-        let rows: Vec<&Vec<Used>> = inside.map(|(_, row)| row).collect();
+        let rows: Vec<&Vec<UsageAmounts>> = inside.map(|(_, row)| row).collect();
         let of = |node: usize| {
             let values = |resource: Resource| rows.iter().map(move |row| row[node][resource]);
             let count = count_as_f64(rows.len());
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn statistics_are_of_the_scrapes_within_the_window() {
-        let mut monitoring = Monitoring::new(Timing::default());
+        let mut monitoring = NodeMonitor::new(Timing::default());
         assert!(monitoring.statistics(LONGEST).is_empty());
         for (turn, value) in [9.0, 1.0, 3.0].into_iter().enumerate() {
             let at = SignedDuration::from_secs(15) * i32::try_from(turn).unwrap();

@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::subject::{Leaving, PodId, Subject};
+use super::policy_pods::{PodId, PolicyPod, ScaleInCandidate};
+use crate::deletion_order::victim;
 use crate::lifecycle::{Lifecycle, Stage};
-use crate::ordinals::Ordinals;
-use crate::scenario::{NodeShape, Workload};
-use crate::usage::{self, PodNow, Usage};
-use crate::victims::victim;
+use crate::pod_ordinals::Ordinals;
+use crate::scenario::{NodeShape, ScenarioWorkload};
+use crate::usage::{self, ClusterUsage, PodNow};
 use evenkeel_core::placement::deletion_order::Victim;
 use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 
 /// One Pod.
-pub(super) struct Pod {
+pub(super) struct SimulatedPod {
     pub name: PodName,
     /// The place of its workload in the scenario.
     pub index: usize,
     /// Among the Pods of the workload that stay.
     pub ordinal: u32,
-    noise: Random,
+    noise: RandomSource,
     made: SignedDuration,
     pub node: Option<usize>,
     /// `None` until the kubelet has it.
@@ -31,23 +31,23 @@ pub(super) struct Pod {
 }
 
 /// All Pods that were ever made, and where those are that the kubelets have.
-pub(super) struct Pods {
-    workloads: Vec<Arc<Workload>>,
+pub(super) struct SimulatedPods {
+    workloads: Vec<Arc<ScenarioWorkload>>,
     trace_offset: SignedDuration,
-    random: Random,
-    made: Vec<Pod>,
+    random: RandomSource,
+    made: Vec<SimulatedPod>,
     staying: Ordinals<PodId>,
     on_node: Vec<Vec<PodId>>,
     /// Which node has which workload's image.
     images: BTreeSet<(usize, usize)>,
 }
 
-impl Pods {
+impl SimulatedPods {
     pub(super) fn new(
-        workloads: Vec<Arc<Workload>>,
+        workloads: Vec<Arc<ScenarioWorkload>>,
         nodes: usize,
         trace_offset: SignedDuration,
-        random: Random,
+        random: RandomSource,
     ) -> Self {
         Self {
             workloads,
@@ -60,13 +60,13 @@ impl Pods {
         }
     }
 
-    pub(super) fn get(&self, id: PodId) -> &Pod {
+    pub(super) fn get(&self, id: PodId) -> &SimulatedPod {
         &self.made[id]
     }
 
-    pub(super) fn subject(&self, id: PodId) -> Subject<'_> {
+    pub(super) fn subject(&self, id: PodId) -> PolicyPod<'_> {
         let pod = &self.made[id];
-        Subject {
+        PolicyPod {
             id,
             name: &pod.name,
             workload: &self.workloads[pod.index],
@@ -80,10 +80,10 @@ impl Pods {
     }
 
     /// A Pod as far as it may go at a time.
-    pub(super) fn leaving(&self, id: PodId, at: SignedDuration) -> Leaving<'_> {
+    pub(super) fn leaving(&self, id: PodId, at: SignedDuration) -> ScaleInCandidate<'_> {
         let pod = &self.made[id];
         let stage = pod.lifecycle.map(|life| life.stage(at));
-        Leaving {
+        ScaleInCandidate {
             subject: self.subject(id),
             node: pod.node,
             is_ready: stage == Some(Stage::Ready),
@@ -111,7 +111,7 @@ impl Pods {
         let id = self.made.len();
         let workload = &self.workloads[index];
         let name = format!("{}-{id}", workload.name);
-        self.made.push(Pod {
+        self.made.push(SimulatedPod {
             name: PodName::new(&workload.namespace, &name),
             index,
             ordinal,
@@ -164,7 +164,7 @@ impl Pods {
     }
 
     /// What is used at this moment.
-    pub(super) fn usage(&self, shapes: &[NodeShape], at: SignedDuration) -> Usage<PodId> {
+    pub(super) fn usage(&self, shapes: &[NodeShape], at: SignedDuration) -> ClusterUsage<PodId> {
         let pods: Vec<PodNow<'_, PodId>> = self.running(at).collect();
         let ready = usage::ready(&pods, self.workloads.len());
         let in_trace = at.saturating_add(self.trace_offset);
@@ -192,10 +192,10 @@ impl Pods {
 }
 
 #[cfg(test)]
-impl Pods {
+impl SimulatedPods {
     /// How many Pods have a node, or will be told by a kubelet that they have none any more.
     pub(super) fn placed(&self) -> usize {
-        let has_node = |pod: &&Pod| pod.node.is_some();
+        let has_node = |pod: &&SimulatedPod| pod.node.is_some();
         self.made.iter().filter(has_node).count()
     }
 }

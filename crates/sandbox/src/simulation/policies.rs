@@ -16,13 +16,13 @@ use std::str::FromStr;
 
 use super::policy::{DefaultScheduler, LoadPolicy};
 use crate::scenario::Scenario;
-use evenkeel_core::placement::node_table::Forecasting;
-use evenkeel_core::placement::{Policy, node_table};
+use evenkeel_core::placement::node_table::NodeForecasting;
+use evenkeel_core::placement::{SchedulingPolicy, node_table};
 
 /// The settings of the service that its own policy goes by.
 #[derive(Debug, Clone)]
 pub struct OwnSettings {
-    pub policy: Policy,
+    pub policy: SchedulingPolicy,
     pub table: node_table::Settings,
     /// True where it says before a scale-in which Pods go first.
     pub balances_scale_in: bool,
@@ -32,7 +32,7 @@ impl OwnSettings {
     /// The same with `scheduling.forecast` on.
     fn with_forecast(&self) -> Self {
         let mut ahead = self.clone();
-        ahead.table.forecast = Forecasting::On;
+        ahead.table.forecast = NodeForecasting::On;
         ahead
     }
 }

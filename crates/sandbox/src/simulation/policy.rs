@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::monitoring::Monitoring;
-use super::subject::{Leaving, PodId, Step, Subject};
+use super::monitoring::NodeMonitor;
+use super::policy_pods::{PodId, PodLifecycleStep, PolicyPod, ScaleInCandidate};
 
 /// A node that a Pod may go to, with what speaks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate {
+pub struct NodeCandidate {
     /// Its position in the scenario.
     pub node: usize,
     /// kube-scheduler's sum.
@@ -37,27 +37,44 @@ pub trait LoadPolicy {
     }
 
     /// A round of measurements has arrived.
-    fn measured(&mut self, _monitoring: &Monitoring, _now: SignedDuration) {}
+    fn measured(&mut self, _monitoring: &NodeMonitor, _now: SignedDuration) {}
 
     /// True where to be told of the choice that is under way may change which nodes pass.
-    fn doubts(&mut self, _pod: &Subject<'_>, _nodes: &[usize], _now: SignedDuration) -> bool {
+    fn doubts(&mut self, _pod: &PolicyPod<'_>, _nodes: &[usize], _now: SignedDuration) -> bool {
         false
     }
 
     /// Takes nodes out that must not have the Pod.
-    fn filter(&mut self, _pod: &Subject<'_>, _nodes: &mut Vec<usize>, _now: SignedDuration) {}
+    fn filter(&mut self, _pod: &PolicyPod<'_>, _nodes: &mut Vec<usize>, _now: SignedDuration) {}
 
     /// Adds to the sum of each node that passed; there are at least two, as otherwise nothing is scored.
-    fn score(&mut self, _pod: &Subject<'_>, _candidates: &mut [Candidate], _now: SignedDuration) {}
+    fn score(
+        &mut self,
+        _pod: &PolicyPod<'_>,
+        _candidates: &mut [NodeCandidate],
+        _now: SignedDuration,
+    ) {
+    }
 
     /// The costs of deletion that a workload's Pods are given before so many of them go; 0 for those that are
     /// not named.
-    fn deletion_costs(&self, _pods: &[Leaving<'_>], _count: usize) -> BTreeMap<PodId, i32> {
+    fn deletion_costs(
+        &self,
+        _pods: &[ScaleInCandidate<'_>],
+        _count: usize,
+    ) -> BTreeMap<PodId, i32> {
         BTreeMap::new()
     }
 
     /// Takes a step in the life of a Pod.
-    fn step(&mut self, _pod: &Subject<'_>, _node: usize, _step: Step, _now: SignedDuration) {}
+    fn step(
+        &mut self,
+        _pod: &PolicyPod<'_>,
+        _node: usize,
+        _step: PodLifecycleStep,
+        _now: SignedDuration,
+    ) {
+    }
 }
 
 /// kube-scheduler as it is shipped.

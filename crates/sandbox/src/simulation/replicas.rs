@@ -11,16 +11,16 @@ use std::str::FromStr;
 use jiff::SignedDuration;
 
 use super::responses::Responses;
-use super::scaled::{Scaled, ScaledRun};
-use crate::scenario::{Scenario, Workload};
-use crate::target::{FitFunctions, Floors, GRID, Policy, ReplayEvent, ReplayPoint};
+use super::scaled_workload::{ScaledRun, ScaledWorkload};
+use crate::scenario::{Scenario, ScenarioWorkload};
+use crate::target::{FitFunctions, Floors, GRID, ReplayEvent, ReplayPoint, ReplayPolicy};
 use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::random::Random;
-use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::random::RandomSource;
+use evenkeel_core::scaling::pareto_frontier::Cost;
 
 /// Who scales the workloads that have an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scaling {
+pub enum ScalingMethod {
     /// The HPA alone.
     Hpa,
     /// Floors under the HPA by triple exponential smoothing with fixed factors.
@@ -33,7 +33,7 @@ pub enum Scaling {
     Portraits,
 }
 
-impl Scaling {
+impl ScalingMethod {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 5] = [
         Self::Hpa,
@@ -56,9 +56,9 @@ impl Scaling {
     }
 
     /// A workload under this way of scaling.
-    fn run(self, scaled: &Scaled, fits: FitFunctions<'_>) -> ScaledRun {
-        let floors = |models| Policy::Evenkeel(Floors::by(models));
-        let plain = Policy::Hpa {
+    fn run(self, scaled: &ScaledWorkload, fits: FitFunctions<'_>) -> ScaledRun {
+        let floors = |models| ReplayPolicy::Evenkeel(Floors::by(models));
+        let plain = ReplayPolicy::Hpa {
             target: scaled.share,
         };
         let policy = match (self, &scaled.portraits) {
@@ -72,7 +72,7 @@ impl Scaling {
     }
 }
 
-impl fmt::Display for Scaling {
+impl fmt::Display for ScalingMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -81,14 +81,14 @@ impl fmt::Display for Scaling {
 /// Runs a workload of a scenario above floors by `auto`, under the load that `seed` makes, and shows `observe` all that
 /// decides them. False for a workload that has none.
 pub fn observe_floors(
-    (scenario, workload): (&Scenario, &Workload),
+    (scenario, workload): (&Scenario, &ScenarioWorkload),
     seed: u64,
     fits: FitFunctions<'_>,
     observe: &mut dyn FnMut(ReplayEvent<'_>),
 ) -> bool {
-    let scaled = Scaled::of(workload, scenario, Some(Random::new(seed)));
+    let scaled = ScaledWorkload::of(workload, scenario, Some(RandomSource::new(seed)));
     let observed = scaled.map(|scaled| {
-        let policy = Policy::Evenkeel(Floors::by(ModelSet::Auto));
+        let policy = ReplayPolicy::Evenkeel(Floors::by(ModelSet::Auto));
         scaled.observed(policy, fits, observe)
     });
     observed.is_some()
@@ -113,10 +113,10 @@ pub struct Replicas {
 impl Replicas {
     /// The counts of a scenario; `fits` makes the fits of its workloads.
     #[must_use]
-    pub fn of(scenario: &Scenario, scaling: Scaling, fits: FitFunctions<'_>) -> Self {
+    pub fn of(scenario: &Scenario, scaling: ScalingMethod, fits: FitFunctions<'_>) -> Self {
         let mut all = Self::default();
         for workload in &scenario.workloads {
-            let changes = match Scaled::of(workload, scenario, None) {
+            let changes = match ScaledWorkload::of(workload, scenario, None) {
                 Some(scaled) => {
                     let ScaledRun {
                         points,
@@ -152,7 +152,7 @@ impl Replicas {
 }
 
 /// The counts of a workload while its replicas are made, one after another.
-fn created(workload: &Workload, apart: SignedDuration) -> Changes {
+fn created(workload: &ScenarioWorkload, apart: SignedDuration) -> Changes {
     if apart.is_zero() {
         let first = (workload.arrival, workload.replicas);
         return [first]
@@ -193,7 +193,7 @@ impl UnknownScaling {
     }
 }
 
-impl FromStr for Scaling {
+impl FromStr for ScalingMethod {
     type Err = UnknownScaling;
 
     fn from_str(text: &str) -> Result<Self, UnknownScaling> {
@@ -236,7 +236,7 @@ simulation: {duration: 24h, apart: 1m}
     #[test]
     fn replicas_are_counted_from_their_arrival_and_by_time() {
         let scenario: Scenario = SHOP.parse().unwrap();
-        let replicas = Replicas::of(&scenario, Scaling::Hpa, FitFunctions::NONE);
+        let replicas = Replicas::of(&scenario, ScalingMethod::Hpa, FitFunctions::NONE);
         let minute = SignedDuration::from_mins;
         let fixed = |at| replicas.at(1, minute(at));
         assert_eq!(fixed(1), (0, Some(minute(2))));
@@ -250,7 +250,7 @@ simulation: {duration: 24h, apart: 1m}
     #[test]
     fn an_hpa_follows_the_traffic_within_its_bounds_and_who_waits_is_told() {
         let scenario: Scenario = SHOP.parse().unwrap();
-        let replicas = Replicas::of(&scenario, Scaling::Hpa, FitFunctions::NONE);
+        let replicas = Replicas::of(&scenario, ScalingMethod::Hpa, FitFunctions::NONE);
         let counts: Vec<u32> = replicas.changes[0]
             .iter()
             .map(|(_, count)| *count)
@@ -272,12 +272,12 @@ simulation: {duration: 24h, apart: 1m}
 
     #[test]
     fn every_way_of_scaling_has_a_name_that_is_read_back() {
-        for scaling in Scaling::ALL {
+        for scaling in ScalingMethod::ALL {
             assert_eq!(scaling.as_str().parse(), Ok(scaling));
         }
         assert!(
             "keda"
-                .parse::<Scaling>()
+                .parse::<ScalingMethod>()
                 .unwrap_err()
                 .to_string()
                 .contains("ds-hpa")

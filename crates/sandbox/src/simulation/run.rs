@@ -8,35 +8,35 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
-use super::agenda::{Agenda, Event};
-use super::monitoring::Monitoring;
-use super::pods::Pods;
+use super::event_queue::{SimulationEvent, SimulationEventQueue};
+use super::monitoring::NodeMonitor;
+use super::pods::SimulatedPods;
 use super::policy::LoadPolicy;
+use super::policy_pods::{PodId, PodLifecycleStep};
 use super::replicas::Replicas;
 use super::scheduler::Scheduler;
-use super::subject::{PodId, Step};
-use crate::engine::summary::{Summary, SummaryBuilder};
+use crate::engine::summary::{RunSummary, SummaryBuilder};
 use crate::scenario::simulation::Simulation;
-use crate::scenario::{NodeShape, Scenario, Workload};
+use crate::scenario::{NodeShape, Scenario, ScenarioWorkload};
 use evenkeel_core::placement::deletion_order::{Victim, in_order};
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::extender::decide::PATIENCE;
 
 /// A run under way.
-pub(super) struct Run<'a> {
+pub(super) struct SimulationRun<'a> {
     nodes: &'a [NodeShape],
     simulation: &'a Simulation,
     replicas: &'a Replicas,
     policy: Box<dyn LoadPolicy>,
-    agenda: Agenda,
-    pods: Pods,
+    agenda: SimulationEventQueue,
+    pods: SimulatedPods,
     scheduler: Scheduler,
-    monitoring: Monitoring,
+    monitoring: NodeMonitor,
     summary: SummaryBuilder,
-    random: Random,
+    random: RandomSource,
     /// Pods that kube-scheduler has not looked at yet, in their order.
     queue: VecDeque<PodId>,
     /// When it is done with the last one.
@@ -51,34 +51,34 @@ pub(super) struct Run<'a> {
 
 /// What all runs of a scenario share.
 #[derive(Clone, Copy)]
-pub(super) struct Given<'a> {
+pub(super) struct SimulationInput<'a> {
     pub scenario: &'a Scenario,
-    pub workloads: &'a [Arc<Workload>],
+    pub workloads: &'a [Arc<ScenarioWorkload>],
     pub replicas: &'a Replicas,
     /// The line of the summary.
     pub line: Ratio,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(given: Given<'a>, policy: Box<dyn LoadPolicy>, seed: u64) -> Self {
-        let Given {
+impl<'a> SimulationRun<'a> {
+    pub(super) fn new(given: SimulationInput<'a>, policy: Box<dyn LoadPolicy>, seed: u64) -> Self {
+        let SimulationInput {
             scenario,
             workloads,
             replicas,
             line,
         } = given;
         let (nodes, simulation) = (&scenario.nodes[..], &scenario.simulation);
-        let random = Random::new(seed);
-        let pods = Pods::new(
+        let random = RandomSource::new(seed);
+        let pods = SimulatedPods::new(
             workloads.to_vec(),
             nodes.len(),
             scenario.trace_offset,
             random,
         );
-        let mut agenda = Agenda::default();
-        agenda.add(SignedDuration::ZERO, Event::Scrape);
+        let mut agenda = SimulationEventQueue::default();
+        agenda.add(SignedDuration::ZERO, SimulationEvent::Scrape);
         for (index, workload) in workloads.iter().enumerate() {
-            agenda.add(workload.arrival, Event::Resize(index));
+            agenda.add(workload.arrival, SimulationEvent::Resize(index));
         }
         Self {
             nodes,
@@ -88,7 +88,7 @@ impl<'a> Run<'a> {
             agenda,
             pods,
             scheduler: Scheduler::new(nodes, workloads, simulation.nodes_to_score, random),
-            monitoring: Monitoring::new(simulation.timing()),
+            monitoring: NodeMonitor::new(simulation.timing()),
             summary: SummaryBuilder::new(line),
             random,
             queue: VecDeque::new(),
@@ -100,7 +100,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs to the end.
-    pub(super) fn finish(mut self) -> Summary {
+    pub(super) fn finish(mut self) -> RunSummary {
         while self.advance() {}
         self.summary.summary()
     }
@@ -114,15 +114,15 @@ impl<'a> Run<'a> {
             return false;
         }
         match event {
-            Event::Scrape => self.scrape(now),
-            Event::Measured => self.policy.measured(&self.monitoring, now),
-            Event::Resize(index) => self.resize(index, now),
-            Event::Decide => self.decide(now),
-            Event::Noticed(pod) => self.noticed(pod, now),
-            Event::Bound(pod) => self.bound(pod, now),
-            Event::Started(pod) => self.started(pod, now),
-            Event::Gone(pod) => self.gone(pod, now),
-            Event::Retry(pod) => self.wait(pod, now),
+            SimulationEvent::Scrape => self.scrape(now),
+            SimulationEvent::Measured => self.policy.measured(&self.monitoring, now),
+            SimulationEvent::Resize(index) => self.resize(index, now),
+            SimulationEvent::Decide => self.decide(now),
+            SimulationEvent::Noticed(pod) => self.noticed(pod, now),
+            SimulationEvent::Bound(pod) => self.bound(pod, now),
+            SimulationEvent::Started(pod) => self.started(pod, now),
+            SimulationEvent::Gone(pod) => self.gone(pod, now),
+            SimulationEvent::Retry(pod) => self.wait(pod, now),
         }
         true
     }
@@ -137,9 +137,10 @@ impl<'a> Run<'a> {
         let Simulation {
             interval, delay, ..
         } = self.simulation;
-        self.agenda.add(now.saturating_add(*delay), Event::Measured);
         self.agenda
-            .add(now.saturating_add(*interval), Event::Scrape);
+            .add(now.saturating_add(*delay), SimulationEvent::Measured);
+        self.agenda
+            .add(now.saturating_add(*interval), SimulationEvent::Scrape);
     }
 
     fn resize(&mut self, index: usize, now: SignedDuration) {
@@ -157,7 +158,7 @@ impl<'a> Run<'a> {
             self.insert(pod, now);
         }
         if let Some(next) = next {
-            self.agenda.add(next, Event::Resize(index));
+            self.agenda.add(next, SimulationEvent::Resize(index));
         }
     }
 
@@ -199,7 +200,7 @@ impl<'a> Run<'a> {
     fn wake(&mut self, now: SignedDuration) {
         if !self.is_woken && !self.queue.is_empty() {
             self.is_woken = true;
-            self.agenda.add(self.free.max(now), Event::Decide);
+            self.agenda.add(self.free.max(now), SimulationEvent::Decide);
         }
     }
 
@@ -212,7 +213,7 @@ impl<'a> Run<'a> {
             if is_near && self.scheduler.awaits(&subject, &mut *self.policy, now) {
                 self.queue.push_front(id);
                 self.is_woken = true;
-                return self.agenda.add(self.told, Event::Decide);
+                return self.agenda.add(self.told, SimulationEvent::Decide);
             }
             self.free = now.saturating_add(self.simulation.decision);
             let node = self.scheduler.place(&subject, &mut *self.policy, now);
@@ -220,14 +221,14 @@ impl<'a> Run<'a> {
                 self.summary.settled(subject.name, now);
                 self.pods.choose(id, node);
                 let noticed = self.free.saturating_add(self.simulation.notice);
-                self.agenda.add(noticed, Event::Noticed(id));
+                self.agenda.add(noticed, SimulationEvent::Noticed(id));
                 self.told = noticed;
                 let bound = self.free.saturating_add(self.simulation.binding);
-                self.agenda.add(bound, Event::Bound(id));
+                self.agenda.add(bound, SimulationEvent::Bound(id));
             } else {
                 self.summary.refused(subject.name, now);
                 let again = now.saturating_add(self.simulation.retry);
-                self.agenda.add(again, Event::Retry(id));
+                self.agenda.add(again, SimulationEvent::Retry(id));
             }
         }
         self.wake(now);
@@ -236,7 +237,8 @@ impl<'a> Run<'a> {
     fn noticed(&mut self, id: PodId, now: SignedDuration) {
         if let Some(node) = self.pods.get(id).node {
             let subject = self.pods.subject(id);
-            self.policy.step(&subject, node, Step::Noticed, now);
+            self.policy
+                .step(&subject, node, PodLifecycleStep::Noticed, now);
         }
     }
 
@@ -250,15 +252,16 @@ impl<'a> Run<'a> {
         }
         let running = self.pods.bind(id, node, now);
         self.policy
-            .step(&self.pods.subject(id), node, Step::Bound, now);
-        self.agenda.add(running, Event::Started(id));
+            .step(&self.pods.subject(id), node, PodLifecycleStep::Bound, now);
+        self.agenda.add(running, SimulationEvent::Started(id));
     }
 
     fn started(&mut self, id: PodId, now: SignedDuration) {
         let pod = self.pods.get(id);
         if let (Some(node), Some(_)) = (pod.node, pod.lifecycle) {
             let subject = self.pods.subject(id);
-            self.policy.step(&subject, node, Step::Started, now);
+            self.policy
+                .step(&subject, node, PodLifecycleStep::Started, now);
         }
     }
 
@@ -272,7 +275,7 @@ impl<'a> Run<'a> {
         match node {
             // The kubelet will not start what it finds deleted.
             Some(_) if !is_bound => {}
-            Some(_) => self.agenda.add(gone, Event::Gone(id)),
+            Some(_) => self.agenda.add(gone, SimulationEvent::Gone(id)),
             None => self.summary.settled(&self.pods.get(id).name, now),
         }
     }
@@ -281,14 +284,15 @@ impl<'a> Run<'a> {
         if let Some(node) = self.pods.get(id).node {
             let subject = self.pods.subject(id);
             self.scheduler.forget(&subject, node);
-            self.policy.step(&subject, node, Step::Gone, now);
+            self.policy
+                .step(&subject, node, PodLifecycleStep::Gone, now);
         }
         self.pods.remove(id);
     }
 }
 
 #[cfg(test)]
-impl Run<'_> {
+impl SimulationRun<'_> {
     /// Holds the books of scheduler and kubelets against each other.
     pub(super) fn check(&self) {
         let assumed: u32 = self.scheduler.nodes().iter().map(|node| node.pods).sum();

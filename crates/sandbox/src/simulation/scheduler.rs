@@ -6,34 +6,34 @@
 
 use jiff::SignedDuration;
 
-use super::policy::{Candidate, InTree, LoadPolicy};
-use super::subject::{Step, Subject};
+use super::policy::{InTree, LoadPolicy, NodeCandidate};
+use super::policy_pods::{PodLifecycleStep, PolicyPod};
 use crate::placement::Placement;
-use crate::scenario::{NodeShape, Workload};
+use crate::scenario::{NodeShape, ScenarioWorkload};
 #[cfg(test)]
 use crate::scheduler::plugins::NodeRequest;
-use crate::scheduler::plugins::{self, Window};
+use crate::scheduler::plugins::{self, NodeSearchWindow};
 use evenkeel_core::placement::NodesToScore;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 
 /// The state of kube-scheduler in a run.
 pub(super) struct Scheduler {
     placement: Placement,
-    window: Window,
+    window: NodeSearchWindow,
     to_score: NodesToScore,
 }
 
 impl Scheduler {
     pub(super) fn new(
         nodes: &[NodeShape],
-        workloads: &[std::sync::Arc<Workload>],
+        workloads: &[std::sync::Arc<ScenarioWorkload>],
         to_score: NodesToScore,
-        random: Random,
+        random: RandomSource,
     ) -> Self {
         let templates = workloads.iter().map(|workload| &**workload);
         Self {
             placement: Placement::new(nodes, templates, random),
-            window: Window::default(),
+            window: NodeSearchWindow::default(),
             to_score,
         }
     }
@@ -41,7 +41,7 @@ impl Scheduler {
     /// True where the policy would wait for the choice that is under way to be told before it answers.
     pub(super) fn awaits(
         &self,
-        pod: &Subject<'_>,
+        pod: &PolicyPod<'_>,
         policy: &mut dyn LoadPolicy,
         now: SignedDuration,
     ) -> bool {
@@ -52,7 +52,7 @@ impl Scheduler {
     /// The node that the Pod gets from now on; `None` where it has to wait.
     pub(super) fn place(
         &mut self,
-        pod: &Subject<'_>,
+        pod: &PolicyPod<'_>,
         policy: &mut dyn LoadPolicy,
         now: SignedDuration,
     ) -> Option<usize> {
@@ -69,12 +69,12 @@ impl Scheduler {
             _ => self.best(pod, &feasible, policy, now)?,
         };
         self.placement.add(pod.index, chosen);
-        policy.step(pod, chosen, Step::Chosen, now);
+        policy.step(pod, chosen, PodLifecycleStep::Chosen, now);
         Some(chosen)
     }
 
     /// A Pod has left its node.
-    pub(super) fn forget(&mut self, pod: &Subject<'_>, node: usize) {
+    pub(super) fn forget(&mut self, pod: &PolicyPod<'_>, node: usize) {
         self.placement.remove(pod.index, node);
     }
 
@@ -86,7 +86,7 @@ impl Scheduler {
 
     fn best(
         &mut self,
-        pod: &Subject<'_>,
+        pod: &PolicyPod<'_>,
         feasible: &[usize],
         policy: &mut dyn LoadPolicy,
         now: SignedDuration,
@@ -96,8 +96,8 @@ impl Scheduler {
             InTree::Disabled => vec![0; feasible.len()],
         };
         let candidates = feasible.iter().zip(sums);
-        let mut candidates: Vec<Candidate> = candidates
-            .map(|(&node, sum)| Candidate { node, sum })
+        let mut candidates: Vec<NodeCandidate> = candidates
+            .map(|(&node, sum)| NodeCandidate { node, sum })
             .collect();
         policy.score(pod, &mut candidates, now);
         let sums: Vec<i64> = candidates.iter().map(|candidate| candidate.sum).collect();

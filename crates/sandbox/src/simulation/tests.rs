@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::*;
-use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy, node_table};
+use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy, node_table};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Resource, Resources};
 
@@ -16,14 +16,14 @@ pub(super) fn own() -> OwnSettings {
     let share = |share| Ratio::share(share).unwrap();
     OwnSettings {
         balances_scale_in: false,
-        policy: Policy {
+        policy: SchedulingPolicy {
             headroom: share(0.8),
             headroom_by_priority_class: BTreeMap::new(),
             profile_threshold: share(0.15),
             no_headroom: NoHeadroom::Reject,
             nodes_to_score: NodesToScore::ALL,
             relax_after: Some(SignedDuration::from_mins(5)),
-            scoring: Scoring {
+            scoring: ScoringStrategy {
                 normalization: Normalization::Joint,
                 significance: 0.05,
             },
@@ -37,11 +37,11 @@ pub(super) fn own() -> OwnSettings {
     }
 }
 
-fn comparison(text: &str) -> Comparison {
+fn comparison(text: &str) -> ScenarioComparison {
     let scenario = text.parse().unwrap();
-    Comparison::new(
+    ScenarioComparison::new(
         scenario,
-        Scaling::Hpa,
+        ScalingMethod::Hpa,
         own(),
         Ratio::share(0.8).unwrap(),
         FitFunctions::NONE,
@@ -69,7 +69,7 @@ simulation: {{duration: 10m, countFrom: 2m, scheduler: {{decision: 100ms, notice
     )
 }
 
-fn network_of(summary: &Summary) -> (f64, f64) {
+fn network_of(summary: &RunSummary) -> (f64, f64) {
     let mut parts = summary.resources.iter();
     let network = parts.find(|part| part.resource == Resource::NetworkIo);
     network.map(|part| (part.spread, part.peak)).unwrap()
@@ -153,9 +153,9 @@ fn nothing_is_foreseen_before_a_forecast_has_proved_itself() {
 
 #[test]
 fn a_seed_gives_the_same_figures_and_another_one_others() {
-    let mixed = Comparison::new(
+    let mixed = ScenarioComparison::new(
         Scenario::mixed(),
-        Scaling::Hpa,
+        ScalingMethod::Hpa,
         own(),
         Ratio::share(0.8).unwrap(),
         FitFunctions::NONE,
@@ -172,9 +172,9 @@ fn pods_are_where_they_were_placed_and_requests_fit_at_every_moment() {
     let mut scenario = Scenario::mixed();
     scenario.simulation.duration = SignedDuration::from_hours(4);
     scenario.simulation.interval = SignedDuration::from_secs(60);
-    let mixed = Comparison::new(
+    let mixed = ScenarioComparison::new(
         scenario,
-        Scaling::Hpa,
+        ScalingMethod::Hpa,
         own(),
         Ratio::share(0.8).unwrap(),
         FitFunctions::NONE,

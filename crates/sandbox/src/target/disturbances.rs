@@ -3,12 +3,12 @@
 
 use super::tick::TickObservation;
 use super::*;
+use crate::scrape_timing::Timing;
 use crate::target::settings::Edges;
-use crate::timing::Timing;
-use evenkeel_core::random::Random;
-use evenkeel_core::scaling::Bounds;
+use evenkeel_core::random::RandomSource;
+use evenkeel_core::scaling::ReplicaBounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::sum::Certainty;
+use evenkeel_core::scaling::load_sum::Certainty;
 use evenkeel_core::scaling::tracker::Reaction;
 use evenkeel_core::units::{Ratio, Resource};
 use jiff::SignedDuration;
@@ -19,11 +19,11 @@ const SECONDS: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 const QUIET: u32 = 160;
 
 /// Pods of half a core that are to use 60 % of it, and take two minutes to start.
-fn target() -> Target {
-    Target {
+fn target() -> ReplayTarget {
+    ReplayTarget {
         resource: Resource::Cpu,
         capacity: PodCapacity::new(500.0, Ratio::new(0.6).unwrap()).unwrap(),
-        bounds: Bounds::new(2, 60).unwrap(),
+        bounds: ReplicaBounds::new(2, 60).unwrap(),
         start_up: SECONDS(120),
         metrics: Timing::default(),
         edges: Edges {
@@ -39,28 +39,33 @@ fn target() -> Target {
 type Happens = fn(&mut ScaledPods, i64, SignedDuration);
 
 /// A load that stands still but for a little noise, in millicores: ten Pods carry it at 55 %.
-fn flat(ticks: u32) -> Series {
+fn flat(ticks: u32) -> RegularSeries {
     let value = |tick: u32| 2750.0 + 40.0 * f64::from(tick * 7 % 5) - 80.0;
     let values = (0..ticks).map(|tick| Some(value(tick))).collect();
-    Series::new(Timestamp::UNIX_EPOCH, GRID, values).unwrap()
+    RegularSeries::new(Timestamp::UNIX_EPOCH, GRID, values).unwrap()
 }
 
 /// A load that rises and falls slowly enough for `s-hpa` to be trusted.
-fn hills(ticks: u32) -> Series {
+fn hills(ticks: u32) -> RegularSeries {
     let wave = |tick: u32| (f64::from(tick) / 200.0).cos();
     let values = (0..ticks).map(|tick| Some(2750.0 - 600.0 * wave(tick)));
-    Series::new(Timestamp::UNIX_EPOCH, GRID, values.collect()).unwrap()
+    RegularSeries::new(Timestamp::UNIX_EPOCH, GRID, values.collect()).unwrap()
 }
 
 /// The floors of a run in which this happens, tick by tick, and the ticks at which the load was only
 /// estimated.
-fn floors(target: &Target, models: ModelSet, load: &Series, happens: Happens) -> (Vec<i32>, usize) {
+fn floors(
+    target: &ReplayTarget,
+    models: ModelSet,
+    load: &RegularSeries,
+    happens: Happens,
+) -> (Vec<i32>, usize) {
     let share = target.capacity.target();
     let mut pods = ScaledPods::new(target, load, share, Start::Settled);
     let mut forecaster = Forecaster::floors(target, Floors::by(models));
     let (mut floor, mut floors, mut estimated) = (target.bounds.min(), Vec::new(), 0);
     for (tick, passing) in (0..).zip(ticks(load, &mut |_| ())) {
-        let Tick {
+        let ReplayTick {
             now,
             at,
             load: value,
@@ -181,7 +186,7 @@ fn the_floor_rises_in_none_of_what_happens_to_the_pods_while_the_load_stands_sti
 #[test]
 fn a_forecast_that_is_trusted_asks_for_no_more_than_the_load_needs() {
     // On a load without noise nothing is better than the last value.
-    let noisy = with_noise(hills(QUIET * 10), 0.03, Random::new(1));
+    let noisy = with_noise(hills(QUIET * 10), 0.03, RandomSource::new(1));
     let mut rises = Vec::new();
     for (models, load) in [(ModelSet::SHpa, hills(QUIET * 5)), (ModelSet::Auto, noisy)] {
         let highest = load.values().iter().copied().flatten();

@@ -9,32 +9,34 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::knowledge::{self, DailyFit, Knowledge};
+use super::coarse_history;
+use super::forecast_inputs::{self, DailyFit, Knowledge};
 use super::observed_replay::ReplayEvent;
-use super::past;
-use super::settings::{Expected, Floors, Forecasts, GRID, Target};
+use super::settings::{Floors, Forecasts, GRID, IntervalForecast, ReplayTarget};
 use super::tick::{PortraitStep, TickDecision, TickObservation};
 use crate::portraits::Portraits;
-use evenkeel_core::forecast::{Distrust, ModelSet, Resolution, Series, Shared, Trust};
+use evenkeel_core::forecast::{
+    Distrust, ModelAssets, ModelSet, ModelTrust, RegularSeries, Resolution,
+};
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::hpa::Tolerances;
+use evenkeel_core::scaling::load_sum::Certainty;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
-use evenkeel_core::scaling::sum::Certainty;
-use evenkeel_core::scaling::tracker::{Lesson, ScaledSignal, TickInput, Tracker};
-use evenkeel_core::scaling::{Mode, Policy, Risk, ScaleDown};
+use evenkeel_core::scaling::tracker::{FitTask, ScaledSignal, TargetState, TickInput};
+use evenkeel_core::scaling::{Risk, ScaleDown, ScalingMode, TargetPolicy};
 use evenkeel_kubernetes::plan::scaling::Settings;
 
 pub(super) struct Forecaster {
-    policy: Policy,
+    policy: TargetPolicy,
     signals: [ScaledSignal; 1],
-    tracker: Tracker,
+    tracker: TargetState,
     /// `None` where nothing is forecast.
     models: Option<ModelSet>,
-    shared: Shared,
+    shared: ModelAssets,
     last: Option<TickDecision>,
     /// The forecasts that are not judged yet, in the order of the times that they are made for.
-    issued: VecDeque<Issued>,
+    issued: VecDeque<IssuedForecast>,
     /// The certain load that was taken last.
     taken: Option<LoadSample>,
     /// Certain loads, as far back as forecasts wait for their time.
@@ -44,11 +46,11 @@ pub(super) struct Forecaster {
 
 /// A forecast for a time, with the load that it was made on.
 #[derive(Debug, Clone, Copy)]
-struct Issued {
+struct IssuedForecast {
     /// The time of that load.
     made: Timestamp,
     due: Timestamp,
-    expected: Expected,
+    expected: IntervalForecast,
     naive: f64,
 }
 
@@ -65,30 +67,30 @@ struct Tally {
 
 impl Forecaster {
     /// One that decides floors.
-    pub(super) fn floors(target: &Target, floors: Floors) -> Self {
-        let policy = Policy {
+    pub(super) fn floors(target: &ReplayTarget, floors: Floors) -> Self {
+        let policy = TargetPolicy {
             scale_down: floors.scale_down,
-            ..policy(target, Mode::Floor, floors.risk)
+            ..policy(target, ScalingMode::Floor, floors.risk)
         };
         Self::new(target, Some(floors.models), policy)
     }
 
     /// One that decides counts by portraits, one of which may forecast.
-    pub(super) fn portraits(target: &Target, portraits: &Portraits) -> Self {
+    pub(super) fn portraits(target: &ReplayTarget, portraits: &Portraits) -> Self {
         let predictive = portraits.predictive().map(|(_, settings)| settings);
         let risk = predictive.and_then(|settings| settings.risk);
         let scale_down = predictive.and_then(|settings| settings.scale_down);
         let reactive = portraits.reactive().map(|(_, settings)| settings);
-        let policy = Policy {
+        let policy = TargetPolicy {
             behavior: reactive.and_then(|settings| settings.behavior.clone()),
             scale_down: scale_down.unwrap_or_default(),
-            ..policy(target, Mode::Direct, risk.unwrap_or_default())
+            ..policy(target, ScalingMode::Direct, risk.unwrap_or_default())
         };
         let models = predictive.and_then(|settings| settings.predict.models());
         Self::new(target, models, policy)
     }
 
-    fn new(target: &Target, models: Option<ModelSet>, policy: Policy) -> Self {
+    fn new(target: &ReplayTarget, models: Option<ModelSet>, policy: TargetPolicy) -> Self {
         Self {
             policy,
             signals: [ScaledSignal {
@@ -98,9 +100,9 @@ impl Forecaster {
                 is_forecast: true,
                 only_here: false,
             }],
-            tracker: Tracker::default(),
+            tracker: TargetState::default(),
             models,
-            shared: Shared::default(),
+            shared: ModelAssets::default(),
             last: None,
             issued: VecDeque::new(),
             taken: None,
@@ -120,7 +122,7 @@ impl Forecaster {
         &mut self,
         now: Timestamp,
         own: DailyFit<'_>,
-        past: impl Fn(Timestamp) -> Option<Series>,
+        past: impl Fn(Timestamp) -> Option<RegularSeries>,
     ) {
         let DailyFit { hour, fits } = own;
         let [ScaledSignal { signal, .. }] = &self.signals;
@@ -128,12 +130,12 @@ impl Forecaster {
         let due: Vec<_> = due.map(|fit| (fit.window, fit.lesson, fit.end)).collect();
         for (window, lesson, end) in due {
             self.tracker.fitting(signal, hour, now);
-            let past = past(end).map(|past| knowledge::bridged(&past));
+            let past = past(end).map(|past| forecast_inputs::bridged(&past));
             let adopted = match (&lesson, past) {
                 (_, None) => None,
-                (Lesson::Trees(pods), Some(past)) => (fits.trees)(&past, window, pods)
+                (FitTask::Trees(pods), Some(past)) => (fits.trees)(&past, window, pods)
                     .map(|learnt| self.tracker.adopt_learnt(signal, learnt)),
-                (Lesson::Model(models), Some(past)) => (fits.model)(&past, window, *models)
+                (FitTask::Model(models), Some(past)) => (fits.model)(&past, window, *models)
                     .ok()
                     .map(|model| self.tracker.adopt_model(signal, model, now)),
             };
@@ -147,14 +149,14 @@ impl Forecaster {
     /// `observe` is shown each part.
     pub(super) fn learn(
         &mut self,
-        past: &Series,
+        past: &RegularSeries,
         now: Timestamp,
         observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) {
         for resolution in Resolution::ALL {
             let [ScaledSignal { signal, .. }] = &self.signals;
-            let means = past::means(past, resolution.step(), now);
-            let points: Vec<_> = means.iter().flat_map(past::points).collect();
+            let means = coarse_history::means(past, resolution.step(), now);
+            let points: Vec<_> = means.iter().flat_map(coarse_history::points).collect();
             self.tracker
                 .refill(signal, resolution, points.iter().copied(), now);
             observe(ReplayEvent::Past {
@@ -166,7 +168,7 @@ impl Forecaster {
     }
 
     /// The forecast that was made for the tick at `now`; before [`Self::decide`].
-    pub(super) fn expected(&self, now: Timestamp) -> Option<Expected> {
+    pub(super) fn expected(&self, now: Timestamp) -> Option<IntervalForecast> {
         let mut issued = self.issued.iter();
         let due = issued.find(|issued| is_of(issued.due, now));
         due.map(|issued| issued.expected)
@@ -198,10 +200,10 @@ impl Forecaster {
         }
         let issued = answer.ahead.zip(self.taken);
         self.issued
-            .extend(issued.map(|((due, step), taken)| Issued {
+            .extend(issued.map(|((due, step), taken)| IssuedForecast {
                 made: taken.at,
                 due,
-                expected: Expected {
+                expected: IntervalForecast {
                     mean: step.mean,
                     interval80: step.interval80,
                 },
@@ -212,7 +214,7 @@ impl Forecaster {
     }
 
     /// What came of a forecast whose time it is: the load of `auto`'s is the largest until then.
-    fn came_of(&mut self, due: &Issued) -> f64 {
+    fn came_of(&mut self, due: &IssuedForecast) -> f64 {
         let is_over = |&(at, _): &(Timestamp, f64)| at <= due.made;
         while self.recent.front().is_some_and(is_over) {
             self.recent.pop_front();
@@ -228,7 +230,7 @@ impl Forecaster {
     }
 
     /// The forecast that was made for `at`; those for earlier times are not judged any more.
-    fn due(&mut self, at: Timestamp) -> Option<Issued> {
+    fn due(&mut self, at: Timestamp) -> Option<IssuedForecast> {
         while let Some(first) = self.issued.front() {
             if is_of(first.due, at) {
                 return self.issued.pop_front();
@@ -264,7 +266,7 @@ impl Forecaster {
         let report = self.tracker.tick(&self.policy, &input);
         let due = seen.now.checked_add(report.horizon.ahead());
         let model = report.loads.first().and_then(|load| load.model);
-        let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+        let unproven = ModelTrust::Untrusted(Distrust::Unproven { scored: 0 });
         let step = report.portrayed.as_ref().map(|portrayed| PortraitStep {
             counts: portrayed.staged.counts,
             change: portrayed.staged.change,
@@ -283,7 +285,7 @@ impl Forecaster {
     pub(super) fn forecasts(&self) -> Forecasts {
         let tally = self.tally;
         let mean = |sum: f64| sum / f64::from(tally.scored.max(1));
-        let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+        let unproven = ModelTrust::Untrusted(Distrust::Unproven { scored: 0 });
         Forecasts {
             model: self.last.map(|answer| answer.model),
             scored: tally.scored,
@@ -299,11 +301,11 @@ impl Forecaster {
 
 impl Tally {
     /// Holds what was forecast for a tick against what was measured.
-    fn count(&mut self, actual: f64, due: Option<Issued>, trust: Trust) {
+    fn count(&mut self, actual: f64, due: Option<IssuedForecast>, trust: ModelTrust) {
         let one = |is: bool| if is { 1.0 } else { 0.0 };
         self.measured += 1.0;
         self.trusted += one(trust.is_trusted());
-        if let Some(Issued {
+        if let Some(IssuedForecast {
             expected, naive, ..
         }) = due
         {
@@ -320,8 +322,8 @@ fn is_of(due: Timestamp, at: Timestamp) -> bool {
     due.duration_since(at).abs() * 2 <= GRID
 }
 
-fn policy(target: &Target, mode: Mode, risk: Risk) -> Policy {
-    Policy {
+fn policy(target: &ReplayTarget, mode: ScalingMode, risk: Risk) -> TargetPolicy {
+    TargetPolicy {
         mode,
         bounds: target.bounds,
         behavior: None,

@@ -1,13 +1,13 @@
 //! Noise on a load, such as the samples of real services have and their means over minutes do not.
 
-use evenkeel_core::forecast::Series;
+use evenkeel_core::forecast::RegularSeries;
 
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 
 /// The load with each of its values times `1 + N(0, deviation)`, and at least 0. The noise of a moment
 /// depends on nothing but the source and the moment.
 #[must_use]
-pub fn with_noise(load: Series, deviation: f64, source: Random) -> Series {
+pub fn with_noise(load: RegularSeries, deviation: f64, source: RandomSource) -> RegularSeries {
     if deviation <= 0.0 {
         return load;
     }
@@ -18,7 +18,7 @@ pub fn with_noise(load: Series, deviation: f64, source: Random) -> Series {
         value.map(|value| (value * times).max(0.0))
     });
     let noisy = noisy.collect();
-    Series::new(start, step, noisy).unwrap_or(load)
+    RegularSeries::new(start, step, noisy).unwrap_or(load)
 }
 
 #[cfg(test)]
@@ -27,20 +27,20 @@ mod tests {
     use evenkeel_core::units::count_as_f64;
     use jiff::{SignedDuration, Timestamp};
 
-    fn flat(start: i64, count: usize) -> Series {
+    fn flat(start: i64, count: usize) -> RegularSeries {
         let start = Timestamp::from_second(start).unwrap();
         let mut values = vec![Some(100.0); count];
         values[1] = None;
-        Series::new(start, SignedDuration::from_secs(15), values).unwrap()
+        RegularSeries::new(start, SignedDuration::from_secs(15), values).unwrap()
     }
 
-    fn known(series: &Series) -> Vec<f64> {
+    fn known(series: &RegularSeries) -> Vec<f64> {
         series.values().iter().copied().flatten().collect()
     }
 
     #[test]
     fn noise_has_the_deviation_that_was_asked_for() {
-        let noisy = with_noise(flat(0, 20_000), 0.03, Random::new(1));
+        let noisy = with_noise(flat(0, 20_000), 0.03, RandomSource::new(1));
         assert_eq!(noisy.values()[1], None, "a gap stays one");
         let values = known(&noisy);
         let mean = values.iter().sum::<f64>() / count_as_f64(values.len());
@@ -48,17 +48,20 @@ mod tests {
         let deviation = (squares.sum::<f64>() / count_as_f64(values.len())).sqrt();
         assert!((mean - 100.0).abs() < 0.1, "{mean}");
         assert!((deviation - 3.0).abs() < 0.06, "{deviation}");
-        let wild = known(&with_noise(flat(0, 1_000), 2.0, Random::new(1)));
+        let wild = known(&with_noise(flat(0, 1_000), 2.0, RandomSource::new(1)));
         assert!(wild.iter().all(|value| *value >= 0.0));
-        assert_eq!(with_noise(flat(0, 9), 0.0, Random::new(1)), flat(0, 9));
+        assert_eq!(
+            with_noise(flat(0, 9), 0.0, RandomSource::new(1)),
+            flat(0, 9)
+        );
     }
 
     #[test]
     fn the_noise_of_a_moment_is_the_same_wherever_the_series_begins() {
-        let whole = with_noise(flat(0, 100), 0.03, Random::new(1));
-        let later = with_noise(flat(15 * 40, 60), 0.03, Random::new(1));
+        let whole = with_noise(flat(0, 100), 0.03, RandomSource::new(1));
+        let later = with_noise(flat(15 * 40, 60), 0.03, RandomSource::new(1));
         assert_eq!(whole.values()[42..], later.values()[2..]);
-        let other = with_noise(flat(0, 100), 0.03, Random::new(2));
+        let other = with_noise(flat(0, 100), 0.03, RandomSource::new(2));
         assert_ne!(whole.values()[42..], other.values()[42..]);
     }
 }

@@ -6,17 +6,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::coarse_history;
+use super::cost_parts::ReplayCostParts;
+use super::forecast_inputs::Knowledge;
 use super::forecasting::Forecaster;
-use super::knowledge::Knowledge;
+use super::hpa_run::{ReplayTick, ReplayTickState, Side};
 use super::observed_replay::{ObservedTick, ReplayEvent};
-use super::parts::Parts;
-use super::past;
-use super::portrayed::Portrayed;
-use super::settings::{Floors, GRID, Start, Target};
-use super::side::{Passed, Side, Tick};
-use evenkeel_core::forecast::{Resolution, Series};
+use super::portrait_scaling::PortraitScaledTarget;
+use super::settings::{Floors, GRID, ReplayTarget, Start};
+use evenkeel_core::forecast::{RegularSeries, Resolution};
 use evenkeel_core::scaling::Risk;
-use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::Ratio;
 
 use crate::portraits::Portraits;
@@ -32,7 +32,7 @@ const LOWEST: f64 = 2.0 / 3.0;
 
 /// A way of scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Policy {
+pub enum ReplayPolicy {
     /// An HPA alone, with this target.
     Hpa { target: Ratio },
     /// An HPA with the target's own, above Evenkeel's floors.
@@ -42,7 +42,7 @@ pub enum Policy {
 /// A load with the time from which on it is judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayLoad {
-    load: Series,
+    load: RegularSeries,
     count_from: Timestamp,
     start: Start,
 }
@@ -89,7 +89,7 @@ pub struct ReplayPoint {
 
 /// The outcome of one policy.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Replayed {
+pub struct ReplayOutcome {
     pub cost: Cost,
     /// The cost of each [`super::PART`] of the judged time, of which the last may be shorter.
     pub parts: Vec<Cost>,
@@ -97,11 +97,11 @@ pub struct Replayed {
     pub points: Vec<ReplayPoint>,
 }
 
-impl Policy {
+impl ReplayPolicy {
     /// The policies of a frontier: the plain HPA at targets from the target's own down to two thirds of
     /// it, in whole percentages, as those of an HPA are, and `floors` at several risks.
     #[must_use]
-    pub fn frontier(target: &Target, floors: Floors) -> Vec<Self> {
+    pub fn frontier(target: &ReplayTarget, floors: Floors) -> Vec<Self> {
         let own = target.capacity.target();
         let lower = (1..TARGETS).map(|index| {
             let share = f64::from(index) / f64::from(TARGETS - 1);
@@ -121,7 +121,7 @@ impl Policy {
     }
 
     /// The target of its HPA.
-    const fn share(self, target: &Target) -> f64 {
+    const fn share(self, target: &ReplayTarget) -> f64 {
         match self {
             Self::Hpa { target: share } => share.get(),
             Self::Evenkeel(_) => target.capacity.target(),
@@ -132,7 +132,7 @@ impl Policy {
     fn forecaster(
         self,
         input: ReplayInput<'_>,
-        running: &Series,
+        running: &RegularSeries,
         observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> Option<Forecaster> {
         let Self::Evenkeel(floors) = self else {
@@ -148,7 +148,7 @@ impl ReplayLoad {
     ///
     /// # Errors
     /// Other steps, and a load that ends before, are refused.
-    pub fn new(load: Series, count_from: Timestamp) -> Result<Self, ReplayError> {
+    pub fn new(load: RegularSeries, count_from: Timestamp) -> Result<Self, ReplayError> {
         if load.step() != GRID {
             return Err(ReplayError::Step(load.step()));
         }
@@ -185,7 +185,7 @@ impl ReplayLoad {
     }
 
     /// The part that is run for `target`, from the lead-in on.
-    fn running(&self, target: &Target) -> Series {
+    fn running(&self, target: &ReplayTarget) -> RegularSeries {
         let lead_in = match self.start {
             Start::Settled => LEAD_IN + target.start_up,
             Start::Created => SignedDuration::ZERO,
@@ -201,21 +201,21 @@ impl ReplayLoad {
         let running = start.zip(values);
         let running = running.and_then(|(start, values)| {
             let values = values.to_vec();
-            Series::new(start, GRID, values).ok()
+            RegularSeries::new(start, GRID, values).ok()
         });
         running.unwrap_or_else(|| self.load.clone())
     }
 
     /// The past before `until` in minutes, from which models learn.
-    fn past(&self, until: Timestamp) -> Option<Series> {
-        past::means(&self.load, Resolution::Minute.step(), until)
+    fn past(&self, until: Timestamp) -> Option<RegularSeries> {
+        coarse_history::means(&self.load, Resolution::Minute.step(), until)
     }
 }
 
 /// What a replay is made of, whichever way of scaling.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReplayInput<'a> {
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a ReplayTarget,
     pub(crate) load: &'a ReplayLoad,
     pub(crate) knowledge: &'a Knowledge<'a>,
     /// True where the points of what is judged are wanted.
@@ -227,7 +227,7 @@ impl ReplayInput<'_> {
     fn taught(
         self,
         forecaster: Forecaster,
-        running: &Series,
+        running: &RegularSeries,
         observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> Forecaster {
         let mut forecaster = forecaster.with(self.knowledge);
@@ -239,12 +239,12 @@ impl ReplayInput<'_> {
 /// Runs a policy through the judged part of `load`; with its points where `with_points`.
 #[must_use]
 pub fn replay(
-    target: &Target,
-    policy: Policy,
+    target: &ReplayTarget,
+    policy: ReplayPolicy,
     load: &ReplayLoad,
     knowledge: &Knowledge<'_>,
     with_points: bool,
-) -> Replayed {
+) -> ReplayOutcome {
     let input = ReplayInput {
         target,
         load,
@@ -256,10 +256,10 @@ pub fn replay(
 
 /// The same; `observe` is shown all that decides the floors.
 pub(crate) fn replay_observed(
-    policy: Policy,
+    policy: ReplayPolicy,
     input: ReplayInput<'_>,
     observe: &mut dyn FnMut(ReplayEvent<'_>),
-) -> Replayed {
+) -> ReplayOutcome {
     let ReplayInput { target, load, .. } = input;
     let running = load.running(target);
     let scaler = Scaler::Hpa {
@@ -277,11 +277,11 @@ pub(crate) fn replay_observed(
 /// Runs a target that `portraits` scale through the judged part of `load`, with its points.
 #[must_use]
 pub fn replay_portraits(
-    target: &Target,
+    target: &ReplayTarget,
     portraits: &Portraits,
     load: &ReplayLoad,
     knowledge: &Knowledge<'_>,
-) -> Replayed {
+) -> ReplayOutcome {
     let input = ReplayInput {
         target,
         load,
@@ -291,7 +291,7 @@ pub fn replay_portraits(
     let running = load.running(target);
     let forecaster = Forecaster::portraits(target, portraits);
     let forecaster = input.taught(forecaster, &running, &mut |_| ());
-    let scaler = Portrayed::new(target, (&running, load.start), portraits, forecaster);
+    let scaler = PortraitScaledTarget::new(target, (&running, load.start), portraits, forecaster);
     let scaler = Scaler::Portraits(Box::new(scaler));
     judge(scaler, input, &running, &mut |_| ())
 }
@@ -303,11 +303,15 @@ enum Scaler<'a> {
         side: Box<Side>,
         forecaster: Option<Box<Forecaster>>,
     },
-    Portraits(Box<Portrayed<'a>>),
+    Portraits(Box<PortraitScaledTarget<'a>>),
 }
 
 impl Scaler<'_> {
-    fn tick(&mut self, tick: &Tick, observe: &mut dyn FnMut(ReplayEvent<'_>)) -> Passed {
+    fn tick(
+        &mut self,
+        tick: &ReplayTick,
+        observe: &mut dyn FnMut(ReplayEvent<'_>),
+    ) -> ReplayTickState {
         match self {
             Self::Hpa { side, forecaster } => {
                 let mut observe = |tick: ObservedTick<'_>| observe(ReplayEvent::Tick(tick));
@@ -343,9 +347,9 @@ impl Scaler<'_> {
 fn judge(
     mut scaler: Scaler<'_>,
     input: ReplayInput<'_>,
-    running: &Series,
+    running: &RegularSeries,
     observe: &mut dyn FnMut(ReplayEvent<'_>),
-) -> Replayed {
+) -> ReplayOutcome {
     let ReplayInput {
         target: _,
         load,
@@ -353,7 +357,7 @@ fn judge(
         with_points,
     } = input;
     let mut points = Vec::new();
-    let mut parts = Parts::default();
+    let mut parts = ReplayCostParts::default();
     let mut is_counted = false;
     for tick in super::ticks(running, &mut |_| ()) {
         if !is_counted && tick.now >= load.count_from {
@@ -363,7 +367,7 @@ fn judge(
         if is_counted {
             parts.reach(tick.now, scaler.cost());
         }
-        let Passed {
+        let ReplayTickState {
             replicas,
             ready,
             floor,
@@ -385,7 +389,7 @@ fn judge(
             });
         }
     }
-    Replayed {
+    ReplayOutcome {
         cost: scaler.cost(),
         parts: parts.up_to(scaler.cost()),
         points,

@@ -1,32 +1,29 @@
-//! The Pods of one side and the HPA that scales them: Pods of one age that are scraped at the same
-//! moments are one cohort, since they carry the same.
-//!
-//! They are measured as in a cluster: over a rate window, each at its own moments, new ones once they
-//! were scraped twice. Those that start use more than nothing, and those that were deleted go on for a
-//! while; neither is load of the target.
+//! The Pods of one replayed target and the HPA that scales them. Pods of one age that are scraped at the
+//! same moments form a cohort, because they carry the same load. Usage is measured as in a cluster: over a
+//! rate window, after two scrapes, and without Pods that start or end.
 
 mod amounts;
+mod cohort_usage;
 mod parking;
-mod used;
 
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::seen::{Seen, Shown};
-use super::settings::{GRID, Start, Target};
+use super::observed_pods::{ObservedPodSet, ObservedPodState};
+use super::settings::{GRID, ReplayTarget, Start};
 use crate::autoscaler::{self, Autoscaler, Life};
-use crate::scrape::{Exporter, Sample, Scraper};
+use crate::scrape::{Exporter, ScrapedSample, Scraper};
 pub(super) use amounts::metric;
 use amounts::{milli, requests};
-use evenkeel_core::forecast::Series;
-use evenkeel_core::scaling::carriers::Carriers;
-use evenkeel_core::scaling::frontier::{Cost, is_under_provisioned};
+use evenkeel_core::forecast::RegularSeries;
 use evenkeel_core::scaling::horizon::StartTime;
-use evenkeel_core::scaling::hpa::Observed;
-use evenkeel_core::scaling::observation::{LoadSample, Observation, Samples};
-use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::hpa::ObservedTarget;
+use evenkeel_core::scaling::observation::{LoadSample, SignalSamples, TargetObservation};
+use evenkeel_core::scaling::pareto_frontier::{Cost, is_under_provisioned};
+use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
 use evenkeel_core::scaling::sample::Measurement;
+use evenkeel_core::scaling::serving_pods::ServingPods;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::units::{Resource, Resources};
 
@@ -49,20 +46,20 @@ pub(super) struct Cohort {
     /// True while they run and take no traffic.
     is_cutoff: bool,
     /// How they end, once they are deleted.
-    end: Option<End>,
+    end: Option<CohortEnd>,
     count: i32,
 }
 
 /// The end of deleted Pods, which go on as before until they are gone.
 #[derive(Debug, Clone, Copy)]
-struct End {
+struct CohortEnd {
     gone: SignedDuration,
     /// The load that each had.
     load: f64,
 }
 
 pub(super) struct ScaledPods {
-    target: Target,
+    target: ReplayTarget,
     /// The begin of the run, since 1970.
     begin: SignedDuration,
     autoscaler: Autoscaler,
@@ -71,9 +68,9 @@ pub(super) struct ScaledPods {
     pub(super) pods: Vec<Cohort>,
     keys: u32,
     cost: Cost,
-    requests: Requests,
-    carriers: Carriers,
-    seen: Seen,
+    requests: ResourceRequests,
+    carriers: ServingPods,
+    seen: ObservedPodSet,
     /// The load of each Pod that serves, now.
     each: f64,
     /// The start of a Pod, which is known once one has been ready.
@@ -110,7 +107,12 @@ impl Cohort {
 impl ScaledPods {
     /// The Pods when `load` begins, below an HPA whose target is this share of the request; what they cost is counted by
     /// the target's own.
-    pub(super) fn new(target: &Target, load: &Series, share: f64, start: Start) -> Self {
+    pub(super) fn new(
+        target: &ReplayTarget,
+        load: &RegularSeries,
+        share: f64,
+        start: Start,
+    ) -> Self {
         let mut new = Self {
             target: *target,
             begin: load.start().duration_since(Timestamp::UNIX_EPOCH),
@@ -124,8 +126,8 @@ impl ScaledPods {
             keys: 0,
             cost: Cost::default(),
             requests: requests(target),
-            carriers: Carriers::default(),
-            seen: Seen::of(Signal::from(target.resource)),
+            carriers: ServingPods::default(),
+            seen: ObservedPodSet::of(Signal::from(target.resource)),
             each: 0.0,
             start: [target.start_time()],
             is_open: start == Start::Settled,
@@ -156,7 +158,7 @@ impl ScaledPods {
         let floor = floor.clamp(1, self.target.bounds.max());
         self.autoscaler.set_min_replicas(floor);
         let current = self.replicas();
-        let Seen {
+        let ObservedPodSet {
             facts, readings, ..
         } = &self.seen;
         let date = self.begin.saturating_add(at);
@@ -172,7 +174,7 @@ impl ScaledPods {
     }
 
     /// What an HPA of `current` replicas sees since the last [`Self::look`].
-    pub(super) fn observed(&self, current: i32) -> Observed<'_> {
+    pub(super) fn observed(&self, current: i32) -> ObservedTarget<'_> {
         autoscaler::observed(current, &self.seen.facts, &self.seen.readings)
     }
 
@@ -192,7 +194,7 @@ impl ScaledPods {
             let measured = self.scraper.sample(&cohort.key);
             let measured = measured.map(|sample| self.measurement(sample));
             for index in 0..cohort.count {
-                let shown = Shown {
+                let shown = ObservedPodState {
                     batch: cohort.batch,
                     number: cohort.first + index,
                     life,
@@ -211,7 +213,7 @@ impl ScaledPods {
     }
 
     /// The usage of a Pod as the metrics API shows it.
-    fn measurement(&self, sample: Sample) -> Measurement {
+    fn measurement(&self, sample: ScrapedSample) -> Measurement {
         let resource = self.target.resource;
         let used = milli(resource, sample.used[resource]);
         let window = match resource {
@@ -234,11 +236,14 @@ impl ScaledPods {
     /// The load as of the last tick: the sum that the service forms.
     pub(super) fn measured(&self) -> Option<LoadSample> {
         let signal = Signal::from(self.target.resource);
-        let observation = Observation {
+        let observation = TargetObservation {
             pods: &self.seen.shared,
             carriers: &self.carriers,
             replicas: Some(self.replicas()),
-            samples: vec![(signal.clone(), Samples::PerPod(self.seen.measured.clone()))],
+            samples: vec![(
+                signal.clone(),
+                SignalSamples::PerPod(self.seen.measured.clone()),
+            )],
         };
         observation.load(&signal, ValueScope::Whole)
     }
@@ -341,7 +346,7 @@ impl ScaledPods {
 
     /// Deletes up to so many Pods of a cohort; returns how many.
     pub(super) fn end(&mut self, index: usize, count: i32, at: SignedDuration) -> i32 {
-        let end = End {
+        let end = CohortEnd {
             gone: at.saturating_add(self.target.edges.ending),
             load: self.pods[index].used(&self.target, self.each, at),
         };

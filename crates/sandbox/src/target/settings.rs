@@ -3,11 +3,11 @@
 use jiff::SignedDuration;
 
 use crate::autoscaler::SYNC;
-use crate::timing::Timing;
-use evenkeel_core::forecast::{Accuracy, Interval, ModelSet, Series, Trust};
+use crate::scrape_timing::Timing;
+use evenkeel_core::forecast::{HorizonAccuracy, Interval, ModelSet, ModelTrust, RegularSeries};
 use evenkeel_core::scaling::horizon::StartTime;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::{Bounds, Risk, ScaleDown};
+use evenkeel_core::scaling::{ReplicaBounds, Risk, ScaleDown};
 use evenkeel_core::units::Resource;
 
 /// The distance of a load's values: one tick of the service and of an HPA.
@@ -15,13 +15,13 @@ pub const GRID: SignedDuration = SYNC;
 
 /// A workload that is scaled by one resource.
 #[derive(Debug, Clone, Copy)]
-pub struct Target {
+pub struct ReplayTarget {
     /// The resource whose load it is.
     pub resource: Resource,
     /// The load that one Pod is to carry.
     pub capacity: PodCapacity,
     /// The bounds of the HPA.
-    pub bounds: Bounds,
+    pub bounds: ReplicaBounds,
     /// How long a new Pod takes until it is ready.
     pub start_up: SignedDuration,
     /// How late metrics are.
@@ -32,7 +32,7 @@ pub struct Target {
     pub initial: Option<i32>,
 }
 
-impl Target {
+impl ReplayTarget {
     /// The start of each of its Pods.
     pub(super) const fn start_time(&self) -> StartTime {
         StartTime {
@@ -41,7 +41,7 @@ impl Target {
         }
     }
 
-    pub(super) fn initial(&self, load: &Series) -> i32 {
+    pub(super) fn initial(&self, load: &RegularSeries) -> i32 {
         let first = load.values().iter().copied().flatten().next();
         let asked = || first.map(|load| self.capacity.desired_for_sum(load));
         let count = self.initial.or_else(asked);
@@ -111,7 +111,7 @@ impl Default for Edges {
 
 /// A forecast of one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Expected {
+pub struct IntervalForecast {
     pub mean: f64,
     /// The interval that holds 80 % of what comes.
     pub interval80: Interval,
@@ -133,7 +133,7 @@ pub struct Forecasts {
     /// The share of the ticks with a measurement at which the model was trusted.
     pub trusted_share: f64,
     /// The service's own rolling figures at the end.
-    pub recent: Option<Accuracy>,
+    pub recent: Option<HorizonAccuracy>,
     /// The trust in the model at the end.
-    pub trust: Trust,
+    pub trust: ModelTrust,
 }

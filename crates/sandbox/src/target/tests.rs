@@ -4,19 +4,19 @@ use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::timing::Timing;
+use crate::scrape_timing::Timing;
 use evenkeel_core::forecast::Minutes;
-use evenkeel_core::random::Random;
-use evenkeel_core::scaling::Bounds;
+use evenkeel_core::random::RandomSource;
+use evenkeel_core::scaling::ReplicaBounds;
+use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::trial::{Trial, TrialPods};
 use evenkeel_core::units::{Ratio, Resource, narrowed};
 
-fn target(start_up: i64) -> Target {
-    Target {
+fn target(start_up: i64) -> ReplayTarget {
+    ReplayTarget {
         resource: Resource::Cpu,
         capacity: PodCapacity::new(500.0, Ratio::new(0.6).unwrap()).unwrap(),
-        bounds: Bounds::new(2, 20).unwrap(),
+        bounds: ReplicaBounds::new(2, 20).unwrap(),
         start_up: SignedDuration::from_secs(start_up),
         metrics: Timing::default(),
         edges: Edges::default(),
@@ -24,19 +24,19 @@ fn target(start_up: i64) -> Target {
     }
 }
 
-fn series(values: Vec<Option<f64>>) -> Series {
-    Series::new(Timestamp::UNIX_EPOCH, GRID, values).unwrap()
+fn series(values: Vec<Option<f64>>) -> RegularSeries {
+    RegularSeries::new(Timestamp::UNIX_EPOCH, GRID, values).unwrap()
 }
 
 /// Millicores that rise and fall with a period of two hours.
-fn hills(ticks: u32) -> Series {
+fn hills(ticks: u32) -> RegularSeries {
     let value = |tick: u32| {
         2800.0 - 2200.0 * (f64::from(tick) * 15.0 / 7200.0 * std::f64::consts::TAU).cos()
     };
     series((0..ticks).map(|tick| Some(value(tick))).collect())
 }
 
-fn quietly(target: &Target, models: ModelSet, load: &Series) -> Outcome {
+fn quietly(target: &ReplayTarget, models: ModelSet, load: &RegularSeries) -> TargetRunOutcome {
     run(target, models, load, &mut |_| ())
 }
 
@@ -126,7 +126,7 @@ fn forecasts_stand_at_the_time_that_they_were_made_for() {
             .collect(),
     );
     let mut target = target(40);
-    target.bounds = Bounds::new(10, 10).unwrap();
+    target.bounds = ReplicaBounds::new(10, 10).unwrap();
     let outcome = quietly(&target, ModelSet::Tes, &line);
     // The measured load lags the load by half a window, two ticks, and the forecast knows it. What
     // each Pod uses is rounded up.
@@ -173,7 +173,7 @@ proptest! {
 /// say something else than the HPA's own algorithm.
 #[test]
 fn the_hpa_of_a_trial_comes_to_what_the_hpa_itself_does() {
-    let noisy = |load: Series| with_noise(load, 0.03, Random::new(7));
+    let noisy = |load: RegularSeries| with_noise(load, 0.03, RandomSource::new(7));
     let steps = series(
         (0..5760)
             .map(|tick| Some(if tick % 480 < 60 { 4000.0 } else { 1500.0 }))
@@ -190,7 +190,7 @@ fn the_hpa_of_a_trial_comes_to_what_the_hpa_itself_does() {
                 narrowed(known.iter().sum::<f64>() / 4.0).unwrap()
             });
             let minutes = Minutes::new(load.start().as_second(), means.collect());
-            let tried = Trial::over(&minutes, 0, &pods, |_| None)
+            let tried = Counterfactual::over(&minutes, 0, &pods, |_| None)
                 .tried(1.0)
                 .unwrap()
                 .plain;

@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use evenkeel_core::forecast::{Accuracy, Step, Trust};
+use evenkeel_core::forecast::{ForecastStep, HorizonAccuracy, ModelTrust};
 use evenkeel_core::scaling::horizon::{Horizon, StartTime};
 use evenkeel_core::scaling::observation::LoadSample;
-use evenkeel_core::scaling::stages::Change;
+use evenkeel_core::scaling::staged_change::StagedChange;
 use evenkeel_core::scaling::tracker::Reaction;
 use evenkeel_core::scaling::{PortraitInput, ReplicaCounts};
 
@@ -32,16 +32,16 @@ pub(super) struct TickDecision {
     /// The step towards a count by portraits.
     pub step: Option<PortraitStep>,
     /// The forecast for the end of the horizon, and its time.
-    pub ahead: Option<(Timestamp, Step)>,
+    pub ahead: Option<(Timestamp, ForecastStep)>,
     pub horizon: Horizon,
     pub model: &'static str,
-    pub trust: Trust,
-    pub accuracy: Option<Accuracy>,
+    pub trust: ModelTrust,
+    pub accuracy: Option<HorizonAccuracy>,
 }
 
 /// The counts that a step comes to, and the change that is under way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PortraitStep {
     pub counts: ReplicaCounts,
-    pub change: Option<Change>,
+    pub change: Option<StagedChange>,
 }

@@ -7,7 +7,7 @@ use evenkeel_core::units::Amount;
 
 /// What one container wants over time.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct ContainerDemand {
     pub resource: TunedResource,
     pub start: Timestamp,
     pub step: SignedDuration,

@@ -6,12 +6,13 @@ use std::str::FromStr;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::container::{Rhythm, Tuner, Wanted, scaled};
-use super::thesis::Thesis;
+use super::clbp_rule::Thesis;
+use super::container::{ContainerDemand, Rhythm, Tuner, scaled};
 use super::vpa::Vpa;
 
 use evenkeel_core::tuning::{
-    Bounds, Container, Elasticity, Samples, TunedResource, Values, Window, decide,
+    Elasticity, MinuteSamples, RequestAndLimit, SampleWindow, TunedResource, TuningBounds,
+    TuningInput, decide,
 };
 use evenkeel_core::units::Amount;
 
@@ -48,14 +49,19 @@ impl PolicyName {
         }
     }
 
-    pub(super) fn tuner(self, wanted: &Wanted, rhythm: Rhythm, margin: f64) -> Box<dyn Tuner> {
+    pub(super) fn tuner(
+        self,
+        wanted: &ContainerDemand,
+        rhythm: Rhythm,
+        margin: f64,
+    ) -> Box<dyn Tuner> {
         match self {
-            Self::Fixed => Box::new(Fixed(scaled(wanted.limit, margin))),
+            Self::Fixed => Box::new(FixedLimitTuner(scaled(wanted.limit, margin))),
             Self::Thesis => Box::new(Thesis::new(rhythm, margin)),
             Self::Vpa => Box::new(Vpa::new(wanted, margin)),
             Self::Evenkeel => Box::new(Evenkeel {
                 resource: wanted.resource,
-                window: Window::default(),
+                window: SampleWindow::default(),
                 step: wanted.step,
                 turn: rhythm.turn,
                 seen: 0,
@@ -83,9 +89,9 @@ impl FromStr for PolicyName {
     }
 }
 
-struct Fixed(Amount);
+struct FixedLimitTuner(Amount);
 
-impl Tuner for Fixed {
+impl Tuner for FixedLimitTuner {
     fn see(&mut self, _: Timestamp, _: Amount, _: bool) {}
 
     fn limit(&mut self, _: Timestamp, _: Amount) -> Amount {
@@ -96,7 +102,7 @@ impl Tuner for Fixed {
 /// The service's own decision, with what a single container on an idle node is held to.
 struct Evenkeel {
     resource: TunedResource,
-    window: Window<Amount>,
+    window: SampleWindow<Amount>,
     step: SignedDuration,
     turn: usize,
     seen: usize,
@@ -130,13 +136,13 @@ impl Tuner for Evenkeel {
         let Some(samples) = self.window.samples(at, self.step) else {
             return current;
         };
-        let samples = Samples(samples);
+        let samples = MinuteSamples(samples);
         let held = samples.newest();
         // With a margin of one this is what the loop does, to the bit.
         let has = scaled(current, 1.0 / self.margin);
-        let container = Container {
+        let container = TuningInput {
             resource: self.resource,
-            current: Values {
+            current: RequestAndLimit {
                 request: Some(has),
                 limit: Some(has),
             },
@@ -145,7 +151,7 @@ impl Tuner for Evenkeel {
             guaranteed: true,
             scaled_by: false,
             working_set: (self.resource == TunedResource::Memory).then_some(held),
-            bounds: Bounds::default(),
+            bounds: TuningBounds::default(),
         };
         let decided = decide(&container, Some(&samples), Elasticity::default());
         let limit = decided.ok().and_then(|decision| decision.values.limit);

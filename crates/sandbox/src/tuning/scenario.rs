@@ -2,11 +2,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::container::Wanted;
+use super::container::ContainerDemand;
 use crate::lifecycle::Stage;
 use crate::load;
 use crate::scenario::Scenario;
-use evenkeel_core::random::Random;
+use evenkeel_core::random::RandomSource;
 use evenkeel_core::tuning::TunedResource;
 
 /// What each replica of the first workload with traffic wants for as long as the scenario is simulated; none
@@ -17,14 +17,14 @@ pub fn wanted(
     resource: TunedResource,
     step: SignedDuration,
     seed: u64,
-) -> Vec<Wanted> {
+) -> Vec<ContainerDemand> {
     let mut workloads = scenario.workloads.iter();
     let served = workloads.find_map(|workload| Some((workload, workload.traffic.as_ref()?)));
     let Some((workload, traffic)) = served else {
         return Vec::new();
     };
     let of = |replica: u32| {
-        let noise = Random::new(seed).stream(&format!("{}-{replica}", workload.name));
+        let noise = RandomSource::new(seed).stream(&format!("{}-{replica}", workload.name));
         let mut values = Vec::new();
         let mut at = SignedDuration::ZERO;
         while at < scenario.simulation.duration && step.is_positive() {
@@ -34,7 +34,7 @@ pub fn wanted(
             values.push(used[resource.resource()]);
             at = at.saturating_add(step);
         }
-        Wanted {
+        ContainerDemand {
             resource,
             start: Timestamp::UNIX_EPOCH,
             step,

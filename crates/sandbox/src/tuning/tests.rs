@@ -2,7 +2,7 @@ use super::*;
 use jiff::SignedDuration;
 
 /// Days that rise by a half and fall again, with noise of 8 %, a sample a minute, for four days.
-fn waves(resource: TunedResource) -> Wanted {
+fn waves(resource: TunedResource) -> ContainerDemand {
     let unit = match resource {
         TunedResource::Cpu => 1000.0,
         TunedResource::Memory => 2e9,
@@ -12,7 +12,7 @@ fn waves(resource: TunedResource) -> Wanted {
         let noise = count_as_f64(minute * 7919 % 17) / 8.0 - 1.0;
         unit * (1.0 - 0.5 * phase.cos()) * (1.0 + 0.08 * noise)
     };
-    Wanted {
+    ContainerDemand {
         resource,
         start: Timestamp::UNIX_EPOCH,
         step: SignedDuration::from_mins(1),
@@ -26,7 +26,7 @@ const RHYTHM: Rhythm = Rhythm { turn: 10 };
 
 #[test]
 fn a_fixed_limit_leaves_what_it_leaves() {
-    let wanted = Wanted {
+    let wanted = ContainerDemand {
         values: vec![50.0, 150.0, 100.0],
         limit: Amount::new(100),
         skipped: 0,
@@ -37,7 +37,7 @@ fn a_fixed_limit_leaves_what_it_leaves() {
     assert!((outcome.slack - 0.2).abs() < 1e-12, "{outcome:?}");
     assert!((outcome.throttled_share - 1.0 / 3.0).abs() < 1e-12);
     assert!((outcome.unserved_share - 50.0 / 300.0).abs() < 1e-12);
-    let memory = Wanted {
+    let memory = ContainerDemand {
         resource: TunedResource::Memory,
         ..wanted
     };
@@ -56,7 +56,7 @@ fn evenkeel_follows_a_day_without_holding_anything_back() {
 
 #[test]
 fn memory_that_jumps_by_more_than_what_is_kept_free_is_killed_once_and_left_alone() {
-    let wanted = Wanted {
+    let wanted = ContainerDemand {
         skipped: 0,
         ..waves(TunedResource::Memory)
     };
@@ -89,9 +89,9 @@ fn vpa_settles_above_nine_tenths_of_what_is_used() {
 }
 
 /// Memory that falls for an hour, and is wanted again at once.
-fn starts_again() -> Wanted {
+fn starts_again() -> ContainerDemand {
     let falling = (0..60).map(|minute| 4e8 * 0.97_f64.powi(minute));
-    Wanted {
+    ContainerDemand {
         values: falling.chain([1.5e9; 30]).collect(),
         limit: Amount::new(2_000_000_000),
         skipped: 0,
@@ -116,7 +116,7 @@ fn a_container_that_is_killed_below_what_it_was_made_with_gets_that_back_at_once
 
 #[test]
 fn a_container_that_is_killed_at_what_it_was_made_with_gets_more_from_vpa_alone() {
-    let wanted = Wanted {
+    let wanted = ContainerDemand {
         values: vec![1e9; 1440],
         limit: Amount::new(500_000_000),
         skipped: 0,
@@ -131,7 +131,7 @@ fn a_container_that_is_killed_at_what_it_was_made_with_gets_more_from_vpa_alone(
 #[test]
 fn vpa_leaves_a_young_pod_alone_within_its_bounds_and_an_old_one_within_a_tenth() {
     let steady = |limit: u64, hours: usize| {
-        let wanted = Wanted {
+        let wanted = ContainerDemand {
             values: vec![1000.0; 60 * hours],
             limit: Amount::new(limit),
             skipped: 0,

@@ -8,7 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::container::{Tuner, Wanted, scaled};
+use super::container::{ContainerDemand, Tuner, scaled};
 use super::histogram::Histogram;
 use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::{Amount, count_as_f64};
@@ -53,7 +53,7 @@ pub(super) struct Vpa {
 }
 
 impl Vpa {
-    pub(super) fn new(wanted: &Wanted, margin: f64) -> Self {
+    pub(super) fn new(wanted: &ContainerDemand, margin: f64) -> Self {
         let (first, most, least) = match wanted.resource {
             TunedResource::Cpu => (10.0, 1_000_000.0, 25.0),
             TunedResource::Memory => (1e7, 1e12, 250.0 * 1024.0 * 1024.0),
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn samples_of_cpu_weigh_as_much_as_the_request() {
-        let wanted = Wanted {
+        let wanted = ContainerDemand {
             resource: TunedResource::Cpu,
             start: Timestamp::UNIX_EPOCH,
             step: EVERY,

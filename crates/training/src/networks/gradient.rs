@@ -1,31 +1,31 @@
 //! The gradient of a network's error over a row, by going back through all steps of its window.
 
-use evenkeel_core::forecast::{Gru, GruWeights, Hidden, NetworkShape, add_products};
+use evenkeel_core::forecast::{Gru, GruState, GruWeights, NetworkShape, add_products};
 
-use crate::descent::NOTHING;
+use crate::gradient_descent::NOTHING;
 
 /// Errors below this count by their squares, larger ones by their sizes, so that answers are medians and the gradient
 /// does not jump.
 const SMALL: f32 = 0.05;
 
 /// A window, its targets, and how often errors count.
-pub(super) type Row<'a> = (&'a [f32], &'a [f32], f32);
+pub(super) type GruTrainingRow<'a> = (&'a [f32], &'a [f32], f32);
 
 /// What the way through a window leaves for the way back.
 #[derive(Debug, Clone)]
-pub(super) struct Backward {
+pub(super) struct WindowActivations {
     shape: NetworkShape,
     /// The state before each step and, after that, what the step was made of.
     before: Vec<f32>,
     gates: Vec<f32>,
     to_new: Vec<f32>,
-    hidden: Hidden,
+    hidden: GruState,
     answer: Vec<f32>,
     /// The weights of the units, those to the first gate first.
     turned: Vec<f32>,
 }
 
-impl Backward {
+impl WindowActivations {
     pub(super) fn new(shape: NetworkShape) -> Self {
         let NetworkShape {
             window,
@@ -37,7 +37,7 @@ impl Backward {
             before: vec![0.0; window * hidden],
             gates: vec![0.0; 3 * window * hidden],
             to_new: vec![0.0; window * hidden],
-            hidden: Hidden::start(hidden),
+            hidden: GruState::start(hidden),
             answer: vec![0.0; outputs],
             turned: vec![0.0; 3 * hidden * hidden],
         }
@@ -70,7 +70,7 @@ impl Backward {
     pub(super) fn add<'a>(
         &mut self,
         parameters: &[f32],
-        rows: impl Iterator<Item = Row<'a>>,
+        rows: impl Iterator<Item = GruTrainingRow<'a>>,
         gradient: &mut [f32],
     ) {
         let units = self.shape.hidden;
@@ -90,7 +90,7 @@ impl Backward {
     fn add_one(
         &mut self,
         parameters: &[f32],
-        (window, targets, weight): Row<'_>,
+        (window, targets, weight): GruTrainingRow<'_>,
         gradient: &mut [f32],
     ) {
         self.answer(parameters, window);
@@ -184,7 +184,7 @@ fn add_times(sums: &mut [f32], row: &[f32], factor: f32) {
 #[cfg(test)]
 mod tests {
     use evenkeel_core::forecast::GruNetwork;
-    use evenkeel_core::random::Random;
+    use evenkeel_core::random::RandomSource;
 
     use super::*;
 
@@ -195,7 +195,7 @@ mod tests {
     };
 
     fn numbers(name: &str, count: usize) -> Vec<f32> {
-        let source = Random::new(11).stream(name);
+        let source = RandomSource::new(11).stream(name);
         let numbers = (0..).take(count).map(|step| source.normal(step));
         #[expect(clippy::cast_possible_truncation, reason = "a number near one")]
         numbers.map(|number| number as f32).collect()
@@ -206,7 +206,7 @@ mod tests {
         let parameters = numbers("parameters", SHAPE.count());
         let window = numbers("window", 5);
         let network = GruNetwork::new(SHAPE, &parameters).unwrap();
-        let mut backward = Backward::new(SHAPE);
+        let mut backward = WindowActivations::new(SHAPE);
         assert_eq!(
             backward.answer(&parameters, &window),
             network.answer(&window)
@@ -218,7 +218,7 @@ mod tests {
         let mut parameters = numbers("parameters", SHAPE.count());
         let (window, targets) = (numbers("window", 5), numbers("targets", 2));
         let row = (&*window, &*targets, 1.5);
-        let mut backward = Backward::new(SHAPE);
+        let mut backward = WindowActivations::new(SHAPE);
         let mut gradient = vec![0.0; SHAPE.count()];
         backward.add(&parameters, [row].into_iter(), &mut gradient);
         for index in 0..parameters.len() {

@@ -4,7 +4,7 @@ use evenkeel_core::forecast::{SWISH_STEPS, SwishInput, SwishPass, SwishShape, Sw
 
 /// A row to learn from or to be judged on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
+pub(super) struct SwishTrainingRow {
     pub(super) input: SwishInput,
     pub(super) targets: [f32; SWISH_STEPS],
     /// How often its errors count: its scale as a share of the mean one of its load.
@@ -13,18 +13,18 @@ pub(super) struct Row {
 
 /// The way back through a network.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Backward {
+pub(super) struct SwishBackpropagation {
     shape: SwishShape,
 }
 
-impl Backward {
+impl SwishBackpropagation {
     pub(super) const fn new(shape: SwishShape) -> Self {
         Self { shape }
     }
 
     /// Adds the gradient of half the weighted sum of squares of `row` to `gradient`.
-    pub(super) fn add(self, parameters: &[f32], row: &Row, gradient: &mut [f32]) {
-        let Row {
+    pub(super) fn add(self, parameters: &[f32], row: &SwishTrainingRow, gradient: &mut [f32]) {
+        let SwishTrainingRow {
             input,
             targets,
             weight,
@@ -94,14 +94,14 @@ fn through_tables(pass: &SwishPass, input: &SwishInput, slopes: &[f32], of_table
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::random::Random;
+    use evenkeel_core::random::RandomSource;
 
     use super::*;
 
     #[test]
     fn the_gradient_is_that_of_small_differences() {
         let shape = SwishShape { categories: 1 };
-        let source = Random::new(4);
+        let source = RandomSource::new(4);
         #[expect(clippy::cast_possible_truncation, reason = "a number near one")]
         let number = |step: u64| 0.3 * source.normal(step) as f32;
         let count = u64::try_from(shape.counts().iter().sum::<usize>()).unwrap();
@@ -113,12 +113,12 @@ mod tests {
         };
         let targets = [0.5; SWISH_STEPS];
         let mut gradient = vec![0.0; parameters.len()];
-        let row = Row {
+        let row = SwishTrainingRow {
             input,
             targets,
             weight: 1.5,
         };
-        Backward::new(shape).add(&parameters, &row, &mut gradient);
+        SwishBackpropagation::new(shape).add(&parameters, &row, &mut gradient);
         let [tables, first, second, last] = shape.counts();
         let rows = shape.pass(&parameters, &input).rows;
         let embedded = rows.map(|row| row * SWISH_STEPS + 3);

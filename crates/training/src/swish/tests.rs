@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::forecast::backtest::{Recorded, Run};
-use evenkeel_core::forecast::{ModelSet, Shared, SwishLoad};
+use evenkeel_core::forecast::backtest::{BacktestLoad, BacktestRun};
+use evenkeel_core::forecast::{ModelAssets, ModelSet, SwishLoad};
 use std::num::NonZeroUsize;
 
 use super::*;
@@ -12,7 +12,7 @@ const STEP: SignedDuration = SignedDuration::from_mins(5);
 
 /// A load that jumps by 10 at each fourth value, or falls by as much, with some noise.
 fn jumping(count: u32, height: f64) -> Vec<f64> {
-    let random = Random::new(2);
+    let random = RandomSource::new(2);
     let value = |index: u32| {
         let jump = if index.is_multiple_of(4) { height } else { 0.0 };
         50.0 + jump + 0.3 * random.normal(u64::from(index))
@@ -52,18 +52,18 @@ fn one_network_forecasts_two_loads_and_one_that_it_has_not_learnt() {
     assert_eq!(Ok(net.clone()), fit(&[series(&up), series(&down)], None));
     let net = Arc::new(net);
     for (values, category) in [(&up, Some(0)), (&down, Some(1)), (&up, None)] {
-        let shared = Shared {
+        let shared = ModelAssets {
             swish: Some(SwishLoad {
                 net: Arc::clone(&net),
                 category,
             }),
-            ..Shared::default()
+            ..ModelAssets::default()
         };
         let times = (0..).map(|index| Timestamp::from_second(300 * index).unwrap());
         let samples: Vec<_> = times.zip(values.iter().copied()).collect();
         let horizons = [1, 12].map(|steps| NonZeroUsize::new(steps).unwrap());
-        let load = Recorded::new(&samples, horizons[1]).unwrap();
-        let mut run = Run::new(&load, ModelSet::SwishNet, &horizons, &shared);
+        let load = BacktestLoad::new(&samples, horizons[1]).unwrap();
+        let mut run = BacktestRun::new(&load, ModelSet::SwishNet, &horizons, &shared);
         while run.observe() {
             if run.is_origin() {
                 run.forecast().unwrap();

@@ -1,7 +1,7 @@
 use std::path::Path;
 
-use evenkeel_core::random::Random;
-use evenkeel_core::scaling::Bounds;
+use evenkeel_core::random::RandomSource;
+use evenkeel_core::scaling::ReplicaBounds;
 use evenkeel_core::scaling::traffic::{Demand, needed};
 
 use super::*;
@@ -57,11 +57,11 @@ fn is_in_job(sample: &TrafficSample) -> bool {
 
 /// The share of samples for which the count that is needed is the one without noise.
 fn right(function: &LinearResidual, samples: &[(TrafficSample, f64)]) -> f64 {
-    let bounds = Bounds::new(3, 300).unwrap();
+    let bounds = ReplicaBounds::new(3, 300).unwrap();
     let same = samples.iter().filter(|(sample, oracle)| {
         let demand = Demand {
             traffic: &sample.traffic,
-            moment: Moment::of(sample.at, &Calendar::default()),
+            moment: CalendarInputs::of(sample.at, &Calendar::default()),
         };
         let found = needed(function, &demand, TARGET, bounds);
         (f64::from(found.replicas) - oracle).abs() < 0.5
@@ -88,7 +88,7 @@ fn the_residual_model_sees_the_weekly_job_and_the_linear_one_does_not() {
     assert_eq!(job.len(), 24);
     let told = |function: &LinearResidual| {
         error(&job, |sample| {
-            let moment = Moment::of(sample.at, &calendar);
+            let moment = CalendarInputs::of(sample.at, &calendar);
             function.utilisation(&sample.traffic, sample.replicas, moment)
         })
     };
@@ -128,7 +128,7 @@ fn a_day_of_the_recorded_law_is_explained_by_its_traffic() {
 /// Three days of samples, a quarter of an hour apart, whose utilisation is `of` the traffic per replica, the share
 /// of the day and a normal number.
 fn days(of: impl Fn(f64, f64, f64) -> f64) -> Vec<TrafficSample> {
-    let random = Random::new(7);
+    let random = RandomSource::new(7);
     let sample = |step: i32| {
         let day = f64::from(step % 96) / 96.0;
         let place = u64::try_from(step).unwrap();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::forecast::backtest::{Recorded, Run, Score};
-use evenkeel_core::forecast::{MISSING, ModelSet, Shared};
-use evenkeel_core::random::Random;
+use evenkeel_core::forecast::backtest::{BacktestLoad, BacktestRun, Score};
+use evenkeel_core::forecast::{MISSING, ModelAssets, ModelSet};
+use evenkeel_core::random::RandomSource;
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn threads(count: usize) -> ModelTrainer {
 /// Rows whose label is even noise from 0 to 1, raised to the third power, and one more where the first
 /// input is above 0.
 fn rows(count: u16) -> Vec<TreeRow> {
-    let random = Random::new(5);
+    let random = RandomSource::new(5);
     let row = |step: u16| {
         let mut inputs = [MISSING; 2];
         let is_high = step.is_multiple_of(3);
@@ -61,12 +61,12 @@ fn scores(model: ModelSet, values: &[f64], threads_of: usize) -> (Vec<Score>, Ve
     let time = |index: i64| jiff::Timestamp::from_second(300 * index).unwrap();
     let samples: Vec<_> = (0..).map(time).zip(values.iter().copied()).collect();
     let horizons = [1, 12].map(|steps| NonZeroUsize::new(steps).unwrap());
-    let load = Recorded::new(&samples, horizons[1]).unwrap();
-    let shared = Shared {
+    let load = BacktestLoad::new(&samples, horizons[1]).unwrap();
+    let shared = ModelAssets {
         trainer: Some(Arc::new(threads(threads_of))),
-        ..Shared::default()
+        ..ModelAssets::default()
     };
-    let mut run = Run::new(&load, model, &horizons, &shared);
+    let mut run = BacktestRun::new(&load, model, &horizons, &shared);
     let mut last = Vec::new();
     while run.observe() {
         if run.is_fit_due() {
@@ -87,7 +87,7 @@ fn scores(model: ModelSet, values: &[f64], threads_of: usize) -> (Vec<Score>, Ve
 
 /// A load that jumps each hour and swings over the day, with noise of 1 %.
 fn jumping(count: u32) -> Vec<f64> {
-    let random = Random::new(3);
+    let random = RandomSource::new(3);
     let value = |index: u32| {
         let day = f64::from(index % 288) / 288.0 * std::f64::consts::TAU;
         let jump = if index.is_multiple_of(12) { 80.0 } else { 0.0 };
@@ -138,7 +138,7 @@ fn loads_that_are_flat_huge_tiny_or_short_are_forecast() {
 
 /// A load whose next value is the negative of the one before the last, and some noise.
 fn turning(count: usize) -> Vec<f64> {
-    let random = Random::new(9);
+    let random = RandomSource::new(9);
     let mut values = vec![1.0, 1.0];
     for step in 2..count {
         let noise = random.normal(u64::try_from(step).unwrap());

@@ -5,21 +5,21 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::{Options, StartError};
-use evenkeel_sandbox::gate::Gate;
+use super::{DevClusterOptions, StartError};
+use evenkeel_sandbox::blockable_proxy::Gate;
 use evenkeel_sandbox::scenario::faults::Fault;
-use evenkeel_sandbox::scenario::faults::Kind;
+use evenkeel_sandbox::scenario::faults::FaultKind;
 
 /// Loopback addresses of the service.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Addresses {
+pub(super) struct LoopbackAddresses {
     pub(super) https: SocketAddr,
     pub(super) http: SocketAddr,
     pub(super) metrics: SocketAddr,
     pub(super) dashboard: SocketAddr,
 }
 
-impl Addresses {
+impl LoopbackAddresses {
     /// Four free ports, held until all are known so that they differ.
     pub(super) async fn free() -> Result<Self, StartError> {
         let failed = |source| StartError::Io {
@@ -44,11 +44,11 @@ impl Addresses {
     /// directly.
     pub(super) async fn called(
         self,
-        options: &Options,
+        options: &DevClusterOptions,
         gate: &Gate,
         tasks: &mut JoinSet<()>,
     ) -> Result<Self, StartError> {
-        let is_hang = |fault: &Fault| fault.kind == Kind::Hang;
+        let is_hang = |fault: &Fault| fault.kind == FaultKind::Hang;
         if !options.faults.iter().any(is_hang) {
             return Ok(self);
         }

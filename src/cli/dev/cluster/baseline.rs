@@ -1,7 +1,7 @@
 //! The run without Evenkeel, kept at the same time of the scenario, so that what a baseline HPA
 //! would have now can be seen beside what there is.
 
-use super::events::{Event, Events, PlainReplicas};
+use super::events::{DevEvent, DevEventBus, PlainReplicas};
 use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::baseline::Baseline;
 use evenkeel_sandbox::machines::{self, Machines};
@@ -10,7 +10,7 @@ pub(super) async fn run(
     mut baseline: Baseline,
     machines: Machines,
     timeline: Timeline,
-    events: Events,
+    events: DevEventBus,
 ) {
     let mut ticks = machines::steps(timeline.clock());
     let mut told = Vec::new();
@@ -29,7 +29,7 @@ pub(super) async fn run(
             .collect();
         if replicas != told {
             told.clone_from(&replicas);
-            events.tell(at, Event::Plain { replicas });
+            events.tell(at, DevEvent::Plain { replicas });
         }
     }
 }

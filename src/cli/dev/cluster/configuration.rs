@@ -12,8 +12,8 @@ use kube::{Api, Client};
 use serde_json::{Map, Value, json};
 use tracing::warn;
 
-use super::installation::NAMESPACE;
-use super::{Options, StartError};
+use super::shipped_services::NAMESPACE;
+use super::{DevClusterOptions, StartError};
 use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 use evenkeel_sandbox::objects::typed;
 
@@ -42,11 +42,15 @@ pub(in crate::cli::dev) fn is_own(path: &str) -> bool {
 }
 
 /// Fields as paths with values.
-pub(super) type Fields = Vec<(String, String)>;
+pub(super) type ConfigFields = Vec<(String, String)>;
 
 /// The text of the file: what was `given`, the run's `own` fields over it, and under it `paced`, which
 /// fit the pace of the scenario.
-fn text(given: &Map<String, Value>, own: &Fields, paced: &Fields) -> Result<String, StartError> {
+fn text(
+    given: &Map<String, Value>,
+    own: &ConfigFields,
+    paced: &ConfigFields,
+) -> Result<String, StartError> {
     let mut file = Value::Object(given.clone());
     for path in OWN {
         remove(&mut file, path);
@@ -91,20 +95,20 @@ fn remove(file: &mut Value, path: &str) {
 }
 
 /// The file of the ConfigMap, as kubelet keeps it.
-pub(super) struct Mounted {
+pub(super) struct MountedConfigFile {
     client: Client,
     path: PathBuf,
     /// As it was last written; `None` where the ConfigMap has no such file.
     text: Option<String>,
 }
 
-impl Mounted {
+impl MountedConfigFile {
     /// Writes the ConfigMap, and the file in the run's folder.
     pub(super) async fn write(
         client: &Client,
-        options: &Options,
-        own: &Fields,
-        paced: &Fields,
+        options: &DevClusterOptions,
+        own: &ConfigFields,
+        paced: &ConfigFields,
     ) -> Result<Self, StartError> {
         let text = text(&options.configuration, own, paced)?;
         let map: ConfigMap = typed(json!({
@@ -169,7 +173,7 @@ impl Mounted {
 mod tests {
     use super::*;
 
-    fn fields<const N: usize>(fields: [(&str, &str); N]) -> Fields {
+    fn fields<const N: usize>(fields: [(&str, &str); N]) -> ConfigFields {
         let owned = |(path, value): (&str, &str)| (path.to_owned(), value.to_owned());
         fields.map(owned).into()
     }

@@ -26,7 +26,7 @@ pub struct TimedEvent {
     #[serde(serialize_with = "seconds")]
     pub at: SignedDuration,
     #[serde(flatten)]
-    pub event: Event,
+    pub event: DevEvent,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -35,7 +35,7 @@ pub struct TimedEvent {
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Event {
+pub enum DevEvent {
     /// Admission has named the profile of a new Pod.
     PodClassified {
         #[serde(serialize_with = "pod_name")]
@@ -98,7 +98,7 @@ pub enum Event {
     /// The faults that the service tells of; one that is not named any more is over.
     Notices {
         /// All that is on.
-        on: Vec<Notice>,
+        on: Vec<DevServiceNotice>,
     },
     /// An Event object of the service.
     #[serde(rename = "said")]
@@ -130,7 +130,7 @@ pub enum Event {
 
 /// Something that is not as usual.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Notice {
+pub struct DevServiceNotice {
     /// The subject, in a word that stays the same.
     pub about: &'static str,
     /// The fault, and how the service helps itself.
@@ -154,10 +154,10 @@ fn pod_name<S: Serializer>(pod: &PodName, serializer: S) -> Result<S::Ok, S::Err
     serializer.collect_str(pod)
 }
 
-impl From<sandbox::Event> for Event {
-    fn from(event: sandbox::Event) -> Self {
+impl From<sandbox::SandboxEvent> for DevEvent {
+    fn from(event: sandbox::SandboxEvent) -> Self {
         match event {
-            sandbox::Event::PodPlaced {
+            sandbox::SandboxEvent::PodPlaced {
                 pod,
                 annotations,
                 node,
@@ -170,12 +170,12 @@ impl From<sandbox::Event> for Event {
                 score,
                 why,
             },
-            sandbox::Event::PodRefused { pod, message } => Self::PodRefused { pod, message },
-            sandbox::Event::ExtenderSkipped { pod } => Self::FailedOpen {
+            sandbox::SandboxEvent::PodRefused { pod, message } => Self::PodRefused { pod, message },
+            sandbox::SandboxEvent::ExtenderSkipped { pod } => Self::FailedOpen {
                 call: "extender",
                 pod,
             },
-            sandbox::Event::Scaled {
+            sandbox::SandboxEvent::Scaled {
                 namespace,
                 workload,
                 from,
@@ -188,31 +188,35 @@ impl From<sandbox::Event> for Event {
                 to,
                 why,
             },
-            sandbox::Event::Loads(Loads { nodes, workloads }) => Self::Loads { nodes, workloads },
+            sandbox::SandboxEvent::Loads(Loads { nodes, workloads }) => {
+                Self::Loads { nodes, workloads }
+            }
         }
     }
 }
 
 /// Where events are told; clones tell the same subscribers.
 #[derive(Debug, Clone)]
-pub struct Events(broadcast::Sender<TimedEvent>);
+pub struct DevEventBus(broadcast::Sender<TimedEvent>);
 
-impl Default for Events {
+impl Default for DevEventBus {
     fn default() -> Self {
         Self(broadcast::Sender::new(KEPT))
     }
 }
 
-impl Events {
+impl DevEventBus {
     /// Tells what happened; nobody need listen.
-    pub fn tell(&self, at: SignedDuration, event: Event) {
+    pub fn tell(&self, at: SignedDuration, event: DevEvent) {
         let _ = self.0.send(TimedEvent { at, event });
     }
 
     /// Passes the events of the simulated cluster on as they are.
-    pub(super) fn of_cluster(&self) -> sandbox::Events {
+    pub(super) fn of_cluster(&self) -> sandbox::SandboxEventSink {
         let events = self.clone();
-        sandbox::Events::new(move |at, event: sandbox::Event| events.tell(at, event.into()))
+        sandbox::SandboxEventSink::new(move |at, event: sandbox::SandboxEvent| {
+            events.tell(at, event.into());
+        })
     }
 
     /// Listens from now on.
@@ -230,7 +234,7 @@ mod tests {
     fn programs_read_one_flat_object_an_event() {
         let happened = TimedEvent {
             at: SignedDuration::from_millis(1500),
-            event: Event::PodPlaced {
+            event: DevEvent::PodPlaced {
                 pod: PodName::new("shop", "web-0"),
                 node: "large-1".to_owned(),
                 profile: Some("network".to_owned()),

@@ -9,15 +9,15 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::warn;
 
-use super::events::{Event, Events};
+use super::events::{DevEvent, DevEventBus};
 use evenkeel_apiserver::Control;
 use evenkeel_sandbox::Timeline;
-use evenkeel_sandbox::gate::Gate;
+use evenkeel_sandbox::blockable_proxy::Gate;
 use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::objects::{self, stamp};
 use evenkeel_sandbox::prometheus::Behaviour;
 use evenkeel_sandbox::scenario::Scenario;
-use evenkeel_sandbox::scenario::faults::{Fault, Kind};
+use evenkeel_sandbox::scenario::faults::{Fault, FaultKind};
 
 /// The taint of nodes that stopped answering.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -39,7 +39,7 @@ pub(super) struct Faults {
     pub(super) behaviour: Behaviour,
     pub(super) gate: Gate,
     pub(super) timeline: Timeline,
-    pub(super) events: Events,
+    pub(super) events: DevEventBus,
 }
 
 impl Faults {
@@ -57,12 +57,12 @@ impl Faults {
                 () = self.timeline.wait_until(at) => {}
                 () = self.keep_empty(), if lost => {}
             }
-            if fault.kind == Kind::NodeLoss {
+            if fault.kind == FaultKind::NodeLoss {
                 lost = begins;
             }
             self.events.tell(
                 self.timeline.elapsed(),
-                Event::Fault {
+                DevEvent::Fault {
                     fault: fault.to_string(),
                     begins,
                 },
@@ -77,16 +77,16 @@ impl Faults {
 
     async fn turn(&self, fault: &Fault, begins: bool) -> kube::Result<()> {
         match fault.kind {
-            Kind::MetricsDown => self.behaviour.set_down(begins),
-            Kind::MetricsHang => self.behaviour.set_hanging(begins),
-            Kind::Hang => self.gate.set_blocked(begins),
-            Kind::ApiRestart if begins => {
+            FaultKind::MetricsDown => self.behaviour.set_down(begins),
+            FaultKind::MetricsHang => self.behaviour.set_hanging(begins),
+            FaultKind::Hang => self.gate.set_blocked(begins),
+            FaultKind::ApiRestart if begins => {
                 let span = fault.until.saturating_sub(fault.from);
                 self.control.restart(self.timeline.clock().wait(span));
             }
             // It comes back by itself.
-            Kind::ApiRestart => {}
-            Kind::NodeLoss => self.lose_node(begins).await?,
+            FaultKind::ApiRestart => {}
+            FaultKind::NodeLoss => self.lose_node(begins).await?,
         }
         Ok(())
     }

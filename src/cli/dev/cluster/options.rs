@@ -14,10 +14,10 @@ use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::baseline::{self, Baseline};
 use evenkeel_sandbox::engine::lag::Lags;
 use evenkeel_sandbox::machines::Machines;
-use evenkeel_sandbox::prometheus::{self, Before, Behaviour};
+use evenkeel_sandbox::prometheus::{self, Behaviour, PreRunHistory};
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
-use evenkeel_sandbox::scenario::faults::Kind;
+use evenkeel_sandbox::scenario::faults::FaultKind;
 
 /// How fast the scenario runs unless said otherwise: fast enough to see a day's rhythm, slow enough
 /// that the milliseconds of a control plane do not become minutes.
@@ -29,7 +29,7 @@ const BEHIND: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The options that a cluster is started with.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct DevClusterOptions {
     pub scenario: Scenario,
     /// Decides noise, ties and names.
     pub seed: u64,
@@ -51,7 +51,7 @@ pub struct Options {
     pub keeps_pace: bool,
 }
 
-impl Options {
+impl DevClusterOptions {
     /// The shipped scenario, 20 times as fast as the clock.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
@@ -87,7 +87,7 @@ impl Options {
         timeline: &Timeline,
         behaviour: &Behaviour,
     ) -> Result<(SocketAddr, impl Future<Output = ()> + use<>), StartError> {
-        let before = Before::of(&self.scenario, self.seed);
+        let before = PreRunHistory::of(&self.scenario, self.seed);
         let (machines, timeline) = (machines.clone(), timeline.clone());
         let backend = prometheus::serve(machines, timeline, behaviour.clone(), before).await;
         backend.map_err(|source| StartError::Io {
@@ -104,7 +104,7 @@ impl Options {
         let lost = self
             .faults
             .iter()
-            .filter(|fault| fault.kind == Kind::NodeLoss);
+            .filter(|fault| fault.kind == FaultKind::NodeLoss);
         Baseline::new(baseline::Settings {
             scenario: self.scenario.clone(),
             seed: self.seed,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::TryRecvError;
 
-use super::events::{Event, Events, TimedEvent};
+use super::events::{DevEvent, DevEventBus, TimedEvent};
 use super::governor::{Governor, LagSample};
 use evenkeel_clock as clock;
 use evenkeel_sandbox::Timeline;
@@ -16,7 +16,7 @@ const PROBE: Duration = Duration::from_millis(20);
 const SAMPLE: Duration = Duration::from_secs(1);
 
 /// Keeps the pace for ever, from `asked` times the speed of the machine's clock on.
-pub(super) async fn keep(asked: f64, timeline: Timeline, events: Events) {
+pub(super) async fn keep(asked: f64, timeline: Timeline, events: DevEventBus) {
     let mut governor = Governor::new(asked);
     let mut calls = Calls {
         happened: events.subscribe(),
@@ -27,7 +27,7 @@ pub(super) async fn keep(asked: f64, timeline: Timeline, events: Events) {
         let unanswered = calls.unanswered();
         if let Some(kept) = governor.take(LagSample { late, unanswered }) {
             timeline.clock().set_speed(kept);
-            events.tell(timeline.elapsed(), Event::Pace { asked, kept });
+            events.tell(timeline.elapsed(), DevEvent::Pace { asked, kept });
         }
     }
 }
@@ -58,11 +58,11 @@ impl Calls {
         loop {
             match self.happened.try_recv() {
                 Ok(TimedEvent { event, .. }) => match event {
-                    Event::Fault { begins: true, .. } => self.faults += 1,
-                    Event::Fault { begins: false, .. } => {
+                    DevEvent::Fault { begins: true, .. } => self.faults += 1,
+                    DevEvent::Fault { begins: false, .. } => {
                         self.faults = self.faults.saturating_sub(1);
                     }
-                    Event::FailedOpen { .. } if self.faults == 0 => count += 1,
+                    DevEvent::FailedOpen { .. } if self.faults == 0 => count += 1,
                     _ => {}
                 },
                 Err(TryRecvError::Lagged(_)) => {}

@@ -27,7 +27,7 @@ pub(super) async fn ready(client: &Client, http: SocketAddr) -> Result<(), Start
 }
 
 async fn is_ready(http: SocketAddr) -> bool {
-    let client = evenkeel_http_client::Client::plain();
+    let client = evenkeel_http_client::PooledHttpClient::plain();
     let answer = client.get(format!("http://{http}/readyz"), ANSWER).await;
     answer.is_ok_and(|answer| answer.status().is_success())
 }

@@ -7,14 +7,14 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client};
 use tracing::debug;
 
-use super::events::{Event, Events};
+use super::events::{DevEvent, DevEventBus};
 use evenkeel_sandbox::Timeline;
 
 /// By which the service is known as the reporter.
 const REPORTER: &str = "evenkeel.dev/";
 
 /// Tells each that comes from now on, for ever.
-pub(super) async fn watch(client: Client, timeline: Timeline, events: Events) {
+pub(super) async fn watch(client: Client, timeline: Timeline, events: DevEventBus) {
     let api: Api<v1::Event> = Api::all(client);
     let mut changes = std::pin::pin!(watcher(api, Config::default()).default_backoff());
     let mut told = std::collections::HashSet::new();
@@ -37,7 +37,7 @@ pub(super) async fn watch(client: Client, timeline: Timeline, events: Events) {
     }
 }
 
-fn said(event: v1::Event) -> Option<Event> {
+fn said(event: v1::Event) -> Option<DevEvent> {
     let reporter = event.reporting_controller.unwrap_or_default();
     if !reporter.starts_with(REPORTER) {
         return None;
@@ -49,7 +49,7 @@ fn said(event: v1::Event) -> Option<Event> {
         Some(namespace) => format!("{kind} {namespace}/{name}"),
         None => format!("{kind} {name}"),
     };
-    Some(Event::ServiceEvent {
+    Some(DevEvent::ServiceEvent {
         regarding,
         reason: part(event.reason),
         note: part(event.note),
@@ -74,7 +74,7 @@ mod tests {
             .unwrap()
         };
         assert!(said(event("kubelet")).is_none());
-        let Some(Event::ServiceEvent {
+        let Some(DevEvent::ServiceEvent {
             regarding, warning, ..
         }) = said(event("evenkeel.dev/evenkeel"))
         else {

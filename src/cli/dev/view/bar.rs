@@ -4,7 +4,7 @@
 //! however few cells there are. What is over the line has a `!` behind its figure: not everybody
 //! sees a colour.
 
-use crate::cli::dev::canvas::{Canvas, Place, Tone};
+use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
 use crate::cli::output::percent;
 use evenkeel_core::units::Amount;
 
@@ -32,8 +32,8 @@ pub(super) const fn width(cells: usize) -> usize {
 }
 
 /// Draws the bar of a share of the capacity with so many cells.
-pub(super) fn draw(canvas: &mut Canvas, begin: Place, cells: usize, share: f64, line: f64) {
-    let Place { row, column: at } = begin;
+pub(super) fn draw(canvas: &mut Canvas, begin: CanvasCell, cells: usize, share: f64, line: f64) {
+    let CanvasCell { row, column: at } = begin;
     let over = share > line;
     let tone = if over { Tone::Alarm } else { Tone::Plain };
     if cells > 0 {

@@ -1,13 +1,13 @@
 //! Faults, counts and keys; where there is no room for all, the most important ones.
 
-use crate::cli::dev::canvas::{Canvas, Place, Tone};
-use crate::cli::dev::model::{Model, Phase};
+use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
+use crate::cli::dev::model::{DevFaultPhase, Model};
 
 /// Empty columns between two texts.
 const GAP: usize = 3;
 
 /// A text with its rank: the lowest number stays longest.
-struct Part {
+struct FooterPart {
     text: String,
     tone: Tone,
     rank: u8,
@@ -15,7 +15,7 @@ struct Part {
     right: bool,
 }
 
-impl Part {
+impl FooterPart {
     fn left(text: String, tone: Tone, rank: u8) -> Self {
         Self {
             text,
@@ -41,60 +41,66 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas) {
     row(canvas, last - 1, faults(model));
     let mut parts = counted(model);
     let dashboard = format!("dashboard http://{}", model.started.dashboard);
-    parts.push(Part::right(dashboard, 2));
-    parts.push(Part::right("q ends".to_owned(), 0));
+    parts.push(FooterPart::right(dashboard, 2));
+    parts.push(FooterPart::right("q ends".to_owned(), 0));
     row(canvas, last, parts);
 }
 
-fn row(canvas: &mut Canvas, row: usize, parts: Vec<Part>) {
+fn row(canvas: &mut Canvas, row: usize, parts: Vec<FooterPart>) {
     let width = canvas.width();
     let kept = fitting(parts, width);
-    let (right, left): (Vec<&Part>, Vec<&Part>) = kept.iter().partition(|part| part.right);
+    let (right, left): (Vec<&FooterPart>, Vec<&FooterPart>) =
+        kept.iter().partition(|part| part.right);
     let mut at = 0;
-    for Part { text, tone, .. } in left {
-        canvas.field(Place::new(row, at), width.saturating_sub(at), text, *tone);
+    for FooterPart { text, tone, .. } in left {
+        canvas.field(
+            CanvasCell::new(row, at),
+            width.saturating_sub(at),
+            text,
+            *tone,
+        );
         at += text.chars().count() + GAP;
     }
     let mut end = width;
-    for Part { text, tone, .. } in right.into_iter().rev() {
+    for FooterPart { text, tone, .. } in right.into_iter().rev() {
         canvas.right(row, end, text, *tone);
         end = end.saturating_sub(text.chars().count() + GAP);
     }
 }
 
 /// Faults by importance: those that are on, those to come, and those that are over.
-fn faults(model: &Model) -> Vec<Part> {
-    let part = |(fault, phase): &(String, Phase)| {
+fn faults(model: &Model) -> Vec<FooterPart> {
+    let part = |(fault, phase): &(String, DevFaultPhase)| {
         let (what, tone, rank) = match phase {
-            Phase::On => ("ON", Tone::Alarm, 0),
-            Phase::Planned => ("to come", Tone::Quiet, 1),
-            Phase::Over => ("over", Tone::Quiet, 2),
+            DevFaultPhase::On => ("ON", Tone::Alarm, 0),
+            DevFaultPhase::Planned => ("to come", Tone::Quiet, 1),
+            DevFaultPhase::Over => ("over", Tone::Quiet, 2),
         };
-        Part::left(format!("{fault} {what}"), tone, rank)
+        FooterPart::left(format!("{fault} {what}"), tone, rank)
     };
     model.faults.iter().map(part).collect()
 }
 
-fn counted(model: &Model) -> Vec<Part> {
+fn counted(model: &Model) -> Vec<FooterPart> {
     let mut parts = vec![
-        Part::left(format!("{} placed", model.placed), Tone::Quiet, 3),
-        Part::left(format!("{} refusals", model.refused), Tone::Quiet, 4),
+        FooterPart::left(format!("{} placed", model.placed), Tone::Quiet, 3),
+        FooterPart::left(format!("{} refusals", model.refused), Tone::Quiet, 4),
     ];
     if model.failed_open > 0 {
         let text = format!("{} failed open", model.failed_open);
-        parts.push(Part::left(text, Tone::Alarm, 1));
+        parts.push(FooterPart::left(text, Tone::Alarm, 1));
     }
     if model.missed > 0 {
         let text = format!("{} events not shown", model.missed);
-        parts.push(Part::left(text, Tone::Quiet, 5));
+        parts.push(FooterPart::left(text, Tone::Quiet, 5));
     }
     parts
 }
 
 /// The parts that fit side by side, in their order, after those of the highest ranks are left out;
 /// the one of the lowest rank stays in any case.
-fn fitting(mut parts: Vec<Part>, width: usize) -> Vec<Part> {
-    let length = |part: &Part| part.text.chars().count() + GAP;
+fn fitting(mut parts: Vec<FooterPart>, width: usize) -> Vec<FooterPart> {
+    let length = |part: &FooterPart| part.text.chars().count() + GAP;
     while parts.len() > 1 && parts.iter().map(length).sum::<usize>() > width + GAP {
         let least = (0..parts.len()).max_by_key(|&at| parts[at].rank);
         parts.remove(least.unwrap_or(0));
@@ -108,7 +114,7 @@ mod tests {
 
     #[test]
     fn what_matters_least_goes_first_and_the_rest_keeps_its_order() {
-        let part = |text: &str, rank| Part::left(text.to_owned(), Tone::Plain, rank);
+        let part = |text: &str, rank| FooterPart::left(text.to_owned(), Tone::Plain, rank);
         for (width, expected) in [
             (15, vec!["aaa", "bbb", "ccc"]),
             (14, vec!["aaa", "ccc"]),

@@ -1,11 +1,11 @@
 //! Nodes with a bar for each of the five resources.
 
 use super::bar;
-use crate::cli::dev::canvas::{Canvas, Place, Tone};
+use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
 use crate::cli::dev::cluster::events::NodeLoads;
 use crate::cli::dev::model::Model;
-use crate::cli::figures;
 use crate::cli::output::percent;
+use crate::cli::resource_units;
 use evenkeel_core::units::Resource;
 
 const GAP: usize = 1;
@@ -76,9 +76,9 @@ fn header(canvas: &mut Canvas, row: usize, bars: Bars) {
     for (index, resource) in Resource::ALL.into_iter().enumerate() {
         let (at, width) = (bars.at(index), bar::width(bars.cells));
         canvas.field(
-            Place::new(row, at),
+            CanvasCell::new(row, at),
             width,
-            figures::title(resource),
+            resource_units::title(resource),
             Tone::Quiet,
         );
     }
@@ -87,14 +87,14 @@ fn header(canvas: &mut Canvas, row: usize, bars: Bars) {
 fn draw_node(canvas: &mut Canvas, row: usize, bars: Bars, node: &NodeLoads) {
     let pods = bars.first.saturating_sub(GAP);
     let name = pods.saturating_sub(PODS + GAP);
-    canvas.field(Place::new(row, 0), name, &node.name, Tone::Plain);
+    canvas.field(CanvasCell::new(row, 0), name, &node.name, Tone::Plain);
     canvas.right(row, pods, &node.pods.to_string(), Tone::Plain);
     if !node.ready {
         canvas.put(row, bars.first, "not ready", Tone::Alarm);
         return;
     }
     for (index, (_, share)) in node.utilisation.iter().enumerate() {
-        let begin = Place::new(row, bars.at(index));
+        let begin = CanvasCell::new(row, bars.at(index));
         bar::draw(canvas, begin, bars.cells, *share, bars.line);
     }
 }

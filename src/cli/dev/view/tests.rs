@@ -7,16 +7,16 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::api::scaling::{TargetStatus, sample};
-use crate::cli::dev::cluster::events::Event;
+use crate::cli::dev::cluster::events::DevEvent;
 use crate::cli::dev::cluster::events::{
-    NodeLoads, Notice, PlainReplicas, TimedEvent, WorkloadLoad,
+    DevServiceNotice, NodeLoads, PlainReplicas, TimedEvent, WorkloadLoad,
 };
-use crate::cli::dev::show::Started;
+use crate::cli::dev::show::ClusterStartSummary;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Resources;
 
 fn model(faults: &[&str]) -> Model {
-    Model::new(Started {
+    Model::new(ClusterStartSummary {
         scenario: "mixed".to_owned(),
         seed: 1,
         speed: 60.0,
@@ -49,18 +49,18 @@ fn workload(namespace: &str, name: &str, of: (u32, u32), offered: f64, lost: f64
     }
 }
 
-fn take(model: &mut Model, seconds: i64, event: Event) {
+fn take(model: &mut Model, seconds: i64, event: DevEvent) {
     let at = SignedDuration::from_secs(seconds);
     model.at = at;
     model.take(&TimedEvent { at, event });
 }
 
 fn loads(model: &mut Model, seconds: i64, nodes: Vec<NodeLoads>, workloads: Vec<WorkloadLoad>) {
-    take(model, seconds, Event::Loads { nodes, workloads });
+    take(model, seconds, DevEvent::Loads { nodes, workloads });
 }
 
-fn placed(pod: &str, node: &str, profile: &str, score: Option<i64>) -> Event {
-    Event::PodPlaced {
+fn placed(pod: &str, node: &str, profile: &str, score: Option<i64>) -> DevEvent {
+    DevEvent::PodPlaced {
         pod: PodName::new("shop", pod),
         node: node.to_owned(),
         profile: Some(profile.to_owned()),
@@ -71,7 +71,7 @@ fn placed(pod: &str, node: &str, profile: &str, score: Option<i64>) -> Event {
 
 fn state(model: &mut Model, state: &str) {
     let state = state.to_owned();
-    take(model, 0, Event::ServiceState { state });
+    take(model, 0, DevEvent::ServiceState { state });
 }
 
 /// Rows without the blanks at their ends; then what is in alarm.
@@ -128,13 +128,13 @@ fn a_node_that_is_over_full_stands_out() {
         361,
         placed("web-0", "large-1", "network", Some(9)),
     );
-    let refused = Event::PodRefused {
+    let refused = DevEvent::PodRefused {
         pod: PodName::new("shop", "web-1"),
         message: "0/2 nodes are available: 2 evenkeel: no headroom.".to_owned(),
     };
     take(&mut model, 370, refused.clone());
     take(&mut model, 380, refused);
-    let scaled = Event::Scaled {
+    let scaled = DevEvent::Scaled {
         namespace: "shop".to_owned(),
         workload: "web".to_owned(),
         from: 3,
@@ -152,7 +152,7 @@ fn a_node_that_is_over_full_stands_out() {
 fn faults_are_seen_before_during_and_after() {
     let mut model = model(&["hang@10s..20s", "node-loss@60s..2m", "api-restart@5m..6m"]);
     state(&mut model, "not ready");
-    let pace = |kept| Event::Pace { asked: 60.0, kept };
+    let pace = |kept| DevEvent::Pace { asked: 60.0, kept };
     take(&mut model, 50, pace(45.0));
     for (fault, begins) in [
         ("hang@10s..20s", true),
@@ -160,7 +160,7 @@ fn faults_are_seen_before_during_and_after() {
         ("node-loss@60s..2m", true),
     ] {
         let fault = fault.to_owned();
-        take(&mut model, 60, Event::Fault { fault, begins });
+        take(&mut model, 60, DevEvent::Fault { fault, begins });
     }
     let mut lost = node("large-1", 0, [0.0; 5]);
     lost.ready = false;
@@ -245,14 +245,14 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
         loads(&mut model, minute * 120, nodes(), workloads());
     }
     let targets = vec![Arc::new(web())];
-    take(&mut model, 2300, Event::Scaling { targets });
+    take(&mut model, 2300, DevEvent::Scaling { targets });
     let replicas = vec![PlainReplicas {
         namespace: "shop".to_owned(),
         workload: "web".to_owned(),
         replicas: 4,
     }];
-    take(&mut model, 2300, Event::Plain { replicas });
-    let said = Event::ServiceEvent {
+    take(&mut model, 2300, DevEvent::Plain { replicas });
+    let said = DevEvent::ServiceEvent {
         regarding: "HorizontalPodAutoscaler shop/web".to_owned(),
         reason: "FloorRaised".to_owned(),
         note: "floor 4 -> 6: forecast 3.3 cores in 60 s against 2.1 now".to_owned(),
@@ -263,12 +263,12 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
     take(
         &mut model,
         2302,
-        Event::Fault {
+        DevEvent::Fault {
             fault,
             begins: true,
         },
     );
-    let notice = |about, text: &str| Notice {
+    let notice = |about, text: &str| DevServiceNotice {
         about,
         text: text.to_owned(),
     };
@@ -276,10 +276,10 @@ fn a_scaled_workload_shows_what_the_service_foresees_and_what_it_does() {
         notice("metrics", "stale 190 s on 6 nodes: placing by requests"),
         notice("watches", "resynced"),
     ];
-    take(&mut model, 2303, Event::Notices { on });
+    take(&mut model, 2303, DevEvent::Notices { on });
     let pod = || PodName::new("shop", "web-5");
     for call in ["webhook", "extender"] {
-        take(&mut model, 2304, Event::FailedOpen { call, pod: pod() });
+        take(&mut model, 2304, DevEvent::FailedOpen { call, pod: pod() });
     }
     is_shown(
         &model,

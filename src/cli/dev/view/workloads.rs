@@ -3,10 +3,10 @@
 
 use super::bar;
 use crate::api::scaling::TargetStatus;
-use crate::cli::dev::canvas::{Canvas, Place, Tone};
+use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
 use crate::cli::dev::cluster::events::WorkloadLoad;
+use crate::cli::dev::load_display::ShownLoad;
 use crate::cli::dev::model::Model;
-use crate::cli::dev::shown_load::ShownLoad;
 
 /// The least room for a name.
 const NAME: usize = 14;
@@ -16,7 +16,7 @@ const NAMES: usize = 30;
 const GAP: usize = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Column {
+enum WorkloadColumn {
     Ready,
     Requests,
     Lost,
@@ -27,7 +27,7 @@ enum Column {
     Plain,
 }
 
-impl Column {
+impl WorkloadColumn {
     const ALL: [Self; 8] = [
         Self::Ready,
         Self::Requests,
@@ -80,25 +80,30 @@ impl Column {
 /// The columns that are shown and where each begins, after the room for names.
 struct Layout {
     name: usize,
-    columns: Vec<Placed>,
+    columns: Vec<WorkloadColumnLayout>,
 }
 
 /// A column with its first cell.
 #[derive(Debug, Clone, Copy)]
-struct Placed {
-    column: Column,
+struct WorkloadColumnLayout {
+    column: WorkloadColumn,
     at: usize,
 }
 
 impl Layout {
     fn of(model: &Model, width: usize) -> Self {
-        let scaled = |column: Column| match column {
-            Column::Load | Column::Forecast | Column::Floor => !model.targets.is_empty(),
-            Column::Plain => !model.plain.is_empty(),
+        let scaled = |column: WorkloadColumn| match column {
+            WorkloadColumn::Load | WorkloadColumn::Forecast | WorkloadColumn::Floor => {
+                !model.targets.is_empty()
+            }
+            WorkloadColumn::Plain => !model.plain.is_empty(),
             _ => true,
         };
-        let mut columns: Vec<Column> = Column::ALL.into_iter().filter(|of| scaled(*of)).collect();
-        let needed = |columns: &[Column]| -> usize {
+        let mut columns: Vec<WorkloadColumn> = WorkloadColumn::ALL
+            .into_iter()
+            .filter(|of| scaled(*of))
+            .collect();
+        let needed = |columns: &[WorkloadColumn]| -> usize {
             columns.iter().map(|column| column.width() + GAP).sum()
         };
         while needed(&columns) + NAME > width {
@@ -110,7 +115,7 @@ impl Layout {
         let placed = columns.into_iter().map(|column| {
             let begins = at + GAP;
             at += column.width() + GAP;
-            Placed { column, at: begins }
+            WorkloadColumnLayout { column, at: begins }
         });
         Self {
             columns: placed.collect(),
@@ -147,10 +152,10 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) 
 }
 
 /// Figures stand at the end of their column, words at its beginning.
-fn put(canvas: &mut Canvas, row: usize, placed: Placed, text: &str, tone: Tone) {
-    let Placed { column, at } = placed;
-    if matches!(column, Column::History | Column::Forecast) {
-        canvas.field(Place::new(row, at), column.width(), text, tone);
+fn put(canvas: &mut Canvas, row: usize, placed: WorkloadColumnLayout, text: &str, tone: Tone) {
+    let WorkloadColumnLayout { column, at } = placed;
+    if matches!(column, WorkloadColumn::History | WorkloadColumn::Forecast) {
+        canvas.field(CanvasCell::new(row, at), column.width(), text, tone);
     } else {
         canvas.right(row, at + column.width(), text, tone);
     }
@@ -164,20 +169,21 @@ fn draw_workload(
     workload: &WorkloadLoad,
 ) {
     let full = format!("{}/{}", workload.namespace, workload.name);
-    canvas.field(Place::new(row, 0), layout.name, &full, Tone::Plain);
+    canvas.field(CanvasCell::new(row, 0), layout.name, &full, Tone::Plain);
     let key = (workload.namespace.clone(), workload.name.clone());
     let target = model.targets.get(&key).map(|target| &**target);
     for placed in &layout.columns {
         let shown = match placed.column {
-            Column::Plain => model
+            WorkloadColumn::Plain => model
                 .plain
                 .get(&key)
                 .map(|count| (count.to_string(), false)),
-            Column::Ready => Some((replicas(workload, target), false)),
-            column @ (Column::Requests | Column::Lost | Column::History) => {
+            WorkloadColumn::Ready => Some((replicas(workload, target), false)),
+            column
+            @ (WorkloadColumn::Requests | WorkloadColumn::Lost | WorkloadColumn::History) => {
                 requests(model, workload, column)
             }
-            column @ (Column::Load | Column::Forecast | Column::Floor) => {
+            column @ (WorkloadColumn::Load | WorkloadColumn::Forecast | WorkloadColumn::Floor) => {
                 target.and_then(|target| scaling(target, column))
             }
         };
@@ -197,18 +203,22 @@ fn replicas(workload: &WorkloadLoad, target: Option<&TargetStatus>) -> String {
 }
 
 /// A figure of the traffic, and whether it is an alarm.
-fn requests(model: &Model, workload: &WorkloadLoad, column: Column) -> Option<(String, bool)> {
+fn requests(
+    model: &Model,
+    workload: &WorkloadLoad,
+    column: WorkloadColumn,
+) -> Option<(String, bool)> {
     let key = (workload.namespace.clone(), workload.name.clone());
     let samples = model.traffic.get(&key);
     let most = samples.map_or(0.0, |samples| samples.iter().copied().fold(0.0, f64::max));
     let WorkloadLoad { offered, lost, .. } = workload;
     if most == 0.0 && *offered == 0.0 {
-        return (column == Column::Requests).then(|| ("–".to_owned(), false));
+        return (column == WorkloadColumn::Requests).then(|| ("–".to_owned(), false));
     }
     Some(match column {
-        Column::Requests => (format!("{offered:.0}"), false),
-        Column::Lost if *lost >= 0.5 => (format!("{lost:.0}!"), true),
-        Column::Lost => (format!("{lost:.0}"), false),
+        WorkloadColumn::Requests => (format!("{offered:.0}"), false),
+        WorkloadColumn::Lost if *lost >= 0.5 => (format!("{lost:.0}!"), true),
+        WorkloadColumn::Lost => (format!("{lost:.0}"), false),
         _ => {
             let newest = samples.into_iter().flatten().copied();
             let hidden = samples.map_or(0, std::collections::VecDeque::len);
@@ -219,10 +229,10 @@ fn requests(model: &Model, workload: &WorkloadLoad, column: Column) -> Option<(S
 }
 
 /// A figure of what the service knows of a target, and whether it is an alarm.
-fn scaling(target: &TargetStatus, column: Column) -> Option<(String, bool)> {
+fn scaling(target: &TargetStatus, column: WorkloadColumn) -> Option<(String, bool)> {
     let text = match column {
-        Column::Load => ShownLoad::of(target)?.now(),
-        Column::Floor => target.floor.map(|floor| floor.replicas.to_string()),
+        WorkloadColumn::Load => ShownLoad::of(target)?.now(),
+        WorkloadColumn::Floor => target.floor.map(|floor| floor.replicas.to_string()),
         _ => ShownLoad::of(target)?.forecast(),
     };
     text.map(|text| (text, false))

@@ -3,16 +3,18 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::work::{Drawn, TestedLoad, TestedModel, Told};
-use crate::cli::forecast::chart::{self, BandPoint, Colour, Figure, Mark, Panel, Shape, Stroke};
-use crate::cli::forecast::load::Load;
+use super::model_runs::{BacktestForecast, BacktestForecastLine, TestedLoad, TestedModel};
+use crate::cli::forecast::chart::{
+    self, BandPoint, ChartFigure, ChartMark, Colour, Panel, Shape, Stroke,
+};
+use crate::cli::forecast::load_trace::LoadTrace;
 
 /// As many panels can be read one above the other.
 pub(super) const MOST_PANELS: usize = 4;
 
 /// The chart of one load's last `show`, its time axis labelled by the clock of `zone`.
 pub(super) fn svg(
-    load: &Load,
+    load: &LoadTrace,
     tested: &TestedLoad,
     show: SignedDuration,
     zone: &TimeZone,
@@ -40,7 +42,7 @@ pub(super) fn svg(
     if tested.models.iter().any(|model| model.partial) {
         notes.push("Partial: it was interrupted before its end".to_owned());
     }
-    chart::draw(&Figure {
+    chart::draw(&ChartFigure {
         title: format!("{}: load and forecasts", load.name),
         notes,
         from: recorded.time(first),
@@ -50,26 +52,31 @@ pub(super) fn svg(
     })
 }
 
-fn panel(load: &Load, model: &TestedModel, drawn: &Drawn, first: usize) -> Panel {
+fn panel(
+    load: &LoadTrace,
+    model: &TestedModel,
+    drawn: &BacktestForecastLine,
+    first: usize,
+) -> Panel {
     let values = load.recorded.values();
     let times = || (first..values.len()).map(|index| (index, load.recorded.time(index)));
     let told = |index: usize| drawn.values.get(index).copied().flatten();
     let line = |value: &dyn Fn(usize) -> Option<f64>| {
-        let points = times().map(|(index, at)| chart::Point {
+        let points = times().map(|(index, at)| chart::ChartPoint {
             at,
             value: value(index),
         });
         Shape::Line(points.collect(), Stroke::Solid)
     };
     let band = times().map(|(index, at)| {
-        let interval = told(index).map(|Told { interval80, .. }| interval80);
+        let interval = told(index).map(|BacktestForecast { interval80, .. }| interval80);
         BandPoint {
             at,
             lower: interval.map(|interval| interval.lower),
             upper: interval.map(|interval| interval.upper),
         }
     });
-    let mark = |name: &str, colour, shape| Mark {
+    let mark = |name: &str, colour, shape| ChartMark {
         name: name.to_owned(),
         colour,
         shape,
@@ -91,7 +98,7 @@ fn panel(load: &Load, model: &TestedModel, drawn: &Drawn, first: usize) -> Panel
 }
 
 /// The model and what it was worth at this horizon.
-fn title(model: &TestedModel, drawn: &Drawn) -> String {
+fn title(model: &TestedModel, drawn: &BacktestForecastLine) -> String {
     let steps = match drawn.horizon.get() {
         1 => "1 step ahead".to_owned(),
         steps => format!("{steps} steps ahead"),

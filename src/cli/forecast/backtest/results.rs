@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use comfy_table::{Cell, CellAlignment};
 use serde::Serialize;
 
-use super::work::{Tested, TestedModel, Wanted};
+use super::model_runs::{BacktestPlan, BacktestResults, TestedModel};
 use crate::cli::output::{Report, Style, fit_to_width, percent};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::forecast::backtest::{Averages, Score};
@@ -17,18 +17,18 @@ pub(super) struct Results {
     /// True where not all was done.
     partial: bool,
     #[serde(rename = "results")]
-    rows: Vec<Row>,
+    rows: Vec<BacktestRow>,
     /// Over the series that were finished.
     mean: Vec<MeanRow>,
     /// What the last estimation of parameters found, of models that have any.
-    found: Vec<Found>,
+    found: Vec<BacktestModelForm>,
     /// Models that were left out for want of history.
-    absent: Vec<Absent>,
+    absent: Vec<BacktestMissingModel>,
 }
 
 /// The figures of one model at one horizon on one series.
 #[derive(Debug, Serialize)]
-struct Row {
+struct BacktestRow {
     series: String,
     model: &'static str,
     horizon: NonZeroUsize,
@@ -76,7 +76,7 @@ struct MeanRow {
 
 /// A model as it was estimated last.
 #[derive(Debug, Serialize)]
-struct Found {
+struct BacktestModelForm {
     series: String,
     model: &'static str,
     form: String,
@@ -84,30 +84,30 @@ struct Found {
 
 /// A model that made no forecast on a series.
 #[derive(Debug, Serialize)]
-struct Absent {
+struct BacktestMissingModel {
     series: String,
     model: &'static str,
     reason: String,
 }
 
-pub(super) fn report(tested: &Tested, wanted: &Wanted) -> Results {
+pub(super) fn report(tested: &BacktestResults, wanted: &BacktestPlan) -> Results {
     let all = tested
         .loads
         .iter()
         .flat_map(|load| load.models.iter().map(move |model| (&load.name, model)));
     let rows = all.clone().flat_map(|(series, model)| {
         let scores = model.scores.iter();
-        scores.map(move |score| Row::new(series, model, score))
+        scores.map(move |score| BacktestRow::new(series, model, score))
     });
     let absent = all.clone().filter_map(|(series, model)| {
-        Some(Absent {
+        Some(BacktestMissingModel {
             series: series.clone(),
             model: model.model.as_str(),
             reason: model.absent.as_ref()?.to_string(),
         })
     });
     let found = all.clone().filter_map(|(series, model)| {
-        Some(Found {
+        Some(BacktestModelForm {
             series: series.clone(),
             model: model.model.as_str(),
             form: model.found.clone()?,
@@ -133,7 +133,7 @@ pub(super) fn report(tested: &Tested, wanted: &Wanted) -> Results {
     }
 }
 
-impl Row {
+impl BacktestRow {
     fn new(series: &str, tested: &TestedModel, score: &Score) -> Self {
         let Score {
             horizon,
@@ -272,7 +272,7 @@ impl Report for Results {
             )?;
         }
         let mut table = style.table(header(&COLUMNS));
-        table.add_rows(self.rows.iter().map(Row::cells));
+        table.add_rows(self.rows.iter().map(BacktestRow::cells));
         writeln!(to, "{}\n", fit_to_width(&table))?;
         let mut table = style.table(header(&MEAN_COLUMNS));
         table.add_rows(self.mean.iter().map(MeanRow::cells));
@@ -287,7 +287,7 @@ impl Results {
         if !self.found.is_empty() || !self.absent.is_empty() {
             writeln!(to)?;
         }
-        for Found {
+        for BacktestModelForm {
             series,
             model,
             form,
@@ -295,7 +295,7 @@ impl Results {
         {
             writeln!(to, "{model} on {series}, last estimate: {form}.")?;
         }
-        for Absent {
+        for BacktestMissingModel {
             series,
             model,
             reason,
@@ -323,7 +323,7 @@ fn right(text: String) -> Cell {
     Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
-impl Row {
+impl BacktestRow {
     fn cells(&self) -> Vec<Cell> {
         let mark = if self.partial { "*" } else { "" };
         let mut cells = vec![

@@ -3,11 +3,11 @@
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
-use super::letters;
+use super::text_width;
 
 /// Ticks of a value axis that begins at 0.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Values {
+pub(super) struct ValueAxis {
     /// Value at the upper end.
     pub top: f64,
     pub ticks: Vec<ValueTick>,
@@ -29,7 +29,7 @@ const BETWEEN: f64 = 6.0;
 /// Length of the axis as a multiple of the highest value, so that there is room above it.
 const HEADROOM: f64 = 1.05;
 
-impl Values {
+impl ValueAxis {
     /// An axis that holds `highest`; in steps of 1 at least where only `whole` numbers count.
     pub(super) fn up_to(highest: f64, whole: bool) -> Self {
         let highest = if highest > 0.0 && highest.is_finite() {
@@ -52,7 +52,9 @@ impl Values {
         let mut step = nice((to - from) / (2.0 * TICKS));
         loop {
             let ticks = in_steps(from, to, step);
-            let widths = ticks.iter().map(|tick| letters::width(&tick.label, size));
+            let widths = ticks
+                .iter()
+                .map(|tick| text_width::width(&tick.label, size));
             let widest = widths.fold(0.0, f64::max) + 2.0 * BETWEEN;
             if ticks.len() < 2 || widest * per_pixel <= step {
                 return ticks;
@@ -221,7 +223,7 @@ mod tests {
             (990.0, false, vec!["0", "500", "1000"]),
             (152.0, false, vec!["0", "50", "100", "150"]),
         ] {
-            let axis = Values::up_to(highest, whole);
+            let axis = ValueAxis::up_to(highest, whole);
             let found: Vec<_> = axis.ticks.iter().map(|tick| tick.label.as_str()).collect();
             assert_eq!(found, labels, "{highest}");
             assert!(axis.top > highest, "{highest}");

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Figure {
+pub(in crate::cli) struct ChartFigure {
     pub title: String,
     /// Lines below the title.
     pub notes: Vec<String>,
@@ -28,12 +28,12 @@ pub(in crate::cli) struct Panel {
     /// Only whole numbers are labelled on the axis.
     pub whole: bool,
     /// Drawn in this order, so that the last lies on top.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ChartMark>,
 }
 
 /// One series with its entry in the legend.
 #[derive(Debug, Clone)]
-pub(in crate::cli) struct Mark {
+pub(in crate::cli) struct ChartMark {
     pub name: String,
     pub colour: Colour,
     pub shape: Shape,
@@ -41,7 +41,7 @@ pub(in crate::cli) struct Mark {
 
 /// A value at a time; `None` leaves a hole in the line.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Point {
+pub(in crate::cli) struct ChartPoint {
     pub at: Timestamp,
     pub value: Option<f64>,
 }
@@ -57,9 +57,9 @@ pub(in crate::cli) struct BandPoint {
 #[derive(Debug, Clone)]
 pub(in crate::cli) enum Shape {
     /// Straight from point to point.
-    Line(Vec<Point>, Stroke),
+    Line(Vec<ChartPoint>, Stroke),
     /// Each value holds until the next point.
-    Steps(Vec<Point>, Stroke),
+    Steps(Vec<ChartPoint>, Stroke),
     /// The area between two bounds.
     Band(Vec<BandPoint>),
 }

@@ -1,8 +1,8 @@
 //! Labels of points: each stands beside its point where nothing else does.
 
 use super::figure::{LabelSide, ScatterPoint};
-use super::letters;
-use super::svg::{Anchor, Place, TextStyle};
+use super::svg::{Anchor, PagePosition, TextStyle};
+use super::text_width;
 
 /// Height of the letters.
 const SIZE: f64 = 12.0;
@@ -23,33 +23,33 @@ const STEP: f64 = 16.0;
 /// A rectangle by its left upper and right lower corners.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rectangle {
-    pub from: Place,
-    pub to: Place,
+    pub from: PagePosition,
+    pub to: PagePosition,
 }
 
 impl Rectangle {
-    fn around(point: Place) -> Self {
+    fn around(point: PagePosition) -> Self {
         Self {
-            from: Place::new(point.x - DOT, point.y - DOT),
-            to: Place::new(point.x + DOT, point.y + DOT),
+            from: PagePosition::new(point.x - DOT, point.y - DOT),
+            to: PagePosition::new(point.x + DOT, point.y + DOT),
         }
     }
 
     /// The rectangle of a text of which `at` is the start or the end.
-    fn of_text(at: Place, anchor: Anchor, width: f64) -> Self {
+    fn of_text(at: PagePosition, anchor: Anchor, width: f64) -> Self {
         let left = if anchor == Anchor::End {
             at.x - width
         } else {
             at.x
         };
         Self {
-            from: Place::new(left - APART, at.y - SIZE * ASCENT - APART),
-            to: Place::new(left + width + APART, at.y + SIZE * DESCENT + APART),
+            from: PagePosition::new(left - APART, at.y - SIZE * ASCENT - APART),
+            to: PagePosition::new(left + width + APART, at.y + SIZE * DESCENT + APART),
         }
     }
 
     /// True where the line between two places passes through the rectangle.
-    fn is_crossed(&self, from: Place, to: Place) -> bool {
+    fn is_crossed(&self, from: PagePosition, to: PagePosition) -> bool {
         let (dx, dy) = (to.x - from.x, to.y - from.y);
         // The part of the line, from 0 at its start to 1 at its end, that each pair of edges leaves.
         let edges = [
@@ -90,24 +90,24 @@ impl Rectangle {
 #[derive(Debug, Clone)]
 pub(super) struct Label {
     pub text: String,
-    pub at: Place,
+    pub at: PagePosition,
     pub style: TextStyle,
     /// From the point to the label, where it stands away from it.
-    pub leader: Option<(Place, Place)>,
+    pub leader: Option<(PagePosition, PagePosition)>,
 }
 
 /// Places labels one after the other inside an area.
 #[derive(Debug)]
-pub(super) struct Labels {
+pub(super) struct LabelPlacer {
     area: Rectangle,
     taken: Vec<Rectangle>,
     /// The straight pieces of all lines.
-    pieces: Vec<(Place, Place)>,
+    pieces: Vec<(PagePosition, PagePosition)>,
 }
 
-impl Labels {
+impl LabelPlacer {
     /// No label covers a point of the `lines`, and where there is room none lies on a line.
-    pub(super) fn new(area: Rectangle, lines: &[Vec<Place>]) -> Self {
+    pub(super) fn new(area: Rectangle, lines: &[Vec<PagePosition>]) -> Self {
         let points = lines.iter().flatten();
         let pieces = lines.iter().flat_map(|line| line.windows(2));
         Self {
@@ -121,11 +121,11 @@ impl Labels {
     /// out.
     pub(super) fn of_line(
         &mut self,
-        points: &[(Place, &ScatterPoint)],
+        points: &[(PagePosition, &ScatterPoint)],
         side: LabelSide,
         fill: &'static str,
     ) -> Vec<Label> {
-        let near = |one: &(Place, _), other: &(Place, _)| {
+        let near = |one: &(PagePosition, _), other: &(PagePosition, _)| {
             (one.0.x - other.0.x).abs() < CLOSE_X && (one.0.y - other.0.y).abs() < CLOSE_Y
         };
         let groups = points.chunk_by(near);
@@ -138,12 +138,12 @@ impl Labels {
 
     fn beside(
         &mut self,
-        point: Place,
+        point: PagePosition,
         text: &str,
         side: LabelSide,
         fill: &'static str,
     ) -> Option<Label> {
-        let width = letters::width(text, SIZE);
+        let width = text_width::width(text, SIZE);
         let room = self.area.to.x - self.area.from.x;
         if text.is_empty() || width > room {
             return None;
@@ -161,7 +161,7 @@ impl Labels {
         });
         let (at, anchor, is_away) = clear.or_else(|| free().next())?;
         self.taken.push(Rectangle::of_text(at, anchor, width));
-        let middle = Place::new(at.x, at.y - SIZE * ASCENT / 2.0);
+        let middle = PagePosition::new(at.x, at.y - SIZE * ASCENT / 2.0);
         Some(Label {
             text: text.to_owned(),
             at,
@@ -176,8 +176,11 @@ impl Labels {
 }
 
 /// Places for a label, the best first, and whether each is away from the point.
-fn candidates(point: Place, side: LabelSide) -> impl Iterator<Item = (Place, Anchor, bool)> {
-    let Place { x, y } = point;
+fn candidates(
+    point: PagePosition,
+    side: LabelSide,
+) -> impl Iterator<Item = (PagePosition, Anchor, bool)> {
+    let PagePosition { x, y } = point;
     (0..STEPS).flat_map(move |step| {
         let far = f64::from(step) * STEP;
         let above = y - 8.0 - far;
@@ -188,12 +191,12 @@ fn candidates(point: Place, side: LabelSide) -> impl Iterator<Item = (Place, Anc
             LabelSide::Above => [(right, above), (left, above), (right, below), (left, below)],
             LabelSide::Below => [(left, below), (right, below), (left, above), (right, above)],
         };
-        order.map(|((x, anchor), y)| (Place::new(x, y), anchor, step > 0))
+        order.map(|((x, anchor), y)| (PagePosition::new(x, y), anchor, step > 0))
     })
 }
 
 /// One label for points in a row.
-fn together(group: &[(Place, &ScatterPoint)]) -> String {
+fn together(group: &[(PagePosition, &ScatterPoint)]) -> String {
     match group {
         [(_, first), _, .., (_, last)] => format!("{} to {}", first.label, last.label),
         few => {
@@ -210,26 +213,37 @@ mod tests {
     #[test]
     fn a_label_leaves_the_line_where_there_is_room() {
         let area = Rectangle {
-            from: Place::new(0.0, 0.0),
-            to: Place::new(400.0, 400.0),
+            from: PagePosition::new(0.0, 0.0),
+            to: PagePosition::new(400.0, 400.0),
         };
         for end in [(300.0, 150.0), (250.0, 100.0), (100.0, 230.0)] {
-            let line = vec![Place::new(200.0, 200.0), Place::new(end.0, end.1)];
+            let line = vec![
+                PagePosition::new(200.0, 200.0),
+                PagePosition::new(end.0, end.1),
+            ];
             let pieces = (line[0], line[1]);
-            let mut labels = Labels::new(area, std::slice::from_ref(&line));
+            let mut labels = LabelPlacer::new(area, std::slice::from_ref(&line));
             let label = labels.beside(line[0], "0.1%", LabelSide::Above, "black");
             let label = label.unwrap();
-            let width = letters::width(&label.text, SIZE);
+            let width = text_width::width(&label.text, SIZE);
             let text = Rectangle::of_text(label.at, label.style.anchor, width);
             assert!(!text.is_crossed(pieces.0, pieces.1), "{label:?}");
         }
         let narrow = Rectangle {
-            from: Place::new(195.0, 170.0),
-            to: Place::new(260.0, 205.0),
+            from: PagePosition::new(195.0, 170.0),
+            to: PagePosition::new(260.0, 205.0),
         };
-        let along = vec![Place::new(200.0, 200.0), Place::new(300.0, 180.0)];
-        let mut labels = Labels::new(narrow, &[along]);
-        let only = labels.beside(Place::new(200.0, 200.0), "0.1%", LabelSide::Above, "black");
+        let along = vec![
+            PagePosition::new(200.0, 200.0),
+            PagePosition::new(300.0, 180.0),
+        ];
+        let mut labels = LabelPlacer::new(narrow, &[along]);
+        let only = labels.beside(
+            PagePosition::new(200.0, 200.0),
+            "0.1%",
+            LabelSide::Above,
+            "black",
+        );
         assert!(only.is_some(), "better on the line than without a name");
     }
 }

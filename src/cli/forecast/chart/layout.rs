@@ -1,12 +1,12 @@
 //! Places of everything on the page: title, notes, panels with their legends, and one time axis below them.
 
-use super::axis::{self, TimeTick, Values};
-use super::figure::{Figure, Mark, Panel, Shape};
-use super::head::{Entry, Head};
-use super::letters;
-use super::marks::{self, Scale, seconds};
+use super::axis::{self, TimeTick, ValueAxis};
+use super::figure::{ChartFigure, ChartMark, Panel, Shape};
+use super::marks::{self, ChartScale, seconds};
+use super::panel_head::{Head, LegendEntry};
 use super::style::{self, AXIS, GRID, Heading, RIGHT, TIME, WIDTH};
-use super::svg::{Drawing, Place, Svg};
+use super::svg::{Drawing, PagePosition, Svg};
+use super::text_width;
 
 /// Height of a chart whose panels have room enough in it.
 const HEIGHT: f64 = 700.0;
@@ -18,20 +18,20 @@ const BOTTOM: f64 = 66.0;
 const GAP: f64 = 16.0;
 
 /// A panel with its place.
-struct Placed<'a> {
+struct PanelLayout<'a> {
     panel: &'a Panel,
     head: Head,
-    values: Values,
+    values: ValueAxis,
     height: f64,
 }
 
 /// The figure as SVG, 1200 pixels wide, and 700 high unless it needs more.
-pub(in crate::cli) fn draw(figure: &Figure) -> String {
+pub(in crate::cli) fn draw(figure: &ChartFigure) -> String {
     drawing(figure).text
 }
 
-pub(super) fn drawing(figure: &Figure) -> Drawing {
-    let values = |panel: &Panel| Values::up_to(highest(panel), panel.whole);
+pub(super) fn drawing(figure: &ChartFigure) -> Drawing {
+    let values = |panel: &Panel| ValueAxis::up_to(highest(panel), panel.whole);
     let values: Vec<_> = figure.panels.iter().map(values).collect();
     let left = style::left(values.iter().flat_map(|values| &values.ticks));
     let heading = Heading::new(&figure.title, &figure.notes, left);
@@ -47,7 +47,7 @@ pub(super) fn drawing(figure: &Figure) -> Drawing {
     for one in &panels {
         one.head.draw(&mut svg, upper);
         upper += one.head.height();
-        let corner = Place::new(left, upper);
+        let corner = PagePosition::new(left, upper);
         let scale = scale(figure, corner, one.height, one.values.top);
         grid(&mut svg, &scale, &one.values, &ticks);
         for mark in &one.panel.marks {
@@ -56,12 +56,22 @@ pub(super) fn drawing(figure: &Figure) -> Drawing {
         }
         upper += one.height + GAP;
     }
-    time_axis(&mut svg, figure, &ticks, Place::new(left, height - BOTTOM));
+    time_axis(
+        &mut svg,
+        figure,
+        &ticks,
+        PagePosition::new(left, height - BOTTOM),
+    );
     svg.finish()
 }
 
 /// The panels with their heights: shares of what the page has left, and high enough to be read.
-fn placed(figure: &Figure, values: Vec<Values>, upper: f64, left: f64) -> Vec<Placed<'_>> {
+fn placed(
+    figure: &ChartFigure,
+    values: Vec<ValueAxis>,
+    upper: f64,
+    left: f64,
+) -> Vec<PanelLayout<'_>> {
     let heads = figure.panels.iter().map(|panel| head(panel, left));
     let heads: Vec<_> = heads.collect();
     let taken: f64 = heads.iter().map(|head| head.height() + GAP).sum();
@@ -69,7 +79,7 @@ fn placed(figure: &Figure, values: Vec<Values>, upper: f64, left: f64) -> Vec<Pl
     let least = figure.panels.iter().map(|panel| LEAST / panel.share);
     let unit = least.fold((HEIGHT - BOTTOM - upper - taken + GAP) / shares, f64::max);
     let panels = figure.panels.iter().zip(heads).zip(values);
-    let panels = panels.map(|((panel, head), values)| Placed {
+    let panels = panels.map(|((panel, head), values)| PanelLayout {
         panel,
         head,
         values,
@@ -79,7 +89,7 @@ fn placed(figure: &Figure, values: Vec<Values>, upper: f64, left: f64) -> Vec<Pl
 }
 
 fn head(panel: &Panel, left: f64) -> Head {
-    let entry = |mark: &Mark| Entry {
+    let entry = |mark: &ChartMark| LegendEntry {
         name: mark.name.clone(),
         is_area: matches!(mark.shape, Shape::Band(_)),
         attributes: marks::attributes(mark),
@@ -87,8 +97,8 @@ fn head(panel: &Panel, left: f64) -> Head {
     Head::new(&panel.title, panel.marks.iter().map(entry).collect(), left)
 }
 
-fn scale(figure: &Figure, corner: Place, height: f64, top: f64) -> Scale {
-    Scale {
+fn scale(figure: &ChartFigure, corner: PagePosition, height: f64, top: f64) -> ChartScale {
+    ChartScale {
         corner,
         width: WIDTH - corner.x - RIGHT,
         height,
@@ -110,33 +120,45 @@ fn highest(panel: &Panel) -> f64 {
     values.filter(|value| value.is_finite()).fold(0.0, f64::max)
 }
 
-fn grid(svg: &mut Svg, scale: &Scale, values: &Values, ticks: &[TimeTick]) {
-    let Place { x: left, y: upper } = scale.corner;
+fn grid(svg: &mut Svg, scale: &ChartScale, values: &ValueAxis, ticks: &[TimeTick]) {
+    let PagePosition { x: left, y: upper } = scale.corner;
     let (right, lower) = (left + scale.width, upper + scale.height);
     for tick in ticks {
         let x = scale.x(tick.at);
-        svg.rule(Place::new(x, upper), Place::new(x, lower), GRID);
+        svg.rule(
+            PagePosition::new(x, upper),
+            PagePosition::new(x, lower),
+            GRID,
+        );
     }
     for tick in &values.ticks {
         let y = scale.y(tick.value);
-        svg.rule(Place::new(left, y), Place::new(right, y), GRID);
+        svg.rule(
+            PagePosition::new(left, y),
+            PagePosition::new(right, y),
+            GRID,
+        );
         style::value_label(svg, left, y, &tick.label);
     }
-    svg.rule(Place::new(left, lower), Place::new(right, lower), AXIS);
+    svg.rule(
+        PagePosition::new(left, lower),
+        PagePosition::new(right, lower),
+        AXIS,
+    );
 }
 
-fn time_axis(svg: &mut Svg, figure: &Figure, ticks: &[TimeTick], corner: Place) {
+fn time_axis(svg: &mut Svg, figure: &ChartFigure, ticks: &[TimeTick], corner: PagePosition) {
     let scale = scale(figure, corner, 0.0, 1.0);
     let y = corner.y;
     let mut free = 0.0;
     for tick in ticks {
         let x = scale.x(tick.at);
-        svg.rule(Place::new(x, y), Place::new(x, y + 5.0), AXIS);
+        svg.rule(PagePosition::new(x, y), PagePosition::new(x, y + 5.0), AXIS);
         style::tick_label(svg, x, y + 19.0, &tick.label);
         // Two dates side by side at midnight would run into each other.
         if let Some(date) = tick.date.as_ref().filter(|_| x >= free) {
             style::tick_label(svg, x, y + 36.0, date);
-            free = x + 1.5 * letters::width(date, TIME.size) + 8.0;
+            free = x + 1.5 * text_width::width(date, TIME.size) + 8.0;
         }
     }
     let clock = axis::clock(&figure.zone, figure.from);

@@ -7,17 +7,17 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::figure::{BandPoint, Colour, Mark, Point, Shape, Stroke};
-use super::svg::Place;
+use super::figure::{BandPoint, ChartMark, ChartPoint, Colour, Shape, Stroke};
+use super::svg::PagePosition;
 
 /// Columns that a pixel is divided into when points are thinned.
 const COLUMNS: f64 = 2.0;
 
 /// Maps times and values to places on the page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scale {
+pub(super) struct ChartScale {
     /// Left upper corner.
-    pub corner: Place,
+    pub corner: PagePosition,
     pub width: f64,
     pub height: f64,
     /// Time at the left edge, in seconds.
@@ -28,7 +28,7 @@ pub(super) struct Scale {
     pub top: f64,
 }
 
-impl Scale {
+impl ChartScale {
     pub(super) fn x(&self, at: Timestamp) -> f64 {
         let span = (self.to - self.from).max(f64::MIN_POSITIVE);
         self.corner.x + self.width * (seconds(at) - self.from) / span
@@ -40,8 +40,9 @@ impl Scale {
     }
 
     /// Places of the runs of points between holes, thinned.
-    fn runs(&self, points: &[Point]) -> Vec<Vec<Place>> {
-        let place = |point: &Point| Some(Place::new(self.x(point.at), self.y(point.value?)));
+    fn runs(&self, points: &[ChartPoint]) -> Vec<Vec<PagePosition>> {
+        let place =
+            |point: &ChartPoint| Some(PagePosition::new(self.x(point.at), self.y(point.value?)));
         let places: Vec<_> = points.iter().map(place).collect();
         let runs = places.split(Option::is_none).filter(|run| !run.is_empty());
         runs.map(|run| thin(run.iter().copied().flatten()))
@@ -56,10 +57,10 @@ pub(super) fn seconds(at: Timestamp) -> f64 {
 }
 
 /// First, lowest, highest and last of each column, in the order of time.
-fn thin(points: impl Iterator<Item = Place>) -> Vec<Place> {
-    let column_of = |point: &Place| (point.x * COLUMNS).floor();
+fn thin(points: impl Iterator<Item = PagePosition>) -> Vec<PagePosition> {
+    let column_of = |point: &PagePosition| (point.x * COLUMNS).floor();
     let mut kept = Vec::new();
-    let mut column: Vec<Place> = Vec::new();
+    let mut column: Vec<PagePosition> = Vec::new();
     for point in points {
         let first = column.first();
         if first.is_some_and(|first| column_of(first).total_cmp(&column_of(&point)).is_ne()) {
@@ -71,7 +72,7 @@ fn thin(points: impl Iterator<Item = Place>) -> Vec<Place> {
     kept
 }
 
-fn keep(column: &mut Vec<Place>, kept: &mut Vec<Place>) {
+fn keep(column: &mut Vec<PagePosition>, kept: &mut Vec<PagePosition>) {
     let by_height = |a: &usize, b: &usize| column[*a].y.total_cmp(&column[*b].y);
     let last = column.len().saturating_sub(1);
     let (high, low) = ((0..=last).min_by(by_height), (0..=last).max_by(by_height));
@@ -86,8 +87,8 @@ fn keep(column: &mut Vec<Place>, kept: &mut Vec<Place>) {
 }
 
 /// The path of a shape; empty where it has no points.
-pub(super) fn path(shape: &Shape, scale: &Scale) -> String {
-    let lines = |points: &[Point]| scale.runs(points).iter().map(|run| along(run)).collect();
+pub(super) fn path(shape: &Shape, scale: &ChartScale) -> String {
+    let lines = |points: &[ChartPoint]| scale.runs(points).iter().map(|run| along(run)).collect();
     match shape {
         Shape::Line(points, _) => lines(points),
         Shape::Steps(points, _) => lines(&steps(points)),
@@ -96,10 +97,10 @@ pub(super) fn path(shape: &Shape, scale: &Scale) -> String {
 }
 
 /// Around the area: along the upper bound, and back along the lower one.
-fn band(points: &[BandPoint], scale: &Scale) -> String {
-    let side = |bound: fn(&BandPoint) -> Option<f64>| -> Vec<Vec<Place>> {
+fn band(points: &[BandPoint], scale: &ChartScale) -> String {
+    let side = |bound: fn(&BandPoint) -> Option<f64>| -> Vec<Vec<PagePosition>> {
         let whole = |point: &BandPoint| point.lower.is_some() && point.upper.is_some();
-        let points = points.iter().map(|point| Point {
+        let points = points.iter().map(|point| ChartPoint {
             at: point.at,
             value: bound(point).filter(|_| whole(point)),
         });
@@ -114,33 +115,33 @@ fn band(points: &[BandPoint], scale: &Scale) -> String {
 }
 
 /// Each value again just before the next one.
-fn steps(points: &[Point]) -> Vec<Point> {
+fn steps(points: &[ChartPoint]) -> Vec<ChartPoint> {
     let next = points.iter().skip(1).map(|point| Some(point.at));
     let held = points
         .iter()
         .zip(next.chain([None]))
         .flat_map(|(point, next)| {
-            let end = next.map(|at| Point { at, ..*point });
+            let end = next.map(|at| ChartPoint { at, ..*point });
             [Some(*point), end].into_iter().flatten()
         });
     held.collect()
 }
 
-pub(super) fn along(places: &[Place]) -> String {
+pub(super) fn along(places: &[PagePosition]) -> String {
     let mut data = String::new();
-    for (index, Place { x, y }) in places.iter().enumerate() {
+    for (index, PagePosition { x, y }) in places.iter().enumerate() {
         let letter = if index == 0 { 'M' } else { 'L' };
         write!(data, "{letter}{x:.2} {y:.2}").expect("a String takes all text");
     }
     // A point alone would not be seen.
-    if let [Place { x, .. }] = places {
+    if let [PagePosition { x, .. }] = places {
         write!(data, "H{:.2}", x + 1.0).expect("a String takes all text");
     }
     data
 }
 
 /// Attributes of a mark's path: a line of its dashes, or an area.
-pub(super) fn attributes(mark: &Mark) -> String {
+pub(super) fn attributes(mark: &ChartMark) -> String {
     match mark.shape {
         Shape::Line(_, stroke) | Shape::Steps(_, stroke) => line(mark.colour, stroke),
         Shape::Band(_) => {

@@ -1,6 +1,6 @@
 //! Several charts below each other on one page.
 
-use super::figure::Figure;
+use super::figure::ChartFigure;
 use super::scatter::{self, Scatter};
 use super::svg::{Drawing, Svg};
 use super::{layout, style};
@@ -8,7 +8,7 @@ use super::{layout, style};
 /// One of the charts of a page.
 #[derive(Debug, Clone)]
 pub(in crate::cli) enum Chart {
-    Figure(Figure),
+    Figure(ChartFigure),
     Scatter(Scatter),
 }
 

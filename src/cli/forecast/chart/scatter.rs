@@ -1,12 +1,12 @@
 //! One quantity against another: lines through labelled points, on axes that are both numbers.
 
-use super::axis::{ValueTick, Values};
+use super::axis::{ValueAxis, ValueTick};
 use super::figure::{Colour, LabelSide, ScatterPoint, Stroke};
-use super::head::{Entry, Head};
-use super::labels::{Label, Labels, Rectangle};
+use super::labels::{Label, LabelPlacer, Rectangle};
 use super::marks;
+use super::panel_head::{Head, LegendEntry};
 use super::style::{self, AXIS, GRID, Heading, RIGHT, TIME, WIDTH};
-use super::svg::{Drawing, Place, Svg};
+use super::svg::{Drawing, PagePosition, Svg};
 
 /// Height of the area in which points stand.
 const AREA: f64 = 460.0;
@@ -50,19 +50,19 @@ struct Frame {
 }
 
 impl Frame {
-    fn place(&self, x: f64, y: f64) -> Place {
+    fn place(&self, x: f64, y: f64) -> PagePosition {
         let (from, to) = self.span;
         let Rectangle {
             from: upper,
             to: lower,
         } = self.area;
-        Place::new(
+        PagePosition::new(
             upper.x + (lower.x - upper.x) * (x - from) / (to - from),
             lower.y - (lower.y - upper.y) * y / self.top,
         )
     }
 
-    fn point<'a>(&self, point: &'a ScatterPoint) -> (Place, &'a ScatterPoint) {
+    fn point<'a>(&self, point: &'a ScatterPoint) -> (PagePosition, &'a ScatterPoint) {
         (self.place(point.x, point.y), point)
     }
 }
@@ -71,13 +71,13 @@ impl Frame {
 pub(super) fn drawing(scatter: &Scatter) -> Drawing {
     let points = || scatter.lines.iter().flat_map(|line| &line.points);
     let highest = points().map(|point| point.y).fold(0.0, f64::max);
-    let values = Values::up_to(highest, false);
+    let values = ValueAxis::up_to(highest, false);
     let left = style::left(&values.ticks);
     let heading = Heading::new(&scatter.title, &scatter.notes, left);
     let mut frame = Frame {
         area: Rectangle {
-            from: Place::new(left, 0.0),
-            to: Place::new(WIDTH - RIGHT, AREA),
+            from: PagePosition::new(left, 0.0),
+            to: PagePosition::new(WIDTH - RIGHT, AREA),
         },
         span: span(scatter),
         top: values.top,
@@ -86,7 +86,7 @@ pub(super) fn drawing(scatter: &Scatter) -> Drawing {
     // Where a label names its line, the legend need not. The legend moves the area, and nothing inside it.
     let entries = scatter.lines.iter().zip(lines(&frame));
     let entries = entries.filter(|(line, labels)| !is_named(line, labels));
-    let entries = entries.map(|(line, _)| Entry {
+    let entries = entries.map(|(line, _)| LegendEntry {
         name: line.name.clone(),
         is_area: false,
         attributes: attributes(line),
@@ -113,8 +113,8 @@ fn lines(scatter: &Scatter, frame: &Frame) -> Vec<Vec<Label>> {
         let places = line.points.iter().map(|point| frame.point(point).0);
         places.collect()
     };
-    let places: Vec<Vec<Place>> = scatter.lines.iter().map(places).collect();
-    let mut labels = Labels::new(frame.area, &places);
+    let places: Vec<Vec<PagePosition>> = scatter.lines.iter().map(places).collect();
+    let mut labels = LabelPlacer::new(frame.area, &places);
     let of = |line: &ScatterLine| {
         let points: Vec<_> = line.points.iter().map(|point| frame.point(point)).collect();
         labels.of_line(&points, line.side, line.colour.hex())
@@ -131,7 +131,7 @@ fn draw_line(svg: &mut Svg, line: &ScatterLine, labels: &[Label], frame: &Frame)
     let places = line.points.iter().map(|point| frame.point(point).0);
     let places: Vec<_> = places.collect();
     svg.path(&marks::along(&places), &attributes(line));
-    for Place { x, y } in &places {
+    for PagePosition { x, y } in &places {
         svg.path(&format!("M{x:.2} {y:.2}h0"), &dot(line));
     }
     for label in labels {
@@ -168,16 +168,24 @@ fn axes(svg: &mut Svg, values: &[ValueTick], frame: &Frame) {
     } = frame.area;
     for tick in values {
         let y = frame.place(0.0, tick.value).y;
-        svg.rule(Place::new(upper.x, y), Place::new(lower.x, y), GRID);
+        svg.rule(
+            PagePosition::new(upper.x, y),
+            PagePosition::new(lower.x, y),
+            GRID,
+        );
         style::value_label(svg, upper.x, y, &tick.label);
     }
     let (from, to) = frame.span;
-    for tick in Values::between(from, to, lower.x - upper.x, TIME.size) {
+    for tick in ValueAxis::between(from, to, lower.x - upper.x, TIME.size) {
         let x = frame.place(tick.value, 0.0).x;
-        svg.rule(Place::new(x, upper.y), Place::new(x, lower.y), GRID);
+        svg.rule(
+            PagePosition::new(x, upper.y),
+            PagePosition::new(x, lower.y),
+            GRID,
+        );
         style::tick_label(svg, x, lower.y + 19.0, &tick.label);
     }
-    svg.rule(Place::new(upper.x, lower.y), lower, AXIS);
+    svg.rule(PagePosition::new(upper.x, lower.y), lower, AXIS);
 }
 
 fn attributes(line: &ScatterLine) -> String {

@@ -1,8 +1,8 @@
 //! Sizes, margins and text styles that all charts share, and the heading of a chart.
 
 use super::axis::ValueTick;
-use super::letters;
-use super::svg::{Anchor, Place, Svg, TextStyle};
+use super::svg::{Anchor, PagePosition, Svg, TextStyle};
+use super::text_width;
 
 pub(super) const WIDTH: f64 = 1200.0;
 pub(super) const RIGHT: f64 = 30.0;
@@ -32,26 +32,30 @@ const fn style(size: f64, fill: &'static str, anchor: Anchor) -> TextStyle {
 /// The left edge of the panels: the labels of their value axes stand beside it.
 pub(super) fn left<'a>(ticks: impl IntoIterator<Item = &'a ValueTick>) -> f64 {
     let widths = ticks.into_iter();
-    let widths = widths.map(|tick| letters::width(&tick.label, VALUE.size).min(WIDEST_LABEL));
+    let widths = widths.map(|tick| text_width::width(&tick.label, VALUE.size).min(WIDEST_LABEL));
     widths.fold(LEFT, |left, width| left.max(width + 2.0 * LABEL_GAP))
 }
 
 /// A label of a value axis whose panel begins at `left`.
 pub(super) fn value_label(svg: &mut Svg, left: f64, y: f64, label: &str) {
-    let label = letters::fitted(label, VALUE.size, WIDEST_LABEL);
-    svg.text(Place::new(left - LABEL_GAP, y + 4.0), VALUE, &label);
+    let label = text_width::fitted(label, VALUE.size, WIDEST_LABEL);
+    svg.text(PagePosition::new(left - LABEL_GAP, y + 4.0), VALUE, &label);
 }
 
 /// A label below a tick at `x`, moved inwards where it would leave the page.
 pub(super) fn tick_label(svg: &mut Svg, x: f64, y: f64, label: &str) {
-    let half = letters::width(label, TIME.size) / 2.0 + 2.0;
-    svg.text(Place::new(x.clamp(half, WIDTH - half), y), TIME, label);
+    let half = text_width::width(label, TIME.size) / 2.0 + 2.0;
+    svg.text(
+        PagePosition::new(x.clamp(half, WIDTH - half), y),
+        TIME,
+        label,
+    );
 }
 
 /// The name of the lower axis, at the right.
 pub(super) fn axis_name(svg: &mut Svg, y: f64, name: &str) {
-    let name = letters::fitted(name, AXIS_NAME.size, WIDTH - 2.0 * RIGHT);
-    svg.text(Place::new(WIDTH - RIGHT, y), AXIS_NAME, &name);
+    let name = text_width::fitted(name, AXIS_NAME.size, WIDTH - 2.0 * RIGHT);
+    svg.text(PagePosition::new(WIDTH - RIGHT, y), AXIS_NAME, &name);
 }
 
 /// The title and the notes of a chart, in lines.
@@ -66,9 +70,9 @@ impl Heading {
         let room = WIDTH - RIGHT - left;
         let notes = notes
             .iter()
-            .flat_map(|note| letters::lines(note, NOTE.size, room));
+            .flat_map(|note| text_width::lines(note, NOTE.size, room));
         Self {
-            titles: letters::lines(title, TITLE.size, room),
+            titles: text_width::lines(title, TITLE.size, room),
             notes: notes.collect(),
         }
     }
@@ -78,12 +82,12 @@ impl Heading {
         let mut y = 10.0;
         for title in &self.titles {
             y += TITLE_HEIGHT;
-            svg.text(Place::new(left, y), TITLE, title);
+            svg.text(PagePosition::new(left, y), TITLE, title);
         }
         y += 4.0;
         for note in &self.notes {
             y += LINE_HEIGHT;
-            svg.text(Place::new(left, y), NOTE, note);
+            svg.text(PagePosition::new(left, y), NOTE, note);
         }
         y + 12.0
     }

@@ -7,12 +7,12 @@ const FONTS: &str = "'Open Sans', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-s
 
 /// A place on the page, from the left upper corner, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Place {
+pub(super) struct PagePosition {
     pub x: f64,
     pub y: f64,
 }
 
-impl Place {
+impl PagePosition {
     pub(super) const fn new(x: f64, y: f64) -> Self {
         Self { x, y }
     }
@@ -64,8 +64,8 @@ impl Svg {
     }
 
     /// A thin straight line.
-    pub(super) fn rule(&mut self, from: Place, to: Place, stroke: &str) {
-        let (Place { x: x1, y: y1 }, Place { x: x2, y: y2 }) = (from, to);
+    pub(super) fn rule(&mut self, from: PagePosition, to: PagePosition, stroke: &str) {
+        let (PagePosition { x: x1, y: y1 }, PagePosition { x: x2, y: y2 }) = (from, to);
         self.put(format_args!(
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" \
              stroke=\"{stroke}\" stroke-width=\"1\"/>\n"
@@ -79,7 +79,7 @@ impl Svg {
         }
     }
 
-    pub(super) fn text(&mut self, at: Place, style: TextStyle, text: &str) {
+    pub(super) fn text(&mut self, at: PagePosition, style: TextStyle, text: &str) {
         let TextStyle { size, fill, anchor } = style;
         let anchor = match anchor {
             Anchor::Start => "start",

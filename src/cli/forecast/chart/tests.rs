@@ -11,9 +11,9 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn point(second: i64, value: Option<f64>) -> Point {
+fn point(second: i64, value: Option<f64>) -> ChartPoint {
     let at = at(second);
-    Point { at, value }
+    ChartPoint { at, value }
 }
 
 fn band(second: i64, upper: f64) -> BandPoint {
@@ -24,8 +24,8 @@ fn band(second: i64, upper: f64) -> BandPoint {
     }
 }
 
-fn figure(points: Vec<Point>) -> Figure {
-    Figure {
+fn figure(points: Vec<ChartPoint>) -> ChartFigure {
+    ChartFigure {
         title: "shop/web & <co>".to_owned(),
         notes: vec![
             "a note".to_owned(),
@@ -40,12 +40,12 @@ fn figure(points: Vec<Point>) -> Figure {
                 share: 3.0,
                 whole: false,
                 marks: vec![
-                    Mark {
+                    ChartMark {
                         name: "80 %".to_owned(),
                         colour: Colour::Sky,
                         shape: Shape::Band(vec![band(0, 2.0), band(60, 3.0)]),
                     },
-                    Mark {
+                    ChartMark {
                         name: "load".to_owned(),
                         colour: Colour::Ink,
                         shape: Shape::Line(points.clone(), Stroke::Solid),
@@ -56,7 +56,7 @@ fn figure(points: Vec<Point>) -> Figure {
                 title: "Replicas".to_owned(),
                 share: 2.0,
                 whole: true,
-                marks: vec![Mark {
+                marks: vec![ChartMark {
                     name: "plain HPA".to_owned(),
                     colour: Colour::Vermilion,
                     shape: Shape::Steps(points, Stroke::Dashed),
@@ -105,7 +105,7 @@ fn everything_is_named_and_a_hole_stays_a_hole() {
 #[test]
 fn a_peak_of_one_moment_is_seen_among_many_points() {
     let value = |second: i64| if second == 1801 { 9.0 } else { 1.0 };
-    let points: Vec<Point> = (0..3600)
+    let points: Vec<ChartPoint> = (0..3600)
         .map(|second| point(second, Some(value(second))))
         .collect();
     let svg = draw(&figure(points));

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::forecast::file::{self, Unit};
-use crate::cli::forecast::values::{
-    Output, parse_duration, parse_followed, parse_noise, parse_output, parse_target, parse_zone,
+use crate::cli::forecast::csv_load::{self, CsvLoadUnit};
+use crate::cli::forecast::file_workload::FileWorkload;
+use crate::cli::forecast::flag_values::{
+    ForecastOutput, parse_duration, parse_followed, parse_noise, parse_output, parse_target,
+    parse_zone,
 };
-use crate::cli::forecast::workload::Workload;
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::ScaleDown;
 use evenkeel_core::units::{Quantity, Ratio, Resource};
@@ -50,7 +51,7 @@ pub(in crate::cli::forecast) struct Args {
     /// table, json or yaml for the numbers, or a file that ends in .svg for a picture (svg alone
     /// prints the picture); may be repeated
     #[arg(long, short, value_name = "FORMAT|FILE", value_parser = parse_output, default_value = "table")]
-    pub(super) output: Vec<Output>,
+    pub(super) output: Vec<ForecastOutput>,
 
     /// Add every 15 s of every policy to JSON and YAML, and a timeline to pictures
     #[arg(long)]
@@ -61,10 +62,10 @@ pub(in crate::cli::forecast) struct Args {
     pub(super) time_zone: TimeZone,
 
     #[command(flatten)]
-    pods: Pods,
+    pods: ReplayPodsArgs,
 
     #[command(flatten)]
-    pub(super) load: Load,
+    pub(super) load: ReplayLoadArgs,
 
     /// Weights of the model global, made by `evenkeel train` [default: the built-in weights]
     #[arg(long, value_name = "FILE")]
@@ -88,7 +89,7 @@ pub(in crate::cli::forecast) struct Args {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The workload")]
-pub(super) struct Pods {
+pub(super) struct ReplayPodsArgs {
     /// Request of one Pod, such as 500m
     #[arg(long, value_name = "QUANTITY")]
     request: Quantity,
@@ -112,10 +113,10 @@ pub(super) struct Pods {
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The load")]
-pub(super) struct Load {
+pub(super) struct ReplayLoadArgs {
     /// Count costs from this time on; earlier samples are for learning [default: the last 30 % of
     /// the samples, and at most the last 3 days]
-    #[arg(long, value_name = "TIME", value_parser = file::time)]
+    #[arg(long, value_name = "TIME", value_parser = csv_load::time)]
     pub(super) count_from: Option<Timestamp>,
 
     /// Standard deviation of the noise on each value of the grid, as a share of it
@@ -132,7 +133,7 @@ pub(super) struct Load {
 
     /// Unit of the values, cores or millicores; needed if it is ambiguous
     #[arg(long, value_enum, value_name = "UNIT")]
-    pub(super) unit: Option<Unit>,
+    pub(super) unit: Option<CsvLoadUnit>,
 
     /// The column of values, if there are several
     #[arg(long, value_name = "NAME")]
@@ -149,8 +150,8 @@ impl Args {
     }
 
     /// The workload of a series whose samples have this distance.
-    pub(super) fn workload(&self, step: SignedDuration) -> Workload {
-        let Pods {
+    pub(super) fn workload(&self, step: SignedDuration) -> FileWorkload {
+        let ReplayPodsArgs {
             request,
             target,
             min,
@@ -159,7 +160,7 @@ impl Args {
         } = &self.pods;
         let shortest = SignedDuration::from_secs(15);
         let longest = SignedDuration::from_mins(5);
-        Workload {
+        FileWorkload {
             resource: Resource::Cpu,
             request: *request,
             share: *target,

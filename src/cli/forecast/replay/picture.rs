@@ -3,25 +3,25 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::report::{Point, PolicyCost, Replay, Series};
+use super::report::{PolicyCost, Replay, ReplayPolicyTick, ReplayedSeries};
 use super::table::terms;
 use crate::cli::forecast::chart::{
-    self, Chart, Colour, Figure, LabelSide, Mark, Panel, Scatter, ScatterLine, ScatterPoint, Shape,
-    Stroke,
+    self, Chart, ChartFigure, ChartMark, Colour, LabelSide, Panel, Scatter, ScatterLine,
+    ScatterPoint, Shape, Stroke,
 };
 
 /// The charts of all series as one SVG; times by the clock of `zone`.
 pub(super) fn svg(replay: &Replay, zone: &TimeZone) -> String {
     let series = replay.series.iter();
     let charts = series.flat_map(|one| {
-        let shown = Shown {
+        let shown = LoadDisplayUnit {
             title: "CPU load (cores, all Pods)",
             factor: 1000.0,
         };
         let (plain, floors) = one.by_default().unzip();
         let timeline = plain.and_then(|plain| timeline(one, plain, floors, &shown));
         let timeline = timeline.map(|timeline| {
-            Chart::Figure(Figure {
+            Chart::Figure(ChartFigure {
                 zone: zone.clone(),
                 ..timeline
             })
@@ -32,7 +32,7 @@ pub(super) fn svg(replay: &Replay, zone: &TimeZone) -> String {
     chart::page("What safety costs", &charts)
 }
 
-pub(in crate::cli) fn frontier(one: &Series) -> Scatter {
+pub(in crate::cli) fn frontier(one: &ReplayedSeries) -> Scatter {
     let line = |name: &str, policy: &str| ScatterLine {
         name: name.to_owned(),
         colour: Colour::Blue,
@@ -63,7 +63,7 @@ pub(in crate::cli) fn frontier(one: &Series) -> Scatter {
     }
 }
 
-fn points(one: &Series, policy: &str) -> Vec<ScatterPoint> {
+fn points(one: &ReplayedSeries, policy: &str) -> Vec<ScatterPoint> {
     let policies = one.policies.iter().filter(|one| one.policy == policy);
     let mut points: Vec<_> = policies
         .map(|one| ScatterPoint {
@@ -79,7 +79,7 @@ fn points(one: &Series, policy: &str) -> Vec<ScatterPoint> {
 
 /// How a load is shown.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::cli) struct Shown {
+pub(in crate::cli) struct LoadDisplayUnit {
     pub title: &'static str,
     /// What values are divided by.
     pub factor: f64,
@@ -88,13 +88,13 @@ pub(in crate::cli) struct Shown {
 /// The judged time by the clock of UTC under a plain HPA, and under floors where there were any; `None`
 /// where points were not asked for.
 pub(in crate::cli) fn timeline(
-    one: &Series,
+    one: &ReplayedSeries,
     plain: &PolicyCost,
     floors: Option<&PolicyCost>,
-    shown_as: &Shown,
-) -> Option<Figure> {
+    shown_as: &LoadDisplayUnit,
+) -> Option<ChartFigure> {
     let load = shown(plain, |point| point.load.map(|load| load / shown_as.factor))?;
-    Some(Figure {
+    Some(ChartFigure {
         title: format!("{}: load and replicas", one.name),
         notes: Vec::new(),
         from: one.count_from,
@@ -105,7 +105,7 @@ pub(in crate::cli) fn timeline(
                 title: shown_as.title.to_owned(),
                 share: 2.0,
                 whole: false,
-                marks: vec![Mark {
+                marks: vec![ChartMark {
                     name: "load".to_owned(),
                     colour: Colour::Ink,
                     shape: Shape::Line(load, Stroke::Solid),
@@ -117,8 +117,8 @@ pub(in crate::cli) fn timeline(
 }
 
 fn replicas(plain: &PolicyCost, floors: Option<&PolicyCost>) -> Option<Panel> {
-    let count = |point: &Point| Some(f64::from(point.replicas));
-    let mark = |name, colour, shape| Mark {
+    let count = |point: &ReplayPolicyTick| Some(f64::from(point.replicas));
+    let mark = |name, colour, shape| ChartMark {
         name,
         colour,
         shape,
@@ -152,11 +152,14 @@ fn replicas(plain: &PolicyCost, floors: Option<&PolicyCost>) -> Option<Panel> {
 }
 
 /// A value of a policy's points over time; `None` where it has none.
-fn shown(policy: &PolicyCost, value: impl Fn(&Point) -> Option<f64>) -> Option<Vec<chart::Point>> {
+fn shown(
+    policy: &PolicyCost,
+    value: impl Fn(&ReplayPolicyTick) -> Option<f64>,
+) -> Option<Vec<chart::ChartPoint>> {
     let points = policy.points.as_ref()?.iter().filter_map(|point| {
         let at = Timestamp::from_second(point.t).ok()?;
         let value = value(point);
-        Some(chart::Point { at, value })
+        Some(chart::ChartPoint { at, value })
     });
     Some(points.collect())
 }

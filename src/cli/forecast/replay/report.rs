@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::entrant::Entrant;
+use super::replay_series::Entrant;
 use crate::cli::forecast::report::base_unit;
-use evenkeel_core::scaling::frontier::{
-    Comparison, Cost, CostRatios, Frontier, Place, mean_cost, mean_ratios,
+use evenkeel_core::scaling::pareto_frontier::{
+    Cost, CostRatios, FrontierComparison, FrontierPosition, ParetoFrontier, mean_cost, mean_ratios,
 };
 use evenkeel_core::scaling::{Risk, ScaleDown};
 use evenkeel_core::units::Resource;
-use evenkeel_sandbox::target::{self, Policy, Replayed};
+use evenkeel_sandbox::target::{self, ReplayOutcome, ReplayPolicy};
 
 /// All series, and the geometric means over them.
 #[derive(Debug, Clone, Serialize)]
@@ -18,14 +18,14 @@ pub(super) struct Replay {
     /// True where it was interrupted: series that were not begun are left out, the last one may lack policies,
     /// and means are of what was finished.
     pub partial: bool,
-    pub series: Vec<Series>,
+    pub series: Vec<ReplayedSeries>,
     pub mean: Mean,
 }
 
 /// One series under all policies.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct Series {
+pub(in crate::cli) struct ReplayedSeries {
     pub name: String,
     /// The distance of its samples.
     pub step_seconds: i64,
@@ -80,7 +80,7 @@ pub(in crate::cli) struct PolicyCost {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside_hpa: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub points: Option<Vec<Point>>,
+    pub points: Option<Vec<ReplayPolicyTick>>,
 }
 
 /// Seconds as shares of those of the plain HPA; `null` where nothing can be said.
@@ -93,7 +93,7 @@ pub(in crate::cli) struct Ratios {
 
 /// One tick of a policy.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(in crate::cli) struct Point {
+pub(in crate::cli) struct ReplayPolicyTick {
     /// Seconds since 1970.
     pub t: i64,
     pub load: Option<f64>,
@@ -106,13 +106,14 @@ impl Replay {
     /// The report of what was replayed, policy by policy of each series.
     pub(super) fn of(
         entrants: &[Entrant],
-        replayed: Vec<Vec<(Policy, Replayed)>>,
+        replayed: Vec<Vec<(ReplayPolicy, ReplayOutcome)>>,
         with_points: bool,
         partial: bool,
     ) -> Self {
         let series = entrants.iter().zip(replayed);
         let series = series.filter(|(_, replayed)| !replayed.is_empty());
-        let series = series.map(|(entrant, replayed)| Series::of(entrant, replayed, with_points));
+        let series =
+            series.map(|(entrant, replayed)| ReplayedSeries::of(entrant, replayed, with_points));
         let series: Vec<_> = series.collect();
         let mean = Mean::of(&series);
         Self {
@@ -123,23 +124,24 @@ impl Replay {
     }
 }
 
-impl Series {
+impl ReplayedSeries {
     pub(in crate::cli) fn of(
         entrant: &Entrant,
-        replayed: Vec<(Policy, Replayed)>,
+        replayed: Vec<(ReplayPolicy, ReplayOutcome)>,
         with_points: bool,
     ) -> Self {
         let target = &entrant.target;
         let plain = replayed.iter().filter_map(|(policy, replayed)| {
-            matches!(policy, Policy::Hpa { .. }).then_some(replayed.cost)
+            matches!(policy, ReplayPolicy::Hpa { .. }).then_some(replayed.cost)
         });
-        let frontier = Frontier::new(plain.collect());
+        let frontier = ParetoFrontier::new(plain.collect());
         let policies = replayed.into_iter().map(|(policy, replayed)| {
             let mut one = PolicyCost::of(policy, replayed.cost);
-            if let (Policy::Evenkeel(_), Some(frontier)) = (policy, &frontier) {
+            if let (ReplayPolicy::Evenkeel(_), Some(frontier)) = (policy, &frontier) {
                 one.compare(frontier.compare(&replayed.cost));
             }
-            one.points = with_points.then(|| replayed.points.iter().map(Point::of).collect());
+            one.points =
+                with_points.then(|| replayed.points.iter().map(ReplayPolicyTick::of).collect());
             one
         });
         let policies: Vec<_> = policies.collect();
@@ -177,7 +179,7 @@ pub(super) fn by_default(policies: &[PolicyCost]) -> Option<(&PolicyCost, &Polic
 }
 
 impl Mean {
-    fn of(series: &[Series]) -> Self {
+    fn of(series: &[ReplayedSeries]) -> Self {
         let most = series.iter().map(|one| one.policies.len()).max();
         let policies = (0..most.unwrap_or(0)).filter_map(|index| {
             let same = series.iter().filter_map(|one| one.policies.get(index));
@@ -200,10 +202,10 @@ impl Mean {
 }
 
 impl PolicyCost {
-    fn of(policy: Policy, cost: Cost) -> Self {
+    fn of(policy: ReplayPolicy, cost: Cost) -> Self {
         let (name, target, floors) = match policy {
-            Policy::Hpa { target } => ("hpa", Some(target.get()), None),
-            Policy::Evenkeel(floors) => ("evenkeel", None, Some(floors)),
+            ReplayPolicy::Hpa { target } => ("hpa", Some(target.get()), None),
+            ReplayPolicy::Evenkeel(floors) => ("evenkeel", None, Some(floors)),
         };
         let scale_down = floors.map(|floors| floors.scale_down);
         Self {
@@ -220,12 +222,12 @@ impl PolicyCost {
         }
     }
 
-    const fn compare(&mut self, Comparison { place, ratios }: Comparison) {
+    const fn compare(&mut self, FrontierComparison { place, ratios }: FrontierComparison) {
         self.at_equal_replica_hours = Some(Ratios::of(ratios));
         self.beside_hpa = Some(match place {
-            Place::Below => "fewer",
-            Place::Inside => "among",
-            Place::Above => "more",
+            FrontierPosition::Below => "fewer",
+            FrontierPosition::Inside => "among",
+            FrontierPosition::Above => "more",
         });
     }
 
@@ -311,7 +313,7 @@ impl Ratios {
     }
 }
 
-impl Point {
+impl ReplayPolicyTick {
     fn of(point: &target::ReplayPoint) -> Self {
         Self {
             t: point.at.as_second(),

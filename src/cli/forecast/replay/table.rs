@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use comfy_table::{Cell, CellAlignment};
 
-use super::report::{PolicyCost, Ratios, Replay, Series, by_default};
+use super::report::{PolicyCost, Ratios, Replay, ReplayedSeries, by_default};
 use crate::cli::output::{Report, Style, fit_to_width};
-use evenkeel_core::scaling::frontier::Cost;
+use evenkeel_core::scaling::pareto_frontier::Cost;
 
 impl Report for Replay {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
@@ -73,7 +73,7 @@ impl Replay {
 }
 
 /// What a series is judged by, in a line.
-pub(super) fn terms(one: &Series) -> String {
+pub(super) fn terms(one: &ReplayedSeries) -> String {
     format!(
         "{}: {} to {} replicas, Pods ready after {} s, judged from {:.0} to {:.0}",
         one.name, one.min, one.max, one.start_up_seconds, one.count_from, one.to

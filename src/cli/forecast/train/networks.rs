@@ -8,17 +8,17 @@ use std::sync::Arc;
 use clap::ArgGroup;
 use comfy_table::Cell;
 
-use crate::cli::forecast::load::{self, Load};
+use crate::cli::forecast::flag_values::parse_horizon;
+use crate::cli::forecast::load_trace::{self, LoadTrace};
 use crate::cli::forecast::network_model;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
-use crate::cli::forecast::values::parse_horizon;
-use crate::cli::output::{Failure, Format, Report, Style, fit_to_width};
-use evenkeel_core::forecast::backtest::{Run, Score};
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
+use evenkeel_core::forecast::backtest::{BacktestRun, Score};
 use evenkeel_core::forecast::{
-    GruNetwork, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Shared, Trainer,
+    GruNetwork, ModelAssets, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Trainer,
 };
-use evenkeel_kubernetes::excerpt::excerpt;
+use evenkeel_kubernetes::truncate::excerpt;
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::{
     HeldOutError, MODEL_VERSION, ModelTrainer, NetworkDescription, NetworkFile, TrainedOnce,
@@ -70,7 +70,7 @@ impl Flags {
 }
 
 /// Where networks are fitted from and written to.
-pub(super) struct Call<'a> {
+pub(super) struct NetworkTrainCall<'a> {
     pub(super) flags: &'a Flags,
     pub(super) files: &'a [PathBuf],
     pub(super) output: &'a Path,
@@ -78,21 +78,21 @@ pub(super) struct Call<'a> {
     pub(super) format: Format,
 }
 
-pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
+pub(super) fn run(model: ModelSet, call: &NetworkTrainCall<'_>) -> Result<(), CliFailure> {
     let [path] = call.files else {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--{model} needs one file, and {} are given",
             call.files.len()
         )));
     };
     let steps = call.flags.steps;
-    let load = load::read(path, None, steps)?;
+    let load = load_trace::read(path, None, steps)?;
     let before = match &call.flags.resume {
         Some(file) => {
             let read = network_model::read(file)?;
             network_model::is_for(&read, file, model, &load, steps)?;
             if read.description.series != load.name {
-                return Err(Failure::call(format_args!(
+                return Err(CliFailure::call(format_args!(
                     "{}: the networks have learnt {}, not {}",
                     file.display(),
                     excerpt(&read.description.series, network_model::NAME_SHOWN),
@@ -101,7 +101,7 @@ pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
             }
             network_model::is_unseen(file, &load, read.description.learnt_to)?;
             if read.description.horizon != steps.get() {
-                return Err(Failure::call(format_args!(
+                return Err(CliFailure::call(format_args!(
                     "{}: the networks forecast {} steps, and --steps is {steps}",
                     file.display(),
                     read.description.horizon
@@ -114,7 +114,7 @@ pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
     let trainer = ModelTrainer::with(call.threads.unwrap_or_else(cores));
     let trainer = Arc::new(TrainedOnce::after(before, trainer));
     let refuse = |error: String| {
-        Failure::work(format_args!(
+        CliFailure::work(format_args!(
             "{}: {error}. No model is written",
             path.display()
         ))
@@ -133,17 +133,17 @@ pub(super) fn run(model: ModelSet, call: &Call<'_>) -> Result<(), Failure> {
 /// Fits networks on the first 70 % of the load, as a backtest does, and judges them on the rest.
 fn judged(
     model: ModelSet,
-    load: &Load,
+    load: &LoadTrace,
     steps: NonZeroUsize,
     trainer: &Arc<TrainedOnce>,
 ) -> Result<Vec<Score>, String> {
-    let shared = Shared {
+    let shared = ModelAssets {
         trainer: Some(Arc::clone(trainer) as Arc<dyn Trainer>),
-        ..Shared::default()
+        ..ModelAssets::default()
     };
     let mut horizons = vec![NonZeroUsize::MIN, steps];
     horizons.dedup();
-    let mut run = Run::new(&load.recorded, model, &horizons, &shared);
+    let mut run = BacktestRun::new(&load.recorded, model, &horizons, &shared);
     let mut bar = Bar::new(true);
     bar.tell(0.1, "networks are fitted on the first 70 %");
     while run.observe() {
@@ -161,7 +161,7 @@ fn judged(
 
 fn described(
     model: ModelSet,
-    load: &Load,
+    load: &LoadTrace,
     scores: &[Score],
     networks: &[GruNetwork],
 ) -> NetworkDescription {

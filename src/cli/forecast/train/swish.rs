@@ -6,15 +6,15 @@ use std::sync::Arc;
 
 use comfy_table::Cell;
 
-use super::networks::{Call, held_out, told};
-use crate::cli::forecast::load::{self, Load};
+use super::networks::{NetworkTrainCall, held_out, told};
+use crate::cli::forecast::flag_values::given_twice;
+use crate::cli::forecast::load_trace::{self, LoadTrace};
 use crate::cli::forecast::network_model;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
-use crate::cli::forecast::values::given_twice;
-use crate::cli::output::{Failure, Report, Style, fit_to_width};
-use evenkeel_core::forecast::backtest::{Run, Score};
-use evenkeel_core::forecast::{Calendar, ModelSet, SWISH_STEPS, Shared, SwishLoad, SwishNet};
+use crate::cli::output::{CliFailure, Report, Style, fit_to_width};
+use evenkeel_core::forecast::backtest::{BacktestRun, Score};
+use evenkeel_core::forecast::{Calendar, ModelAssets, ModelSet, SWISH_STEPS, SwishLoad, SwishNet};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_training::{
     LearntLoad, MODEL_VERSION, SwishDescription, SwishFile, SwishSeries, SwishSettings, fit_swish,
@@ -23,19 +23,22 @@ use evenkeel_training::{
 /// The share of the time that fitting takes.
 const FITTING: f64 = 0.9;
 
-pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
+pub(super) fn run(call: &NetworkTrainCall<'_>) -> Result<(), CliFailure> {
     let steps = network_model::SWISH_HORIZON;
     if call.flags.steps() != steps {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--steps {} is not accepted: swish-net forecasts {steps} steps",
             call.flags.steps()
         )));
     }
-    let loads = call.files.iter().map(|path| load::read(path, None, steps));
-    let loads: Vec<Load> = loads.collect::<Result<_, _>>()?;
+    let loads = call
+        .files
+        .iter()
+        .map(|path| load_trace::read(path, None, steps));
+    let loads: Vec<LoadTrace> = loads.collect::<Result<_, _>>()?;
     let names: Vec<&str> = loads.iter().map(|load| &*load.name).collect();
     if let Some(name) = given_twice(&names) {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "two loads have the name {name}"
         )));
     }
@@ -59,7 +62,7 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
         &settings,
         &mut tell,
     )
-    .map_err(|error| Failure::work(format_args!("{error}. No model is written")))?;
+    .map_err(|error| CliFailure::work(format_args!("{error}. No model is written")))?;
     let net = Arc::new(net);
     let mut learnt = Vec::new();
     for (load, category) in loads.iter().zip(0..) {
@@ -84,14 +87,14 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
 }
 
 /// The network to go on from.
-fn before(path: &Path, loads: &[Load]) -> Result<SwishNet, Failure> {
+fn before(path: &Path, loads: &[LoadTrace]) -> Result<SwishNet, CliFailure> {
     let SwishFile { description, net } = network_model::read_swish(path)?;
     let known = description.loads.iter();
     let known = known.map(|load| (&*load.name, load.step_seconds));
     let given = loads.iter();
     let given = given.map(|load| (&*load.name, load.recorded.step().as_secs()));
     if !known.eq(given) {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "{}: the network has learnt other loads, another order of them, or other steps than \
              are given",
             path.display()
@@ -103,26 +106,30 @@ fn before(path: &Path, loads: &[Load]) -> Result<SwishNet, Failure> {
     Ok(net)
 }
 
-fn judged(load: &Load, net: &Arc<SwishNet>, category: usize) -> Result<Vec<Score>, Failure> {
-    let shared = Shared {
+fn judged(
+    load: &LoadTrace,
+    net: &Arc<SwishNet>,
+    category: usize,
+) -> Result<Vec<Score>, CliFailure> {
+    let shared = ModelAssets {
         swish: Some(SwishLoad {
             net: Arc::clone(net),
             category: Some(category),
         }),
-        ..Shared::default()
+        ..ModelAssets::default()
     };
     let horizons = [std::num::NonZeroUsize::MIN, network_model::SWISH_HORIZON];
-    let mut run = Run::new(&load.recorded, ModelSet::SwishNet, &horizons, &shared);
+    let mut run = BacktestRun::new(&load.recorded, ModelSet::SwishNet, &horizons, &shared);
     while run.observe() {
         if run.is_origin() {
             run.forecast()
-                .map_err(|error| Failure::work(format_args!("{}: {error}", load.name)))?;
+                .map_err(|error| CliFailure::work(format_args!("{}: {error}", load.name)))?;
         }
     }
     Ok(run.scores())
 }
 
-fn described(load: &Load, scores: &[Score]) -> LearntLoad {
+fn described(load: &LoadTrace, scores: &[Score]) -> LearntLoad {
     let recorded = &load.recorded;
     LearntLoad {
         name: load.name.clone(),

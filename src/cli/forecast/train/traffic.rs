@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::cli::forecast::columns::{self, Row};
+use crate::cli::forecast::csv_columns::{self, CsvRow};
+use crate::cli::forecast::flag_values::parse_zone;
 use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
-use crate::cli::forecast::traffic_model::Told;
-use crate::cli::forecast::values::parse_zone;
-use crate::cli::output::{Failure, Format, Report, Style};
+use crate::cli::forecast::traffic_model::TrafficModelReport;
+use crate::cli::output::{CliFailure, Format, Report, Style};
 use evenkeel_core::forecast::Calendar;
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::{TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
@@ -20,7 +20,7 @@ use evenkeel_training::{TrafficNames, TrafficSample, TrafficSettings, fit_traffi
 /// The columns of a file with traffic.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Traffic")]
-pub(in crate::cli::forecast) struct Columns {
+pub(in crate::cli::forecast) struct TrafficColumnArgs {
     /// Train a model of the utilisation on these columns of traffic, each the sum over all replicas
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(super) traffic: Vec<String>,
@@ -44,16 +44,16 @@ pub(in crate::cli::forecast) struct Columns {
 }
 
 /// Where a model is fitted from and written to.
-pub(super) struct Call<'a> {
-    pub(super) columns: &'a Columns,
+pub(super) struct TrafficTrainCall<'a> {
+    pub(super) columns: &'a TrafficColumnArgs,
     pub(super) files: &'a [PathBuf],
     pub(super) output: &'a Path,
     pub(super) threads: Option<NonZeroUsize>,
     pub(super) format: Format,
 }
 
-pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
-    let Call {
+pub(super) fn run(call: &TrafficTrainCall<'_>) -> Result<(), CliFailure> {
+    let TrafficTrainCall {
         columns,
         files,
         output,
@@ -61,13 +61,13 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
         format,
     } = call;
     let [file] = files else {
-        return Err(Failure::call(format_args!(
+        return Err(CliFailure::call(format_args!(
             "--traffic needs one file, and {} are given",
             files.len()
         )));
     };
     let names = columns.names()?;
-    let rows = columns::read(file, &columns.wanted(&names.utilisation)?)?;
+    let rows = csv_columns::read(file, &columns.wanted(&names.utilisation)?)?;
     let samples: Vec<TrafficSample> = rows.iter().filter_map(sample).collect();
     let left_out = rows.len() - samples.len();
     let settings = TrafficSettings::with(threads.unwrap_or_else(cores));
@@ -80,25 +80,25 @@ pub(super) fn run(call: &Call<'_>) -> Result<(), Failure> {
     bar.finish();
     let model = fitted.map_err(|error| {
         let file = file.display();
-        Failure::work(format_args!("{file}: {error}. No model is written"))
+        CliFailure::work(format_args!("{file}: {error}. No model is written"))
     })?;
-    let report = Trained {
-        model: Told::of(&model),
+    let report = TrafficTrainReport {
+        model: TrafficModelReport::of(&model),
         samples: samples.len(),
         left_out,
     };
     output_file::write_model(output, model.encode(), &report, *format)
 }
 
-impl Columns {
-    fn names(&self) -> Result<TrafficNames, Failure> {
+impl TrafficColumnArgs {
+    fn names(&self) -> Result<TrafficNames, CliFailure> {
         let utilisation = self
             .utilisation
             .clone()
-            .ok_or_else(|| Failure::call("--traffic needs --utilisation COLUMN"))?;
+            .ok_or_else(|| CliFailure::call("--traffic needs --utilisation COLUMN"))?;
         let zone = self.time_zone.iana_name();
         let zone = zone.ok_or_else(|| {
-            Failure::call("--time-zone: the local clock has no name; accepted: UTC, or a name such as Europe/Berlin")
+            CliFailure::call("--time-zone: the local clock has no name; accepted: UTC, or a name such as Europe/Berlin")
         })?;
         Ok(TrafficNames {
             components: self.traffic.clone(),
@@ -109,13 +109,13 @@ impl Columns {
     }
 
     /// The columns of traffic, and after them those of replicas and utilisation.
-    fn wanted<'a>(&'a self, utilisation: &'a str) -> Result<Vec<&'a str>, Failure> {
+    fn wanted<'a>(&'a self, utilisation: &'a str) -> Result<Vec<&'a str>, CliFailure> {
         let traffic = self.traffic.iter().map(String::as_str);
         let wanted: Vec<&str> = traffic.chain([&*self.replicas, utilisation]).collect();
         let mut sorted = wanted.clone();
         sorted.sort_unstable();
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(Failure::call(format_args!(
+            Some(pair) => Err(CliFailure::call(format_args!(
                 "column {:?} is named twice: --traffic, --replicas and --utilisation must name \
                  different columns",
                 pair[0]
@@ -126,7 +126,7 @@ impl Columns {
 }
 
 /// The sample in a row; `None` where something is missing, or there were no replicas.
-fn sample(row: &Row) -> Option<TrafficSample> {
+fn sample(row: &CsvRow) -> Option<TrafficSample> {
     let values = row.values.iter().copied().collect::<Option<Vec<f64>>>()?;
     let (&[replicas, utilisation], traffic) =
         values.split_last_chunk::<2>().map(|(a, b)| (b, a))?;
@@ -141,14 +141,14 @@ fn sample(row: &Row) -> Option<TrafficSample> {
 /// A model that was written.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Trained {
-    model: Told,
+struct TrafficTrainReport {
+    model: TrafficModelReport,
     samples: usize,
     /// Rows with something missing, or without replicas.
     left_out: usize,
 }
 
-impl Report for Trained {
+impl Report for TrafficTrainReport {
     fn print(&self, to: &mut dyn Write, _: Style) -> io::Result<()> {
         for line in self.model.lines() {
             writeln!(to, "{line}")?;

@@ -1,6 +1,6 @@
 //! Ways of scaling as a picture: for each group of workloads, what safety costs.
 
-use super::report::{Group, WayReport, Ways};
+use super::report::{FrontierGroup, WayReport, Ways};
 use crate::cli::forecast::chart::{
     self, Chart, Colour, LabelSide, Scatter, ScatterLine, ScatterPoint, Stroke,
 };
@@ -24,7 +24,7 @@ pub(super) fn svg(ways: &Ways) -> String {
     chart::page(&ways.scenario, &charts.collect::<Vec<_>>())
 }
 
-fn lines(group: &Group) -> Vec<ScatterLine> {
+fn lines(group: &FrontierGroup) -> Vec<ScatterLine> {
     let [rival, others @ ..] = Colour::SERIES;
     let rivals = group.ways.iter().filter_map(|way| {
         let percent = way.percent_of_target?;

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::cli::simulate::report::Background;
-use evenkeel_core::scaling::frontier::{Cost, CostRatios, Frontier, mean_ratios};
+use crate::cli::simulate::report::ScenarioBackgroundReport;
+use evenkeel_core::scaling::pareto_frontier::{Cost, CostRatios, ParetoFrontier, mean_ratios};
 use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::scenario::Scenario;
-use evenkeel_sandbox::simulation::frontier::{Scored, Way};
-use evenkeel_sandbox::simulation::interval::Estimate;
+use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
+use evenkeel_sandbox::simulation::frontier::{ScalingScore, Way};
 
 /// A comparison of ways of scaling.
 #[derive(Debug, Serialize)]
@@ -16,14 +16,14 @@ pub(super) struct Ways {
     pub(super) scenario: String,
     pub(super) duration_seconds: f64,
     pub(super) seeds: Vec<u64>,
-    pub(super) background: Background,
-    pub(super) groups: Vec<Group>,
+    pub(super) background: ScenarioBackgroundReport,
+    pub(super) groups: Vec<FrontierGroup>,
 }
 
 /// The workloads of one namespace, or all.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Group {
+pub(super) struct FrontierGroup {
     pub(super) name: String,
     pub(super) workloads: usize,
     pub(super) ways: Vec<WayReport>,
@@ -40,22 +40,22 @@ pub(super) struct WayReport {
     /// The workloads that have these portraits.
     pub(super) workloads: usize,
     /// How often counts changed.
-    pub(super) changes: Estimate,
-    pub(super) replica_hours: Estimate,
-    pub(super) under_provisioned_seconds: Estimate,
-    pub(super) overloaded_seconds: Estimate,
+    pub(super) changes: MeanEstimate,
+    pub(super) replica_hours: MeanEstimate,
+    pub(super) under_provisioned_seconds: MeanEstimate,
+    pub(super) overloaded_seconds: MeanEstimate,
     /// The share of requests that came while all ready replicas together could not serve as many.
-    pub(super) unserved_share: Estimate,
-    pub(super) mean_response_seconds: Estimate,
+    pub(super) unserved_share: MeanEstimate,
+    pub(super) mean_response_seconds: MeanEstimate,
     /// Portraits beside the plain HPA with as many replica-hours.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) at_equal_replica_hours: Option<Beside>,
+    pub(super) at_equal_replica_hours: Option<RelativeSeconds>,
 }
 
 /// Seconds as shares of those of the plain HPA at as many replica-hours: geometric means over workloads and seeds.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Beside {
+pub(super) struct RelativeSeconds {
     /// `null` where there is nothing to hold any run against.
     pub(super) under_provisioned: Option<f64>,
     pub(super) overloaded: Option<f64>,
@@ -69,21 +69,21 @@ pub(super) struct Beside {
 }
 
 /// The runs of one workload, by way and by seed.
-type Runs<'a> = &'a [Option<Scored>];
+type Runs<'a> = &'a [Option<ScalingScore>];
 
 impl Ways {
-    pub(super) fn of(scenario: &Scenario, seeds: &[u64], groups: Vec<Group>) -> Self {
+    pub(super) fn of(scenario: &Scenario, seeds: &[u64], groups: Vec<FrontierGroup>) -> Self {
         Self {
             scenario: scenario.name.clone(),
             duration_seconds: scenario.simulation.duration.as_secs_f64(),
             seeds: seeds.to_vec(),
-            background: Background::of(scenario),
+            background: ScenarioBackgroundReport::of(scenario),
             groups,
         }
     }
 }
 
-impl Group {
+impl FrontierGroup {
     /// The figures of some workloads.
     pub(super) fn of(name: &str, ways: &[Way], seeds: usize, runs: &[Runs<'_>]) -> Self {
         let reports = ways.iter().enumerate().filter_map(|(place, way)| {
@@ -94,7 +94,8 @@ impl Group {
                 let rivals: Vec<usize> = (0..ways.len())
                     .filter(|&place| ways[place].is_rival())
                     .collect();
-                report.at_equal_replica_hours = Some(Beside::of(runs, &of_way, &rivals, seeds));
+                report.at_equal_replica_hours =
+                    Some(RelativeSeconds::of(runs, &of_way, &rivals, seeds));
             }
             Some(report)
         });
@@ -109,17 +110,17 @@ impl Group {
 impl WayReport {
     /// `None` where no workload has these portraits.
     fn of(way: Way, seeds: usize, runs: &[Runs<'_>]) -> Option<Self> {
-        let over = |of: &dyn Fn(&[Scored]) -> f64| {
+        let over = |of: &dyn Fn(&[ScalingScore]) -> f64| {
             let values = (0..seeds).map(|seed| {
                 let at_seed = runs.iter().filter_map(|runs| runs[seed]);
                 of(&at_seed.collect::<Vec<_>>())
             });
-            Estimate::of(&values.collect::<Vec<_>>())
+            MeanEstimate::of(&values.collect::<Vec<_>>())
         };
-        let sum = |of: fn(&Scored) -> f64| over(&move |runs| runs.iter().map(of).sum());
+        let sum = |of: fn(&ScalingScore) -> f64| over(&move |runs| runs.iter().map(of).sum());
         let workloads = runs.iter().filter(|runs| runs.iter().any(Option::is_some));
         let workloads = Some(workloads.count()).filter(|count| *count > 0)?;
-        let requests = |runs: &[Scored]| -> f64 {
+        let requests = |runs: &[ScalingScore]| -> f64 {
             let all = runs.iter().map(|run| run.responses.requests);
             all.sum::<f64>().max(1.0)
         };
@@ -149,7 +150,7 @@ impl WayReport {
     }
 }
 
-impl Beside {
+impl RelativeSeconds {
     /// The runs of a way beside those of the rivals on the same workload and seed.
     fn of(runs: &[Runs<'_>], of_way: &[Runs<'_>], rivals: &[usize], seeds: usize) -> Self {
         let (mut all, mut of_seeds, mut more) = (Vec::new(), Vec::new(), 0);
@@ -158,7 +159,7 @@ impl Beside {
             for (workload, own) in runs.iter().zip(of_way) {
                 let costs = rivals.iter().map(|rival| workload[rival * seeds + seed]);
                 let costs: Vec<Cost> = costs.flatten().map(|run| run.cost).collect();
-                let Some((own, frontier)) = own[seed].zip(Frontier::new(costs)) else {
+                let Some((own, frontier)) = own[seed].zip(ParetoFrontier::new(costs)) else {
                     continue;
                 };
                 match frontier.compare(&own.cost).ratios {

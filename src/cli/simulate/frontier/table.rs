@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use comfy_table::Cell;
 
-use super::report::{Beside, Group, WayReport, Ways};
+use super::report::{FrontierGroup, RelativeSeconds, WayReport, Ways};
 use crate::cli::output::{Report, Style, fit_to_width};
 use crate::cli::simulate::table::{right, runs, told};
 
@@ -30,7 +30,7 @@ impl Report for Ways {
     }
 }
 
-impl Group {
+impl FrontierGroup {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let title = format!("{}, workloads: {}", self.name, self.workloads);
         writeln!(to, "\n{}\n", style.emphasis(&title))?;
@@ -73,12 +73,12 @@ fn figures(way: &WayReport) -> [String; 7] {
         told(way.overloaded_seconds, 0),
         told(percent, 2),
         told(milliseconds, 1),
-        beside.map_or_else(String::new, Beside::told),
-        beside.map_or_else(String::new, Beside::by_seed),
+        beside.map_or_else(String::new, RelativeSeconds::told),
+        beside.map_or_else(String::new, RelativeSeconds::by_seed),
     ]
 }
 
-impl Beside {
+impl RelativeSeconds {
     /// `0.51 / 0.58`, and how many runs cannot be compared.
     fn told(self) -> String {
         let ratios = format!("{} / {}", one(self.under_provisioned), one(self.overloaded));

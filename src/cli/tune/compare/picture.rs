@@ -2,13 +2,15 @@
 
 use jiff::tz::TimeZone;
 
-use super::report::{Compared, Entry};
-use crate::cli::forecast::chart::{self, Chart, Colour, Figure, Mark, Panel, Point, Shape, Stroke};
+use super::report::{TuneCompareReport, TuneContainerReport};
+use crate::cli::forecast::chart::{
+    self, Chart, ChartFigure, ChartMark, ChartPoint, Colour, Panel, Shape, Stroke,
+};
 use evenkeel_core::tuning::TunedResource;
 use evenkeel_sandbox::tuning::PolicyName;
 
 /// The chart as SVG: the first container, and the first of the other resource.
-pub(super) fn svg(compared: &Compared) -> String {
+pub(super) fn svg(compared: &TuneCompareReport) -> String {
     let of = |resource: TunedResource| {
         let mut all = compared.containers.iter();
         all.find(|entry| entry.wanted.resource == resource)
@@ -18,16 +20,16 @@ pub(super) fn svg(compared: &Compared) -> String {
     chart::page("Limits under several tuning methods", &charts)
 }
 
-fn figure(entry: &Entry) -> Figure {
+fn figure(entry: &TuneContainerReport) -> ChartFigure {
     let wanted = &entry.wanted;
     let (unit, factor) = match wanted.resource {
         TunedResource::Cpu => ("millicores", 1.0),
         TunedResource::Memory => ("MiB", 1024.0 * 1024.0),
     };
-    let points = |values: &[f64]| -> Vec<Point> {
+    let points = |values: &[f64]| -> Vec<ChartPoint> {
         let mut at = wanted.start;
         let point = |value: &f64| {
-            let point = Point {
+            let point = ChartPoint {
                 at,
                 value: Some(*value / factor),
             };
@@ -36,12 +38,12 @@ fn figure(entry: &Entry) -> Figure {
         };
         values.iter().map(point).collect()
     };
-    let mut marks: Vec<Mark> = entry
+    let mut marks: Vec<ChartMark> = entry
         .policies
         .iter()
         .map(|row| {
             let (colour, stroke) = dress(row.policy);
-            Mark {
+            ChartMark {
                 name: format!("limit: {}", row.policy),
                 colour,
                 shape: Shape::Steps(points(&row.as_it_is.limits), stroke),
@@ -53,12 +55,12 @@ fn figure(entry: &Entry) -> Figure {
         wanted.start,
         used.last().map_or(wanted.start, |last| last.at),
     );
-    marks.push(Mark {
+    marks.push(ChartMark {
         name: "wanted".to_owned(),
         colour: Colour::Ink,
         shape: Shape::Line(used, Stroke::Solid),
     });
-    Figure {
+    ChartFigure {
         title: format!("{}: what is needed, and what is allowed", entry.name),
         notes: Vec::new(),
         from,

@@ -7,42 +7,42 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::cli::output::{Report, Style, fit_to_width};
-use evenkeel_sandbox::tuning::{Outcome, PolicyName, Wanted};
+use evenkeel_sandbox::tuning::{ContainerDemand, ContainerTuningResult, PolicyName};
 
 /// Everything that was compared.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Compared {
+pub(super) struct TuneCompareReport {
     step_seconds: f64,
     turn_seconds: f64,
-    pub(super) containers: Vec<Entry>,
+    pub(super) containers: Vec<TuneContainerReport>,
 }
 
 /// One container under all ways.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Entry {
+pub(super) struct TuneContainerReport {
     pub(super) name: String,
     resource: &'static str,
     #[serde(skip)]
-    pub(super) wanted: Wanted,
-    pub(super) policies: Vec<Row>,
+    pub(super) wanted: ContainerDemand,
+    pub(super) policies: Vec<TunePolicyRow>,
 }
 
 /// One way.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Row {
+pub(super) struct TunePolicyRow {
     pub(super) policy: PolicyName,
-    pub(super) as_it_is: Outcome,
-    at_equal_slack: Outcome,
+    pub(super) as_it_is: ContainerTuningResult,
+    at_equal_slack: ContainerTuningResult,
 }
 
-impl Row {
+impl TunePolicyRow {
     pub(super) const fn new(
         policy: PolicyName,
-        as_it_is: Outcome,
-        at_equal_slack: Outcome,
+        as_it_is: ContainerTuningResult,
+        at_equal_slack: ContainerTuningResult,
     ) -> Self {
         Self {
             policy,
@@ -52,8 +52,12 @@ impl Row {
     }
 }
 
-impl Entry {
-    pub(super) const fn new(name: String, wanted: Wanted, policies: Vec<Row>) -> Self {
+impl TuneContainerReport {
+    pub(super) const fn new(
+        name: String,
+        wanted: ContainerDemand,
+        policies: Vec<TunePolicyRow>,
+    ) -> Self {
         Self {
             name,
             resource: wanted.resource.as_str(),
@@ -63,8 +67,12 @@ impl Entry {
     }
 }
 
-impl Compared {
-    pub(super) fn new(step: SignedDuration, turn: SignedDuration, containers: Vec<Entry>) -> Self {
+impl TuneCompareReport {
+    pub(super) fn new(
+        step: SignedDuration,
+        turn: SignedDuration,
+        containers: Vec<TuneContainerReport>,
+    ) -> Self {
         Self {
             step_seconds: step.as_secs_f64(),
             turn_seconds: turn.as_secs_f64(),
@@ -78,7 +86,7 @@ fn share(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-impl Report for Compared {
+impl Report for TuneCompareReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let header = [
             "CONTAINER",

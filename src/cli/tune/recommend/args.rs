@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use jiff::SignedDuration;
 
-use crate::cli::connect::KubeconfigArgs;
-use crate::cli::forecast::values::parse_duration;
-use crate::cli::prometheus_past::PrometheusArgs;
+use crate::cli::cluster_args::KubeconfigArgs;
+use crate::cli::forecast::flag_values::parse_duration;
+use crate::cli::prometheus_history::PrometheusArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,14 +69,14 @@ pub(in crate::cli::tune) struct Args {
 
     /// table, json, yaml, or patches: documents for `kubectl apply --server-side`
     #[arg(long, short, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(super) output: Shown,
+    pub(super) output: RecommendFormat,
 
     #[command(flatten)]
     pub(super) prometheus: PrometheusArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub(super) enum Shown {
+pub(super) enum RecommendFormat {
     /// A table for people
     #[default]
     Table,

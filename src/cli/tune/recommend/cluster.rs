@@ -10,17 +10,17 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::args::Args;
-use super::files::workload;
-use super::workload::Workload;
-use crate::cli::output::{self, Failure};
-use crate::cli::prometheus_past::{now, source, unreachable};
-use crate::cluster::pages::list;
+use super::manifest_files::workload;
+use super::workload::TuneCandidate;
+use crate::cli::output::{self, CliFailure};
+use crate::cli::prometheus_history::{now, source, unreachable};
+use crate::cluster::paged_list::list;
 use crate::metrics::ContainerName;
 use crate::metrics::prometheus::{Grid, Harm, PrometheusSource};
 use evenkeel_core::tuning::{CpuMemory, TunedResource};
 use evenkeel_kubernetes::ihpa::CheckedIhpa;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
 use evenkeel_kubernetes::plan::tuning::scaled_by;
 use evenkeel_kubernetes::pod_names;
 
@@ -29,17 +29,17 @@ const KINDS: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
 /// What one question asks for: an answer holds a day of a namespace's containers.
 const SLICE: SignedDuration = SignedDuration::from_hours(24);
 
-pub(super) async fn workloads(args: &Args) -> Result<Vec<Workload>, Failure> {
+pub(super) async fn workloads(args: &Args) -> Result<Vec<TuneCandidate>, CliFailure> {
     let config = args.prometheus.config()?;
     let (prometheus, url) = source(&config)?;
     if !prometheus.knows_containers() {
-        return Err(Failure::call(
+        return Err(CliFailure::call(
             "metrics.prometheus.queries sets podCpu or podMemory, which have no series of \
              containers; accepted: the built-in queries",
         ));
     }
     let client = args.kubeconfig.connect().await;
-    let client = client.map_err(Failure::Call)?;
+    let client = client.map_err(CliFailure::Call)?;
     let mut workloads = listed(&client, args).await?;
     let namespaces: BTreeSet<String> = workloads.iter().map(|one| one.namespace.clone()).collect();
     for namespace in namespaces {
@@ -53,7 +53,7 @@ pub(super) async fn workloads(args: &Args) -> Result<Vec<Workload>, Failure> {
     Ok(workloads)
 }
 
-async fn listed(client: &Client, args: &Args) -> Result<Vec<Workload>, Failure> {
+async fn listed(client: &Client, args: &Args) -> Result<Vec<TuneCandidate>, CliFailure> {
     let mut workloads = Vec::new();
     for kind in KINDS {
         for object in objects(client, kind, args).await? {
@@ -71,7 +71,7 @@ async fn listed(client: &Client, args: &Args) -> Result<Vec<Workload>, Failure> 
 }
 
 /// Takes note of the resources that an autoscaler counts the replicas of a workload by, where it is the workload's.
-fn count_by(workload: &mut Workload, kind: Kind, autoscaler: &Value) {
+fn count_by(workload: &mut TuneCandidate, kind: Kind, autoscaler: &Value) {
     let target = &autoscaler["spec"]["scaleTargetRef"];
     let is_own = autoscaler["metadata"]["namespace"] == *workload.namespace
         && target["kind"] == workload.kind.as_str()
@@ -79,7 +79,7 @@ fn count_by(workload: &mut Workload, kind: Kind, autoscaler: &Value) {
     if !is_own {
         return;
     }
-    let mut observed = Observed::alone(TargetRef::of_kind(
+    let mut observed = TargetObjects::alone(TargetRef::of_kind(
         workload.kind,
         &workload.namespace,
         &workload.name,
@@ -99,7 +99,7 @@ fn count_by(workload: &mut Workload, kind: Kind, autoscaler: &Value) {
     workload.scaled_by = CpuMemory::from_fn(|resource| all[resource] || by[resource]);
 }
 
-async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>, Failure> {
+async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>, CliFailure> {
     let resource = kind.api_resource();
     let api: Api<DynamicObject> = match &args.namespace {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
@@ -111,7 +111,7 @@ async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>,
         listed => listed,
     };
     let listed = listed.with_context(|| format!("{} cannot be listed", kind.plural()));
-    let (listed, unreadable) = listed.map_err(Failure::Work)?;
+    let (listed, unreadable) = listed.map_err(CliFailure::Work)?;
     if let Some(unreadable) = unreadable.any() {
         output::warn(&format!("{}: {unreadable}; it is left out", kind.plural()));
     }
@@ -119,7 +119,7 @@ async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>,
 }
 
 /// What the containers of a namespace used, and what was held against them.
-struct Past {
+struct ContainerPastUsage {
     used: CpuMemory<HashMap<ContainerName, Vec<f64>>>,
     throttled: HashMap<ContainerName, f64>,
     oom_kills: HashMap<ContainerName, f64>,
@@ -129,7 +129,7 @@ async fn past(
     prometheus: &PrometheusSource,
     namespace: &str,
     args: &Args,
-) -> Result<Past, crate::metrics::MetricsError> {
+) -> Result<ContainerPastUsage, crate::metrics::MetricsError> {
     let until = now(prometheus).await;
     let days = SignedDuration::from_hours(24).saturating_mul(i32::try_from(args.days).unwrap_or(1));
     let mut used = CpuMemory::<HashMap<ContainerName, Vec<f64>>>::default();
@@ -151,7 +151,7 @@ async fn past(
             HashMap::new()
         })
     };
-    Ok(Past {
+    Ok(ContainerPastUsage {
         used,
         throttled: harm(Harm::Throttled).await,
         oom_kills: harm(Harm::OomKills).await,
@@ -176,9 +176,9 @@ fn slices(until: Timestamp, days: SignedDuration, step: SignedDuration) -> Vec<G
     grids
 }
 
-impl Past {
+impl ContainerPastUsage {
     /// Gives the containers of a workload what those of its Pods used.
-    fn give(&self, workload: &mut Workload) {
+    fn give(&self, workload: &mut TuneCandidate) {
         let (kind, name) = (workload.kind, workload.name.clone());
         for container in &mut workload.containers {
             let is_own = |one: &ContainerName| {

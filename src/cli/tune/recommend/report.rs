@@ -6,16 +6,18 @@ use comfy_table::Cell;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::workload::{TemplateContainer, Workload};
-use crate::cli::output::{self, Failure, Report, Style, fit_to_width};
-use evenkeel_core::tuning::{Bound, CpuMemory, Lasting, TunedResource, Values};
+use super::workload::{TemplateContainer, TuneCandidate};
+use crate::cli::output::{self, CliFailure, Report, Style, fit_to_width};
+use evenkeel_core::tuning::{
+    Bound, CpuMemory, RequestAndLimit, TemplateRecommendation, TunedResource,
+};
 use evenkeel_core::units::{Amount, i64_as_f64, i64_nearest};
 use evenkeel_kubernetes::resize_record::resources;
 
 /// Everything that is recommended.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Recommended {
+pub(super) struct RecommendReport {
     workloads: Vec<RecommendedWorkload>,
     /// Requests that are freed, in cores; below zero where more are asked for.
     cores_freed: f64,
@@ -49,21 +51,21 @@ pub(super) struct RecommendedContainer {
     /// `resources` as they should be; absent where nothing was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     proposed: Option<Value>,
-    used: Vec<Used>,
+    used: Vec<ContainerUsageReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     throttled_share: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     oom_kills: Option<f64>,
     #[serde(skip)]
-    before: CpuMemory<Values>,
+    before: CpuMemory<RequestAndLimit>,
     #[serde(skip)]
-    after: Option<CpuMemory<Values>>,
+    after: Option<CpuMemory<RequestAndLimit>>,
 }
 
 /// What a container used of one resource, and what follows from that.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Used {
+struct ContainerUsageReport {
     resource: &'static str,
     p50: String,
     p90: String,
@@ -76,7 +78,10 @@ struct Used {
 }
 
 impl RecommendedContainer {
-    pub(super) fn new(container: &TemplateContainer, of: &CpuMemory<Option<Lasting>>) -> Self {
+    pub(super) fn new(
+        container: &TemplateContainer,
+        of: &CpuMemory<Option<TemplateRecommendation>>,
+    ) -> Self {
         let before = container.values;
         let is_measured = of.iter().any(|(_, one)| one.is_some());
         let after = is_measured.then(|| {
@@ -93,7 +98,7 @@ impl RecommendedContainer {
                     .quantity(resource.rounded(amount, None))
                     .to_string()
             };
-            Some(Used {
+            Some(ContainerUsageReport {
                 resource: resource.as_str(),
                 p50: text(one.used.p50),
                 p90: text(one.used.p90),
@@ -116,13 +121,13 @@ impl RecommendedContainer {
         }
     }
 
-    fn changes(&self) -> Option<&CpuMemory<Values>> {
+    fn changes(&self) -> Option<&CpuMemory<RequestAndLimit>> {
         self.after.as_ref().filter(|after| **after != self.before)
     }
 
     /// What its request gives back, in base units.
     fn freed(&self, resource: TunedResource) -> i64 {
-        let request = |values: &CpuMemory<Values>| {
+        let request = |values: &CpuMemory<RequestAndLimit>| {
             let request = values[resource].request.unwrap_or_default();
             i64::try_from(request.get()).unwrap_or(i64::MAX)
         };
@@ -133,7 +138,7 @@ impl RecommendedContainer {
 }
 
 impl RecommendedWorkload {
-    pub(super) fn new(workload: &Workload, containers: Vec<RecommendedContainer>) -> Self {
+    pub(super) fn new(workload: &TuneCandidate, containers: Vec<RecommendedContainer>) -> Self {
         let mut spec = serde_json::Map::new();
         for list in ["containers", "initContainers"] {
             let own = containers.iter().filter(|one| one.list == list);
@@ -171,7 +176,7 @@ impl RecommendedWorkload {
     }
 }
 
-impl Recommended {
+impl RecommendReport {
     pub(super) fn of(workloads: Vec<RecommendedWorkload>) -> Self {
         let freed = |resource| {
             let all = workloads.iter().map(|one| one.freed(resource));
@@ -186,7 +191,7 @@ impl Recommended {
     }
 
     /// The patches as documents, one after another.
-    pub(super) fn print_patches(&self) -> Result<(), Failure> {
+    pub(super) fn print_patches(&self) -> Result<(), CliFailure> {
         let mut out = io::BufWriter::new(io::stdout().lock());
         for patch in self.workloads.iter().filter_map(|one| one.patch.as_ref()) {
             writeln!(out, "---")?;
@@ -195,17 +200,17 @@ impl Recommended {
         Ok(out.flush()?)
     }
 
-    pub(super) fn verdict(&self) -> Result<(), Failure> {
+    pub(super) fn verdict(&self) -> Result<(), CliFailure> {
         let mut all = self.workloads.iter().flat_map(|one| &one.containers);
         if all.any(|one| one.after.is_some()) {
             Ok(())
         } else {
-            Err(Failure::work("no container has a measurement"))
+            Err(CliFailure::work("no container has a measurement"))
         }
     }
 }
 
-impl Report for Recommended {
+impl Report for RecommendReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let header = [
             "CONTAINER",
@@ -262,7 +267,9 @@ fn row(
         .used
         .iter()
         .find(|one| one.resource == resource.as_str());
-    let of = |pick: fn(&Used) -> &String| used.map_or("-".to_owned(), |one| pick(one).clone());
+    let of = |pick: fn(&ContainerUsageReport) -> &String| {
+        used.map_or("-".to_owned(), |one| pick(one).clone())
+    };
     let held = match resource {
         TunedResource::Cpu => container.throttled_share.map(output::percent),
         TunedResource::Memory => container.oom_kills.map(|kills| format!("{kills:.0} kills")),

@@ -1,11 +1,11 @@
 //! A workload whose containers are looked at.
 
-use evenkeel_core::tuning::{CpuMemory, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 
 /// A workload with its template, and what its containers used.
-pub(super) struct Workload {
+pub(super) struct TuneCandidate {
     pub(super) namespace: String,
     pub(super) kind: Kind,
     pub(super) name: String,
@@ -22,7 +22,7 @@ pub(super) struct TemplateContainer {
     pub(super) list: &'static str,
     /// False for an init container that ends before the others begin: it takes part in the Pod's class alone.
     pub(super) is_shown: bool,
-    pub(super) values: CpuMemory<Values>,
+    pub(super) values: CpuMemory<RequestAndLimit>,
     /// What each Pod's used.
     pub(super) used: CpuMemory<Vec<Vec<f64>>>,
     pub(super) throttled: Option<f64>,

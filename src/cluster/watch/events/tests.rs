@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::http::{Request, Response};
-use evenkeel_kubernetes::guarded::Guarded;
+use evenkeel_kubernetes::lenient_object::LenientObject;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use proptest::prelude::*;
@@ -163,7 +163,7 @@ impl Server {
         Some(respond(200, Body::from_stream(chunks)))
     }
 
-    fn api(&self) -> Api<Guarded<ConfigMap>> {
+    fn api(&self) -> Api<LenientObject<ConfigMap>> {
         let server = self.clone();
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {
             let answer = server.answer(request.uri().query().unwrap_or_default());
@@ -181,7 +181,7 @@ impl Server {
     async fn follow(&self, seconds: u64) -> (BTreeMap<String, u64>, usize) {
         let mut events = std::pin::pin!(events(self.api(), Config::default()));
         let (mut seen, mut listed, mut errors) = (BTreeMap::new(), BTreeMap::new(), 0);
-        let named = |object: Guarded<ConfigMap>| {
+        let named = |object: LenientObject<ConfigMap>| {
             let meta = object.meta();
             let version = meta.resource_version.as_ref().unwrap();
             (meta.name.clone().unwrap(), version.parse().unwrap())

@@ -12,14 +12,14 @@ use prometheus_client::registry::{Registry, Unit};
 const FITS: [f64; 9] = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 5.0, 15.0, 60.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OutcomeLabel {
+struct FitOutcomeLabel {
     outcome: &'static str,
 }
 
 /// The metric of the fits of models of traffic.
 #[derive(Debug, Clone, Default)]
 pub(in crate::controller::scaling) struct TrafficFitMetrics {
-    fits: Family<OutcomeLabel, Counter>,
+    fits: Family<FitOutcomeLabel, Counter>,
 }
 
 /// The end of a fit of a model of traffic.
@@ -60,14 +60,14 @@ impl TrafficFitMetrics {
 
     pub(in crate::controller::scaling) fn ended(&self, outcome: TrafficOutcome) {
         let outcome = outcome.reason();
-        self.fits.get_or_create(&OutcomeLabel { outcome }).inc();
+        self.fits.get_or_create(&FitOutcomeLabel { outcome }).inc();
     }
 }
 
 /// The metric families of the fits.
 #[derive(Debug, Clone)]
 pub(in crate::controller::scaling) struct FitMetrics {
-    fits: Family<OutcomeLabel, Counter>,
+    fits: Family<FitOutcomeLabel, Counter>,
     duration: Histogram,
 }
 
@@ -127,7 +127,7 @@ impl FitMetrics {
 
     pub(in crate::controller::scaling) fn ended(&self, outcome: FitOutcome) {
         let outcome = outcome.reason();
-        self.fits.get_or_create(&OutcomeLabel { outcome }).inc();
+        self.fits.get_or_create(&FitOutcomeLabel { outcome }).inc();
     }
 
     pub(in crate::controller::scaling) fn took(&self, took: Duration) {

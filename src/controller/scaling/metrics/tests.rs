@@ -1,7 +1,7 @@
 use super::*;
 use crate::api::scaling::sample;
 
-fn exported(metrics: &Metrics) -> String {
+fn exported(metrics: &ScalingMetrics) -> String {
     let mut registry = Registry::default();
     metrics.register(&mut registry);
     let mut text = String::new();
@@ -11,7 +11,7 @@ fn exported(metrics: &Metrics) -> String {
 
 #[test]
 fn a_target_shows_while_it_is_there_and_no_longer() {
-    let metrics = Metrics::default();
+    let metrics = ScalingMetrics::default();
     metrics.board().publish(vec![BoardEntry {
         decisions: [("ScaleUpPolicy", 3)].into(),
         ..sample::status().into()
@@ -44,7 +44,7 @@ fn a_target_shows_while_it_is_there_and_no_longer() {
 /// The harm: the same series twice on a page, of which Prometheus takes one and complains.
 #[test]
 fn loads_of_one_name_are_one_series() {
-    let metrics = Metrics::default();
+    let metrics = ScalingMetrics::default();
     let mut status = sample::status();
     status.loads.push(status.loads[0].clone());
     metrics.board().publish(vec![status.into()]);
@@ -57,7 +57,7 @@ fn loads_of_one_name_are_one_series() {
 
 #[test]
 fn the_loop_shows_how_it_does() {
-    let metrics = Metrics::default();
+    let metrics = ScalingMetrics::default();
     metrics.ticked(Duration::from_millis(3), 1000, 2);
     metrics.refill(Ok(()));
     metrics.refill(Err(&MetricsError::Timeout));

@@ -3,24 +3,24 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::tick::Tick;
+use super::tick::ScalingTickInput;
 use crate::external_checks::{self, AboutChange, WantedCheck};
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::signal::{Signal, Target};
-use evenkeel_core::scaling::stability::Reading;
-use evenkeel_core::scaling::{Check, Evidence};
+use evenkeel_core::scaling::signal::{MetricTarget, Signal};
+use evenkeel_core::scaling::stability::CheckReading;
+use evenkeel_core::scaling::{CheckInput, StabilityCheck};
 use evenkeel_kubernetes::plan::scaling::{
-    HpaInput, Observed, Question, Subject, TargetCheck, TargetPortraits,
+    CheckSubject, HpaInput, SignalQuerySource, TargetCheck, TargetObjects, TargetPortraits,
 };
 
 /// The checks of a target with what was learned for each; none while no change is under way.
 pub(super) fn learned(
-    observed: &Observed,
+    observed: &TargetObjects,
     portraits: &TargetPortraits,
     measured: Option<&HpaInput>,
-    tick: &Tick<'_>,
-) -> Vec<Check> {
-    let learning = Learning {
+    tick: &ScalingTickInput<'_>,
+) -> Vec<StabilityCheck> {
+    let learning = CheckInputs {
         observed,
         portraits,
         measured,
@@ -35,7 +35,7 @@ pub(super) fn learned(
 
 /// The external checks of a target that are to be asked.
 pub(super) fn wanted(
-    observed: &Observed,
+    observed: &TargetObjects,
     portraits: &TargetPortraits,
 ) -> impl Iterator<Item = WantedCheck> {
     let change = portraits.change_asked(&observed.target).map(AboutChange);
@@ -45,58 +45,58 @@ pub(super) fn wanted(
     })
 }
 
-struct Learning<'a> {
-    observed: &'a Observed,
+struct CheckInputs<'a> {
+    observed: &'a TargetObjects,
     portraits: &'a TargetPortraits,
     measured: Option<&'a HpaInput>,
-    tick: &'a Tick<'a>,
+    tick: &'a ScalingTickInput<'a>,
 }
 
-impl Learning<'_> {
-    fn check(&self, check: &TargetCheck) -> Check {
+impl CheckInputs<'_> {
+    fn check(&self, check: &TargetCheck) -> StabilityCheck {
         let subjects = check.subjects.iter();
-        Check {
+        StabilityCheck {
             checker: check.checker.clone(),
             evidence: subjects.map(|subject| self.evidence(subject)).collect(),
         }
     }
 
-    fn evidence(&self, subject: &Subject) -> Evidence {
+    fn evidence(&self, subject: &CheckSubject) -> CheckInput {
         match subject {
-            Subject::Metric {
+            CheckSubject::Metric {
                 metric,
                 bound,
                 question,
-            } => Evidence::Metric {
+            } => CheckInput::Metric {
                 bound: bound.clone(),
                 reading: self.value(metric, question),
             },
-            Subject::Errors {
+            CheckSubject::Errors {
                 rate,
                 errors,
                 requests,
                 questions: [of_errors, of_requests],
-            } => Evidence::Errors {
+            } => CheckInput::Errors {
                 rate: *rate,
                 errors: self.errors(errors, of_errors),
                 requests: self.value(&whole(requests), of_requests),
             },
-            Subject::Ready(ready) => Evidence::Ready(*ready),
-            Subject::External(question) => {
+            CheckSubject::Ready(ready) => CheckInput::Ready(*ready),
+            CheckSubject::External(question) => {
                 let stepped = self.portraits.change.and_then(|change| change.stepped);
                 external_checks::evidence(self.tick.checks.get(question), stepped)
             }
-            Subject::Refused(why) => Evidence::Refused(why.to_string()),
+            CheckSubject::Refused(why) => CheckInput::Refused(why.to_string()),
         }
     }
 
     /// The errors, of which there are none where there is nothing in the answer: until the first one, there is no series of
     /// them.
-    fn errors(&self, errors: &Signal, question: &Question) -> Option<Reading> {
-        if let Question::Asked(query) = question
+    fn errors(&self, errors: &Signal, question: &SignalQuerySource) -> Option<CheckReading> {
+        if let SignalQuerySource::Asked(query) = question
             && let Some(at) = self.tick.signals.get(query)?.empty_at()
         {
-            return Some(Reading {
+            return Some(CheckReading {
                 milli: 0,
                 since: self.begins(at, question),
                 at,
@@ -106,7 +106,7 @@ impl Learning<'_> {
     }
 
     /// The value of a metric, with the times that it speaks of: no answer tells of a time after it was asked for.
-    fn value(&self, metric: &MetricSpec, question: &Question) -> Option<Reading> {
+    fn value(&self, metric: &MetricSpec, question: &SignalQuerySource) -> Option<CheckReading> {
         let MetricSpec::Known(signal, _) = metric else {
             return None;
         };
@@ -114,7 +114,7 @@ impl Learning<'_> {
         let current = self.portraits.counts.total();
         let measured = self.measured?;
         let value = measured.value(&self.observed.target, metric, current, self.tick.now)?;
-        Some(Reading {
+        Some(CheckReading {
             milli: value.milli,
             since: self.begins(value.since.min(asked), question),
             at: value.until.min(asked),
@@ -122,10 +122,10 @@ impl Learning<'_> {
     }
 
     /// The begin of what a value speaks of, as far as its answer tells that it begins at `at`.
-    fn begins(&self, at: Timestamp, question: &Question) -> Timestamp {
+    fn begins(&self, at: Timestamp, question: &SignalQuerySource) -> Timestamp {
         let look_back = match question {
-            Question::Measured => SignedDuration::ZERO,
-            Question::Asked(query) => {
+            SignalQuerySource::Measured => SignedDuration::ZERO,
+            SignalQuerySource::Asked(query) => {
                 let reading = self.tick.signals.get(query);
                 reading.map_or(SignedDuration::ZERO, |reading| reading.look_back)
             }
@@ -133,10 +133,10 @@ impl Learning<'_> {
         at.checked_sub(look_back).unwrap_or(Timestamp::MIN)
     }
 
-    fn asked(&self, signal: &Signal, question: &Question) -> Option<Timestamp> {
+    fn asked(&self, signal: &Signal, question: &SignalQuerySource) -> Option<Timestamp> {
         match question {
-            Question::Measured => self.tick.sample?.asked(signal),
-            Question::Asked(query) => {
+            SignalQuerySource::Measured => self.tick.sample?.asked(signal),
+            SignalQuerySource::Asked(query) => {
                 let answer = self.tick.signals.get(query)?.answer.as_ref()?;
                 Some(answer.fetched_at)
             }
@@ -146,5 +146,5 @@ impl Learning<'_> {
 
 /// A value that is compared as it is.
 fn whole(signal: &Signal) -> MetricSpec {
-    MetricSpec::new(signal.clone(), Target::Value(1000))
+    MetricSpec::new(signal.clone(), MetricTarget::Value(1000))
 }

@@ -5,24 +5,24 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::key::Seen;
-use super::tick::{Tick, Ticked};
+use super::key::WatchedTarget;
+use super::tick::{ScalingTickInput, ScalingTickOutput};
 use crate::controller::scaling::plans::Plans;
-use evenkeel_core::panicked::{Panicked, caught};
-use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::panic_error::{PanicError, caught};
+use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::plan::scaling::crons::{
-    self, CronMemory, CronProblem, CronTarget, Scaled,
+    self, CronMemory, CronProblem, CronScaleTarget, CronTarget,
 };
-use evenkeel_kubernetes::plan::scaling::{Context, Observed, Resolved};
+use evenkeel_kubernetes::plan::scaling::{ResolvedTarget, ScalingContext, TargetObjects};
 
 /// The memories of all CronHPAs, by namespace and name.
 pub(super) type CronMemories = HashMap<(String, String), CronMemory>;
 
 /// A target that CronHPAs may scale.
 pub(super) struct ScaledTarget<'a> {
-    pub(super) seen: Seen<'a>,
-    pub(super) resolved: &'a Resolved,
+    pub(super) seen: WatchedTarget<'a>,
+    pub(super) resolved: &'a ResolvedTarget,
     /// True where its count is left to another writer.
     pub(super) is_contested: bool,
 }
@@ -32,14 +32,18 @@ impl ScaledTarget<'_> {
         &self,
         cron: &CheckedCronHpa,
         all: &[&CheckedCronHpa],
-    ) -> Result<Scaled, CronProblem> {
+    ) -> Result<CronScaleTarget, CronProblem> {
         let mut scaled = crons::scaled(self.seen.observed, self.resolved, cron, all)?;
         scaled.is_contested |= self.is_contested;
         Ok(scaled)
     }
 
     /// What a CronHPA asked for: as the record has it, or its own status where there is none.
-    fn asked_last(&self, cron: &CheckedCronHpa, scaled: &Scaled) -> Option<Contribution> {
+    fn asked_last(
+        &self,
+        cron: &CheckedCronHpa,
+        scaled: &CronScaleTarget,
+    ) -> Option<ReplicaRecommendation> {
         let bounds = self.resolved.bounds.as_ref();
         let recorded = bounds.and_then(|bounds| bounds.contribution(&cron.contributor()));
         let told = || crons::asked_last(cron, scaled);
@@ -57,9 +61,9 @@ pub(super) struct Crons<'a> {
 impl<'a> Crons<'a> {
     /// Finds what each CronHPA scales. Where nothing is planned, none is followed or remembered.
     pub(super) fn new(
-        targets: &[Observed],
+        targets: &[TargetObjects],
         conflicts: &[bool],
-        tick: &Tick<'a>,
+        tick: &ScalingTickInput<'a>,
         memories: &'a mut CronMemories,
     ) -> Self {
         let mut found = Self {
@@ -99,13 +103,13 @@ impl<'a> Crons<'a> {
     pub(super) fn follow_all(
         &mut self,
         target: &ScaledTarget<'_>,
-        tick: &Tick<'_>,
-        ticked: &mut Ticked,
-    ) -> Option<Vec<Contribution>> {
+        tick: &ScalingTickInput<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) -> Option<Vec<ReplicaRecommendation>> {
         let Plans::Decisions(reporter) = tick.plans else {
             return None;
         };
-        let context = Context {
+        let context = ScalingContext {
             now: tick.now,
             reporter,
         };
@@ -113,7 +117,7 @@ impl<'a> Crons<'a> {
             .by_target
             .remove(&target.seen.place)
             .unwrap_or_default();
-        let mut asked: Vec<Contribution> = Vec::new();
+        let mut asked: Vec<ReplicaRecommendation> = Vec::new();
         for cron in &crons {
             let scaled = target.scaled(cron, &crons);
             let followed = self.follow(cron, scaled.clone(), &context, ticked);
@@ -126,11 +130,15 @@ impl<'a> Crons<'a> {
     }
 
     /// Tells those that scale nothing why.
-    pub(super) fn refuse_the_others(mut self, tick: &Tick<'_>, ticked: &mut Ticked) {
+    pub(super) fn refuse_the_others(
+        mut self,
+        tick: &ScalingTickInput<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) {
         let Plans::Decisions(reporter) = tick.plans else {
             return;
         };
-        let context = Context {
+        let context = ScalingContext {
             now: tick.now,
             reporter,
         };
@@ -144,10 +152,10 @@ impl<'a> Crons<'a> {
     fn follow(
         &mut self,
         cron: &CheckedCronHpa,
-        scaled: Result<Scaled, CronProblem>,
-        context: &Context<'_>,
-        ticked: &mut Ticked,
-    ) -> Result<Option<Contribution>, Panicked> {
+        scaled: Result<CronScaleTarget, CronProblem>,
+        context: &ScalingContext<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) -> Result<Option<ReplicaRecommendation>, PanicError> {
         let key = key_of(cron);
         let mut memory = self.memories.remove(&key).unwrap_or_default();
         let planned = caught(|| {

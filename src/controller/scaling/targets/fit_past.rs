@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::key::Key;
-use super::state::TargetState;
+use super::key::TargetKey;
+use super::state::TargetRuntime;
 use crate::controller::scaling::samples::resource_of;
 use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::scaling::signal::Signal;
@@ -11,7 +11,7 @@ use evenkeel_kubernetes::pod_names;
 
 /// The lane in which work is done. What targets' own queries are asked for may hang, and others do not wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::controller::scaling) enum Lane {
+pub(in crate::controller::scaling) enum FitLane {
     Workloads,
     Queries,
 }
@@ -27,16 +27,16 @@ pub(in crate::controller::scaling) enum FitPast {
 
 impl FitPast {
     /// The lane in which it is asked for.
-    pub(super) const fn lane(&self) -> Lane {
+    pub(super) const fn lane(&self) -> FitLane {
         match self {
-            Self::Workloads(_) => Lane::Workloads,
-            Self::Query(_) => Lane::Queries,
+            Self::Workloads(_) => FitLane::Workloads,
+            Self::Query(_) => FitLane::Queries,
         }
     }
 }
 
 /// Where the past of a load is had from; `None` where it cannot be had.
-pub(super) fn past(key: &Key, state: &TargetState, signal: &Signal) -> Option<FitPast> {
+pub(super) fn past(key: &TargetKey, state: &TargetRuntime, signal: &Signal) -> Option<FitPast> {
     if resource_of(signal).is_some() {
         let workload = &key.workload;
         pod_names::ending(workload.object().kind(), workload.name())?;
@@ -48,7 +48,7 @@ pub(super) fn past(key: &Key, state: &TargetState, signal: &Signal) -> Option<Fi
 }
 
 /// The hour of the day at which a target is fitted, the same on every replica.
-pub(super) fn hour(key: &Key) -> i64 {
+pub(super) fn hour(key: &TargetKey) -> i64 {
     let workload = &key.workload;
     daily_hour(&key.namespace, workload.kind(), workload.name())
 }

@@ -5,17 +5,19 @@
 
 use jiff::Timestamp;
 
-use super::Targets;
-use super::fit_past::{FitPast, Lane, hour, past};
-use super::key::Key;
-use super::state::TargetState;
+use super::ScalingTargets;
+use super::fit_past::{FitLane, FitPast, hour, past};
+use super::key::TargetKey;
+use super::state::TargetRuntime;
 use super::traffic::{TrafficFitted, TrafficWork};
 use crate::metrics::prometheus::WorkloadName;
-use evenkeel_core::panicked::caught;
+use evenkeel_core::panic_error::caught;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::{Learnt, Lesson, LoadModel, OwnFit};
+use evenkeel_core::scaling::tracker::{FitTask, LoadModel, LoadPastFit, OwnFit};
 #[cfg(test)]
-use evenkeel_core::scaling::{Bounds, horizon::Horizon, hpa_aware::PodCapacity, trial::TrialPods};
+use evenkeel_core::scaling::{
+    ReplicaBounds, counterfactual::TrialPods, horizon::Horizon, hpa_aware::PodCapacity,
+};
 #[cfg(test)]
 use evenkeel_core::units::Ratio;
 #[cfg(test)]
@@ -37,7 +39,7 @@ pub(in crate::controller::scaling) enum FitWork {
 /// What came of it.
 #[derive(Debug)]
 pub(in crate::controller::scaling) enum FitTold {
-    Trees(Box<Fitted>),
+    Trees(Box<LoadFitResult>),
     Traffic(Box<TrafficFitted>),
 }
 
@@ -52,16 +54,16 @@ pub(in crate::controller::scaling) struct FitBatch {
 /// A load whose trees or models are to be fitted.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::controller::scaling) struct FitLoad {
-    pub(in crate::controller::scaling) key: Key,
+    pub(in crate::controller::scaling) key: TargetKey,
     pub(in crate::controller::scaling) signal: Signal,
     /// The minutes of the window that they are to answer for.
     pub(in crate::controller::scaling) window: usize,
-    pub(in crate::controller::scaling) lesson: Lesson,
+    pub(in crate::controller::scaling) lesson: FitTask,
 }
 
 /// What came of a fit.
 #[derive(Debug)]
-pub(in crate::controller::scaling) struct Fitted {
+pub(in crate::controller::scaling) struct LoadFitResult {
     pub(in crate::controller::scaling) load: FitLoad,
     pub(in crate::controller::scaling) end: FitEnd,
 }
@@ -69,7 +71,7 @@ pub(in crate::controller::scaling) struct Fitted {
 /// How a fit ended.
 #[derive(Debug)]
 pub(in crate::controller::scaling) enum FitEnd {
-    Learnt(Box<Learnt>),
+    Learnt(Box<LoadPastFit>),
     Model(Box<LoadModel>),
     /// The past is too short to learn from.
     TooShort,
@@ -88,34 +90,34 @@ impl FitLoad {
     pub(in crate::controller::scaling) fn of_deployment(name: &str, window: usize) -> Self {
         let capacity = PodCapacity::new(50.0, Ratio::share(0.6).expect("a share"));
         let capacity = capacity.expect("a capacity");
-        let bounds = Bounds::new(1, 20).expect("bounds");
+        let bounds = ReplicaBounds::new(1, 20).expect("bounds");
         Self {
-            key: Key {
+            key: TargetKey {
                 namespace: "shop".into(),
                 scaler: None,
                 workload: TargetRef::of_kind(Kind::Deployment, "shop", name),
             },
             signal: Signal::CPU,
             window,
-            lesson: Lesson::Trees(TrialPods::new(capacity, bounds, &Horizon::default())),
+            lesson: FitTask::Trees(TrialPods::new(capacity, bounds, &Horizon::default())),
         }
     }
 }
 
 /// A load that is due.
-struct Due<'a> {
-    key: &'a Key,
+struct DueFit<'a> {
+    key: &'a TargetKey,
     /// True where decisions on its target change replicas.
     acts: bool,
     fit: OwnFit<'a>,
     past: FitPast,
 }
 
-impl Targets {
+impl ScalingTargets {
     /// What is to be fitted next in a lane: models of traffic and loads in turns.
     pub(in crate::controller::scaling) fn next_work(
         &mut self,
-        lane: Lane,
+        lane: FitLane,
         now: Timestamp,
     ) -> Option<FitWork> {
         let is_loads_turn = self.loads_turn.remove(&lane);
@@ -145,7 +147,7 @@ impl Targets {
     /// asked for from here on.
     pub(in crate::controller::scaling) fn next_fits(
         &mut self,
-        lane: Lane,
+        lane: FitLane,
         now: Timestamp,
     ) -> Option<FitBatch> {
         let due = self
@@ -156,7 +158,7 @@ impl Targets {
         due.sort_by_key(|one| (!one.acts, !one.fit.is_first, one.fit.end));
         let first = due.first()?;
         let (end, past) = (first.fit.end, first.past.clone());
-        let same = |one: &&Due<'_>| one.fit.end == end && one.past == past;
+        let same = |one: &&DueFit<'_>| one.fit.end == end && one.past == past;
         let loads = due.iter().filter(same).take(TOGETHER).map(|one| FitLoad {
             key: one.key.clone(),
             signal: one.fit.signal.clone(),
@@ -173,8 +175,12 @@ impl Targets {
     }
 
     /// Takes what came of a fit, where its target is still there.
-    pub(in crate::controller::scaling) fn take_fitted(&mut self, fitted: Fitted, now: Timestamp) {
-        let Fitted { load, end } = fitted;
+    pub(in crate::controller::scaling) fn take_fitted(
+        &mut self,
+        fitted: LoadFitResult,
+        now: Timestamp,
+    ) {
+        let LoadFitResult { load, end } = fitted;
         let Some(state) = self.states.get_mut(&load.key) else {
             return;
         };
@@ -189,7 +195,7 @@ impl Targets {
 
 /// The loads of a target that are due, as far as there is a past to be had. A target that cannot be
 /// judged is left out: its next tick finds out why.
-fn due<'a>(key: &'a Key, state: &'a TargetState, now: Timestamp) -> Vec<Due<'a>> {
+fn due<'a>(key: &'a TargetKey, state: &'a TargetRuntime, now: Timestamp) -> Vec<DueFit<'a>> {
     if state.mode.is_none() {
         return Vec::new();
     }
@@ -198,7 +204,7 @@ fn due<'a>(key: &'a Key, state: &'a TargetState, now: Timestamp) -> Vec<Due<'a>>
     let due = fits.filter_map(|fit| {
         let past = past(key, state, fit.signal)?;
         let acts = state.acts();
-        Some(Due {
+        Some(DueFit {
             key,
             acts,
             fit,

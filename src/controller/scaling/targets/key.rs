@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::api::scaling::ObjectName;
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{Observed, TargetRef};
+use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::controller::scaling) struct Key {
+pub(in crate::controller::scaling) struct TargetKey {
     pub(super) namespace: Arc<str>,
     /// The object that scales it, where it is not the workload itself: by kind and name.
     pub(super) scaler: Option<ObjectName>,
@@ -18,15 +18,15 @@ pub(in crate::controller::scaling) struct Key {
 
 /// A target as the watches show it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen<'a> {
-    pub(super) observed: &'a Observed,
+pub(super) struct WatchedTarget<'a> {
+    pub(super) observed: &'a TargetObjects,
     /// Its place among all targets of the tick.
     pub(super) place: usize,
     /// True where it shares its workload with another HPA.
     pub(super) conflict: bool,
 }
 
-impl Key {
+impl TargetKey {
     /// The workload as Pods' names tell it.
     pub(super) fn workload_name(&self) -> WorkloadName {
         WorkloadName {
@@ -35,7 +35,7 @@ impl Key {
         }
     }
 
-    pub(super) fn of(observed: &Observed) -> Self {
+    pub(super) fn of(observed: &TargetObjects) -> Self {
         let scaler = Owner::scaler(observed).map(|scaler| ObjectName {
             kind: scaler.kind.as_str().into(),
             name: scaler.metadata.name.as_deref().unwrap_or_default().into(),

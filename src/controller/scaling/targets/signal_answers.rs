@@ -5,25 +5,27 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::tick::Tick;
+use super::tick::ScalingTickInput;
 use crate::controller::scaling::samples;
-use crate::metrics::signals::{self, SignalReading, Wanted};
-use evenkeel_core::scaling::hpa::{Reading, Readings};
-use evenkeel_core::scaling::observation::Samples;
+use crate::metrics::signals::{self, SignalReading, SignalRequest};
+use evenkeel_core::scaling::hpa::{MetricsApiReading, Readings};
+use evenkeel_core::scaling::observation::SignalSamples;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
-use evenkeel_kubernetes::plan::scaling::{Observed, Problem, Question, Target, tells_of_the_past};
+use evenkeel_kubernetes::plan::scaling::{
+    ScalingTarget, SignalQuerySource, TargetObjects, TargetProblem, tells_of_the_past,
+};
 
 /// The samples of a target's signals, and when each was asked for.
 #[derive(Debug, Default)]
 pub(super) struct SignalAnswers {
-    pub(super) samples: Vec<(Signal, Samples)>,
+    pub(super) samples: Vec<(Signal, SignalSamples)>,
     pub(super) answers: Answers,
     /// The signals that Prometheus is asked for by themselves and has a past of, with the text of each
     /// query.
     pub(super) queries: Vec<(Signal, Arc<str>)>,
     /// The signals that have not been answered for too long.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<TargetProblem>,
 }
 
 /// When the answer for each signal was asked for.
@@ -40,16 +42,16 @@ impl Answers {
 
 /// What is known of the signals of a target; the questions that are its own are added to `wanted`.
 pub(super) fn signal_answers(
-    observed: &Observed,
-    target: &Target,
-    tick: &Tick<'_>,
-    wanted: &mut Vec<Wanted>,
+    observed: &TargetObjects,
+    target: &ScalingTarget,
+    tick: &ScalingTickInput<'_>,
+    wanted: &mut Vec<SignalRequest>,
 ) -> SignalAnswers {
     let mut known = SignalAnswers::default();
     for (signal, question) in target.asked() {
         match question {
-            Question::Measured => known.of_round(observed, signal, tick),
-            Question::Asked(query) => {
+            SignalQuerySource::Measured => known.of_round(observed, signal, tick),
+            SignalQuerySource::Asked(query) => {
                 known.of_question(observed, signal, query, tick);
                 if let MetricSubject::PromQl(text) = &query.subject
                     && let Signal::PromQl(asked) = signal
@@ -67,8 +69,12 @@ pub(super) fn signal_answers(
 
 /// What the HPA's algorithm reads of a target that no HPA scales. An answer that is older than samples
 /// may be is none: why there is no newer one stands in its place.
-pub(super) fn readings(observed: &Observed, target: &Target, tick: &Tick<'_>) -> Readings {
-    let Observed {
+pub(super) fn readings(
+    observed: &TargetObjects,
+    target: &ScalingTarget,
+    tick: &ScalingTickInput<'_>,
+) -> Readings {
+    let TargetObjects {
         namespace, pods, ..
     } = observed;
     let max_age = tick.settings.max_age;
@@ -76,7 +82,7 @@ pub(super) fn readings(observed: &Observed, target: &Target, tick: &Tick<'_>) ->
         sample.readings(namespace, &pods.members, tick.now, max_age)
     });
     for (signal, question) in target.asked() {
-        if let Question::Asked(query) = question {
+        if let SignalQuerySource::Asked(query) = question {
             let answer = fresh(tick.signals.get(query), tick);
             readings.others.insert(signal.clone(), answer);
         }
@@ -85,14 +91,17 @@ pub(super) fn readings(observed: &Observed, target: &Target, tick: &Tick<'_>) ->
 }
 
 /// The answer to a question, unless it is too old.
-fn fresh(known: Option<&SignalReading>, tick: &Tick<'_>) -> Result<Reading, String> {
+fn fresh(
+    known: Option<&SignalReading>,
+    tick: &ScalingTickInput<'_>,
+) -> Result<MetricsApiReading, String> {
     let Some(reading) = known else {
         return Err("it has not been queried yet".to_owned());
     };
     let is_fresh = |at: Timestamp| tick.now.duration_since(at) <= tick.settings.max_age;
     let answer = reading.answer.as_ref();
     match answer.filter(|entry| is_fresh(entry.fetched_at)) {
-        Some(entry) => Ok(Reading::clone(&entry.value)),
+        Some(entry) => Ok(MetricsApiReading::clone(&entry.value)),
         None => Err(reading.error().map_or_else(
             || "there is no recent answer yet".to_owned(),
             ToString::to_string,
@@ -101,7 +110,7 @@ fn fresh(known: Option<&SignalReading>, tick: &Tick<'_>) -> Result<Reading, Stri
 }
 
 impl SignalAnswers {
-    fn of_round(&mut self, observed: &Observed, signal: &Signal, tick: &Tick<'_>) {
+    fn of_round(&mut self, observed: &TargetObjects, signal: &Signal, tick: &ScalingTickInput<'_>) {
         let Some(sample) = tick.sample else { return };
         let samples = sample.samples(&observed.namespace, &observed.pods.members, signal);
         let Some((samples, asked)) = samples.zip(sample.asked(signal)) else {
@@ -113,10 +122,10 @@ impl SignalAnswers {
 
     fn of_question(
         &mut self,
-        observed: &Observed,
+        observed: &TargetObjects,
         signal: &Signal,
         query: &MetricQuery,
-        tick: &Tick<'_>,
+        tick: &ScalingTickInput<'_>,
     ) {
         let Some(reading) = tick.signals.get(query) else {
             return;
@@ -126,13 +135,13 @@ impl SignalAnswers {
         if let Some(error) = reading.error()
             && answer.is_none_or(|entry| is_old(entry.fetched_at))
         {
-            self.problems.push(Problem::SignalUnknown {
+            self.problems.push(TargetProblem::SignalUnknown {
                 signal: Box::new(signal.clone()),
                 why: error.to_string(),
             });
         }
         let Some(entry) = answer else { return };
-        let Some(samples) = Samples::of(&entry.value, &observed.pods.members) else {
+        let Some(samples) = SignalSamples::of(&entry.value, &observed.pods.members) else {
             return;
         };
         self.answers.0.push((signal.clone(), entry.fetched_at));

@@ -6,24 +6,24 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::checks;
-use super::key::Seen;
+use super::key::WatchedTarget;
 use super::signal_answers::{SignalAnswers, readings, signal_answers};
-use super::tick::{Asks, Tick};
+use super::tick::{Asks, ScalingTickInput};
 use super::traffic_state::TrafficState;
-use crate::controller::scaling::refill::{Asked, Points};
+use crate::controller::scaling::history_backfill::{BackfillNamespaces, Points};
 use evenkeel_core::forecast::Resolution;
-use evenkeel_core::panicked::caught;
-use evenkeel_core::scaling::Mode;
-use evenkeel_core::scaling::answers_taken::AnswersTaken;
-use evenkeel_core::scaling::carriers::Carriers;
-use evenkeel_core::scaling::observation::Observation;
+use evenkeel_core::panic_error::caught;
+use evenkeel_core::scaling::ScalingMode;
+use evenkeel_core::scaling::measurement_dedup::AnswersTaken;
+use evenkeel_core::scaling::observation::TargetObservation;
+use evenkeel_core::scaling::serving_pods::ServingPods;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
-use evenkeel_core::scaling::tracker::{ScaledSignal, Tracker, UNSCALED};
+use evenkeel_core::scaling::tracker::{ScaledSignal, TargetState, UNSCALED};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
-use evenkeel_kubernetes::plan::scaling::refill::{self, RefillState};
+use evenkeel_kubernetes::plan::scaling::history_backfill::{self, RefillState};
 use evenkeel_kubernetes::plan::scaling::{
-    self, HpaInput, MissingPods, Observed, PlanMemory, Problem, Quarantine, Resolved,
-    TargetReaction, TargetRef, Told,
+    self, HpaInput, LastStatus, PlanMemory, PodCoverage, Quarantine, ResolvedTarget, TargetObjects,
+    TargetProblem, TargetReaction, TargetRef,
 };
 
 /// Why nothing is decided on what some of the Pods use.
@@ -31,16 +31,16 @@ const PODS_MISSING: &str = "too few of its Pods are known yet";
 
 /// The state of one target.
 #[derive(Debug, Default)]
-pub(super) struct TargetState {
-    pub(super) tracker: Tracker,
+pub(super) struct TargetRuntime {
+    pub(super) tracker: TargetState,
     pub(super) answers: AnswersTaken,
     /// The signals whose values are those of each Pod.
     pub(super) of_each_pod: Vec<Signal>,
     /// The signals by queries, each with the text by which its past was asked for.
     pub(super) past_queries: Vec<(Signal, Arc<str>)>,
     pub(super) traffic: TrafficState,
-    pub(super) carriers: Carriers,
-    pub(super) missing_pods: MissingPods,
+    pub(super) carriers: ServingPods,
+    pub(super) missing_pods: PodCoverage,
     pub(super) plans: PlanMemory,
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
@@ -49,22 +49,27 @@ pub(super) struct TargetState {
     pub(super) decisions: BTreeMap<&'static str, u64>,
     pub(super) tick: u64,
     /// How decisions on it act, where its newest tick came to one.
-    pub(super) mode: Option<Mode>,
+    pub(super) mode: Option<ScalingMode>,
     /// The count at the last tick, where it is reconciled here.
     pub(super) reconciled: Option<i32>,
     /// Where its work has panicked, until that counts as mended.
     pub(super) quarantine: Option<Quarantine>,
 }
 
-impl TargetState {
+impl TargetRuntime {
     /// True where its decisions change replicas: what it learns is not to wait for that of others.
     pub(super) const fn acts(&self) -> bool {
-        matches!(self.mode, Some(Mode::Floor | Mode::Direct))
+        matches!(self.mode, Some(ScalingMode::Floor | ScalingMode::Direct))
     }
 
     /// Begins a tick: the objects of the target, resolved, and its load of this moment.
-    pub(super) fn begin(&mut self, seen: Seen<'_>, tick: &Tick<'_>, asks: &mut Asks) -> Resolved {
-        let Seen {
+    pub(super) fn begin(
+        &mut self,
+        seen: WatchedTarget<'_>,
+        tick: &ScalingTickInput<'_>,
+        asks: &mut Asks,
+    ) -> ResolvedTarget {
+        let WatchedTarget {
             observed, conflict, ..
         } = seen;
         if let Some(&count) = tick.scaled.get(observed.target.object()) {
@@ -137,11 +142,11 @@ impl TargetState {
     /// that cannot be had.
     fn measure(
         &mut self,
-        observed: &Observed,
+        observed: &TargetObjects,
         signals: &[ScaledSignal],
         known: SignalAnswers,
-        tick: &Tick<'_>,
-    ) -> Vec<Problem> {
+        tick: &ScalingTickInput<'_>,
+    ) -> Vec<TargetProblem> {
         self.follow_scopes(signals);
         self.tracker.forget_but(signals);
         self.answers.forget_but(signals);
@@ -155,7 +160,7 @@ impl TargetState {
             queries: _,
             problems,
         } = known;
-        let observation = Observation {
+        let observation = TargetObservation {
             pods: &observed.pods.members,
             carriers: &self.carriers,
             replicas: observed.replicas_of_pods(),
@@ -194,9 +199,9 @@ impl TargetState {
     /// What the HPA's algorithm reads of a target, where it is run here.
     pub(super) fn measured(
         &mut self,
-        observed: &Observed,
-        resolved: &Resolved,
-        tick: &Tick<'_>,
+        observed: &TargetObjects,
+        resolved: &ResolvedTarget,
+        tick: &ScalingTickInput<'_>,
     ) -> Option<HpaInput> {
         let target = resolved.target.as_ref();
         let target = target.filter(|one| {
@@ -212,7 +217,7 @@ impl TargetState {
         }
         // A memory that began anew, as after the clock was set back, goes on from what it told.
         let told = if before == count && self.tracker.has_reconciled() {
-            Told::default()
+            LastStatus::default()
         } else {
             scaling::told(observed)
         };
@@ -222,15 +227,15 @@ impl TargetState {
     /// Sees to it that the past of a new target is asked for, where there is one to be had.
     fn ask_for_past(
         &mut self,
-        observed: &Observed,
-        resolved: &Resolved,
-        tick: &Tick<'_>,
-        past: &mut Asked,
+        observed: &TargetObjects,
+        resolved: &ResolvedTarget,
+        tick: &ScalingTickInput<'_>,
+        past: &mut BackfillNamespaces,
     ) {
         if self.refill.is_some() || resolved.target.is_none() {
             return;
         }
-        let state = refill::begin(&observed.target, tick.has_past);
+        let state = history_backfill::begin(&observed.target, tick.has_past);
         if state == RefillState::Running {
             self.asked = self.tick;
             past.insert(observed.namespace.as_ref().into(), self.tick);

@@ -11,16 +11,16 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::isolated::{Step, breaks};
+use super::panic_isolation::{TargetWorkStep, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
-use crate::controller::scaling::{Samples, Traces, trace};
+use crate::controller::scaling::{LatestScalingSample, RecentHistory, recent_history};
 use crate::external_checks::CheckAnswers;
-use crate::metrics::signals::{SignalReading, SignalReadings, Wanted};
-use crate::metrics::{Entry, Failed, MetricsError, Round};
-use evenkeel_core::forecast::Shared;
+use crate::metrics::signals::{SignalReading, SignalReadings, SignalRequest};
+use crate::metrics::{CachedValue, FailedRefresh, MetricsError, MetricsRound};
+use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::scaling::hpa::{MetricsApi, Reading};
+use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::sample::ValueSample;
@@ -34,15 +34,17 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::scaling::{ObservedProfiles, Pods, Queries, Settings, TargetRef};
-use evenkeel_kubernetes::plan::{Operation, Purpose, Write, scale};
+use evenkeel_kubernetes::plan::scaling::{
+    ObservedProfiles, Queries, Settings, TargetPodFacts, TargetRef,
+};
+use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation, scale};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use evenkeel_kubernetes::watched::WatchedDeployment;
+use evenkeel_kubernetes::watched_types::WatchedDeployment;
 use evenkeel_kubernetes::workload::Workload;
 
-fn key(name: &str) -> Key {
-    Key {
+fn key(name: &str) -> TargetKey {
+    TargetKey {
         namespace: "shop".into(),
         scaler: None,
         workload: TargetRef::new("apps/v1", "Deployment", "shop", name),
@@ -52,24 +54,28 @@ fn key(name: &str) -> Key {
 #[test]
 fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
     let running = |asked| {
-        Box::new(TargetState {
+        Box::new(TargetRuntime {
             refill: Some(RefillState::Running),
             asked,
-            ..TargetState::default()
+            ..TargetRuntime::default()
         })
     };
-    let mut targets = Targets {
+    let mut targets = ScalingTargets {
         states: HashMap::from([(key("early"), running(3)), (key("late"), running(4))]),
-        ..Targets::default()
+        ..ScalingTargets::default()
     };
     targets.tick = 5;
-    let state = |targets: &Targets| ["early", "late"].map(|name| targets.states[&key(name)].refill);
-    targets.filled(&Asked::from([("other".into(), 9), ("shop".into(), 3)]));
+    let state =
+        |targets: &ScalingTargets| ["early", "late"].map(|name| targets.states[&key(name)].refill);
+    targets.filled(&BackfillNamespaces::from([
+        ("other".into(), 9),
+        ("shop".into(), 3),
+    ]));
     assert_eq!(
         state(&targets),
         [Some(RefillState::Done), Some(RefillState::Running)]
     );
-    targets.filled(&Asked::from([("shop".into(), 4)]));
+    targets.filled(&BackfillNamespaces::from([("shop".into(), 4)]));
     assert_eq!(state(&targets), [Some(RefillState::Done); 2]);
 }
 
@@ -78,7 +84,7 @@ fn second(second: i64) -> Timestamp {
 }
 
 /// A Deployment of one Pod with an HPA of this name, which recommends.
-fn observed(name: &str, mode: &str) -> Observed {
+fn observed(name: &str, mode: &str) -> TargetObjects {
     let reference = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
     let metric = json!({"type": "Resource", "resource": {
         "name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}});
@@ -101,7 +107,7 @@ fn observed(name: &str, mode: &str) -> Observed {
     }))
     .unwrap();
     let opted_in = [("evenkeel.dev/enabled".to_owned(), "true".to_owned())].into();
-    Observed {
+    TargetObjects {
         namespace: "shop".into(),
         namespace_policy: Arc::new(NamespacePolicy::parse(&opted_in).0),
         autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
@@ -111,7 +117,7 @@ fn observed(name: &str, mode: &str) -> Observed {
         scaled_object: None,
         workload: Some(Arc::new(workload.workload)),
         target: TargetRef::new("apps/v1", "Deployment", "shop", name),
-        pods: Pods {
+        pods: TargetPodFacts {
             members: vec![Arc::new((&pod).into())],
             starts: Vec::new(),
         },
@@ -128,7 +134,7 @@ fn settings() -> Settings {
 
 /// What a tick reads beside its targets: nothing, and a leader that decides.
 struct Around {
-    shared: Shared,
+    shared: ModelAssets,
     plans: Plans,
     signals: SignalReadings,
     checks: CheckAnswers,
@@ -138,7 +144,7 @@ struct Around {
 impl Default for Around {
     fn default() -> Self {
         Self {
-            shared: Shared::default(),
+            shared: ModelAssets::default(),
             plans: Plans::Decisions("pod-a".to_owned()),
             signals: SignalReadings::default(),
             checks: CheckAnswers::default(),
@@ -148,8 +154,8 @@ impl Default for Around {
 }
 
 impl Around {
-    fn tick<'a>(&'a self, now: Timestamp, traces: &'a Traces) -> Tick<'a> {
-        Tick {
+    fn tick<'a>(&'a self, now: Timestamp, traces: &'a RecentHistory) -> ScalingTickInput<'a> {
+        ScalingTickInput {
             now,
             settings: settings(),
             shared: &self.shared,
@@ -170,22 +176,22 @@ impl Around {
 
 /// Three targets, of which the one in the middle may break.
 struct Three {
-    targets: Targets,
-    traces: Traces,
-    middle: Observed,
+    targets: ScalingTargets,
+    traces: RecentHistory,
+    middle: TargetObjects,
 }
 
 impl Three {
     fn new() -> Self {
         Self {
-            targets: Targets::default(),
-            traces: Traces::default(),
+            targets: ScalingTargets::default(),
+            traces: RecentHistory::default(),
             middle: observed("b", "recommend"),
         }
     }
 
-    fn tick(&mut self, at: i64, breaks: &[Step]) -> Ticked {
-        let key = Key::of(&self.middle);
+    fn tick(&mut self, at: i64, breaks: &[TargetWorkStep]) -> ScalingTickOutput {
+        let key = TargetKey::of(&self.middle);
         let breaks: Vec<_> = breaks.iter().map(|step| (key.clone(), *step)).collect();
         breaks::set(&breaks);
         let all = [
@@ -203,7 +209,7 @@ impl Three {
 fn the_past_of_a_load_that_is_forecast_from_now_on_is_asked_for() {
     let mut three = Three::new();
     three.tick(0, &[]);
-    let state = three.targets.states.get_mut(&Key::of(&three.middle));
+    let state = three.targets.states.get_mut(&TargetKey::of(&three.middle));
     let state = state.unwrap();
     state.refill = Some(RefillState::Done);
     // It has been measured, and was not forecast.
@@ -221,7 +227,7 @@ fn the_past_of_a_load_that_is_forecast_from_now_on_is_asked_for() {
     three.tick(15, &[]);
     three.tick(30, &[]);
     let refill = |name: &str| {
-        let key = Key::of(&observed(name, "recommend"));
+        let key = TargetKey::of(&observed(name, "recommend"));
         three.targets.states[&key].refill
     };
     // There is no database here to ask, which it has found out anew.
@@ -230,23 +236,25 @@ fn the_past_of_a_load_that_is_forecast_from_now_on_is_asked_for() {
 
 const WAITS: &str = "replicas stays 2: no fresh measurement of the load";
 
-fn reasons(ticked: &Ticked) -> Vec<&str> {
+fn reasons(ticked: &ScalingTickOutput) -> Vec<&str> {
     let shown = ticked.shown.iter();
     shown.map(|entry| entry.status.reason.as_str()).collect()
 }
 
 /// The reasons of the Events that are to be told.
-fn events(ticked: &Ticked) -> Vec<String> {
+fn events(ticked: &ScalingTickOutput) -> Vec<String> {
     let reason = |write: &Write| match &write.operation {
-        Operation::Create(event) => event["reason"].as_str().map(str::to_owned),
-        Operation::Merge(_) | Operation::Conditional(_) | Operation::Delete { .. } => None,
+        WriteOperation::Create(event) => event["reason"].as_str().map(str::to_owned),
+        WriteOperation::Merge(_)
+        | WriteOperation::Conditional(_)
+        | WriteOperation::Delete { .. } => None,
     };
     ticked.writes.iter().filter_map(reason).collect()
 }
 
 #[test]
 fn a_target_whose_work_panics_rests_and_the_others_go_on() {
-    for step in [Step::Begin, Step::Tell] {
+    for step in [TargetWorkStep::Begin, TargetWorkStep::Tell] {
         let mut three = Three::new();
         assert_eq!(reasons(&three.tick(0, &[])), [WAITS; 3]);
         let broken = three.tick(15, &[step]);
@@ -282,17 +290,17 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
     let object = Arc::new(serde_json::from_value(object).unwrap());
     let crons = [Arc::new(CheckedCronHpa::new(object, None))];
     let targets = [observed("a", "recommend")];
-    let (around, traces) = (Around::default(), Traces::default());
-    let tick = Tick {
+    let (around, traces) = (Around::default(), RecentHistory::default());
+    let tick = ScalingTickInput {
         crons: &crons,
         ..around.tick(second(0), &traces)
     };
-    breaks::set(&[(Key::of(&targets[0]), Step::Tell)]);
-    let ticked = Targets::default().tick(&targets, &tick);
+    breaks::set(&[(TargetKey::of(&targets[0]), TargetWorkStep::Tell)]);
+    let ticked = ScalingTargets::default().tick(&targets, &tick);
     assert_eq!(ticked.quarantined, 1, "it was told of once more");
     let of_hpa = |write: &&Write| write.target.is(Kind::HorizontalPodAutoscaler);
     let write = ticked.writes.iter().find(of_hpa).unwrap();
-    let Operation::Conditional(patch) = &write.operation else {
+    let WriteOperation::Conditional(patch) = &write.operation else {
         panic!("{write:?}");
     };
     let patch = serde_json::to_string(&patch.to_patch()).unwrap();
@@ -303,7 +311,7 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
 #[test]
 fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
     let mut three = Three::new();
-    three.tick(0, &[Step::Begin]);
+    three.tick(0, &[TargetWorkStep::Begin]);
     assert_eq!(three.tick(15, &[]).quarantined, 1);
     three.middle = observed("b", "floor");
     let changed = three.tick(30, &[]);
@@ -312,7 +320,7 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
         reasons(&changed)[1].contains("no fresh measurement"),
         "{changed:?}"
     );
-    let again = three.tick(45, &[Step::Begin]);
+    let again = three.tick(45, &[TargetWorkStep::Begin]);
     assert!(
         reasons(&again)[1].contains("paused until 2027-01-15T08:10:45Z"),
         "twice as long"
@@ -321,18 +329,18 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
 
 /// One target whose Pods use 500 millicores each, as the answers of a source tell.
 struct Measured {
-    targets: Targets,
-    traces: Traces,
-    samples: Samples,
+    targets: ScalingTargets,
+    traces: RecentHistory,
+    samples: LatestScalingSample,
     pods: Vec<&'static str>,
 }
 
 impl Measured {
     fn new() -> Self {
         Self {
-            targets: Targets::default(),
-            traces: Traces::default(),
-            samples: Samples::default(),
+            targets: ScalingTargets::default(),
+            traces: RecentHistory::default(),
+            samples: LatestScalingSample::default(),
             pods: vec!["one", "two"],
         }
     }
@@ -345,9 +353,9 @@ impl Measured {
             used[Resource::Cpu] = Some(Amount::new(500));
             usage.insert_pod(&PodName::new("shop", pod), &used);
         }
-        let mut round = Round {
+        let mut round = MetricsRound {
             usage: Arc::new(usage),
-            ..Round::default()
+            ..MetricsRound::default()
         };
         round.pods_as_of[Resource::Cpu] = Some(second(asked));
         self.samples.put(&round, second(at));
@@ -367,7 +375,7 @@ impl Measured {
         target.workload = Some(Arc::new(workload));
         let sample = self.samples.newest();
         let around = Around::default();
-        let tick = Tick {
+        let tick = ScalingTickInput {
             settings: Settings {
                 max_age: SignedDuration::from_secs(90),
                 ..settings()
@@ -381,7 +389,7 @@ impl Measured {
 
     /// The loads that were taken, by the second of their step.
     fn loads(&self) -> Vec<(i64, f64)> {
-        let key = trace::Key {
+        let key = recent_history::RecentHistoryKey {
             namespace: "shop".into(),
             kind: "HorizontalPodAutoscaler".into(),
             name: "a".into(),
@@ -464,10 +472,10 @@ fn after_the_clock_was_set_back_answers_are_measurements_again() {
 
 /// One target with an HPA by the length of a queue, and the answers to its question.
 struct Queue {
-    targets: Targets,
-    traces: Traces,
+    targets: ScalingTargets,
+    traces: RecentHistory,
     readings: SignalReadings,
-    target: Observed,
+    target: TargetObjects,
 }
 
 impl Queue {
@@ -484,8 +492,8 @@ impl Queue {
         });
         target.autoscaler = Some(Arc::new(serde_json::from_value(hpa).unwrap()));
         Self {
-            targets: Targets::default(),
-            traces: Traces::default(),
+            targets: ScalingTargets::default(),
+            traces: RecentHistory::default(),
             readings: SignalReadings::default(),
             target,
         }
@@ -498,14 +506,14 @@ impl Queue {
             Ok(value) => {
                 let timestamp = second(asked);
                 let value = value * 1000;
-                let sample = Reading::Series(vec![ValueSample { timestamp, value }]);
+                let sample = MetricsApiReading::Series(vec![ValueSample { timestamp, value }]);
                 let value = Arc::new(sample);
                 let fetched_at = second(asked);
-                reading.answer = Some(Entry { value, fetched_at });
+                reading.answer = Some(CachedValue { value, fetched_at });
                 reading.failed = None;
             }
             Err(error) => {
-                reading.failed = Some(Failed {
+                reading.failed = Some(FailedRefresh {
                     attempted_at: second(asked),
                     error: Arc::new(error),
                 });
@@ -514,9 +522,9 @@ impl Queue {
         self.readings = [(query.clone(), reading)].into_iter().collect();
     }
 
-    fn tick(&mut self, at: i64) -> Ticked {
+    fn tick(&mut self, at: i64) -> ScalingTickOutput {
         let around = Around::default();
-        let tick = Tick {
+        let tick = ScalingTickInput {
             settings: Settings {
                 queries: Queries::Presets,
                 max_age: SignedDuration::from_secs(90),
@@ -529,7 +537,7 @@ impl Queue {
     }
 
     fn loads(&self) -> Vec<f64> {
-        let key = trace::Key {
+        let key = recent_history::RecentHistoryKey {
             namespace: "shop".into(),
             kind: "HorizontalPodAutoscaler".into(),
             name: "a".into(),
@@ -544,7 +552,7 @@ fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_
     let mut queue = Queue::new();
     let first = queue.tick(7);
     let [
-        Wanted {
+        SignalRequest {
             question: query, ..
         },
     ] = &first.asks.wanted[..]
@@ -597,7 +605,7 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
 fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
     let mut queue = Queue::new();
     let query = queue.tick(7).asks.wanted.remove(0).question;
-    let served = |ticked: &Ticked, at: i64| {
+    let served = |ticked: &ScalingTickOutput, at: i64| {
         let loads: Vec<_> = ticked.served.iter().map(|(_, load)| load.clone()).collect();
         let now = (second(at), SignedDuration::from_secs(90));
         external_metrics::list(EXPECTED_LOAD, "signal=external.queue", &loads, now)
@@ -650,7 +658,7 @@ fn a_signal_that_comes_to_mean_another_load_begins_anew() {
 }
 
 /// A Rollout of ten replicas in mode direct that scales in at once, of whose Pods `known` are known.
-fn rollout(known: usize, generation: i64) -> Observed {
+fn rollout(known: usize, generation: i64) -> TargetObjects {
     let scaled = ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap();
     let paths =
         json!({"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"});
@@ -679,11 +687,11 @@ fn rollout(known: usize, generation: i64) -> Observed {
         .unwrap();
         Arc::new((&pod).into())
     };
-    Observed {
+    TargetObjects {
         autoscaler: None,
         workload: Some(Arc::new(Workload::of_custom(kind, object))),
         target: TargetRef::of_kind(Kind::Custom(kind), "shop", "web"),
-        pods: Pods {
+        pods: TargetPodFacts {
             members: (0..known).map(pod).collect(),
             starts: Vec::new(),
         },
@@ -701,7 +709,7 @@ fn a_count_is_written_only_where_its_pods_are_known() {
         measured.answer(at, at, &names);
         let sample = measured.samples.newest();
         let around = Around::default();
-        let tick = Tick {
+        let tick = ScalingTickInput {
             settings: Settings {
                 max_age: SignedDuration::from_secs(90),
                 ..settings()
@@ -743,7 +751,7 @@ fn a_count_that_was_written_is_that_of_the_decision_by_object_and_by_number() {
         for (at, generation) in [(0, 1), (15, 3), (30, 5)] {
             measured.answer(at, at, &names);
             let sample = measured.samples.newest();
-            let tick = Tick {
+            let tick = ScalingTickInput {
                 sample: sample.as_deref(),
                 ..around.tick(second(at), &measured.traces)
             };

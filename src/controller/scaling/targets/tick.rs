@@ -5,30 +5,30 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::key::Key;
-use crate::controller::scaling::board::BoardEntry;
-use crate::controller::scaling::cron_tally::CronTally;
+use super::key::TargetKey;
+use crate::controller::scaling::cron_metrics::CronTally;
+use crate::controller::scaling::history_backfill::{BackfillNamespaces, BackfillRequest};
 use crate::controller::scaling::plans::Plans;
-use crate::controller::scaling::refill::{Asked, Wish};
-use crate::controller::scaling::samples::Sample;
-use crate::controller::scaling::trace::Traces;
+use crate::controller::scaling::recent_history::RecentHistory;
+use crate::controller::scaling::samples::ScalingSample;
+use crate::controller::scaling::status_store::BoardEntry;
 use crate::external_checks::{CheckAnswers, WantedCheck};
-use crate::metrics::signals::{SignalReadings, Wanted};
-use evenkeel_core::forecast::Shared;
+use crate::metrics::signals::{SignalReadings, SignalRequest};
+use evenkeel_core::forecast::ModelAssets;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::external_metrics::ServedLoad;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::scaling::{ScaleIn, Settings};
+use evenkeel_kubernetes::plan::scaling::{PendingScaleIn, Settings};
 
 /// Everything that one tick reads.
-pub(in crate::controller::scaling) struct Tick<'a> {
+pub(in crate::controller::scaling) struct ScalingTickInput<'a> {
     pub(in crate::controller::scaling) now: Timestamp,
     pub(in crate::controller::scaling) settings: Settings,
     /// The context that the models of all targets share.
-    pub(in crate::controller::scaling) shared: &'a Shared,
+    pub(in crate::controller::scaling) shared: &'a ModelAssets,
     /// The newest round of measurements, unless it is too old to hold.
-    pub(in crate::controller::scaling) sample: Option<&'a Sample>,
+    pub(in crate::controller::scaling) sample: Option<&'a ScalingSample>,
     /// The newest answers to the questions of single targets.
     pub(in crate::controller::scaling) signals: &'a SignalReadings,
     /// The newest answers to external checks.
@@ -38,7 +38,7 @@ pub(in crate::controller::scaling) struct Tick<'a> {
     pub(in crate::controller::scaling) plans: &'a Plans,
     /// True where there is a past to be asked for.
     pub(in crate::controller::scaling) has_past: bool,
-    pub(in crate::controller::scaling) traces: &'a Traces,
+    pub(in crate::controller::scaling) traces: &'a RecentHistory,
     /// True where the loads that are expected are served.
     pub(in crate::controller::scaling) serves: bool,
     /// True where it is said before a scale-in which Pods go first.
@@ -51,14 +51,14 @@ pub(in crate::controller::scaling) struct Tick<'a> {
 
 /// The work that one tick leaves.
 #[derive(Debug, Default)]
-pub(in crate::controller::scaling) struct Ticked {
+pub(in crate::controller::scaling) struct ScalingTickOutput {
     pub(in crate::controller::scaling) writes: Vec<Write>,
     pub(in crate::controller::scaling) shown: Vec<BoardEntry>,
     /// The loads that are expected, by namespace, where they are served.
     pub(in crate::controller::scaling) served: Vec<(Arc<str>, ServedLoad)>,
     pub(in crate::controller::scaling) asks: Asks,
     /// Targets whose bounds somebody contests.
-    pub(in crate::controller::scaling) contested: Vec<Contested>,
+    pub(in crate::controller::scaling) contested: Vec<ContestedTarget>,
     /// Targets whose bounds are still to be put back, where that is what is planned.
     pub(in crate::controller::scaling) restoring: usize,
     /// The memory that all of them take.
@@ -67,39 +67,40 @@ pub(in crate::controller::scaling) struct Ticked {
     pub(in crate::controller::scaling) quarantined: usize,
     pub(in crate::controller::scaling) crons: CronTally,
     /// The scale-ins that are about to come, with the writes that bring them about.
-    pub(in crate::controller::scaling) scale_ins: Vec<ScaleIn>,
+    pub(in crate::controller::scaling) scale_ins: Vec<PendingScaleIn>,
 }
 
 /// What targets want to know.
 #[derive(Debug, Default)]
 pub(in crate::controller::scaling) struct Asks {
     /// Namespaces with targets whose past is not known.
-    pub(in crate::controller::scaling) past: Asked,
+    pub(in crate::controller::scaling) past: BackfillNamespaces,
     /// Queries of targets whose past is not known.
     pub(in crate::controller::scaling) past_queries: Vec<Arc<str>>,
     /// The questions that belong to one target each.
-    pub(in crate::controller::scaling) wanted: Vec<Wanted>,
+    pub(in crate::controller::scaling) wanted: Vec<SignalRequest>,
     /// The external checks of changes that are under way or held.
     pub(in crate::controller::scaling) checks: Vec<WantedCheck>,
 }
 
 impl Asks {
     /// The past that is wished for.
-    pub(in crate::controller::scaling) fn wishes(self) -> impl Iterator<Item = Wish> {
+    pub(in crate::controller::scaling) fn wishes(self) -> impl Iterator<Item = BackfillRequest> {
         let namespaces = self.past.into_iter();
-        let namespaces = namespaces.map(|(namespace, tick)| Wish::Namespace(namespace, tick));
-        namespaces.chain(self.past_queries.into_iter().map(Wish::Query))
+        let namespaces =
+            namespaces.map(|(namespace, tick)| BackfillRequest::Namespace(namespace, tick));
+        namespaces.chain(self.past_queries.into_iter().map(BackfillRequest::Query))
     }
 }
 
 /// A target whose bounds somebody contests.
 #[derive(Debug)]
-pub(in crate::controller::scaling) struct Contested {
-    pub(in crate::controller::scaling) key: Key,
+pub(in crate::controller::scaling) struct ContestedTarget {
+    pub(in crate::controller::scaling) key: TargetKey,
     pub(in crate::controller::scaling) object: ObjectRef,
 }
 
-impl Ticked {
+impl ScalingTickOutput {
     /// Takes what one target leaves.
     pub(super) fn absorb(&mut self, one: Self) {
         let Self {

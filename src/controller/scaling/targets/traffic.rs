@@ -2,10 +2,10 @@
 
 use jiff::Timestamp;
 
-use super::Targets;
-use super::fit_past::{FitPast, Lane, hour, past};
-use super::key::Key;
-use super::state::TargetState;
+use super::ScalingTargets;
+use super::fit_past::{FitLane, FitPast, hour, past};
+use super::key::TargetKey;
+use super::state::TargetRuntime;
 use super::traffic_state::TrafficTold;
 use crate::metrics::prometheus::WorkloadName;
 use evenkeel_core::scaling::TrafficRefusal;
@@ -21,7 +21,7 @@ use evenkeel_kubernetes::pod_names;
 /// A model that is to be fitted.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::controller::scaling) struct TrafficWork {
-    pub(in crate::controller::scaling) key: Key,
+    pub(in crate::controller::scaling) key: TargetKey,
     /// The end of the past.
     pub(in crate::controller::scaling) end: Timestamp,
     /// Where the past of each kind of traffic is had from, with its name.
@@ -45,13 +45,13 @@ impl TrafficWork {
     }
 
     /// The lane in which it is done.
-    fn lane(&self) -> Lane {
+    fn lane(&self) -> FitLane {
         let mut pasts = self.kinds.iter().chain([&self.of]);
-        let is_by_query = pasts.any(|(_, past)| past.lane() == Lane::Queries);
+        let is_by_query = pasts.any(|(_, past)| past.lane() == FitLane::Queries);
         if is_by_query {
-            Lane::Queries
+            FitLane::Queries
         } else {
-            Lane::Workloads
+            FitLane::Workloads
         }
     }
 
@@ -70,7 +70,7 @@ impl TrafficWork {
         let kinds = signals.iter().zip(queries);
         let kinds = kinds.map(|(signal, query)| (signal.label(), FitPast::Query((*query).into())));
         Self {
-            key: Key {
+            key: TargetKey {
                 namespace: "shop".into(),
                 scaler: None,
                 workload: TargetRef::of_kind(Kind::Deployment, "shop", name),
@@ -83,10 +83,10 @@ impl TrafficWork {
     }
 }
 
-impl Targets {
+impl ScalingTargets {
     /// The model to be fitted next in a lane, those first whose targets act, and of these those that there is none of; it
     /// counts as asked for from here on.
-    pub(super) fn next_traffic(&mut self, lane: Lane, now: Timestamp) -> Option<TrafficWork> {
+    pub(super) fn next_traffic(&mut self, lane: FitLane, now: Timestamp) -> Option<TrafficWork> {
         let mut first: Option<((bool, bool, Timestamp), TrafficWork)> = None;
         let states = self.states.iter_mut();
         for (key, state) in states.filter(|(_, state)| state.mode.is_some()) {
@@ -134,8 +134,8 @@ fn untold() -> TrafficRefusal {
 
 /// A fit of a target; `None` where some past of it cannot be had.
 fn work(
-    key: &Key,
-    state: &TargetState,
+    key: &TargetKey,
+    state: &TargetRuntime,
     signals: (Vec<Signal>, Signal),
     end: Timestamp,
 ) -> Option<TrafficWork> {

@@ -11,13 +11,13 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use hyper::{Request, Response, Uri};
 use serde_json::Value;
 
-use crate::admission::webhooks::request::{Failure, Webhook};
+use crate::admission::webhooks::request::{Webhook, WebhookFailure};
 use crate::clock;
 use crate::meta;
-use crate::network::client::{Client, Peer, Trust};
+use crate::network::client::{OutboundClient, Peer, PeerTrust};
 use crate::network::endpoints::{self, HostPort};
 use crate::state::Api;
-use crate::store::{Key, Store};
+use crate::store::{ObjectKey, ObjectStore};
 
 /// Calls to one webhook for one request when each answer says `Retry-After`.
 const MOST_CALLS: usize = 11;
@@ -32,7 +32,11 @@ struct Destination {
 ///
 /// # Errors
 /// Where the webhook cannot be reached in time or answers with an error.
-pub(super) async fn call(api: &Api, webhook: &Webhook, body: &str) -> Result<Bytes, Failure> {
+pub(super) async fn call(
+    api: &Api,
+    webhook: &Webhook,
+    body: &str,
+) -> Result<Bytes, WebhookFailure> {
     let seconds = webhook.value["timeoutSeconds"].as_u64().unwrap_or(10);
     let deadline = clock::instant() + Duration::from_secs(seconds);
     let exceeded = || "context deadline exceeded".to_owned();
@@ -40,19 +44,23 @@ pub(super) async fn call(api: &Api, webhook: &Webhook, body: &str) -> Result<Byt
     // A name that is looked up slowly uses up the same time as a server that answers slowly.
     let destination = tokio::time::timeout_at(deadline.into(), destination)
         .await
-        .map_err(|_| Failure(exceeded()))??;
+        .map_err(|_| WebhookFailure(exceeded()))??;
     let calls = calls(&api.client, &destination, body);
-    let failed = |why: String| Failure(format!("Post \"{}\": {why}", destination.url));
+    let failed = |why: String| WebhookFailure(format!("Post \"{}\": {why}", destination.url));
     match tokio::time::timeout_at(deadline.into(), calls).await {
         Ok(answer) => answer.map_err(failed),
         Err(_) => Err(failed(exceeded())),
     }
 }
 
-async fn destination(store: &Store, config: &Value, seconds: u64) -> Result<Destination, Failure> {
+async fn destination(
+    store: &ObjectStore,
+    config: &Value,
+    seconds: u64,
+) -> Result<Destination, WebhookFailure> {
     let authorities = STANDARD
         .decode(meta::text(config, "/caBundle"))
-        .map_err(|error| Failure(format!("caBundle is not base64: {error}")))?;
+        .map_err(|error| WebhookFailure(format!("caBundle is not base64: {error}")))?;
     let (place, url) = match meta::text(config, "/url") {
         "" => by_service(store, &config["service"])?,
         url => by_url(url)?,
@@ -60,23 +68,23 @@ async fn destination(store: &Store, config: &Value, seconds: u64) -> Result<Dest
     let separator = if url.contains('?') { '&' } else { '?' };
     let url: Uri = format!("{url}{separator}timeout={seconds}s")
         .parse()
-        .map_err(|error| Failure(format!("{url:?} is no URL: {error}")))?;
+        .map_err(|error| WebhookFailure(format!("{url:?} is no URL: {error}")))?;
     let host = url.host().unwrap_or_default();
-    let trust = Trust {
+    let trust = PeerTrust {
         server_name: host.trim_matches(['[', ']']).to_owned(),
         authorities,
     };
     let peer = Peer {
-        addresses: endpoints::resolve(&place).await.map_err(Failure)?,
+        addresses: endpoints::resolve(&place).await.map_err(WebhookFailure)?,
         tls: Some(trust),
     };
     Ok(Destination { url, peer })
 }
 
-fn by_url(url: &str) -> Result<(HostPort, String), Failure> {
+fn by_url(url: &str) -> Result<(HostPort, String), WebhookFailure> {
     let parsed: Uri = url
         .parse()
-        .map_err(|error| Failure(format!("{url:?} is no URL: {error}")))?;
+        .map_err(|error| WebhookFailure(format!("{url:?} is no URL: {error}")))?;
     let host = parsed.host().unwrap_or_default().trim_matches(['[', ']']);
     let place = HostPort {
         host: host.to_owned(),
@@ -86,12 +94,12 @@ fn by_url(url: &str) -> Result<(HostPort, String), Failure> {
 }
 
 /// A Service is called under its cluster name, wherever its connections end.
-fn by_service(store: &Store, service: &Value) -> Result<(HostPort, String), Failure> {
+fn by_service(store: &ObjectStore, service: &Value) -> Result<(HostPort, String), WebhookFailure> {
     let text = |field: &str| meta::text(service, field);
     let (namespace, name, path) = (text("/namespace"), text("/name"), text("/path"));
     let port = service["port"].as_u64().unwrap_or(443);
-    let key = Key::new(namespace, name);
-    let place = endpoints::of_service(store, &key, &port.to_string()).map_err(Failure)?;
+    let key = ObjectKey::new(namespace, name);
+    let place = endpoints::of_service(store, &key, &port.to_string()).map_err(WebhookFailure)?;
     let path = path.trim_start_matches('/');
     Ok((
         place,
@@ -99,7 +107,11 @@ fn by_service(store: &Store, service: &Value) -> Result<(HostPort, String), Fail
     ))
 }
 
-async fn calls(client: &Client, destination: &Destination, body: &str) -> Result<Bytes, String> {
+async fn calls(
+    client: &OutboundClient,
+    destination: &Destination,
+    body: &str,
+) -> Result<Bytes, String> {
     let path = destination
         .url
         .path_and_query()

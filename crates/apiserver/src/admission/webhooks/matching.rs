@@ -5,18 +5,18 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::admission::webhooks::request::AdmissionRequest;
-use crate::call::Call;
+use crate::api_request::ApiRequest;
 use crate::meta;
 use crate::resources::resource::Resource;
 use crate::resources::resource::Subresource;
-use crate::selector::Selection;
-use crate::store::Key;
+use crate::selector::ListSelector;
+use crate::store::ObjectKey;
 
 /// The version of the resource in which a webhook wants to see the request; `None` where its rules
 /// or selectors do not match. That is the request's own, or, unless the webhook wants nothing but
 /// exact matches, another one of the same objects.
 pub(super) fn matched(
-    call: &Call,
+    call: &ApiRequest,
     request: &AdmissionRequest<'_>,
     webhook: &Value,
 ) -> Option<Arc<Resource>> {
@@ -35,7 +35,7 @@ pub(super) fn matched(
 }
 
 fn rule_matches(
-    call: &Call,
+    call: &ApiRequest,
     resource: &Resource,
     request: &AdmissionRequest<'_>,
     rule: &Value,
@@ -74,8 +74,8 @@ fn resource_matches(wanted: &str, plural: &str, subresource: Option<Subresource>
     (wanted == "*" || wanted == plural) && part_matches
 }
 
-fn namespace_matches(call: &Call, request: &AdmissionRequest<'_>, selector: &Value) -> bool {
-    let selection = Selection::from_object(selector);
+fn namespace_matches(call: &ApiRequest, request: &AdmissionRequest<'_>, selector: &Value) -> bool {
+    let selection = ListSelector::from_object(selector);
     if selection.is_everything() {
         return true;
     }
@@ -86,18 +86,18 @@ fn namespace_matches(call: &Call, request: &AdmissionRequest<'_>, selector: &Val
     let Some(name) = call.namespace.as_deref() else {
         return true;
     };
-    let found = call.api.store.get("namespaces", &Key::new("", name));
+    let found = call.api.store.get("namespaces", &ObjectKey::new("", name));
     found.is_some_and(|namespace| selection.matches(&namespace.value))
 }
 
 fn object_matches(request: &AdmissionRequest<'_>, selector: &Value) -> bool {
-    let selection = Selection::from_object(selector);
+    let selection = ListSelector::from_object(selector);
     let mut objects = [request.object, request.old].into_iter().flatten();
     selection.is_everything() || objects.any(|object| selection.matches(object))
 }
 
 /// True where the object is a Binding or an Eviction, not one of the resource's kind.
-pub(super) fn is_binding(call: &Call) -> bool {
+pub(super) fn is_binding(call: &ApiRequest) -> bool {
     matches!(
         call.subresource,
         Some(Subresource::Binding | Subresource::Eviction)

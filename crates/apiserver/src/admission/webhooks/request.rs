@@ -6,13 +6,13 @@ use crate::meta;
 
 /// The operation that is about to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum AdmissionOperation {
     Create,
     Update,
     Delete,
 }
 
-impl Operation {
+impl AdmissionOperation {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "CREATE",
@@ -26,7 +26,7 @@ impl Operation {
 /// subresource.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AdmissionRequest<'a> {
-    pub(crate) operation: Operation,
+    pub(crate) operation: AdmissionOperation,
     pub(crate) object: Option<&'a Value>,
     pub(crate) old: Option<&'a Value>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct AdmissionRequest<'a> {
 /// The reason for which a webhook gave no usable answer; `failurePolicy` says what follows.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(super) struct Failure(pub(super) String);
+pub(super) struct WebhookFailure(pub(super) String);
 
 /// One entry of a MutatingWebhookConfiguration.
 #[derive(Debug, Clone)]

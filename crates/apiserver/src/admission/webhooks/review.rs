@@ -5,12 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use json_patch::Patch;
 use serde_json::{Value, json};
 
+use crate::admission::webhooks::request::AdmissionOperation;
 use crate::admission::webhooks::request::AdmissionRequest;
-use crate::admission::webhooks::request::Failure;
-use crate::admission::webhooks::request::Operation;
-use crate::call::Call;
+use crate::admission::webhooks::request::WebhookFailure;
+use crate::api_request::ApiRequest;
 use crate::error::ApiError;
-use crate::error::Reason;
+use crate::error::StatusReason;
 use crate::meta;
 use crate::resources::resource::Resource;
 use crate::resources::resource::Subresource;
@@ -18,7 +18,7 @@ use crate::resources::resource::Subresource;
 /// The body that asks: compact JSON with `<`, `>` and `&` escaped and a newline at the end, as Go's
 /// encoder writes it.
 pub(super) fn request(
-    call: &Call,
+    call: &ApiRequest,
     seen_as: &Resource,
     request: &AdmissionRequest<'_>,
     uid: &str,
@@ -52,7 +52,7 @@ pub(super) fn request(
 }
 
 /// The kind of the object: the resource's, or that of its part.
-fn kind(call: &Call, resource: &Resource) -> Value {
+fn kind(call: &ApiRequest, resource: &Resource) -> Value {
     let (group, version, kind) = match call.subresource {
         Some(Subresource::Binding) => ("", "v1", "Binding"),
         Some(Subresource::Eviction) => ("policy", "v1", "Eviction"),
@@ -68,12 +68,12 @@ fn plural(resource: &Resource) -> Value {
     })
 }
 
-fn options(call: &Call, operation: Operation) -> Value {
+fn options(call: &ApiRequest, operation: AdmissionOperation) -> Value {
     let kind = match operation {
-        Operation::Create => "CreateOptions",
-        Operation::Update if call.is_patch => "PatchOptions",
-        Operation::Update => "UpdateOptions",
-        Operation::Delete => "DeleteOptions",
+        AdmissionOperation::Create => "CreateOptions",
+        AdmissionOperation::Update if call.is_patch => "PatchOptions",
+        AdmissionOperation::Update => "UpdateOptions",
+        AdmissionOperation::Delete => "DeleteOptions",
     };
     let mut options = json!({"kind": kind, "apiVersion": "meta.k8s.io/v1"});
     for name in ["fieldManager", "fieldValidation"] {
@@ -140,9 +140,9 @@ impl Denial {
             message => format!(": {message}"),
         };
         let reason = if self.code == 403 {
-            Reason::Forbidden
+            StatusReason::Forbidden
         } else {
-            Reason::BadRequest
+            StatusReason::BadRequest
         };
         let message = format!("admission webhook {webhook:?} denied the request{said}");
         ApiError::new(reason, message).with_status(self.code)
@@ -150,23 +150,23 @@ impl Denial {
 }
 
 /// Reads an answer to the question with this UID.
-pub(super) fn read(body: &[u8], uid: &str) -> Result<AdmissionResponse, Failure> {
+pub(super) fn read(body: &[u8], uid: &str) -> Result<AdmissionResponse, WebhookFailure> {
     let review: Value = serde_json::from_slice(body).map_err(|error| {
-        Failure(format!(
+        WebhookFailure(format!(
             "couldn't get version/kind; json parse error: {error}"
         ))
     })?;
     if review["apiVersion"] != "admission.k8s.io/v1" || review["kind"] != "AdmissionReview" {
-        return Err(Failure(
+        return Err(WebhookFailure(
             "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview".to_owned(),
         ));
     }
     let response = &review["response"];
     if !response.is_object() {
-        return Err(Failure("webhook response was absent".to_owned()));
+        return Err(WebhookFailure("webhook response was absent".to_owned()));
     }
     if response["uid"] != uid {
-        return Err(Failure(format!("expected response.uid={uid:?}")));
+        return Err(WebhookFailure(format!("expected response.uid={uid:?}")));
     }
     let allowed = response["allowed"] == true;
     let warnings = meta::list(response, "/warnings")
@@ -179,30 +179,30 @@ pub(super) fn read(body: &[u8], uid: &str) -> Result<AdmissionResponse, Failure>
     })
 }
 
-fn patch(response: &Value) -> Result<Option<Patch>, Failure> {
+fn patch(response: &Value) -> Result<Option<Patch>, WebhookFailure> {
     let encoded = meta::text(response, "/patch");
     let kind = meta::text(response, "/patchType");
     if encoded.is_empty() && kind.is_empty() {
         return Ok(None);
     }
     if encoded.is_empty() || kind != "JSONPatch" {
-        return Err(Failure(
+        return Err(WebhookFailure(
             "webhook returned response.patch but not response.patchType=JSONPatch, or the reverse"
                 .to_owned(),
         ));
     }
     let bytes = STANDARD
         .decode(encoded)
-        .map_err(|error| Failure(format!("patch is not base64: {error}")))?;
+        .map_err(|error| WebhookFailure(format!("patch is not base64: {error}")))?;
     serde_json::from_slice::<Option<Patch>>(&bytes)
-        .map_err(|error| Failure(format!("patch is not a JSON patch: {error}")))
+        .map_err(|error| WebhookFailure(format!("patch is not a JSON patch: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn answer(response: &Value) -> Result<AdmissionResponse, Failure> {
+    fn answer(response: &Value) -> Result<AdmissionResponse, WebhookFailure> {
         let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
             "response": response});
         read(review.to_string().as_bytes(), "u")

@@ -8,8 +8,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{PARAMETERS, TITLE, gvk, path, version};
-use crate::apis::discovery::{Entry, groups};
-use crate::error::{ApiError, Reason};
+use crate::apis::discovery::{DiscoveryResource, groups};
+use crate::error::{ApiError, StatusReason};
 use crate::state::Api;
 use crate::wire::reply::Reply;
 
@@ -33,7 +33,7 @@ pub(crate) fn document(api: &Api, accept: &str) -> Result<Reply, ApiError> {
     });
     let is_protobuf = forms.next().ok_or_else(|| {
         ApiError::new(
-            Reason::NotAcceptable,
+            StatusReason::NotAcceptable,
             format!("only the following media types are accepted: application/json, {ASKED}"),
         )
     })?;
@@ -47,7 +47,7 @@ pub(crate) fn document(api: &Api, accept: &str) -> Result<Reply, ApiError> {
     })
 }
 
-fn swagger<'a>(entries: impl Iterator<Item = &'a Entry>) -> Value {
+fn swagger<'a>(entries: impl Iterator<Item = &'a DiscoveryResource>) -> Value {
     let parameters = PARAMETERS.map(|name| json!({"name": name, "in": "query", "type": "string"}));
     let paths: Map<String, Value> = entries
         .map(|entry| {
@@ -62,7 +62,7 @@ fn swagger<'a>(entries: impl Iterator<Item = &'a Entry>) -> Value {
 }
 
 /// The same as a message `Document`.
-fn protobuf<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<u8> {
+fn protobuf<'a>(entries: impl Iterator<Item = &'a DiscoveryResource>) -> Vec<u8> {
     let info = [text(1, TITLE), text(2, &version())].concat();
     let paths: Vec<u8> = entries
         .flat_map(|entry| named(2, &path(entry), &field(8, &operation(entry))))
@@ -71,7 +71,7 @@ fn protobuf<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<u8> {
 }
 
 /// A message `Operation`.
-fn operation(entry: &Entry) -> Vec<u8> {
+fn operation(entry: &DiscoveryResource) -> Vec<u8> {
     let parameters = PARAMETERS.into_iter().flat_map(|name| {
         let schema = [text(2, "query"), text(4, name), text(6, "string")].concat();
         // Messages ParametersItem, Parameter and NonBodyParameter around one of a parameter in the query.

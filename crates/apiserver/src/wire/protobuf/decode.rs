@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::wire::protobuf::error::ProtobufError;
-use crate::wire::protobuf::messages::{Field, MESSAGES, Shape, message_name};
-use crate::wire::protobuf::reader::{Raw, Reader};
+use crate::wire::protobuf::messages::{MESSAGES, ProtobufField, Shape, message_name};
+use crate::wire::protobuf::reader::{ProtobufReader, WireValue};
 
 /// The bytes that every body begins with.
 const MAGIC: &[u8] = b"k8s\0";
@@ -18,18 +18,18 @@ pub(crate) fn to_json(body: &[u8]) -> Result<Value, ProtobufError> {
     let mut api_version = String::new();
     let mut kind = String::new();
     let mut raw: &[u8] = &[];
-    for entry in Reader::new(unknown) {
+    for entry in ProtobufReader::new(unknown) {
         match entry? {
-            (1, Raw::Bytes(meta)) => {
-                for entry in Reader::new(meta) {
+            (1, WireValue::Bytes(meta)) => {
+                for entry in ProtobufReader::new(meta) {
                     match entry? {
-                        (1, Raw::Bytes(text)) => api_version = string(text),
-                        (2, Raw::Bytes(text)) => kind = string(text),
+                        (1, WireValue::Bytes(text)) => api_version = string(text),
+                        (2, WireValue::Bytes(text)) => kind = string(text),
                         _ => {}
                     }
                 }
             }
-            (2, Raw::Bytes(bytes)) => raw = bytes,
+            (2, WireValue::Bytes(bytes)) => raw = bytes,
             _ => {}
         }
     }
@@ -52,7 +52,7 @@ fn decode(bytes: &[u8], name: &str, object: &mut Map<String, Value>) -> Result<(
     let Some(message) = MESSAGES.get(name) else {
         return Ok(());
     };
-    for entry in Reader::new(bytes) {
+    for entry in ProtobufReader::new(bytes) {
         let (number, raw) = entry?;
         let Some(field) = message.get(&number) else {
             continue;
@@ -62,10 +62,14 @@ fn decode(bytes: &[u8], name: &str, object: &mut Map<String, Value>) -> Result<(
     Ok(())
 }
 
-fn put(field: &Field, raw: &Raw<'_>, object: &mut Map<String, Value>) -> Result<(), ProtobufError> {
+fn put(
+    field: &ProtobufField,
+    raw: &WireValue<'_>,
+    object: &mut Map<String, Value>,
+) -> Result<(), ProtobufError> {
     match field.shape {
         Shape::Inline => {
-            if let Raw::Bytes(bytes) = raw {
+            if let WireValue::Bytes(bytes) = raw {
                 decode(bytes, field.kind, object)?;
             }
         }
@@ -83,13 +87,13 @@ fn put(field: &Field, raw: &Raw<'_>, object: &mut Map<String, Value>) -> Result<
             }
         }
         Shape::Map => {
-            let Raw::Bytes(bytes) = raw else {
+            let WireValue::Bytes(bytes) = raw else {
                 return Err(ProtobufError::Wire);
             };
             let (mut key, mut of) = (String::new(), json!(""));
-            for entry in Reader::new(bytes) {
+            for entry in ProtobufReader::new(bytes) {
                 match entry? {
-                    (1, Raw::Bytes(text)) => key = string(text),
+                    (1, WireValue::Bytes(text)) => key = string(text),
                     (2, raw) => of = value(field.kind, &raw)?,
                     _ => {}
                 }
@@ -150,26 +154,26 @@ fn is_left_out(name: &str, value: &Value) -> bool {
     zero && !MEANT.contains(&name)
 }
 
-fn value(kind: &str, raw: &Raw<'_>) -> Result<Value, ProtobufError> {
+fn value(kind: &str, raw: &WireValue<'_>) -> Result<Value, ProtobufError> {
     Ok(match (kind, raw) {
-        ("s", Raw::Bytes(bytes)) => string(bytes).into(),
-        ("y", Raw::Bytes(bytes)) => STANDARD.encode(bytes).into(),
-        ("b", Raw::Varint(number)) => (*number != 0).into(),
-        ("i", Raw::Varint(number)) => number.cast_signed().into(),
-        ("d", Raw::Fixed64(bits)) => f64::from_bits(*bits).into(),
-        ("f", Raw::Fixed32(bits)) => f64::from(f32::from_bits(*bits)).into(),
-        ("T" | "U", Raw::Bytes(bytes)) => time(bytes, kind == "U")?,
-        ("Q", Raw::Bytes(bytes)) => string(first(bytes)?.unwrap_or_default()).into(),
-        ("I", Raw::Bytes(bytes)) => int_or_string(bytes)?,
-        ("J", Raw::Bytes(bytes)) => {
+        ("s", WireValue::Bytes(bytes)) => string(bytes).into(),
+        ("y", WireValue::Bytes(bytes)) => STANDARD.encode(bytes).into(),
+        ("b", WireValue::Varint(number)) => (*number != 0).into(),
+        ("i", WireValue::Varint(number)) => number.cast_signed().into(),
+        ("d", WireValue::Fixed64(bits)) => f64::from_bits(*bits).into(),
+        ("f", WireValue::Fixed32(bits)) => f64::from(f32::from_bits(*bits)).into(),
+        ("T" | "U", WireValue::Bytes(bytes)) => time(bytes, kind == "U")?,
+        ("Q", WireValue::Bytes(bytes)) => string(first(bytes)?.unwrap_or_default()).into(),
+        ("I", WireValue::Bytes(bytes)) => int_or_string(bytes)?,
+        ("J", WireValue::Bytes(bytes)) => {
             let json = first(bytes)?.unwrap_or_default();
             serde_json::from_slice(json).unwrap_or(Value::Null)
         }
-        ("D", Raw::Bytes(bytes)) => {
+        ("D", WireValue::Bytes(bytes)) => {
             let nanos = numbers(bytes)?[1];
             format!("{nanos}ns").into()
         }
-        (message, Raw::Bytes(bytes)) if message.len() > 1 => {
+        (message, WireValue::Bytes(bytes)) if message.len() > 1 => {
             let mut object = Map::new();
             decode(bytes, message, &mut object)?;
             Value::Object(object)
@@ -180,8 +184,8 @@ fn value(kind: &str, raw: &Raw<'_>) -> Result<Value, ProtobufError> {
 
 /// The bytes of field 1.
 fn first(bytes: &[u8]) -> Result<Option<&[u8]>, ProtobufError> {
-    for entry in Reader::new(bytes) {
-        if let (1, Raw::Bytes(found)) = entry? {
+    for entry in ProtobufReader::new(bytes) {
+        if let (1, WireValue::Bytes(found)) = entry? {
             return Ok(Some(found));
         }
     }
@@ -191,8 +195,8 @@ fn first(bytes: &[u8]) -> Result<Option<&[u8]>, ProtobufError> {
 /// The integers of the fields 1 and 2, in places 1 and 2.
 fn numbers(bytes: &[u8]) -> Result<[i64; 3], ProtobufError> {
     let mut found = [0; 3];
-    for entry in Reader::new(bytes) {
-        if let (number @ 1..=2, Raw::Varint(value)) = entry? {
+    for entry in ProtobufReader::new(bytes) {
+        if let (number @ 1..=2, WireValue::Varint(value)) = entry? {
             let place = usize::try_from(number).map_err(|_| ProtobufError::Wire)?;
             found[place] = value.cast_signed();
         }
@@ -222,8 +226,8 @@ fn int_or_string(bytes: &[u8]) -> Result<Value, ProtobufError> {
     if kind == 0 {
         return Ok(number.into());
     }
-    for entry in Reader::new(bytes) {
-        if let (3, Raw::Bytes(text)) = entry? {
+    for entry in ProtobufReader::new(bytes) {
+        if let (3, WireValue::Bytes(text)) = entry? {
             return Ok(string(text).into());
         }
     }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 #[derive(Debug)]
-pub(super) struct Field {
+pub(super) struct ProtobufField {
     pub(super) name: &'static str,
     pub(super) shape: Shape,
     pub(super) kind: &'static str,
@@ -25,7 +25,7 @@ pub(crate) enum Shape {
     Inline,
 }
 
-pub(super) type Message = HashMap<u64, Field>;
+pub(super) type Message = HashMap<u64, ProtobufField>;
 
 pub(super) static MESSAGES: LazyLock<HashMap<&'static str, Message>> = LazyLock::new(|| {
     let lines = include_str!("messages.txt").lines();
@@ -38,7 +38,7 @@ fn message(line: &'static str) -> Option<(&'static str, Message)> {
     Some((name, words.filter_map(field).collect()))
 }
 
-fn field(word: &'static str) -> Option<(u64, Field)> {
+fn field(word: &'static str) -> Option<(u64, ProtobufField)> {
     let mut parts = word.splitn(3, ':');
     let number = parts.next()?.parse().ok()?;
     let name = parts.next()?;
@@ -49,7 +49,7 @@ fn field(word: &'static str) -> Option<(u64, Field)> {
         b'^' => (Shape::Inline, &kind[1..]),
         _ => (Shape::One, kind),
     };
-    Some((number, Field { name, shape, kind }))
+    Some((number, ProtobufField { name, shape, kind }))
 }
 
 /// The fields of a message: name, whether it is a list or a map, and type. Those of messages that

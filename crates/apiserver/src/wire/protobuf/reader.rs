@@ -4,7 +4,7 @@ use crate::wire::protobuf::error::ProtobufError;
 
 /// A field's value before its type is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Raw<'a> {
+pub(super) enum WireValue<'a> {
     Varint(u64),
     Fixed64(u64),
     Fixed32(u32),
@@ -13,9 +13,9 @@ pub(super) enum Raw<'a> {
 
 /// Reads one field after the other.
 #[derive(Debug)]
-pub(super) struct Reader<'a>(&'a [u8]);
+pub(super) struct ProtobufReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> ProtobufReader<'a> {
     pub(super) const fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
@@ -39,24 +39,24 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    fn field(&mut self) -> Option<(u64, Raw<'a>)> {
+    fn field(&mut self) -> Option<(u64, WireValue<'a>)> {
         let tag = self.varint()?;
         let raw = match tag & 7 {
-            0 => Raw::Varint(self.varint()?),
-            1 => Raw::Fixed64(u64::from_le_bytes(self.take(8)?.try_into().ok()?)),
+            0 => WireValue::Varint(self.varint()?),
+            1 => WireValue::Fixed64(u64::from_le_bytes(self.take(8)?.try_into().ok()?)),
             2 => {
                 let length = usize::try_from(self.varint()?).ok()?;
-                Raw::Bytes(self.take(length)?)
+                WireValue::Bytes(self.take(length)?)
             }
-            5 => Raw::Fixed32(u32::from_le_bytes(self.take(4)?.try_into().ok()?)),
+            5 => WireValue::Fixed32(u32::from_le_bytes(self.take(4)?.try_into().ok()?)),
             _ => return None,
         };
         Some((tag >> 3, raw))
     }
 }
 
-impl<'a> Iterator for Reader<'a> {
-    type Item = Result<(u64, Raw<'a>), ProtobufError>;
+impl<'a> Iterator for ProtobufReader<'a> {
+    type Item = Result<(u64, WireValue<'a>), ProtobufError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {

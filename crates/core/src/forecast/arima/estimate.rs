@@ -5,9 +5,9 @@
 //! (`[Hannan]`) puts them, and from white noise, since likelihoods have several summits.
 
 use super::arma::Arma;
-use super::filter::{Filter, State};
+use super::filter::{ArmaState, Filter};
 use super::linear::least_squares;
-use crate::forecast::minimise::minimise;
+use crate::forecast::minimizer::minimise;
 use crate::units::count_as_f64;
 
 /// An order: p autoregressive and q moving-average coefficients of the d-th differences.
@@ -22,7 +22,7 @@ pub struct Order {
 
 /// An estimated model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Estimate {
+pub struct ArimaEstimate {
     pub order: Order,
     pub(super) process: Arma,
     /// The mean of the differences; 0 without one.
@@ -35,7 +35,7 @@ pub struct Estimate {
     pub differences: usize,
 }
 
-impl Estimate {
+impl ArimaEstimate {
     /// φ
     #[must_use]
     pub fn ar(&self) -> &[f64] {
@@ -82,7 +82,7 @@ impl Estimate {
         let Some(mut filter) = Filter::new(&self.process) else {
             return Vec::new();
         };
-        let mut state = State::default();
+        let mut state = ArmaState::default();
         let mut next = |value: &f64| {
             let innovation = value - self.mean - state[0];
             let residual = innovation / filter.variance().sqrt();
@@ -129,7 +129,7 @@ impl Differences {
     }
 
     /// The model without coefficients; its variance is 0 where the differences do not vary.
-    pub(super) fn white(&self) -> Estimate {
+    pub(super) fn white(&self) -> ArimaEstimate {
         let order = Order {
             p: 0,
             d: self.d,
@@ -138,7 +138,7 @@ impl Differences {
         };
         let likelihood = self.likelihood(&Arma::default(), true);
         let (_, variance, log_likelihood) = likelihood.unwrap_or((0.0, 0.0, f64::INFINITY));
-        Estimate {
+        ArimaEstimate {
             order,
             process: Arma::default(),
             mean: self.mean,
@@ -149,7 +149,7 @@ impl Differences {
     }
 
     /// The likeliest model of so many coefficients; `None` where the likelihood cannot be computed.
-    pub(super) fn estimate(&self, p: usize, q: usize, has_mean: bool) -> Option<Estimate> {
+    pub(super) fn estimate(&self, p: usize, q: usize, has_mean: bool) -> Option<ArimaEstimate> {
         let cost = |free: &[f64]| {
             let likelihood = self.likelihood(&Arma::at(free, p), has_mean);
             // For the value of one difference, so that steps and slopes are of one size.
@@ -164,7 +164,7 @@ impl Differences {
         let (place, _) = found.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let process = Arma::at(&place, p);
         let (offset, variance, log_likelihood) = self.likelihood(&process, has_mean)?;
-        Some(Estimate {
+        Some(ArimaEstimate {
             order: Order {
                 p,
                 d: self.d,
@@ -183,7 +183,7 @@ impl Differences {
     /// likelihood with them; `None` where the values do not vary or the process is not stationary.
     fn likelihood(&self, process: &Arma, has_mean: bool) -> Option<(f64, f64, f64)> {
         let mut filter = Filter::new(process)?;
-        let (mut state, mut level) = (State::default(), State::default());
+        let (mut state, mut level) = (ArmaState::default(), ArmaState::default());
         let (mut squares, mut cross, mut ones) = (0.0, 0.0, 0.0);
         let mut determinant = Logarithm::default();
         let values = if has_mean {

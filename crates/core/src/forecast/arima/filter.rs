@@ -10,19 +10,19 @@ use super::arma::{Arma, MOST};
 const STATE: usize = MOST + 1;
 
 /// Harvey's state of one process, before the next value.
-pub(super) type State = [f64; STATE];
+pub(super) type ArmaState = [f64; STATE];
 
 /// The filter before the next value, with innovations of the process of variance 1.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
     size: usize,
-    ar: State,
+    ar: ArmaState,
     /// The variance of the next innovation.
     variance: f64,
     /// The gain times that.
-    gain: State,
+    gain: ArmaState,
     /// The change of the covariance is `direction` × `weight` × its transpose.
-    direction: State,
+    direction: ArmaState,
     weight: f64,
     steady: bool,
 }
@@ -66,7 +66,7 @@ impl Filter {
     }
 
     /// Leads the state of a series on by its innovation.
-    pub(super) fn lead(&self, state: &mut State, innovation: f64) {
+    pub(super) fn lead(&self, state: &mut ArmaState, innovation: f64) {
         let share = innovation / self.variance;
         let first = state[0];
         for place in 0..self.size {
@@ -101,7 +101,7 @@ impl Filter {
     }
 
     /// Fills `means` with the expected values of the next steps from `state`.
-    pub(super) fn expect(&self, mut state: State, means: &mut [f64]) {
+    pub(super) fn expect(&self, mut state: ArmaState, means: &mut [f64]) {
         for mean in means {
             *mean = state[0];
             state = moved(&state, &self.ar, self.size);
@@ -110,7 +110,7 @@ impl Filter {
 }
 
 /// The state one step later, without an innovation.
-fn moved(state: &State, ar: &State, size: usize) -> State {
+fn moved(state: &ArmaState, ar: &ArmaState, size: usize) -> ArmaState {
     let mut next = [0.0; STATE];
     for place in 0..size {
         let above = if place + 1 < size {

@@ -47,11 +47,11 @@ pub(super) struct Tally {
     forecasts: usize,
     /// The number of actual values that are not 0.
     relative: usize,
-    sums: Sums,
+    sums: HorizonErrorSums,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Sums {
+struct HorizonErrorSums {
     absolute: f64,
     clipped: f64,
     squared: f64,
@@ -71,7 +71,7 @@ impl Tally {
             horizon,
             forecasts: 0,
             relative: 0,
-            sums: Sums::default(),
+            sums: HorizonErrorSums::default(),
         }
     }
 

@@ -13,10 +13,10 @@ fn samples(values: impl IntoIterator<Item = f64>) -> Vec<(Timestamp, f64)> {
     times.zip(values).collect()
 }
 
-fn run(load: &Recorded, models: ModelSet, horizons: &[usize]) -> (Vec<Score>, usize, usize) {
-    let shared = Shared::default();
+fn run(load: &BacktestLoad, models: ModelSet, horizons: &[usize]) -> (Vec<Score>, usize, usize) {
+    let shared = ModelAssets::default();
     let horizons: Vec<_> = horizons.iter().copied().map(horizon).collect();
-    let mut run = Run::new(load, models, &horizons, &shared);
+    let mut run = BacktestRun::new(load, models, &horizons, &shared);
     let (mut origins, mut fits) = (0, 0);
     while run.observe() {
         if run.is_origin() {
@@ -34,7 +34,7 @@ fn run(load: &Recorded, models: ModelSet, horizons: &[usize]) -> (Vec<Score>, us
 #[test]
 fn each_horizon_counts_the_origins_that_it_does_not_lead_beyond_the_end_from() {
     let values = (0..1000_i32).map(|index| f64::from(index % 7));
-    let load = Recorded::new(&samples(values), horizon(12)).unwrap();
+    let load = BacktestLoad::new(&samples(values), horizon(12)).unwrap();
     let (scores, origins, fits) = run(&load, ModelSet::Naive, &[1, 12]);
     assert_eq!((load.training(), origins, fits), (700, 300, 2));
     let counts: Vec<_> = scores.iter().map(|score| score.forecasts).collect();
@@ -45,7 +45,7 @@ fn each_horizon_counts_the_origins_that_it_does_not_lead_beyond_the_end_from() {
 fn figures_are_those_of_their_definitions() {
     // Training 1, 3, 2, 5, 4, 6, 8: changes of 2, 1, 3, 1, 2, 2, mean 11/6. Then 0, 4, 2 from 8.
     let values = [1.0, 3.0, 2.0, 5.0, 4.0, 6.0, 8.0, 0.0, 4.0, 2.0];
-    let load = Recorded::new(&samples(values), horizon(2)).unwrap();
+    let load = BacktestLoad::new(&samples(values), horizon(2)).unwrap();
     let (scores, origins, _) = run(&load, ModelSet::Naive, &[1, 2]);
     assert_eq!(origins, 3);
     let close = |found: f64, expected: f64| {
@@ -69,7 +69,7 @@ fn figures_are_those_of_their_definitions() {
 #[test]
 fn a_forecast_below_zero_counts_as_it_is_and_clipped_beside_it() {
     let falling = (0..60_i32).map(|index| f64::from((40 - index).max(0)));
-    let load = Recorded::new(&samples(falling), horizon(4)).unwrap();
+    let load = BacktestLoad::new(&samples(falling), horizon(4)).unwrap();
     let (scores, ..) = run(&load, ModelSet::Tes, &[4]);
     let [score] = scores[..] else {
         panic!("{scores:?}")
@@ -81,9 +81,9 @@ fn a_forecast_below_zero_counts_as_it_is_and_clipped_beside_it() {
 #[test]
 fn a_model_whose_history_is_too_short_is_not_judged() {
     let values = (0..400_i32).map(f64::from);
-    let load = Recorded::new(&samples(values), horizon(1)).unwrap();
-    let shared = Shared::default();
-    let mut run = Run::new(&load, ModelSet::SeasonalNaive, &[horizon(1)], &shared);
+    let load = BacktestLoad::new(&samples(values), horizon(1)).unwrap();
+    let shared = ModelAssets::default();
+    let mut run = BacktestRun::new(&load, ModelSet::SeasonalNaive, &[horizon(1)], &shared);
     while !run.is_origin() {
         assert!(run.observe());
     }
@@ -96,12 +96,12 @@ fn a_model_whose_history_is_too_short_is_not_judged() {
 #[test]
 fn a_load_without_a_regular_grid_is_refused() {
     let at = |second| Timestamp::from_second(second).unwrap();
-    let few = Recorded::new(&samples([1.0; 36]), horizon(12)).unwrap_err();
+    let few = BacktestLoad::new(&samples([1.0; 36]), horizon(12)).unwrap_err();
     assert_eq!(
         few.to_string(),
         "36 values are not accepted: horizon 12 needs at least 37"
     );
-    assert!(Recorded::new(&samples([1.0; 37]), horizon(12)).is_ok());
+    assert!(BacktestLoad::new(&samples([1.0; 37]), horizon(12)).is_ok());
     let mut hole = samples([1.0; 100]);
     hole.remove(50);
     let irregular = BacktestError::Irregular {
@@ -109,15 +109,15 @@ fn a_load_without_a_regular_grid_is_refused() {
         expected: at(50 * 300),
         step: STEP,
     };
-    assert_eq!(Recorded::new(&hole, horizon(1)), Err(irregular));
+    assert_eq!(BacktestLoad::new(&hole, horizon(1)), Err(irregular));
     let twice = [(at(5), 1.0); 20];
     assert_eq!(
-        Recorded::new(&twice, horizon(1)),
+        BacktestLoad::new(&twice, horizon(1)),
         Err(BacktestError::NoStep(at(5)))
     );
     let nothing = samples((0..20_i32).map(|index| f64::from(index).sqrt() / f64::from(index - 9)));
     assert_eq!(
-        Recorded::new(&nothing, horizon(1)),
+        BacktestLoad::new(&nothing, horizon(1)),
         Err(BacktestError::NotFinite(at(9 * 300)))
     );
 }
@@ -127,7 +127,7 @@ fn means_over_series_are_geometric_where_units_differ() {
     let (small, large) = ([1.0, 2.0, 1.0, 3.0], [1000.0, 1500.0, 1000.0, 1200.0]);
     let scores = [small, large].map(|values| {
         let values = (0..80_usize).map(|index| values[index % 4]);
-        let load = Recorded::new(&samples(values), horizon(1)).unwrap();
+        let load = BacktestLoad::new(&samples(values), horizon(1)).unwrap();
         run(&load, ModelSet::Tes, &[1]).0[0]
     });
     let averages = Averages::of(&scores).unwrap();

@@ -4,10 +4,10 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::forecast::context::Shared;
-use crate::forecast::history::History;
+use crate::forecast::context::ModelAssets;
+use crate::forecast::historical_load::Recording;
+use crate::forecast::load_ring_buffer::LoadRingBuffer;
 use crate::forecast::model_set::ModelSet;
-use crate::forecast::past::Recording;
 
 const HORIZON: NonZeroUsize = NonZeroUsize::new(6).unwrap();
 const STEP: SignedDuration = SignedDuration::from_mins(5);
@@ -20,8 +20,8 @@ fn at(index: usize) -> Timestamp {
 struct Followed {
     blend: Blend,
     next: usize,
-    history: History,
-    shared: Shared,
+    history: LoadRingBuffer,
+    shared: ModelAssets,
 }
 
 impl Followed {
@@ -30,8 +30,8 @@ impl Followed {
         let mut followed = Self {
             blend: Blend::towards(members, HORIZON),
             next: 0,
-            history: History::default(),
-            shared: Shared::default(),
+            history: LoadRingBuffer::default(),
+            shared: ModelAssets::default(),
         };
         followed.fit(values);
         followed
@@ -39,10 +39,10 @@ impl Followed {
 
     fn fit(&mut self, values: &[Option<f64>]) {
         self.next = values.len();
-        let past = Series::new(at(0), STEP, values.to_vec()).unwrap();
+        let past = RegularSeries::new(at(0), STEP, values.to_vec()).unwrap();
         let known: Vec<f64> = values.iter().map(|value| value.unwrap_or(0.0)).collect();
         let recorded = Recording::new(at(0), STEP, &known);
-        let context = Context {
+        let context = ForecastContext {
             history: &recorded,
             origin: at(values.len().saturating_sub(1)),
             step: STEP,
@@ -51,8 +51,8 @@ impl Followed {
         let _ = self.blend.fit(&past, &context);
     }
 
-    fn context(&self, index: usize) -> Context<'_> {
-        Context {
+    fn context(&self, index: usize) -> ForecastContext<'_> {
+        ForecastContext {
             history: &self.history,
             origin: at(index),
             step: STEP,
@@ -61,7 +61,7 @@ impl Followed {
     }
 
     fn observe(&mut self, value: Option<f64>) {
-        let context = Context {
+        let context = ForecastContext {
             history: &self.history,
             origin: at(self.next),
             step: STEP,

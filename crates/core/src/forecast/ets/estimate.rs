@@ -1,6 +1,6 @@
 //! The likeliest parameters of each form of smoothing, and the form of the least AICc.
 
-use crate::forecast::minimise::minimise;
+use crate::forecast::minimizer::minimise;
 use crate::units::count_as_f64;
 
 /// The spread of errors.
@@ -18,7 +18,7 @@ pub(super) enum Trend {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct State {
+pub(super) struct EtsState {
     pub(super) level: f64,
     /// Per step.
     pub(super) slope: f64,
@@ -33,12 +33,12 @@ pub(super) struct Smoothing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Estimate {
+pub(super) struct EtsEstimate {
     pub(super) errors: Errors,
     pub(super) trend: Trend,
     pub(super) smoothing: Smoothing,
     /// The state before the first value.
-    pub(super) first: State,
+    pub(super) first: EtsState,
     pub(super) aicc: f64,
 }
 
@@ -53,7 +53,7 @@ const FIRST: usize = 10;
 
 impl Smoothing {
     /// Takes the next value, and returns the error of its forecast with that.
-    pub(super) fn observe(&self, state: &mut State, value: f64) -> (f64, f64) {
+    pub(super) fn observe(&self, state: &mut EtsState, value: f64) -> (f64, f64) {
         let slope = self.phi * state.slope;
         let told = state.level + slope;
         let error = value - told;
@@ -64,7 +64,7 @@ impl Smoothing {
 }
 
 /// The form of the least AICc, with its parameters; `None` of values that are not finite.
-pub(super) fn select(values: &[f64]) -> Option<Estimate> {
+pub(super) fn select(values: &[f64]) -> Option<EtsEstimate> {
     let (first, last) = (*values.first()?, values.iter().copied());
     if last.clone().all(|value| value.to_bits() == first.to_bits()) {
         return Some(flat(first));
@@ -74,7 +74,7 @@ pub(super) fn select(values: &[f64]) -> Option<Estimate> {
     let possible = errors.filter(|errors| *errors == Errors::Even || is_positive);
     let forms = possible.flat_map(|errors| {
         let trends = [Trend::None, Trend::Slope, Trend::Damped];
-        trends.map(|trend| Form::new(errors, trend, values))
+        trends.map(|trend| SmoothingForm::new(errors, trend, values))
     });
     let estimates = forms.map(|form| form.estimate());
     let finite = estimates.filter(|estimate| estimate.aicc.is_finite());
@@ -82,8 +82,8 @@ pub(super) fn select(values: &[f64]) -> Option<Estimate> {
 }
 
 /// The model of a load that does not vary.
-const fn flat(level: f64) -> Estimate {
-    Estimate {
+const fn flat(level: f64) -> EtsEstimate {
+    EtsEstimate {
         errors: Errors::Even,
         trend: Trend::None,
         smoothing: Smoothing {
@@ -91,23 +91,23 @@ const fn flat(level: f64) -> Estimate {
             beta: 0.0,
             phi: 0.0,
         },
-        first: State { level, slope: 0.0 },
+        first: EtsState { level, slope: 0.0 },
         aicc: f64::NEG_INFINITY,
     }
 }
 
 /// A form of smoothing over some values.
-struct Form<'a> {
+struct SmoothingForm<'a> {
     errors: Errors,
     trend: Trend,
     values: &'a [f64],
     /// The state that a line through the first values begins with.
-    guess: State,
+    guess: EtsState,
     /// The size of changes, in which first states are searched for.
     unit: f64,
 }
 
-impl<'a> Form<'a> {
+impl<'a> SmoothingForm<'a> {
     fn new(errors: Errors, trend: Trend, values: &'a [f64]) -> Self {
         let first = &values[..FIRST.min(values.len())];
         let n = count_as_f64(first.len());
@@ -127,7 +127,7 @@ impl<'a> Form<'a> {
             errors,
             trend,
             values,
-            guess: State {
+            guess: EtsState {
                 level: mean - slope * (middle + 1.0),
                 slope,
             },
@@ -136,7 +136,7 @@ impl<'a> Form<'a> {
     }
 
     /// Parameters and first state at a point of the optimiser.
-    fn at(&self, free: &[f64]) -> (Smoothing, State) {
+    fn at(&self, free: &[f64]) -> (Smoothing, EtsState) {
         let alpha = between(free[0], SHARE);
         let mut first = self.guess;
         first.level += free[1] * self.unit;
@@ -173,7 +173,7 @@ impl<'a> Form<'a> {
         if cost.is_nan() { f64::INFINITY } else { cost }
     }
 
-    fn estimate(&self) -> Estimate {
+    fn estimate(&self) -> EtsEstimate {
         let n = count_as_f64(self.values.len());
         let size = match self.trend {
             Trend::None => 2,
@@ -195,7 +195,7 @@ impl<'a> Form<'a> {
         let (smoothing, first) = self.at(&place);
         // The variance is estimated too.
         let k = count_as_f64(size + 1);
-        Estimate {
+        EtsEstimate {
             errors: self.errors,
             trend: self.trend,
             smoothing,

@@ -33,9 +33,9 @@ pub(super) struct Grid {
 
 /// The values of a load up to an origin, without a gap.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before<'a>(pub(super) &'a [f64]);
+pub(super) struct GaplessHistory<'a>(pub(super) &'a [f64]);
 
-impl Before<'_> {
+impl GaplessHistory<'_> {
     /// The value so many steps before the origin.
     fn ago(self, steps: usize) -> Option<f64> {
         let index = self.0.len().checked_sub(1)?.checked_sub(steps)?;
@@ -45,7 +45,7 @@ impl Before<'_> {
 
 /// What is known at one origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Known {
+pub(super) struct GbdtOriginInputs {
     /// The value at the origin.
     pub(super) last: f64,
     /// What answers are multiplied by.
@@ -80,10 +80,10 @@ impl Grid {
     }
 }
 
-impl Known {
+impl GbdtOriginInputs {
     /// What is known at the origin of `past`, where the load is about `level`; `None` where there is none, or
     /// all of the last hours are 0.
-    pub(super) fn at(past: Before<'_>, grid: Grid, level: f64) -> Option<Self> {
+    pub(super) fn at(past: GaplessHistory<'_>, grid: Grid, level: f64) -> Option<Self> {
         let last = past.ago(0)?;
         let sizes = (0..grid.scale_steps()).filter_map(|ago| past.ago(ago).map(f64::abs));
         let scale = mean(sizes)?;
@@ -114,7 +114,7 @@ impl Known {
     /// the epoch.
     pub(super) fn towards(
         &self,
-        past: Before<'_>,
+        past: GaplessHistory<'_>,
         grid: Grid,
         ahead: usize,
         second: i64,
@@ -157,7 +157,7 @@ impl Known {
 /// A load's repetition after so many steps, seen from a value ahead of the origin.
 #[derive(Clone, Copy)]
 struct Season<'a> {
-    past: Before<'a>,
+    past: GaplessHistory<'a>,
     ahead: usize,
     /// `None` where the grid is too coarse for it.
     length: Option<usize>,

@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::forecast::context::Shared;
-use crate::forecast::history::History;
+use crate::forecast::context::ModelAssets;
+use crate::forecast::load_ring_buffer::LoadRingBuffer;
 use crate::forecast::network::{GruNetwork, WindowRows};
-use crate::forecast::trainer::Untrained;
-use crate::forecast::trees::Node;
+use crate::forecast::trainer::TrainingError;
+use crate::forecast::trees::TreeNode;
 
 const HORIZON: NonZeroUsize = NonZeroUsize::new(12).unwrap();
 const STEP: SignedDuration = SignedDuration::from_mins(5);
@@ -23,13 +23,13 @@ struct Leaf {
 }
 
 impl Trainer for Leaf {
-    fn medians(&self, rows: &[TreeRow]) -> Result<Trees, Untrained> {
+    fn medians(&self, rows: &[TreeRow]) -> Result<Trees, TrainingError> {
         let largest = rows.iter().map(|row| row.label).fold(f32::MIN, f32::max);
         self.asked.lock().unwrap().push((rows.len(), largest));
-        Ok(Trees::new(0.0, &[vec![Node::Leaf(self.answer)]]).unwrap())
+        Ok(Trees::new(0.0, &[vec![TreeNode::Leaf(self.answer)]]).unwrap())
     }
 
-    fn networks(&self, _: &WindowRows, _: &[GruNetwork]) -> Result<Vec<GruNetwork>, Untrained> {
+    fn networks(&self, _: &WindowRows, _: &[GruNetwork]) -> Result<Vec<GruNetwork>, TrainingError> {
         unreachable!("trees need none")
     }
 }
@@ -37,8 +37,8 @@ impl Trainer for Leaf {
 struct Followed {
     model: Gbdt,
     trainer: Arc<Leaf>,
-    shared: Shared,
-    history: History,
+    shared: ModelAssets,
+    history: LoadRingBuffer,
     next: i64,
 }
 
@@ -48,12 +48,12 @@ impl Followed {
         let trainer = Arc::new(Leaf { answer, asked });
         Self {
             model: Gbdt::towards(HORIZON),
-            shared: Shared {
+            shared: ModelAssets {
                 trainer: Some(trainer.clone()),
-                ..Shared::default()
+                ..ModelAssets::default()
             },
             trainer,
-            history: History::default(),
+            history: LoadRingBuffer::default(),
             next: 0,
         }
     }
@@ -70,7 +70,7 @@ impl Followed {
     fn fit(&mut self, values: &[Option<f64>]) -> Result<(), NotEnoughHistory> {
         self.next = i64::try_from(values.len()).unwrap();
         let start = Timestamp::UNIX_EPOCH;
-        let past = Series::new(start, STEP, values.to_vec()).unwrap();
+        let past = RegularSeries::new(start, STEP, values.to_vec()).unwrap();
         let context = context(self.next - 1, &self.history, &self.shared);
         self.model.fit(&past, &context)
     }
@@ -92,8 +92,12 @@ impl Followed {
     }
 }
 
-fn context<'a>(index: i64, history: &'a History, shared: &'a Shared) -> Context<'a> {
-    Context {
+fn context<'a>(
+    index: i64,
+    history: &'a LoadRingBuffer,
+    shared: &'a ModelAssets,
+) -> ForecastContext<'a> {
+    ForecastContext {
         history,
         origin: Timestamp::from_second(300 * index).unwrap(),
         step: STEP,
@@ -125,14 +129,14 @@ fn an_answer_is_a_rise_in_parts_of_the_load_of_the_last_hours() {
 #[test]
 fn horizons_without_trees_lie_on_the_line() {
     let mut model = Gbdt::towards(HORIZON);
-    let leaf = |value| Trees::new(0.0, &[vec![Node::Leaf(value)]]).unwrap();
+    let leaf = |value| Trees::new(0.0, &[vec![TreeNode::Leaf(value)]]).unwrap();
     assert_eq!(*model.horizons, [1, 4, 12]);
-    model.fitted = Some(Fitted {
+    model.fitted = Some(GbdtFit {
         trees: [0.1, 0.4, 0.0].map(leaf).into(),
         level: 100.0,
         rows: 0,
     });
-    let (history, shared) = (History::default(), Shared::default());
+    let (history, shared) = (LoadRingBuffer::default(), ModelAssets::default());
     (0..2).for_each(|index| model.observe(Some(100.0), &context(index, &history, &shared)));
     close(
         &model.means,
@@ -200,7 +204,7 @@ fn too_little_and_gaps_are_told() {
 fn missing_steps_are_counted() {
     let mut followed = Followed::fitted(0.0, &[Some(100.0); 300]);
     followed.model.fitted.as_mut().unwrap().trees[1] =
-        Trees::new(0.0, &[vec![Node::Leaf(0.4)]]).unwrap();
+        Trees::new(0.0, &[vec![TreeNode::Leaf(0.4)]]).unwrap();
     followed.observe(Some(100.0));
     let before = followed.means(6);
     followed.observe(None);

@@ -8,7 +8,7 @@ use crate::forecast::arima::Arima;
 use crate::forecast::arima_gru::ArimaGru;
 use crate::forecast::network::{GruNetwork, NetworkShape, WindowRows};
 use crate::forecast::noise;
-use crate::forecast::trainer::{TreeRow, Untrained};
+use crate::forecast::trainer::{TrainingError, TreeRow};
 use crate::forecast::trees::Trees;
 
 const HORIZON: NonZeroUsize = NonZeroUsize::new(3).unwrap();
@@ -34,7 +34,7 @@ impl Same {
 }
 
 impl Trainer for Same {
-    fn medians(&self, _: &[TreeRow]) -> Result<Trees, Untrained> {
+    fn medians(&self, _: &[TreeRow]) -> Result<Trees, TrainingError> {
         unreachable!("networks need no trees")
     }
 
@@ -42,7 +42,7 @@ impl Trainer for Same {
         &self,
         rows: &WindowRows,
         before: &[GruNetwork],
-    ) -> Result<Vec<GruNetwork>, Untrained> {
+    ) -> Result<Vec<GruNetwork>, TrainingError> {
         let mut asked = self.asked.lock().unwrap();
         asked.push((rows.clone(), before.len()));
         let (window, outputs) = rows.lengths();

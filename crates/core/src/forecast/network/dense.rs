@@ -5,13 +5,13 @@ use super::shape_error::ShapeError;
 
 /// y = W x + b.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Dense {
+pub struct DenseLayer {
     outputs: usize,
     /// The weights of the first input to all outputs, then those of the second; after them the biases.
     parameters: Box<[f32]>,
 }
 
-impl Dense {
+impl DenseLayer {
     /// The number of weights and biases together.
     #[must_use]
     pub const fn count(inputs: usize, outputs: usize) -> usize {
@@ -51,7 +51,8 @@ mod tests {
 
     #[test]
     fn it_weighs_and_adds() {
-        let layer = Dense::new(2, 3, &[1.0, 2.0, 3.0, 10.0, 20.0, 30.0, 0.5, 0.25, 0.0]).unwrap();
+        let layer =
+            DenseLayer::new(2, 3, &[1.0, 2.0, 3.0, 10.0, 20.0, 30.0, 0.5, 0.25, 0.0]).unwrap();
         assert_eq!(layer.answer(&[1.0, -1.0]), [-8.5, -17.75, -27.0]);
     }
 }

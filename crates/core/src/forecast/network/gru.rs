@@ -27,7 +27,7 @@ pub struct GruWeights<'a> {
 
 /// The state of a layer, and what its last step was made of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hidden {
+pub struct GruState {
     /// h.
     pub state: Box<[f32]>,
     /// r, z and n, one after the other.
@@ -36,7 +36,7 @@ pub struct Hidden {
     pub recurrent: Box<[f32]>,
 }
 
-impl Hidden {
+impl GruState {
     /// The state before the first step.
     #[must_use]
     pub fn start(units: usize) -> Self {
@@ -66,8 +66,8 @@ impl<'a> GruWeights<'a> {
     }
 
     /// One step with the input `x`.
-    pub fn step(self, x: &[f32], hidden: &mut Hidden) {
-        let Hidden {
+    pub fn step(self, x: &[f32], hidden: &mut GruState) {
+        let GruState {
             state,
             gates,
             recurrent,
@@ -133,9 +133,9 @@ impl Gru {
 
     /// The state after all of `steps`, the inputs of one after those of the other.
     #[must_use]
-    pub fn follow(&self, steps: &[f32]) -> Hidden {
+    pub fn follow(&self, steps: &[f32]) -> GruState {
         let weights = GruWeights::of(self.inputs, self.hidden, &self.parameters);
-        let mut hidden = Hidden::start(self.hidden);
+        let mut hidden = GruState::start(self.hidden);
         for x in steps.chunks_exact(self.inputs) {
             weights.step(x, &mut hidden);
         }

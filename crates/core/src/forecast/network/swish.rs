@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::activation::sigmoid;
-use super::dense::Dense;
+use super::dense::DenseLayer;
 use super::gru::add_products;
 use super::shape_error::ShapeError;
 
@@ -87,7 +87,7 @@ impl SwishShape {
     #[must_use]
     pub fn counts(self) -> [usize; 4] {
         let [first, second, last] =
-            Self::LAYERS.map(|(inputs, outputs)| Dense::count(inputs, outputs));
+            Self::LAYERS.map(|(inputs, outputs)| DenseLayer::count(inputs, outputs));
         let rows = self.categories.saturating_add(1 + QUARTERS + DAYS);
         [rows.saturating_mul(SWISH_STEPS), first, second, last]
     }

@@ -11,14 +11,14 @@ use super::lookback::{Lookback as _, TrackedLookback};
 use super::model::{GlobalPeaks, OwnPeaks};
 use super::quantiles::{LEVELS, Quantiles};
 use super::score::Score;
-use crate::forecast::accuracy::Accuracy;
+use crate::forecast::accuracy::HorizonAccuracy;
 use crate::forecast::calendar::Calendar;
-use crate::forecast::history::{History, Resolution};
+use crate::forecast::historical_load::HistoricalLoad as _;
+use crate::forecast::load_ring_buffer::{LoadRingBuffer, Resolution};
 use crate::forecast::not_ready::{NotEnoughHistory, NotReady};
-use crate::forecast::past::Past as _;
-use crate::forecast::prediction::{Forecast, Interval, Step};
-use crate::forecast::selected::Selected;
-use crate::forecast::trust::Trust;
+use crate::forecast::prediction::{Forecast, ForecastStep, Interval};
+use crate::forecast::selected_forecast::SelectedForecast;
+use crate::forecast::trust::ModelTrust;
 
 /// The minutes of a past that came at once on which forecasts are proven.
 const PROVEN_ON: i64 = 60;
@@ -35,7 +35,7 @@ pub struct PeakForecaster {
     /// The minute that was followed last, counted from the epoch.
     followed: Option<i64>,
     /// The forecasts whose windows are not over, the oldest first.
-    issued: VecDeque<Issued>,
+    issued: VecDeque<PendingPeakForecast>,
     /// The minute up to which forecasts were judged.
     judged: i64,
     score: Score,
@@ -43,7 +43,7 @@ pub struct PeakForecaster {
 
 /// A forecast that waits for the end of its window.
 #[derive(Debug, Clone, Copy)]
-struct Issued {
+struct PendingPeakForecast {
     /// The minute of the end, since the epoch.
     due: i64,
     window: u16,
@@ -61,7 +61,7 @@ pub struct PeakContext<'a> {
 
 /// A whole minute of a load, and the forecast at its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Followed {
+pub struct MinuteForecast {
     /// The minute of the end, since the epoch.
     pub minute: i64,
     /// The seconds from midnight to that end, by the clocks that the load lives by.
@@ -122,11 +122,11 @@ impl PeakForecaster {
     /// Returns the minutes whose loads are known.
     pub fn follow(
         &mut self,
-        history: &History,
+        history: &LoadRingBuffer,
         newest: Timestamp,
         known: PeakContext<'_>,
         window: usize,
-    ) -> Vec<Followed> {
+    ) -> Vec<MinuteForecast> {
         let Some(newest) = TrackedLookback::from(history, known.calendar, newest) else {
             return Vec::new();
         };
@@ -153,11 +153,11 @@ impl PeakForecaster {
     /// Follows the minute that ends with `minute`.
     fn step(
         &mut self,
-        history: &History,
+        history: &LoadRingBuffer,
         known: PeakContext<'_>,
         window: usize,
         minute: i64,
-    ) -> Option<Followed> {
+    ) -> Option<MinuteForecast> {
         let past = TrackedLookback::of_minute(history, known.calendar, minute)?;
         while let Some(issued) = self
             .issued
@@ -178,7 +178,7 @@ impl PeakForecaster {
                 self.score.take(issued.last, &issued.levels, largest);
             }
         }
-        let followed = past.minute(0).map(|load| Followed {
+        let followed = past.minute(0).map(|load| MinuteForecast {
             minute,
             second_of_day: past.second_of_day(),
             load,
@@ -192,13 +192,13 @@ impl PeakForecaster {
         let narrow = |value: f64| value as f32;
         let window = u16::try_from(window).unwrap_or(u16::MAX);
         self.issued.reserve_exact(1);
-        self.issued.push_back(Issued {
+        self.issued.push_back(PendingPeakForecast {
             due: minute + i64::from(window),
             window,
             last: narrow(inputs.last),
             levels: std::array::from_fn(|level| narrow(quantiles.level(level))),
         });
-        followed.map(|followed| Followed {
+        followed.map(|followed| MinuteForecast {
             forecast: Some(quantiles),
             ..followed
         })
@@ -209,7 +209,7 @@ impl PeakForecaster {
     #[must_use]
     pub fn peak(
         &self,
-        history: &History,
+        history: &LoadRingBuffer,
         newest: Timestamp,
         known: PeakContext<'_>,
         window: usize,
@@ -229,11 +229,11 @@ impl PeakForecaster {
     /// The forecast as a decision reads it: at each step, what the largest load until then may be.
     pub(crate) fn select(
         &self,
-        history: &History,
+        history: &LoadRingBuffer,
         newest: Timestamp,
         known: PeakContext<'_>,
         window: usize,
-    ) -> Selected {
+    ) -> SelectedForecast {
         let step = Resolution::Fine.step();
         let name = self
             .own_for(window)
@@ -242,7 +242,7 @@ impl PeakForecaster {
         let peak = self.peak(history, newest, known, window);
         let forecast = peak.map(|peak| {
             let interval = |(lower, upper)| Interval { lower, upper };
-            let expected = Step {
+            let expected = ForecastStep {
                 mean: peak.quantiles.median(),
                 interval80: interval(peak.quantiles.interval80()),
                 interval95: interval(peak.quantiles.interval95()),
@@ -260,7 +260,7 @@ impl PeakForecaster {
             have: history.known(Resolution::Fine).min(LEAST * per_minute - 1),
         };
         let lacking = NotReady::new(name, lacking, step);
-        Selected {
+        SelectedForecast {
             model: name,
             cover: peak.map(|peak| peak.cover),
             lacking: if peak.is_some() {
@@ -276,13 +276,13 @@ impl PeakForecaster {
 
     /// Errors and coverage so far.
     #[must_use]
-    pub fn accuracy(&self) -> Accuracy {
+    pub fn accuracy(&self) -> HorizonAccuracy {
         self.score.accuracy()
     }
 
     /// The trust that the forecasts have earned by their losses.
     #[must_use]
-    pub fn trust(&self) -> Trust {
+    pub fn trust(&self) -> ModelTrust {
         self.score.trust()
     }
 
@@ -290,7 +290,7 @@ impl PeakForecaster {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let own = self.own.as_ref().map_or(0, |own| own.bytes());
-        size_of::<Self>() + own + self.issued.capacity() * size_of::<Issued>()
+        size_of::<Self>() + own + self.issued.capacity() * size_of::<PendingPeakForecast>()
     }
 
     fn own_for(&self, window: usize) -> Option<&OwnPeaks> {
@@ -299,7 +299,7 @@ impl PeakForecaster {
 }
 
 /// True where a step of the window is not known for certain.
-fn is_uncertain(history: &History, issued: &Issued) -> bool {
+fn is_uncertain(history: &LoadRingBuffer, issued: &PendingPeakForecast) -> bool {
     let steps = i64::from(issued.window) * 4;
     let mut times =
         (1..=steps).filter_map(|step| Timestamp::from_second(issued.due * 60 - step * 15).ok());

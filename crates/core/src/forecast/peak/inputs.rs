@@ -56,7 +56,7 @@ impl Masks {
 pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Inputs> {
     let minute = |ago: usize| past.minute(ago).filter(|_| ago < masks.minutes);
     let last = minute(0)?;
-    let mut sums = Sums::default();
+    let mut sums = RunningSums::default();
     let mut means = [f64::NAN; MEANS.len()];
     let mut spread = f64::NAN;
     for ago in 0..SCALE {
@@ -125,13 +125,13 @@ fn mean_of_day(past: &impl Lookback, masks: Masks) -> Option<f64> {
 
 /// Running sums over minutes.
 #[derive(Debug, Default)]
-struct Sums {
+struct RunningSums {
     count: usize,
     sum: f64,
     squares: f64,
 }
 
-impl Sums {
+impl RunningSums {
     fn add(&mut self, value: f64) {
         self.count += 1;
         self.sum += value;

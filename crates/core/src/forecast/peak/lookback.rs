@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::calendar::Calendar;
-use crate::forecast::history::{BRIDGED, History, Resolution, line};
+use crate::forecast::load_ring_buffer::{BRIDGED, LoadRingBuffer, Resolution, line};
 use crate::units::count_as_f64;
 
 /// The past of a load from a moment back.
@@ -42,7 +42,7 @@ const MINUTES_OF_DAY: i64 = 24 * 60;
 /// The past in a tracked history, from a moment of it back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrackedLookback<'a> {
-    history: &'a History,
+    history: &'a LoadRingBuffer,
     calendar: &'a Calendar,
     /// In seconds since the epoch, as hundreds of minutes are looked up at each forecast.
     origin: i64,
@@ -57,7 +57,7 @@ const MINUTE: i64 = 60;
 impl<'a> TrackedLookback<'a> {
     /// From the end of the step at `newest` back; `None` at the end of time.
     pub(super) fn from(
-        history: &'a History,
+        history: &'a LoadRingBuffer,
         calendar: &'a Calendar,
         newest: Timestamp,
     ) -> Option<Self> {
@@ -71,7 +71,7 @@ impl<'a> TrackedLookback<'a> {
 
     /// From the end of a whole minute back, which is counted from the epoch.
     pub(super) fn of_minute(
-        history: &'a History,
+        history: &'a LoadRingBuffer,
         calendar: &'a Calendar,
         minute: i64,
     ) -> Option<Self> {
@@ -268,7 +268,7 @@ mod tests {
         };
         assert_eq!(known(&utc), (1440, 7 * 3600));
         assert_eq!(known(&berlin), (1380, 9 * 3600));
-        let history = History::default();
+        let history = LoadRingBuffer::default();
         let newest = end - Resolution::Fine.step();
         let tracked = TrackedLookback::from(&history, &berlin.calendar, newest).unwrap();
         assert_eq!((tracked.day(), tracked.second_of_day()), (1380, 9 * 3600));

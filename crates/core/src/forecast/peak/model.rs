@@ -192,12 +192,12 @@ impl OwnPeaks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::forecast::trees::{MISSING, Node, tree_input};
-    use crate::random::Random;
+    use crate::forecast::trees::{MISSING, TreeNode, tree_input};
+    use crate::random::RandomSource;
     use crate::units::count_as_f64;
 
     fn constant(value: f32) -> Trees {
-        Trees::new(0.0, &[vec![Node::Leaf(value)]]).unwrap()
+        Trees::new(0.0, &[vec![TreeNode::Leaf(value)]]).unwrap()
     }
 
     fn global() -> GlobalPeaks {
@@ -246,7 +246,7 @@ mod tests {
             table: None,
             ..GlobalPeaks::clone(&shipped)
         };
-        let random = Random::new(1);
+        let random = RandomSource::new(1);
         for row in 0..500 {
             let of_row = random.stream(&format!("row {row}"));
             let mut asked = inputs();

@@ -1,8 +1,8 @@
 //! How good forecasts of the largest load were.
 
 use super::quantiles::{LEVELS, Quantiles};
-use crate::forecast::accuracy::Accuracy;
-use crate::forecast::trust::Trust;
+use crate::forecast::accuracy::HorizonAccuracy;
+use crate::forecast::trust::ModelTrust;
 
 /// The place of the level by which forecasts are judged.
 const JUDGED: usize = 2;
@@ -80,8 +80,8 @@ impl Score {
         self.trusted = self.trust().is_trusted();
     }
 
-    pub(super) fn accuracy(&self) -> Accuracy {
-        Accuracy {
+    pub(super) fn accuracy(&self) -> HorizonAccuracy {
+        HorizonAccuracy {
             scored: self.scored,
             mae: self.errors[0],
             naive_mae: self.errors[1],
@@ -91,9 +91,9 @@ impl Score {
         }
     }
 
-    pub(super) fn trust(&self) -> Trust {
+    pub(super) fn trust(&self) -> ModelTrust {
         let [own, rival] = self.losses;
-        Trust::judged(
+        ModelTrust::judged(
             self.scored,
             (rival > 0.0).then(|| own / rival),
             self.trusted,

@@ -1,10 +1,10 @@
 //! The score of a model, on loads that it is good at and on others.
 
 use super::*;
-use crate::forecast::context::Shared;
-use crate::forecast::history::{History, Resolution};
-use crate::forecast::past::Past as _;
-use crate::forecast::prediction::{Interval, Step};
+use crate::forecast::context::ModelAssets;
+use crate::forecast::historical_load::HistoricalLoad as _;
+use crate::forecast::load_ring_buffer::{LoadRingBuffer, Resolution};
+use crate::forecast::prediction::{ForecastStep, Interval};
 
 const STEP: SignedDuration = SignedDuration::from_secs(15);
 const HORIZON: NonZeroUsize = NonZeroUsize::new(6).unwrap();
@@ -25,8 +25,8 @@ fn hill(slot: i64) -> f64 {
 }
 
 /// The past of a load that turns without warning every five minutes, an hour of it a day ago.
-fn zigzag() -> History {
-    let mut history = History::default();
+fn zigzag() -> LoadRingBuffer {
+    let mut history = LoadRingBuffer::default();
     for turn in -2..14 {
         let time = Timestamp::from_second(START - DAY + turn * 300).unwrap();
         let level = 100.0 + 90.0 * float((turn * 7).rem_euclid(5));
@@ -37,7 +37,7 @@ fn zigzag() -> History {
 }
 
 /// The load that is the same as the day before.
-fn repeated(history: &History) -> impl Fn(i64) -> f64 {
+fn repeated(history: &LoadRingBuffer) -> impl Fn(i64) -> f64 {
     |slot| {
         let before = Timestamp::from_second(START - DAY + slot * 15).unwrap();
         history.at(before).unwrap()
@@ -47,20 +47,20 @@ fn repeated(history: &History) -> impl Fn(i64) -> f64 {
 /// The model of a load, and all that it reads.
 struct Load {
     model: ScoredModel,
-    history: History,
-    shared: Shared,
+    history: LoadRingBuffer,
+    shared: ModelAssets,
 }
 
 impl Load {
-    fn new(set: ModelSet, history: History) -> Self {
+    fn new(set: ModelSet, history: LoadRingBuffer) -> Self {
         Self {
             model: ScoredModel::new(set, HORIZON),
             history,
-            shared: Shared::default(),
+            shared: ModelAssets::default(),
         }
     }
 
-    fn context(&self, slot: i64) -> Context<'_> {
+    fn context(&self, slot: i64) -> ForecastContext<'_> {
         context(&self.history, &self.shared, slot)
     }
 
@@ -72,7 +72,7 @@ impl Load {
         }
     }
 
-    fn selected(&mut self, steps: usize, slot: i64) -> Selected {
+    fn selected(&mut self, steps: usize, slot: i64) -> SelectedForecast {
         let context = context(&self.history, &self.shared, slot);
         let request = self.model.request(steps, context);
         let forecast = request.model.forecast(request.horizon, &request.context);
@@ -80,8 +80,12 @@ impl Load {
     }
 }
 
-fn context<'a>(history: &'a History, shared: &'a Shared, slot: i64) -> Context<'a> {
-    Context {
+fn context<'a>(
+    history: &'a LoadRingBuffer,
+    shared: &'a ModelAssets,
+    slot: i64,
+) -> ForecastContext<'a> {
+    ForecastContext {
         history,
         origin: at(slot),
         step: STEP,
@@ -108,7 +112,7 @@ fn a_model_is_trusted_on_the_loads_that_it_is_good_at() {
         );
         assert_eq!(selected.forecast.unwrap().steps.len(), 8);
     }
-    let mut load = Load::new(ModelSet::Tes, History::default());
+    let mut load = Load::new(ModelSet::Tes, LoadRingBuffer::default());
     load.follow(0..200, hill);
     let smooth = load.selected(8, 199);
     assert!(smooth.trust.is_trusted(), "{}", smooth.trust);
@@ -147,7 +151,7 @@ fn a_model_that_is_not_ready_says_when_it_will_be() {
         (ModelSet::SHpa, "s-hpa ready in 3 min"),
         (ModelSet::SeasonalNaive, "seasonal-naive ready in 24 h"),
     ] {
-        let mut load = Load::new(set, History::default());
+        let mut load = Load::new(set, LoadRingBuffer::default());
         load.follow(0..8, hill);
         let selected = load.selected(8, 7);
         let lacking: Vec<_> = selected.lacking.iter().map(ToString::to_string).collect();
@@ -158,7 +162,7 @@ fn a_model_that_is_not_ready_says_when_it_will_be() {
 
 /// A made-up score: the model errs by a constant share of the naive one's error.
 fn scored(error: f64) -> Load {
-    let mut load = Load::new(ModelSet::SHpa, History::default());
+    let mut load = Load::new(ModelSet::SHpa, LoadRingBuffer::default());
     let card = {
         let mut card = Scorecard::new(NonZeroUsize::MIN);
         for now in 0..60 {
@@ -167,7 +171,7 @@ fn scored(error: f64) -> Load {
                 lower: 0.0,
                 upper: 1e6,
             };
-            let step = Step {
+            let step = ForecastStep {
                 mean,
                 interval80: interval,
                 interval95: interval,
@@ -189,11 +193,11 @@ fn scored(error: f64) -> Load {
 
 #[test]
 fn with_another_horizon_all_is_scored_anew_on_the_past() {
-    let mut load = Load::new(ModelSet::SHpa, History::default());
+    let mut load = Load::new(ModelSet::SHpa, LoadRingBuffer::default());
     load.follow(0..120, hill);
     let longer = NonZeroUsize::new(10).unwrap();
     let values = (0..120).map(|slot| Some(hill(slot))).collect();
-    let series = Series::new(at(0), STEP, values).unwrap();
+    let series = RegularSeries::new(at(0), STEP, values).unwrap();
     let mut anew = ScoredModel::new(ModelSet::SHpa, longer);
     anew.learn(&series, &load.context(0));
     anew.keep_trust_of(&load.model);
@@ -201,7 +205,7 @@ fn with_another_horizon_all_is_scored_anew_on_the_past() {
     let before = load.selected(10, 119);
     load.model = anew;
     let after = load.selected(10, 119);
-    let means = |selected: &Selected| -> Vec<u64> {
+    let means = |selected: &SelectedForecast| -> Vec<u64> {
         let steps = &selected.forecast.as_ref().unwrap().steps;
         steps.iter().map(|step| step.mean.to_bits()).collect()
     };

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::brown::{Alpha, Brown, Coefficients, START, Variant, mean_of_start};
+use super::brown::{Alpha, BrownSmoothing, Coefficients, START, Variant, mean_of_start};
 use crate::forecast::point_model::PointModel;
 use crate::units::count_as_f64;
 
@@ -69,10 +69,10 @@ pub fn window_forecast(window: &[f64], variant: Variant) -> Option<Coefficients>
     Some(brown.coefficients(variant))
 }
 
-fn restarted(older: &[f64], newer: &[f64], alpha: Alpha) -> Option<Brown> {
+fn restarted(older: &[f64], newer: &[f64], alpha: Alpha) -> Option<BrownSmoothing> {
     let mut values = older.iter().chain(newer).copied();
     let first = [values.next()?, values.next()?, values.next()?];
-    let mut brown = Brown::new(alpha, mean_of_start(&first));
+    let mut brown = BrownSmoothing::new(alpha, mean_of_start(&first));
     for value in first.into_iter().chain(values) {
         brown.observe(value);
     }
@@ -83,7 +83,7 @@ fn restarted(older: &[f64], newer: &[f64], alpha: Alpha) -> Option<Brown> {
 #[derive(Debug, Clone)]
 pub struct SHpa {
     window: VecDeque<f64>,
-    smoothing: Option<(Alpha, Brown)>,
+    smoothing: Option<(Alpha, BrownSmoothing)>,
     variant: Variant,
 }
 

@@ -64,7 +64,7 @@ pub enum Variant {
 
 /// S⁽¹⁾, S⁽²⁾ and S⁽³⁾ of `[DS-HPA]` (4) and (5).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Brown {
+pub struct BrownSmoothing {
     alpha: Alpha,
     s1: f64,
     s2: f64,
@@ -99,7 +99,7 @@ impl Coefficients {
     }
 }
 
-impl Brown {
+impl BrownSmoothing {
     /// Smoothing that starts with all three values at `start`.
     #[must_use]
     pub const fn new(alpha: Alpha, start: f64) -> Self {
@@ -175,7 +175,7 @@ pub struct Tes {
     variant: Variant,
     first: [f64; START],
     have: usize,
-    brown: Brown,
+    brown: BrownSmoothing,
 }
 
 impl Tes {
@@ -186,13 +186,13 @@ impl Tes {
             variant,
             first: [0.0; START],
             have: 0,
-            brown: Brown::new(alpha, 0.0),
+            brown: BrownSmoothing::new(alpha, 0.0),
         }
     }
 
     /// The smoothing as it stands; meaningful from the third observation on.
     #[must_use]
-    pub const fn brown(&self) -> &Brown {
+    pub const fn brown(&self) -> &BrownSmoothing {
         &self.brown
     }
 
@@ -217,7 +217,7 @@ impl PointModel for Tes {
             *slot = value;
             self.have += 1;
             if self.have == START {
-                self.brown = Brown::new(self.alpha, mean_of_start(&self.first));
+                self.brown = BrownSmoothing::new(self.alpha, mean_of_start(&self.first));
                 self.first
                     .iter()
                     .for_each(|&value| self.brown.observe(value));

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::function::LinearResidual;
 use super::model::{HeldOutDay, TrafficModel};
 use crate::fnv::fnv1a;
-use crate::forecast::elastic_net::Linear;
+use crate::forecast::elastic_net::LinearFunction;
 use crate::forecast::trees::{Trees, TreesError};
 
 /// The first bytes of a model.
@@ -108,7 +108,7 @@ impl TrafficModel {
         if fnv1a(content) != u64::from_le_bytes(*sum) {
             return Err(TrafficModelError::Checksum);
         }
-        let mut reader = Reader(content.get(MAGIC.len() + 2..).unwrap_or_default());
+        let mut reader = TrafficFileReader(content.get(MAGIC.len() + 2..).unwrap_or_default());
         let model = reader.model()?;
         if !reader.0.is_empty() {
             return Err(TrafficModelError::Content("there are data after its end"));
@@ -137,9 +137,9 @@ fn put_held_out(bytes: &mut Vec<u8>, held_out: &HeldOutDay) {
 }
 
 /// What is left of the content.
-struct Reader<'a>(&'a [u8]);
+struct TrafficFileReader<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl TrafficFileReader<'_> {
     fn model(&mut self) -> Result<TrafficModel, TrafficModelError> {
         let count = self.length(MOST)?;
         if count == 0 {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         let coefficients = (0..count)
             .map(|_| self.number())
             .collect::<Result<_, _>>()?;
-        let linear = Linear {
+        let linear = LinearFunction {
             coefficients,
             intercept: self.number()?,
         };
@@ -225,15 +225,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::forecast::trees::Node;
+    use crate::forecast::trees::TreeNode;
 
     fn model() -> TrafficModel {
         let at = |second| Timestamp::from_second(second).unwrap();
-        let linear = Linear {
+        let linear = LinearFunction {
             coefficients: vec![0.5, 0.0],
             intercept: -1.5,
         };
-        let residual = Trees::new(0.0, &[vec![Node::Leaf(0.25)]]).unwrap();
+        let residual = Trees::new(0.0, &[vec![TreeNode::Leaf(0.25)]]).unwrap();
         TrafficModel {
             components: vec!["http_rps".to_owned(), "rpc_rps".to_owned()],
             utilisation: "cpu_util_pct".to_owned(),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::forecast::calendar::Calendar;
-use crate::forecast::elastic_net::Linear;
+use crate::forecast::elastic_net::LinearFunction;
 use crate::forecast::trees::{TreeInput, Trees, tree_input};
 use crate::units::i64_as_f64;
 
@@ -19,7 +19,7 @@ const LINEAR: usize = 0;
 
 /// A moment as the residual model reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment {
+pub struct CalendarInputs {
     /// The time of day, the day of the week, and the time of the week.
     inputs: [TreeInput; RESIDUAL_INPUTS - 1],
 }
@@ -27,7 +27,7 @@ pub struct Moment {
 /// The linear model and what is added to its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearResidual {
-    pub(super) linear: Linear,
+    pub(super) linear: LinearFunction,
     /// The utilisation by which inputs and answers of the trees are divided, above 0.
     pub(super) scale: f64,
     /// The least and the largest that was ever to be added.
@@ -37,7 +37,7 @@ pub struct LinearResidual {
     bends: Box<[TreeInput]>,
 }
 
-impl Moment {
+impl CalendarInputs {
     /// A moment by the clocks and weeks of a calendar.
     #[must_use]
     pub fn of(at: Timestamp, calendar: &Calendar) -> Self {
@@ -57,7 +57,7 @@ impl LinearResidual {
     /// A linear model, and trees whose inputs are those of [`Self::inputs`]. Their answers are times `scale` what is
     /// to be added, and held to what was `seen` of it.
     #[must_use]
-    pub fn new(linear: Linear, scale: f64, seen: (f64, f64), residual: Trees) -> Self {
+    pub fn new(linear: LinearFunction, scale: f64, seen: (f64, f64), residual: Trees) -> Self {
         Self {
             bends: residual.thresholds(LINEAR).into(),
             linear,
@@ -69,14 +69,14 @@ impl LinearResidual {
 
     /// The inputs of the residual model.
     #[must_use]
-    pub fn inputs(linear: f64, scale: f64, moment: Moment) -> [TreeInput; RESIDUAL_INPUTS] {
+    pub fn inputs(linear: f64, scale: f64, moment: CalendarInputs) -> [TreeInput; RESIDUAL_INPUTS] {
         let [time, day, week] = moment.inputs;
         [tree_input(linear / scale), time, day, week]
     }
 
     /// The linear model.
     #[must_use]
-    pub const fn linear(&self) -> &Linear {
+    pub const fn linear(&self) -> &LinearFunction {
         &self.linear
     }
 
@@ -94,13 +94,13 @@ impl LinearResidual {
 
     /// The utilisation of each of so many replicas, at least 0, where `traffic` of all kinds comes to them.
     #[must_use]
-    pub fn utilisation(&self, traffic: &[f64], replicas: f64, moment: Moment) -> f64 {
+    pub fn utilisation(&self, traffic: &[f64], replicas: f64, moment: CalendarInputs) -> f64 {
         let linear = self.linear_utilisation(traffic, replicas);
         (linear + self.added(linear, moment)).max(0.0)
     }
 
     /// What the trees add to the linear answer.
-    fn added(&self, linear: f64, moment: Moment) -> f64 {
+    fn added(&self, linear: f64, moment: CalendarInputs) -> f64 {
         let inputs = Self::inputs(linear, self.scale, moment);
         let (least, most) = self.seen;
         let added = f64::from(self.residual.score(&inputs)) * self.scale;
@@ -117,7 +117,7 @@ impl LinearResidual {
         traffic: &[f64],
         target: f64,
         most: i32,
-        moment: Moment,
+        moment: CalendarInputs,
     ) -> Option<i32> {
         let linear = |count: i32| self.linear_utilisation(traffic, f64::from(count));
         let part = |count: i32| {
@@ -176,14 +176,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::forecast::trees::Node;
+    use crate::forecast::trees::TreeNode;
 
     fn time(text: &str) -> Timestamp {
         text.parse().unwrap()
     }
 
     fn function(residual: Trees) -> LinearResidual {
-        let linear = Linear {
+        let linear = LinearFunction {
             coefficients: vec![0.5, 2.0],
             intercept: 6.0,
         };
@@ -192,14 +192,14 @@ mod tests {
 
     /// `added` once the input is at or above the threshold.
     fn from(feature: usize, threshold: TreeInput, added: f32) -> Trees {
-        let root = Node::Split {
+        let root = TreeNode::Split {
             feature,
             threshold: f32::from(threshold),
             missing_left: true,
             left: 1,
             right: 2,
         };
-        let tree = vec![root, Node::Leaf(0.0), Node::Leaf(added)];
+        let tree = vec![root, TreeNode::Leaf(0.0), TreeNode::Leaf(added)];
         Trees::new(0.0, &[tree]).unwrap()
     }
 
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn traffic_per_replica_is_weighed_and_the_time_adds_to_it() {
-        let sunday = Moment::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
-        let monday = Moment::of(time("2024-01-08T03:00:00Z"), &Calendar::default());
+        let sunday = CalendarInputs::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
+        let monday = CalendarInputs::of(time("2024-01-08T03:00:00Z"), &Calendar::default());
         let function = function(from(2, tree_input(8.0 * 6.0 / 7.0), 0.5));
         assert_close(function.linear_utilisation(&[100.0, 10.0], 4.0), 23.5);
         assert_close(function.utilisation(&[100.0, 10.0], 4.0, monday), 23.5);
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_is_added_keeps_to_what_was_seen_and_nothing_is_below_0() {
-        let now = Moment::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
+        let now = CalendarInputs::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
         let more = function(from(0, 0, 7.0));
         assert_close(more.utilisation(&[0.0, 0.0], 1.0, now), 46.0);
         let less = function(from(0, 0, -7.0));
@@ -233,29 +233,32 @@ mod tests {
     fn times_are_those_of_the_calendar() {
         let berlin = Calendar::new(TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap());
         let late = time("2024-01-07T23:30:00Z");
-        let [_, sunday, _] = Moment::of(late, &Calendar::default()).inputs;
-        let [clock, monday, week] = Moment::of(late, &berlin).inputs;
+        let [_, sunday, _] = CalendarInputs::of(late, &Calendar::default()).inputs;
+        let [clock, monday, week] = CalendarInputs::of(late, &berlin).inputs;
         assert_eq!((sunday, monday), (tree_input(8.0 * 6.0 / 7.0), 0));
         assert_eq!(clock, tree_input(8.0 * 0.5 / 24.0));
         assert_eq!(week, tree_input(8.0 * 0.5 / 168.0));
         // A week of summer.
         let summer = time("2024-07-07T22:30:00Z");
-        assert_eq!(Moment::of(summer, &berlin), Moment::of(late, &berlin));
+        assert_eq!(
+            CalendarInputs::of(summer, &berlin),
+            CalendarInputs::of(late, &berlin)
+        );
     }
 
     /// Trees of which each adds or takes from a threshold of the linear answer on.
     fn bent(steps: &[(i16, f32)]) -> LinearResidual {
         let trees = steps.iter().map(|&(threshold, added)| {
-            let root = Node::Split {
+            let root = TreeNode::Split {
                 feature: 0,
                 threshold: f32::from(threshold),
                 missing_left: true,
                 left: 1,
                 right: 2,
             };
-            vec![root, Node::Leaf(0.0), Node::Leaf(added)]
+            vec![root, TreeNode::Leaf(0.0), TreeNode::Leaf(added)]
         });
-        let linear = Linear {
+        let linear = LinearFunction {
             coefficients: vec![2.0],
             intercept: 10.0,
         };
@@ -272,7 +275,7 @@ mod tests {
             most in 1..400_i32,
         ) {
             let function = bent(&steps);
-            let now = Moment::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
+            let now = CalendarInputs::of(time("2024-01-07T03:00:00Z"), &Calendar::default());
             let good = |count: &i32| function.utilisation(&[traffic], f64::from(*count), now) <= target;
             let each = (1..=most).rev().take_while(good).last();
             prop_assert_eq!(function.least_count(&[traffic], target, most, now), each);

@@ -37,7 +37,7 @@ fn order(
     pods: &[RemovablePod<'_>],
     spread: &[SpreadConstraint],
     count: usize,
-) -> Vec<Choice> {
+) -> Vec<ScaleInVictim> {
     let weights = weights();
     let removal = Removal {
         nodes,
@@ -49,8 +49,8 @@ fn order(
     removal.order(count)
 }
 
-fn names<'a>(pods: &[RemovablePod<'a>], order: &[Choice]) -> Vec<(&'a str, Ground)> {
-    let named = |choice: &Choice| (pods[choice.pod].name, choice.ground);
+fn names<'a>(pods: &[RemovablePod<'a>], order: &[ScaleInVictim]) -> Vec<(&'a str, DeletionBasis)> {
+    let named = |choice: &ScaleInVictim| (pods[choice.pod].name, choice.ground);
     order.iter().map(named).collect()
 }
 
@@ -64,7 +64,7 @@ fn the_fullest_node_gives_first_until_another_is_fuller() {
         pod("d", 2, 50),
     ];
     let found = order(&nodes, &pods, &[], 3);
-    let balance = Ground::Balance;
+    let balance = DeletionBasis::Balance;
     assert_eq!(
         names(&pods, &found),
         [("a", balance), ("b", balance), ("c", balance)]
@@ -84,7 +84,10 @@ fn a_node_over_the_line_gives_first_even_where_balance_would_have_it_otherwise()
     let found = order(&nodes, &pods, &[], 2);
     assert_eq!(
         names(&pods, &found),
-        [("z", Ground::Headroom), ("a", Ground::Balance)]
+        [
+            ("z", DeletionBasis::Headroom),
+            ("a", DeletionBasis::Balance)
+        ]
     );
 }
 
@@ -97,7 +100,7 @@ fn what_goes_anyway_counts_and_needs_no_cost() {
     assert_eq!(order(&nodes, &pods, &[], 1), []);
     // Without it the other node is the fuller one.
     let found = order(&nodes, &pods, &[], 2);
-    assert_eq!(names(&pods, &found), [("b", Ground::Balance)]);
+    assert_eq!(names(&pods, &found), [("b", DeletionBasis::Balance)]);
 }
 
 #[test]
@@ -121,9 +124,9 @@ fn spread_is_decided_before_line_and_balance() {
     assert_eq!(
         names(&pods, &found),
         [
-            ("c", Ground::Spread),
-            ("a", Ground::Headroom),
-            ("d", Ground::Spread)
+            ("c", DeletionBasis::Spread),
+            ("a", DeletionBasis::Headroom),
+            ("d", DeletionBasis::Spread)
         ]
     );
 }
@@ -156,7 +159,7 @@ fn a_pod_without_a_known_node_moves_nothing_and_equals_go_by_name() {
     lost.node = None;
     let pods = [pod("b", 1, 100), lost, pod("a", 0, 100)];
     let found = order(&nodes, &pods, &[], 1);
-    assert_eq!(names(&pods, &found), [("lost", Ground::Balance)]);
+    assert_eq!(names(&pods, &found), [("lost", DeletionBasis::Balance)]);
     let pods = [pods[0], pods[2]];
     assert_eq!(names(&pods, &order(&nodes, &pods, &[], 1))[0].0, "a");
 }

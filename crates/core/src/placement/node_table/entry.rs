@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{EndedPod, PodEntry, Stage};
-use super::settings::{Forecasting, Settings};
-use super::sums::Sums;
+use super::resource_sums::ResourceSums;
+use super::settings::{NodeForecasting, Settings};
 use crate::placement::node_forecast::NodeForecast;
 use crate::placement::node_load::NodeLoad;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
@@ -38,7 +38,7 @@ pub struct NodeFacts {
 
 /// The measurements and settings that Pods are counted by.
 #[derive(Clone, Copy)]
-pub(super) struct Moment<'a> {
+pub(super) struct CountingContext<'a> {
     pub(super) sample: &'a UsageSample,
     pub(super) settings: &'a Settings,
     pub(super) now: Timestamp,
@@ -62,10 +62,10 @@ pub(super) struct NodeEntry {
     /// Whether each measurement was no longer fresh when it came.
     came_late: Resources<bool>,
     io_pressure: Option<Measurement>,
-    committed: Sums,
-    in_flight: Sums,
-    awaited: Sums,
-    ended_usage: Sums,
+    committed: ResourceSums,
+    in_flight: ResourceSums,
+    awaited: ResourceSums,
+    ended_usage: ResourceSums,
     recent: Vec<Box<str>>,
     ended: Vec<EndedPod>,
     pods: usize,
@@ -100,7 +100,7 @@ impl NodeEntry {
         })
     }
 
-    pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
+    pub(super) fn attach(&mut self, uid: &str, pod: &mut PodEntry, moment: &CountingContext<'_>) {
         self.pods += 1;
         if let Stage::Finished { at } = pod.stage {
             self.end(pod, at, moment.sample);
@@ -154,7 +154,7 @@ impl NodeEntry {
     }
 
     /// Adds a Pod to the in-flight sum, for as long as a sample may not tell all of it.
-    pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
+    pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &CountingContext<'_>) {
         pod.counted = None;
         pod.settled = self.is_settled(pod, moment);
         if pod.settled {
@@ -172,7 +172,12 @@ impl NodeEntry {
 
     /// Counts a Pod anew that was in flight when the measurements before were taken. One that they tell
     /// all of now has come to the Pods whose trend is followed.
-    pub(super) fn count_again(&mut self, uid: &str, pod: &mut PodEntry, moment: &Moment<'_>) {
+    pub(super) fn count_again(
+        &mut self,
+        uid: &str,
+        pod: &mut PodEntry,
+        moment: &CountingContext<'_>,
+    ) {
         self.count(uid, pod, moment);
         if let Some(forecast) = self.forecast.as_mut().filter(|_| pod.settled) {
             forecast.join(&pod.shown(moment.sample));
@@ -190,8 +195,8 @@ impl NodeEntry {
     /// Follows the trends of the newest measurements, once all Pods are counted by them.
     pub(super) fn follow(&mut self, settings: &Settings) {
         match settings.forecast {
-            Forecasting::Off => {}
-            Forecasting::On => {
+            NodeForecasting::Off => {}
+            NodeForecasting::On => {
                 let forecast = self.forecast.get_or_insert_default();
                 forecast.observe(&self.measured, &self.ended_usage.get());
             }
@@ -228,9 +233,9 @@ impl NodeEntry {
     }
 
     /// Starts the sums over Pods anew after a measurement, and gives the Pods to be counted again.
-    pub(super) fn begin_recount(&mut self, moment: &Moment<'_>) -> Vec<Box<str>> {
-        self.in_flight = Sums::default();
-        self.ended_usage = Sums::default();
+    pub(super) fn begin_recount(&mut self, moment: &CountingContext<'_>) -> Vec<Box<str>> {
+        self.in_flight = ResourceSums::default();
+        self.ended_usage = ResourceSums::default();
         if let Some(forecast) = &mut self.forecast {
             forecast.begin_count();
         }
@@ -244,7 +249,7 @@ impl NodeEntry {
 
     /// True once the samples tell all of a Pod: a whole window of each measured resource lies after
     /// its start, and what is not measured had time enough to be.
-    fn is_settled(&self, pod: &PodEntry, moment: &Moment<'_>) -> bool {
+    fn is_settled(&self, pod: &PodEntry, moment: &CountingContext<'_>) -> bool {
         let Some(started) = pod.started() else {
             return false;
         };

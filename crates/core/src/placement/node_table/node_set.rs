@@ -10,9 +10,9 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 
 use super::detail::NodeDetail;
-use super::largest::Largest;
-use super::median::median;
-use super::near::{Near, Possible};
+use super::largest_capacities::LargestCapacities;
+use super::median_node::median;
+use super::near_ties::{BalanceTotals, NearTies};
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resource, Resources};
 
@@ -122,10 +122,10 @@ pub struct NodeSet {
     measured: usize,
     /// Found when it is first asked for, once for each version.
     median: OnceLock<NodeLoad>,
-    largest: Largest,
+    largest: LargestCapacities,
     /// Grows whenever a position comes to stand for another node.
     roster: u64,
-    possible: Possible,
+    possible: BalanceTotals,
 }
 
 impl NodeSet {
@@ -182,8 +182,8 @@ impl NodeSet {
 
     /// The nodes at these positions, on which a Pod may come to be as well.
     #[must_use]
-    pub fn near(&self, positions: impl IntoIterator<Item = usize>) -> Near {
-        Near {
+    pub fn near(&self, positions: impl IntoIterator<Item = usize>) -> NearTies {
+        NearTies {
             roster: self.roster,
             positions: positions.into_iter().collect(),
         }
@@ -215,7 +215,7 @@ impl NodeSet {
     }
 
     /// Counts a Pod as possible on some nodes, which a roster that has changed since no longer tells.
-    pub(super) fn doubt(&mut self, near: &Near, demand: &Resources<Amount>) {
+    pub(super) fn doubt(&mut self, near: &NearTies, demand: &Resources<Amount>) {
         if near.roster == self.roster && !near.positions.is_empty() {
             self.possible.add(&near.positions, demand);
             self.version += 1;
@@ -223,7 +223,7 @@ impl NodeSet {
     }
 
     /// Takes back what [`Self::doubt`] counted.
-    pub(super) fn settle(&mut self, near: &Near, demand: &Resources<Amount>) {
+    pub(super) fn settle(&mut self, near: &NearTies, demand: &Resources<Amount>) {
         if near.roster == self.roster && self.is_in_doubt() {
             self.possible.subtract(&near.positions, demand);
             self.version += 1;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::unstarted::is_due;
+use super::unstarted_pods::is_due;
 use crate::placement::usage::{Measurement, PodName, Span, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 

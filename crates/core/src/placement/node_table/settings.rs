@@ -7,7 +7,7 @@ use crate::units::Resource;
 
 /// Whether the headroom rule looks ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Forecasting {
+pub enum NodeForecasting {
     /// It goes by the load of now.
     #[default]
     Off,
@@ -36,7 +36,7 @@ pub struct Settings {
     /// does not exist.
     pub unstarted: SignedDuration,
     /// Whether the trends of loads are followed.
-    pub forecast: Forecasting,
+    pub forecast: NodeForecasting,
 }
 
 impl Default for Settings {
@@ -55,7 +55,7 @@ impl Default for Settings {
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),
-            forecast: Forecasting::Off,
+            forecast: NodeForecasting::Off,
         }
     }
 }

@@ -237,10 +237,10 @@ impl Pod {
 
 /// Asks about a Pod that gets the node it names.
 fn place(table: &mut NodeTable, uid: &str, pod: &Pod, now: Timestamp) {
-    place_near(table, uid, pod, Near::default(), now);
+    place_near(table, uid, pod, NearTies::default(), now);
 }
 
-fn place_near(table: &mut NodeTable, uid: &str, pod: &Pod, near: Near, now: Timestamp) {
+fn place_near(table: &mut NodeTable, uid: &str, pod: &Pod, near: NearTies, now: Timestamp) {
     let facts = PodFacts {
         node: None,
         ..pod.facts()

@@ -16,14 +16,14 @@ const SAMPLES: u8 = 3;
 
 /// One measured value as a share of the capacity.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
+pub(super) struct OverloadSample {
     percent: u64,
     /// The share is below the lower line, exactly.
     below: bool,
     at: Timestamp,
 }
 
-impl Sample {
+impl OverloadSample {
     pub(super) fn new(measured: &Measurement, capacity: Amount) -> Self {
         let used = u128::from(measured.value.get()) * 100;
         let capacity = u128::from(capacity.get());

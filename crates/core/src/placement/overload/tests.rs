@@ -61,13 +61,13 @@ impl World {
         self.overload.observe(self.table.nodes(), at(self.second));
     }
 
-    fn decide<'a>(&self, candidates: &[Candidate<'a>]) -> Vec<(&'a str, Verdict)> {
+    fn decide<'a>(&self, candidates: &[TaintCandidate<'a>]) -> Vec<(&'a str, OverloadVerdict)> {
         self.overload.decide(candidates, at(self.second))
     }
 }
 
-fn open(name: &str) -> Candidate<'_> {
-    Candidate {
+fn open(name: &str) -> TaintCandidate<'_> {
+    TaintCandidate {
         name,
         schedulable: true,
         control_plane: false,
@@ -75,14 +75,14 @@ fn open(name: &str) -> Candidate<'_> {
     }
 }
 
-fn tainted(name: &str) -> Candidate<'_> {
-    Candidate {
+fn tainted(name: &str) -> TaintCandidate<'_> {
+    TaintCandidate {
         tainted: true,
         ..open(name)
     }
 }
 
-fn names<'a>(changes: &[(&'a str, Verdict)]) -> Vec<&'a str> {
+fn names<'a>(changes: &[(&'a str, OverloadVerdict)]) -> Vec<&'a str> {
     changes.iter().map(|(name, _)| *name).collect()
 }
 
@@ -106,13 +106,13 @@ fn a_node_is_taken_at_the_line_in_three_samples_and_let_go_below_the_other() {
             world.round(&[("a", CPU, *load)]);
         }
         let percent = loads.last().unwrap() / 10;
-        let taint = Verdict::Taint {
+        let taint = OverloadVerdict::Taint {
             resource: CPU,
             percent,
         };
         let expected: Vec<_> = closed.then_some(("a", taint)).into_iter().collect();
         assert_eq!(world.decide(&nodes), expected, "{loads:?}");
-        let expected = lifted.then_some(("a", Verdict::Lift(Lift::Cooled)));
+        let expected = lifted.then_some(("a", OverloadVerdict::Lift(Lift::Cooled)));
         let expected: Vec<_> = expected.into_iter().collect();
         assert_eq!(world.decide(&held), expected, "{loads:?}");
     }
@@ -198,7 +198,7 @@ fn what_is_not_measured_any_more_stays_as_it_is_and_then_is_let_go() {
     world.second += 181;
     assert_eq!(world.decide(&held), [], "cool, but that was long ago");
     world.second += 30 * 60;
-    let lifted = [("a", Verdict::Lift(Lift::Unmeasured))];
+    let lifted = [("a", OverloadVerdict::Lift(Lift::Unmeasured))];
     assert_eq!(world.decide(&held), lifted);
     // A replica that has just started knows nothing yet.
     let fresh = World::new(&["a", "b", "c"], false);
@@ -247,7 +247,7 @@ fn the_worst_third_goes_first_and_a_surplus_is_let_go() {
         "whoever is tainted stays"
     );
     let surplus = [tainted("a"), tainted("b"), open("c")];
-    let lifted = [("a", Verdict::Lift(Lift::TooMany))];
+    let lifted = [("a", OverloadVerdict::Lift(Lift::TooMany))];
     assert_eq!(world.decide(&surplus), lifted, "the coolest of them");
     assert_eq!(world.decide(&all[..2]), [], "a third of two is none");
 }
@@ -258,19 +258,19 @@ fn nodes_of_the_control_plane_and_cordoned_ones_are_left_out() {
     for _ in 0..3 {
         world.round(&[("a", CPU, 990), ("b", CPU, 990), ("c", CPU, 100)]);
     }
-    let control = |name, tainted| Candidate {
+    let control = |name, tainted| TaintCandidate {
         control_plane: true,
         tainted,
         ..open(name)
     };
-    let cordoned = |name| Candidate {
+    let cordoned = |name| TaintCandidate {
         schedulable: false,
         ..open(name)
     };
     let nodes = [control("a", false), cordoned("b"), open("c"), open("d")];
     assert_eq!(world.decide(&nodes), []);
     let held = control("a", true);
-    let lifted = [("a", Verdict::Lift(Lift::ControlPlane))];
+    let lifted = [("a", OverloadVerdict::Lift(Lift::ControlPlane))];
     assert_eq!(world.decide(&[held]), lifted);
 }
 
@@ -311,7 +311,7 @@ proptest! {
             for (hottest, load) in hottest.iter_mut().zip(&loads) {
                 *hottest = (*hottest).max(*load);
             }
-            let candidates: Vec<_> = all.iter().enumerate().map(|(index, name)| Candidate {
+            let candidates: Vec<_> = all.iter().enumerate().map(|(index, name)| TaintCandidate {
                 name,
                 schedulable: index >= cordoned,
                 control_plane: false,
@@ -319,7 +319,7 @@ proptest! {
             }).collect();
             for (name, verdict) in world.decide(&candidates) {
                 let index = all.iter().position(|one| *one == name).unwrap();
-                let taints = matches!(verdict, Verdict::Taint { .. });
+                let taints = matches!(verdict, OverloadVerdict::Taint { .. });
                 prop_assert_ne!(closed[index], taints, "a verdict changes something");
                 closed[index] = taints;
             }

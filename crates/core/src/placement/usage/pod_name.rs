@@ -15,11 +15,11 @@ use foldhash::fast::RandomState;
 
 /// A Pod by namespace and name; clones share the text.
 #[derive(Clone, PartialEq, Eq)]
-pub struct PodName(Arc<Text>);
+pub struct PodName(Arc<PodNameText>);
 
 /// One text for both, since each piece of memory has a price of its own.
 #[derive(PartialEq, Eq)]
-struct Text {
+struct PodNameText {
     /// The namespace and the name behind it, with nothing between.
     both: Box<str>,
     /// The length of the namespace.
@@ -30,7 +30,7 @@ impl PodName {
     /// The Pod `name` in `namespace`.
     #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
-        Self(Arc::new(Text {
+        Self(Arc::new(PodNameText {
             both: [namespace, name].concat().into(),
             namespace: namespace.len(),
         }))

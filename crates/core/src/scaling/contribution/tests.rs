@@ -8,9 +8,9 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn one(who: &str, min: Option<i32>, max: Option<i32>, second: i64) -> Contribution {
+fn one(who: &str, min: Option<i32>, max: Option<i32>, second: i64) -> ReplicaRecommendation {
     let who = Contributor::from(who);
-    Contribution {
+    ReplicaRecommendation {
         priority: who.default_priority(),
         who,
         min,
@@ -63,7 +63,7 @@ fn a_schedule_stands_in_for_the_users_least_and_a_prediction_raises_it() {
 
 #[test]
 fn the_highest_priority_sets_the_count_and_the_larger_of_equals() {
-    let with = |who, priority, replicas| Contribution {
+    let with = |who, priority, replicas| ReplicaRecommendation {
         priority,
         replicas: Some(replicas),
         ..one(who, Some(replicas), None, 9)
@@ -77,9 +77,9 @@ fn the_highest_priority_sets_the_count_and_the_larger_of_equals() {
 #[test]
 fn asking_for_the_same_is_seldom_a_change() {
     let mut all = Contributions::default();
-    all.contribute(Contribution::of_prediction(6, at(600)), at(0));
+    all.contribute(ReplicaRecommendation::of_prediction(6, at(600)), at(0));
     for (second, min, until) in [(100, 6, 600), (299, 6, 600), (310, 6, 910), (320, 7, 920)] {
-        let again = Contribution::of_prediction(min, at(second + 600));
+        let again = ReplicaRecommendation::of_prediction(min, at(second + 600));
         all.contribute(again, at(second));
         let held = all.of(&Contributor::Prediction).unwrap();
         assert_eq!((held.min, held.until), (Some(min), at(until)), "{second}");
@@ -101,8 +101,8 @@ fn an_end_may_come_earlier_and_nobody_renews_by_asking_for_the_same() {
         assert_eq!(found.until, at(held), "{second}");
     }
     // A prediction follows a floor of another leader, who has renewed it meanwhile.
-    all.contribute(Contribution::of_prediction(6, at(600)), at(0));
-    all.contribute(Contribution::of_prediction(6, at(400)), at(200));
+    all.contribute(ReplicaRecommendation::of_prediction(6, at(600)), at(0));
+    all.contribute(ReplicaRecommendation::of_prediction(6, at(400)), at(200));
     let held = all.of(&Contributor::Prediction).unwrap();
     assert_eq!(
         held.until,
@@ -167,7 +167,7 @@ fn contributors_are_read_as_they_are_written() {
     );
 }
 
-fn contribution() -> impl Strategy<Value = Contribution> {
+fn contribution() -> impl Strategy<Value = ReplicaRecommendation> {
     let who = prop_oneof![
         Just(Contributor::Prediction),
         "[a-c]".prop_map(Contributor::Cron),
@@ -175,7 +175,7 @@ fn contribution() -> impl Strategy<Value = Contribution> {
     ];
     let count = || prop::option::of(0..20_i32);
     (who, count(), count(), count(), 0..4_i32, 0..100_i64).prop_map(
-        |(who, min, max, replicas, priority, until)| Contribution {
+        |(who, min, max, replicas, priority, until)| ReplicaRecommendation {
             who,
             min,
             max,
@@ -258,7 +258,7 @@ proptest! {
     ) {
         let floors: Vec<_> = all
             .into_iter()
-            .map(|one| Contribution { priority: 0, ..one })
+            .map(|one| ReplicaRecommendation { priority: 0, ..one })
             .collect();
         let merged = merge(user, &floors, at(0)).bounds;
         prop_assert!(merged.max >= user.max);

@@ -4,7 +4,7 @@ use crate::scaling::bounds::ObjectBounds;
 
 /// Bounds and replicas after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Adjusted {
+pub struct CronAdjustment {
     /// The bounds that the HPA is to have.
     pub bounds: ObjectBounds,
     /// The replicas that the workload is to have.
@@ -18,7 +18,7 @@ pub struct Adjusted {
 /// the HPA takes away what the load does not need. Anything else changes nothing
 /// (`[CronHPA]` compatibility rules).
 #[must_use]
-pub fn adjust(bounds: ObjectBounds, target: i32, current: i32) -> Adjusted {
+pub fn adjust(bounds: ObjectBounds, target: i32, current: i32) -> CronAdjustment {
     // An HPA without a least has 1.
     let least = bounds.min.unwrap_or(1);
     let (min, replicas) = if target > current {
@@ -33,7 +33,7 @@ pub fn adjust(bounds: ObjectBounds, target: i32, current: i32) -> Adjusted {
     } else {
         bounds.max
     };
-    Adjusted {
+    CronAdjustment {
         bounds: ObjectBounds { min, max },
         replicas,
     }
@@ -49,7 +49,7 @@ mod tests {
             min: Some(min),
             max,
         };
-        let Adjusted { bounds, replicas } = adjust(bounds, target, current);
+        let CronAdjustment { bounds, replicas } = adjust(bounds, target, current);
         ((bounds.min.unwrap(), bounds.max), replicas)
     }
 

@@ -6,7 +6,7 @@
 
 /// What a field may hold.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field {
+pub(super) struct CronField {
     name: &'static str,
     most: u32,
     names: &'static [&'static str],
@@ -16,7 +16,7 @@ pub(super) struct Field {
     letters: &'static [&'static str],
 }
 
-impl Field {
+impl CronField {
     const fn of_numbers(name: &'static str, most: u32) -> Self {
         Self {
             name,
@@ -34,23 +34,23 @@ const MONTHS: &[&str] = &[
 const WEEKDAYS: &[&str] = &["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
 /// All fields, with seconds first.
-pub(super) const FIELDS: [Field; 6] = [
-    Field::of_numbers("seconds", 59),
-    Field::of_numbers("minutes", 59),
-    Field::of_numbers("hours", 23),
-    Field {
+pub(super) const FIELDS: [CronField; 6] = [
+    CronField::of_numbers("seconds", 59),
+    CronField::of_numbers("minutes", 59),
+    CronField::of_numbers("hours", 23),
+    CronField {
         letters: &["L", "W", "LW"],
-        ..Field::of_numbers("the day of month", 31)
+        ..CronField::of_numbers("the day of month", 31)
     },
-    Field {
+    CronField {
         names: MONTHS,
         first: 1,
-        ..Field::of_numbers("the month", 12)
+        ..CronField::of_numbers("the month", 12)
     },
-    Field {
+    CronField {
         names: WEEKDAYS,
         letters: &["L"],
-        ..Field::of_numbers("the day of week", 6)
+        ..CronField::of_numbers("the day of week", 6)
     },
 ];
 
@@ -61,7 +61,7 @@ const LARGEST_STEP: u32 = 1000;
 ///
 /// # Errors
 /// Text that no field of this kind holds.
-pub(super) fn normalized(field: &Field, text: &str) -> Result<String, String> {
+pub(super) fn normalized(field: &CronField, text: &str) -> Result<String, String> {
     // Only the day of week has it: croner refuses it elsewhere.
     let (both, parts) = text
         .strip_prefix('+')
@@ -79,7 +79,7 @@ pub(super) fn normalized(field: &Field, text: &str) -> Result<String, String> {
     Ok(format!("{both}{}", parts.join(",")))
 }
 
-fn normalized_part(field: &Field, part: &str) -> Result<String, String> {
+fn normalized_part(field: &CronField, part: &str) -> Result<String, String> {
     let part = numbered(field, part)?;
     let (base, step) = match part.split_once('/') {
         None => (part.as_str(), None),
@@ -108,7 +108,7 @@ fn normalized_part(field: &Field, part: &str) -> Result<String, String> {
 }
 
 /// The same with names as numbers.
-fn numbered(field: &Field, part: &str) -> Result<String, String> {
+fn numbered(field: &CronField, part: &str) -> Result<String, String> {
     let mut text = String::new();
     let mut rest = part;
     while !rest.is_empty() {
@@ -126,7 +126,7 @@ fn numbered(field: &Field, part: &str) -> Result<String, String> {
 }
 
 /// A number, a name, or a letter with a meaning of its own, perhaps after one of them.
-fn word(field: &Field, token: &str) -> Result<String, String> {
+fn word(field: &CronField, token: &str) -> Result<String, String> {
     let upper = token.to_ascii_uppercase();
     let number = |text: &str| {
         let place = field.names.iter().position(|name| *name == text);

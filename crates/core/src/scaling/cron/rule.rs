@@ -11,7 +11,7 @@ use super::zone::Zone;
 
 /// The moments at which a rule applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum When {
+pub enum RuleTiming {
     /// At each moment of a schedule.
     Run(Schedule),
     /// From each moment of `start` until the clock on the wall shows the next local time of `end`.
@@ -20,7 +20,7 @@ pub enum When {
 
 /// A window of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Window {
+pub struct CronWindow {
     /// The moment at which it opens.
     pub start: Zoned,
     /// The moment at which it closes.
@@ -32,7 +32,7 @@ pub struct Window {
 pub struct Rule {
     /// The name, unique among the rules of one object.
     pub name: String,
-    pub when: When,
+    pub when: RuleTiming,
     /// The replicas that it asks for.
     pub replicas: i32,
     /// True where it applies once, and never again.
@@ -48,8 +48,8 @@ impl Rule {
     #[must_use]
     pub fn when_text(&self) -> String {
         match &self.when {
-            When::Run(at) => format!("{} {}", at.expression(), at.zone()),
-            When::Window { start, end } => {
+            RuleTiming::Run(at) => format!("{} {}", at.expression(), at.zone()),
+            RuleTiming::Window { start, end } => {
                 let zone = start.zone();
                 format!("{} to {} {zone}", start.expression(), end.expression())
             }
@@ -65,8 +65,8 @@ impl Rule {
     /// The schedule of its runs, or that of the starts of its windows.
     pub(super) const fn begins(&self) -> &Schedule {
         match &self.when {
-            When::Run(at) => at,
-            When::Window { start, .. } => start,
+            RuleTiming::Run(at) => at,
+            RuleTiming::Window { start, .. } => start,
         }
     }
 
@@ -75,13 +75,13 @@ impl Rule {
     #[must_use]
     pub fn next_after(&self, at: Timestamp) -> Option<Zoned> {
         match self.when {
-            When::Run(_) => self.begins().next_but(at, &self.excluded),
-            When::Window { .. } => self.next_window(at).map(|window| window.start),
+            RuleTiming::Run(_) => self.begins().next_but(at, &self.excluded),
+            RuleTiming::Window { .. } => self.next_window(at).map(|window| window.start),
         }
     }
 
     /// The first window that opens after `at`. One that clocks skip as a whole is passed over.
-    fn next_window(&self, mut at: Timestamp) -> Option<Window> {
+    fn next_window(&self, mut at: Timestamp) -> Option<CronWindow> {
         let last_year = self.begins().local(at).year().saturating_add(MOST_YEARS);
         loop {
             let start = self.begins().next_but(at, &self.excluded)?;
@@ -105,14 +105,14 @@ impl Rule {
     /// `since` then.
     pub(super) fn only(&self, since: Timestamp) -> Option<Zoned> {
         match self.when {
-            When::Run(_) => self.next_after(since),
-            When::Window { .. } => self.only_window(since).map(|window| window.start),
+            RuleTiming::Run(_) => self.next_after(since),
+            RuleTiming::Window { .. } => self.only_window(since).map(|window| window.start),
         }
     }
 
     /// The one window of a rule that applies once: the one that is open when it is first seen, or the
     /// first thereafter.
-    fn only_window(&self, since: Timestamp) -> Option<Window> {
+    fn only_window(&self, since: Timestamp) -> Option<CronWindow> {
         let open = self
             .latest_until(since)
             .and_then(|start| self.window(start));
@@ -121,8 +121,8 @@ impl Rule {
     }
 
     /// The window that opens at `start`, one of the moments of its starts; `None` for a rule without windows.
-    pub(super) fn window(&self, start: Zoned) -> Option<Window> {
-        let When::Window {
+    pub(super) fn window(&self, start: Zoned) -> Option<CronWindow> {
+        let RuleTiming::Window {
             start: opens,
             end: closes,
         } = &self.when
@@ -132,7 +132,7 @@ impl Rule {
         let at = start.timestamp();
         let named = opens.named_at(at, &self.excluded)?;
         let end = closes.close_of(opens, at, named)?;
-        Some(Window { start, end })
+        Some(CronWindow { start, end })
     }
 
     /// The bytes that it holds, but for the days that it excludes.
@@ -146,8 +146,8 @@ impl Rule {
             excluded: _,
         } = self;
         let schedules = match when {
-            When::Run(at) => at.bytes(),
-            When::Window { start, end } => start.bytes() + end.bytes(),
+            RuleTiming::Run(at) => at.bytes(),
+            RuleTiming::Window { start, end } => start.bytes() + end.bytes(),
         };
         size_of::<Self>() + name.len() + schedules
     }

@@ -8,9 +8,9 @@
 use jiff::civil::{Date, DateTime};
 use jiff::{Timestamp, Zoned};
 
-use super::clocks::{Comes, comes, repeating, second_after, second_before};
 use super::day_set::DaySet;
 use super::days::ExcludedDays;
+use super::dst::{LocalTimeMatch, comes, repeating, second_after, second_before};
 use super::expression::{ScheduleError, parse_expression};
 use super::times::Times;
 use super::walk::Walk;
@@ -120,10 +120,10 @@ impl Schedule {
         let mut moments = Moments::around(self, whole_seconds(at), &excluded);
         moments.is_fixed &= opens.times.are_fixed();
         let by_clock = match comes(self.zone.rules(), moments.next_from(second_after(named)?)?)? {
-            Comes::Once(end) => end,
-            Comes::Twice(first, second) if first <= at => second,
-            Comes::Twice(first, _) => first,
-            Comes::Never(change) => change.at,
+            LocalTimeMatch::Once(end) => end,
+            LocalTimeMatch::Twice(first, second) if first <= at => second,
+            LocalTimeMatch::Twice(first, _) => first,
+            LocalTimeMatch::Never(change) => change.at,
         };
         let end = moments.next().map_or(by_clock, |next| next.min(by_clock));
         Some(self.local(end.max(at)))
@@ -191,9 +191,9 @@ impl<'a> Moments<'a> {
         }
         loop {
             match comes(zone, self.next_from(from)?)? {
-                Comes::Once(at) | Comes::Twice(at, _) => return Some(at),
-                Comes::Never(change) if is_fixed => return Some(change.at),
-                Comes::Never(change) => from = change.after,
+                LocalTimeMatch::Once(at) | LocalTimeMatch::Twice(at, _) => return Some(at),
+                LocalTimeMatch::Never(change) if is_fixed => return Some(change.at),
+                LocalTimeMatch::Never(change) => from = change.after,
             }
         }
     }
@@ -215,13 +215,13 @@ impl<'a> Moments<'a> {
         }
         loop {
             match comes(zone, self.last_until(until)?)? {
-                Comes::Once(at) => return Some(at),
-                Comes::Twice(first, second) => {
+                LocalTimeMatch::Once(at) => return Some(at),
+                LocalTimeMatch::Twice(first, second) => {
                     let is_over = !is_fixed && second <= self.at;
                     return Some(if is_over { second } else { first });
                 }
-                Comes::Never(change) if is_fixed => return Some(change.at),
-                Comes::Never(change) => until = second_before(change.before)?,
+                LocalTimeMatch::Never(change) if is_fixed => return Some(change.at),
+                LocalTimeMatch::Never(change) => until = second_before(change.before)?,
             }
         }
     }
@@ -229,8 +229,8 @@ impl<'a> Moments<'a> {
     /// The moment at which a local time that comes twice comes again.
     fn second_of(&self, local: DateTime) -> Option<Timestamp> {
         match comes(self.schedule.zone.rules(), local)? {
-            Comes::Once(at) | Comes::Twice(_, at) => Some(at),
-            Comes::Never(change) => Some(change.at),
+            LocalTimeMatch::Once(at) | LocalTimeMatch::Twice(_, at) => Some(at),
+            LocalTimeMatch::Never(change) => Some(change.at),
         }
     }
 

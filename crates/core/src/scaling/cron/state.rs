@@ -15,7 +15,7 @@ pub struct CronState {
     /// The state of each rule that has been seen, by its name.
     pub rules: BTreeMap<String, RuleState>,
     /// The change that the last run made and that stands.
-    pub held: Option<Held>,
+    pub held: Option<ActiveRun>,
 }
 
 impl CronState {
@@ -43,7 +43,7 @@ pub struct RuleState {
 
 /// A change of the bounds by a run, which stands until the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct ActiveRun {
     /// The name of the rule that ran.
     pub rule: String,
     /// The moment of the run, by its schedule.

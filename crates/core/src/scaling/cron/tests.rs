@@ -24,7 +24,7 @@ fn schedule(text: &str) -> Schedule {
 fn run(name: &str, text: &str, replicas: i32) -> Rule {
     Rule {
         name: name.to_owned(),
-        when: When::Run(schedule(text)),
+        when: RuleTiming::Run(schedule(text)),
         replicas,
         run_once: false,
         suspended: false,
@@ -34,7 +34,7 @@ fn run(name: &str, text: &str, replicas: i32) -> Rule {
 
 fn window(name: &str, (start, end): (&str, &str), replicas: i32) -> Rule {
     Rule {
-        when: When::Window {
+        when: RuleTiming::Window {
             start: schedule(start),
             end: schedule(end),
         },

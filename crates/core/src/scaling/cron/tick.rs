@@ -4,15 +4,15 @@
 use jiff::Timestamp;
 
 use super::adjust::adjust;
-use super::agenda::{Agenda, OpenWindow};
-use super::rule::{Rule, When};
+use super::rule::{Rule, RuleTiming};
+use super::schedule_cache::{OpenWindow, ScheduleCache};
 use super::spec::CronSpec;
-use super::state::{CronState, Held, RuleState};
+use super::state::{ActiveRun, CronState, RuleState};
 use crate::scaling::bounds::ObjectBounds;
 
 /// Everything that a tick reads beside rules and state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Observation {
+pub struct CronObservation {
     pub now: Timestamp,
     /// When the object with the rules was made.
     pub created: Timestamp,
@@ -21,7 +21,7 @@ pub struct Observation {
     /// The user's own bounds, or his own count.
     pub user: ObjectBounds,
     /// What a run says.
-    pub saying: Saying,
+    pub saying: CronEffect,
     /// The least that the object has, whoever asks for it.
     pub effective: Option<i32>,
     /// The least that the record of the bounds says these rules ask for.
@@ -30,14 +30,14 @@ pub struct Observation {
 
 /// What the replicas of a run or of a window are to what is scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Saying {
+pub enum CronEffect {
     /// Bounds, within which another scales: they move as [`adjust`] says.
     Bounds,
     /// The count itself.
     Count,
 }
 
-impl Observation {
+impl CronObservation {
     /// The user's own least.
     fn own(&self) -> i32 {
         // An HPA without a least has 1.
@@ -54,7 +54,7 @@ impl Observation {
 
 /// The least replicas that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RequestedMinimum {
     pub min: i32,
     /// The end of the window that asks for them; `None` where they stand until the next run.
     pub until: Option<Timestamp>,
@@ -65,7 +65,7 @@ pub struct Wanted {
 
 /// Something that a tick has to tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum CronEvent {
     /// A run was made, perhaps late.
     Ran {
         rule: String,
@@ -92,11 +92,11 @@ pub enum Happening {
 
 /// The outcome of a tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticked {
+pub struct CronTickResult {
     pub state: CronState,
     /// The least replicas that are asked for; `None` leaves the bounds to others.
-    pub wanted: Option<Wanted>,
-    pub happened: Vec<Happening>,
+    pub wanted: Option<RequestedMinimum>,
+    pub happened: Vec<CronEvent>,
 }
 
 /// One tick at the time of the `observation`, with the `agenda` of these rules.
@@ -104,10 +104,10 @@ pub struct Ticked {
 pub fn tick(
     spec: &CronSpec,
     before: &CronState,
-    observation: &Observation,
-    agenda: &mut Agenda,
-) -> Ticked {
-    let mut ticking = Ticking {
+    observation: &CronObservation,
+    agenda: &mut ScheduleCache,
+) -> CronTickResult {
+    let mut ticking = CronTickContext {
         spec,
         observation,
         agenda,
@@ -119,10 +119,10 @@ pub fn tick(
     }
     let mut asked = ticking.open_windows();
     asked.extend(ticking.held());
-    let Ticking {
+    let CronTickContext {
         state, happened, ..
     } = ticking;
-    Ticked {
+    CronTickResult {
         state,
         wanted: largest(&asked),
         happened,
@@ -131,8 +131,8 @@ pub fn tick(
 
 /// The state of the rules that there are. Rules that were there when the object was made count from
 /// then on; those that came later, or were changed, from now on.
-fn carried_over(spec: &CronSpec, before: &CronState, observation: &Observation) -> CronState {
-    let Observation { now, created, .. } = *observation;
+fn carried_over(spec: &CronSpec, before: &CronState, observation: &CronObservation) -> CronState {
+    let CronObservation { now, created, .. } = *observation;
     let since = if before.rules.is_empty() {
         created
     } else {
@@ -151,28 +151,28 @@ fn carried_over(spec: &CronSpec, before: &CronState, observation: &Observation) 
         });
         (rule.name.clone(), state)
     });
-    let is_there = |held: &Held| spec.active().any(|rule| rule.name == held.rule);
+    let is_there = |held: &ActiveRun| spec.active().any(|rule| rule.name == held.rule);
     CronState {
         rules: rules.collect(),
         held: before.held.clone().filter(is_there),
     }
 }
 
-struct Ticking<'a> {
+struct CronTickContext<'a> {
     spec: &'a CronSpec,
-    observation: &'a Observation,
-    agenda: &'a mut Agenda,
+    observation: &'a CronObservation,
+    agenda: &'a mut ScheduleCache,
     state: CronState,
-    happened: Vec<Happening>,
+    happened: Vec<CronEvent>,
 }
 
 /// A run whose time has come.
-struct Due<'a> {
+struct DueRun<'a> {
     rule: &'a Rule,
     at: Timestamp,
 }
 
-impl<'a> Ticking<'a> {
+impl<'a> CronTickContext<'a> {
     /// Makes the newest run that is due, of several at one moment that for the most replicas, and lets
     /// those before it go.
     fn make_runs(&mut self) {
@@ -187,7 +187,7 @@ impl<'a> Ticking<'a> {
         } else {
             self.miss(&due);
         }
-        for Due { rule, at } in due {
+        for DueRun { rule, at } in due {
             if let Some(state) = self.state.rules.get_mut(&rule.name) {
                 state.last = Some(at);
             }
@@ -195,11 +195,11 @@ impl<'a> Ticking<'a> {
     }
 
     /// The last run of each rule, where it has not been made or missed yet.
-    fn due(&mut self) -> Vec<Due<'a>> {
+    fn due(&mut self) -> Vec<DueRun<'a>> {
         let (spec, now) = (self.spec, self.observation.now);
         let mut all = Vec::new();
         for (place, rule) in spec.rules().iter().enumerate() {
-            if !spec.is_active(rule) || !matches!(rule.when, When::Run(_)) {
+            if !spec.is_active(rule) || !matches!(rule.when, RuleTiming::Run(_)) {
                 continue;
             }
             let Some(state) = self.state.rules.get(&rule.name) else {
@@ -209,14 +209,14 @@ impl<'a> Ticking<'a> {
             let last = around.and_then(|around| around.last);
             let known = state.last.max(Some(state.since));
             let due = last.filter(|last| known < Some(last.at));
-            all.extend(due.map(|last| Due { rule, at: last.at }));
+            all.extend(due.map(|last| DueRun { rule, at: last.at }));
         }
         all
     }
 
     /// True for a run that was made by somebody who could not say so any more: nothing else asks for
     /// what the record holds in the name of these rules.
-    fn was_made(&self, due: &Due<'_>) -> bool {
+    fn was_made(&self, due: &DueRun<'_>) -> bool {
         let target = due.rule.replicas;
         let by_window = self.spec.rules().iter().any(|rule| {
             let state = self.state.rules.get(&rule.name);
@@ -227,8 +227,8 @@ impl<'a> Ticking<'a> {
     }
 
     /// Makes one run. What the run before raised is still there; what it lowered is put back first.
-    fn run(&mut self, due: &Due<'_>) {
-        let Observation {
+    fn run(&mut self, due: &DueRun<'_>) {
+        let CronObservation {
             current,
             user,
             saying,
@@ -245,14 +245,14 @@ impl<'a> Ticking<'a> {
             max: user.max.max(min.unwrap_or(0)),
         };
         let is_held = target > own && self.observation.is_held_up(current);
-        let min = if is_held || saying == Saying::Count {
+        let min = if is_held || saying == CronEffect::Count {
             target
         } else {
             adjust(bounds, target, current).bounds.min.unwrap_or(own)
         };
         self.state.held = self.holding(due, min);
         let after = self.state.held.as_ref().map(|held| held.min);
-        self.happened.push(Happening::Ran {
+        self.happened.push(CronEvent::Ran {
             rule: name.clone(),
             at: due.at,
             target,
@@ -263,9 +263,9 @@ impl<'a> Ticking<'a> {
     }
 
     /// What a run holds that leaves this least; nothing where that is the user's own.
-    fn holding(&self, due: &Due<'_>, min: i32) -> Option<Held> {
+    fn holding(&self, due: &DueRun<'_>, min: i32) -> Option<ActiveRun> {
         let own = self.observation.own();
-        (min != own).then(|| Held {
+        (min != own).then(|| ActiveRun {
             rule: due.rule.name.clone(),
             at: due.at,
             min,
@@ -275,12 +275,12 @@ impl<'a> Ticking<'a> {
 
     /// Tells of runs that were missed. What the run before them raised stands, which is safe; what it
     /// lowered was only for the time until then.
-    fn miss(&mut self, due: &[Due<'_>]) {
+    fn miss(&mut self, due: &[DueRun<'_>]) {
         let own = self.observation.own();
         let newest = due.iter().map(|due| due.at).max();
-        let stays = |held: &Held| held.min >= own || newest <= Some(held.at);
+        let stays = |held: &ActiveRun| held.min >= own || newest <= Some(held.at);
         self.state.held = self.state.held.take().filter(stays);
-        let missed = due.iter().map(|Due { rule, at }| Happening::Missed {
+        let missed = due.iter().map(|DueRun { rule, at }| CronEvent::Missed {
             rule: rule.name.clone(),
             at: *at,
         });
@@ -288,12 +288,12 @@ impl<'a> Ticking<'a> {
     }
 
     /// What the last run left.
-    fn held(&mut self) -> Option<Wanted> {
+    fn held(&mut self) -> Option<RequestedMinimum> {
         let own = self.observation.own();
         let held = self.state.held.as_mut()?;
         // A version that did not keep it had made the run on what the user has.
         let least = *held.least.get_or_insert(own);
-        Some(Wanted {
+        Some(RequestedMinimum {
             min: held.min,
             until: None,
             raises: least < held.min,
@@ -301,7 +301,7 @@ impl<'a> Ticking<'a> {
     }
 
     /// What the windows ask for that are open.
-    fn open_windows(&mut self) -> Vec<Wanted> {
+    fn open_windows(&mut self) -> Vec<RequestedMinimum> {
         let (spec, now) = (self.spec, self.observation.now);
         let own = self.observation.own();
         let mut open = Vec::new();
@@ -309,7 +309,7 @@ impl<'a> Ticking<'a> {
             let Some(state) = self.state.rules.get_mut(&rule.name) else {
                 continue;
             };
-            let window = if spec.is_active(rule) && matches!(rule.when, When::Window { .. }) {
+            let window = if spec.is_active(rule) && matches!(rule.when, RuleTiming::Window { .. }) {
                 self.agenda.open_window(spec, place, Some(state.since), now)
             } else {
                 None
@@ -318,7 +318,7 @@ impl<'a> Ticking<'a> {
             let Some(OpenWindow { start, end: until }) = window else {
                 state.least = None;
                 if was_open {
-                    self.happened.push(Happening::Closed {
+                    self.happened.push(CronEvent::Closed {
                         rule: rule.name.clone(),
                     });
                 }
@@ -327,13 +327,13 @@ impl<'a> Ticking<'a> {
             let is_new = state.last.replace(start) != Some(start);
             if is_new || !was_open {
                 state.least = Some(own);
-                self.happened.push(Happening::Opened {
+                self.happened.push(CronEvent::Opened {
                     rule: rule.name.clone(),
                     replicas: rule.replicas,
                     until,
                 });
             }
-            open.push(Wanted {
+            open.push(RequestedMinimum {
                 min: rule.replicas,
                 until: Some(until),
                 raises: *state.least.get_or_insert(own) < rule.replicas,
@@ -344,12 +344,12 @@ impl<'a> Ticking<'a> {
 }
 
 /// The largest of what is asked for, until the last of those who ask for it ends.
-fn largest(asked: &[Wanted]) -> Option<Wanted> {
+fn largest(asked: &[RequestedMinimum]) -> Option<RequestedMinimum> {
     let min = asked.iter().map(|one| one.min).max()?;
     let same = || asked.iter().filter(|one| one.min == min);
     let stands = same().any(|one| one.until.is_none());
     let end = same().filter_map(|one| one.until).max();
-    Some(Wanted {
+    Some(RequestedMinimum {
         min,
         until: end.filter(|_| !stands),
         raises: same().any(|one| one.raises),

@@ -3,14 +3,14 @@
 
 use jiff::Timestamp;
 
-use super::agenda::Agenda;
-use super::rule::When;
+use super::rule::RuleTiming;
+use super::schedule_cache::ScheduleCache;
 use super::spec::CronSpec;
 use super::state::CronState;
 
 /// What the windows of some rules ask for at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum OpenWindows {
     /// At least one is open: the largest replicas of all that are, until the last of those closes that
     /// ask for so many.
     Replicas { replicas: i32, until: Timestamp },
@@ -21,20 +21,20 @@ pub enum Asked {
 /// What the windows of these rules ask for at `now`, with the `agenda` of these rules. Runs ask for nothing
 /// here.
 #[must_use]
-pub fn asked(spec: &CronSpec, agenda: &mut Agenda, now: Timestamp) -> Asked {
+pub fn asked(spec: &CronSpec, agenda: &mut ScheduleCache, now: Timestamp) -> OpenWindows {
     let mut largest = None;
     for (place, rule) in spec.rules().iter().enumerate() {
-        if !spec.is_active(rule) || !matches!(rule.when, When::Window { .. }) {
+        if !spec.is_active(rule) || !matches!(rule.when, RuleTiming::Window { .. }) {
             continue;
         }
         let open = agenda.open_window(spec, place, None, now);
         largest = largest.max(open.map(|window| (rule.replicas, window.end)));
     }
     if let Some((replicas, until)) = largest {
-        return Asked::Replicas { replicas, until };
+        return OpenWindows::Replicas { replicas, until };
     }
     let next = agenda.next(spec, &CronState::default(), now, 1);
-    Asked::Nothing {
+    OpenWindows::Nothing {
         until: next.first().map(|next| next.at.timestamp()),
     }
 }

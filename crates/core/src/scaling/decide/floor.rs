@@ -2,20 +2,20 @@
 
 use jiff::SignedDuration;
 
-use super::Tick;
-use crate::forecast::{Distrust, Trust};
-use crate::scaling::decision::{Decision, Floor};
-use crate::scaling::ds_hpa::{self, Proposal};
-use crate::scaling::grounds::Grounds;
+use super::DecisionContext;
+use crate::forecast::{Distrust, ModelTrust};
+use crate::scaling::decision::{Floor, ScalingDecision};
+use crate::scaling::decision_basis::DecisionBasis;
+use crate::scaling::ds_hpa::{self, PredictiveProposal};
 use crate::scaling::input::{DecisionInput, Prediction};
 use crate::scaling::limit::LimitedBy;
 use crate::scaling::policy::Strategy;
-use crate::scaling::reason::Change;
+use crate::scaling::reason::DecisionChange;
 use crate::scaling::scale_down;
 use crate::scaling::traffic_need::{TrafficLack, TrafficStanding};
 
-impl Tick<'_> {
-    pub(super) fn floor(&mut self) -> Decision {
+impl DecisionContext<'_> {
+    pub(super) fn floor(&mut self) -> ScalingDecision {
         let Self { policy, input, .. } = *self;
         let before = self.state.floor_in_force();
         self.adopt();
@@ -34,19 +34,19 @@ impl Tick<'_> {
         let floor = self.state.floor_in_force();
         let user = self.user_min();
         let at_least = |floor: Option<Floor>| floor.map_or(user, |floor| floor.replicas.max(user));
-        let change = Change {
+        let change = DecisionChange {
             name: "floor",
             from: at_least(before),
             to: at_least(floor),
         };
-        Decision {
+        ScalingDecision {
             replicas: change.to,
             reason: self.reason(proposal.as_ref(), change, limited_by),
             limited_by,
             grounds: match floor {
-                _ if !blind => Grounds::of(proposal.as_ref()),
-                Some(_) => Grounds::LastKnown,
-                None => Grounds::Nothing,
+                _ if !blind => DecisionBasis::of(proposal.as_ref()),
+                Some(_) => DecisionBasis::LastKnown,
+                None => DecisionBasis::Nothing,
             },
         }
     }
@@ -60,7 +60,7 @@ impl Tick<'_> {
     /// A proposal stands for its horizon even where the window is shorter: forecasts and D-HPA take
     /// turns, and following each tick alone would move the floor up and down. Neither the horizon nor the window
     /// holds where the user allows a falling load to lower the floor early.
-    fn step(&mut self, proposal: Option<&Proposal>) -> Option<LimitedBy> {
+    fn step(&mut self, proposal: Option<&PredictiveProposal>) -> Option<LimitedBy> {
         let DecisionInput { now, .. } = *self.input;
         let user = self.user_min();
         let (proposed, by) = proposal.map_or((user, None), |proposal| self.proposed(proposal));
@@ -96,7 +96,7 @@ impl Tick<'_> {
     }
 
     /// The count of a proposal within the scaleUp rules and the bounds, and the rule that limits it.
-    fn proposed(&mut self, proposal: &Proposal) -> (i32, Option<LimitedBy>) {
+    fn proposed(&mut self, proposal: &PredictiveProposal) -> (i32, Option<LimitedBy>) {
         let (held, by) = self.held(proposal);
         let (replicas, by) = self.bounded(held, by);
         self.note(replicas);
@@ -160,7 +160,7 @@ impl Tick<'_> {
         let unproven = |prediction: &Prediction<'_>| {
             matches!(
                 prediction.trust,
-                Trust::Untrusted(Distrust::Unproven { .. })
+                ModelTrust::Untrusted(Distrust::Unproven { .. })
             )
         };
         loads.iter().any(|load| {

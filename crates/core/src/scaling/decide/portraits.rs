@@ -9,21 +9,23 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-use super::{CountSeen, State, Tick};
-use crate::scaling::decision::Decision;
-use crate::scaling::ds_hpa::{self, Proposal};
-use crate::scaling::grounds::Grounds;
+use super::{CountSeen, DecisionContext, DecisionState};
+use crate::scaling::decision::ScalingDecision;
+use crate::scaling::decision_basis::DecisionBasis;
+use crate::scaling::ds_hpa::{self, PredictiveProposal};
 use crate::scaling::input::DecisionInput;
 use crate::scaling::limit::LimitedBy;
-use crate::scaling::mode::Mode;
-use crate::scaling::policy::{Policy, Strategy};
-use crate::scaling::portrait::{Failure, Merged, Outcome, Provided, Value, merge};
-use crate::scaling::portrayed::{PodsNow, PortraitInput, Portrayed, Speaker};
-use crate::scaling::reason::{Because, Change};
+use crate::scaling::merged_portraits::{MergedPortraits, PodsNow, PortraitInput, ProviderRef};
+use crate::scaling::mode::ScalingMode;
+use crate::scaling::policy::{Strategy, TargetPolicy};
+use crate::scaling::portrait::{
+    MergedOutcomes, ProviderFailure, ProviderOutcome, ProviderRecommendation, Value, merge,
+};
+use crate::scaling::reason::{DecisionChange, PredictionClause};
 use crate::scaling::scale_down;
-use crate::scaling::stability::{self, Checked, Checks, Decided, Freshness};
-use crate::scaling::stages::{
-    self, Command, ScaleDownWay, ScaleUpWay, Staged, StagedBehavior, Staging,
+use crate::scaling::stability::{self, CheckDecision, CheckResult, Checks, Freshness};
+use crate::scaling::staged_change::{
+    self, ScaleDownWay, ScaleUpBehavior, StagedBehavior, Staging, StepCommand, StepResult,
 };
 
 /// Why the reaction to the load has no count.
@@ -33,11 +35,11 @@ const FORECAST_UNTRUSTED: &str = "ForecastUntrusted";
 
 /// The outcomes of all providers of a target, and the step that follows from them.
 pub(in crate::scaling) fn portray(
-    policy: &Policy,
-    state: &mut State,
+    policy: &TargetPolicy,
+    state: &mut DecisionState,
     input: &DecisionInput<'_>,
     portraits: &PortraitInput<'_>,
-) -> Portrayed {
+) -> MergedPortraits {
     let now = input.now;
     let seen = CountSeen {
         current: input.current,
@@ -45,7 +47,7 @@ pub(in crate::scaling) fn portray(
         generation: portraits.generation,
     };
     state.observe(policy, seen, now);
-    let mut tick = Tick {
+    let mut tick = DecisionContext {
         policy,
         input,
         state,
@@ -61,7 +63,7 @@ pub(in crate::scaling) fn portray(
     };
     let course = tick.staged(portraits, wanted);
     let (grounds, because) = words.of(&merged, portraits);
-    Portrayed {
+    MergedPortraits {
         provided,
         merged,
         target,
@@ -76,39 +78,39 @@ pub(in crate::scaling) fn portray(
 
 /// The step towards a count, and the words of the checks on it.
 struct Course {
-    staged: Staged,
-    checked: Vec<Checked>,
-    decided: Decided,
+    staged: StepResult,
+    checked: Vec<CheckResult>,
+    decided: CheckDecision,
 }
 
 /// What the providers that know the loads have to say for themselves.
 #[derive(Default)]
-struct Words {
+struct PortraitReasons {
     reactive: String,
     predictive: String,
-    grounds: Option<Grounds>,
+    grounds: Option<DecisionBasis>,
 }
 
-impl Words {
+impl PortraitReasons {
     /// Those of the provider that holds, with the extent of what it knows.
-    fn of(self, merged: &Merged, portraits: &PortraitInput<'_>) -> (Grounds, String) {
+    fn of(self, merged: &MergedOutcomes, portraits: &PortraitInput<'_>) -> (DecisionBasis, String) {
         let Some(asked) = &merged.asked else {
-            return (Grounds::LastKnown, String::new());
+            return (DecisionBasis::LastKnown, String::new());
         };
-        let is = |speaker: &Speaker| speaker.name == asked.provider;
+        let is = |speaker: &ProviderRef| speaker.name == asked.provider;
         if portraits.reactive.is_some_and(is) {
-            (Grounds::Reaction, self.reactive)
+            (DecisionBasis::Reaction, self.reactive)
         } else if portraits.predictive.is_some_and(is) {
-            let grounds = self.grounds.unwrap_or(Grounds::Reaction);
+            let grounds = self.grounds.unwrap_or(DecisionBasis::Reaction);
             (grounds, self.predictive)
         } else {
-            (Grounds::Portrait, String::new())
+            (DecisionBasis::Portrait, String::new())
         }
     }
 }
 
-fn said(speaker: &Speaker, outcome: Outcome) -> Provided {
-    Provided {
+fn said(speaker: &ProviderRef, outcome: ProviderOutcome) -> ProviderRecommendation {
+    ProviderRecommendation {
         name: speaker.name.clone(),
         priority: speaker.priority,
         outcome,
@@ -118,7 +120,7 @@ fn said(speaker: &Speaker, outcome: Outcome) -> Provided {
 /// The same switches without stages: what is only shown makes no steps.
 const fn at_once(behavior: &StagedBehavior) -> StagedBehavior {
     StagedBehavior {
-        up: ScaleUpWay {
+        up: ScaleUpBehavior {
             disabled: behavior.up.disabled,
             stages: None,
         },
@@ -129,10 +131,10 @@ const fn at_once(behavior: &StagedBehavior) -> StagedBehavior {
     }
 }
 
-impl Tick<'_> {
+impl DecisionContext<'_> {
     /// The count that was decided by portraits, with its reason.
-    pub(super) fn by_portraits(&self, portrayed: &Portrayed) -> Decision {
-        let Portrayed {
+    pub(super) fn by_portraits(&self, portrayed: &MergedPortraits) -> ScalingDecision {
+        let MergedPortraits {
             merged,
             target,
             staged,
@@ -141,7 +143,7 @@ impl Tick<'_> {
             ..
         } = portrayed;
         let limited_by = staged.limited_by.or(target.limited_by);
-        let change = Change {
+        let change = DecisionChange {
             name: "replicas",
             from: self.input.current,
             to: staged.counts.online,
@@ -161,7 +163,7 @@ impl Tick<'_> {
         if !because.is_empty() {
             reason = format!("{reason} ({because})");
         }
-        Decision {
+        ScalingDecision {
             replicas: staged.counts.online,
             reason,
             limited_by,
@@ -170,9 +172,12 @@ impl Tick<'_> {
     }
 
     /// What all providers come to, with the words of those that know the loads.
-    fn provided(&mut self, portraits: &PortraitInput<'_>) -> (Vec<Provided>, Words) {
+    fn provided(
+        &mut self,
+        portraits: &PortraitInput<'_>,
+    ) -> (Vec<ProviderRecommendation>, PortraitReasons) {
         let mut provided = portraits.given.to_vec();
-        let mut words = Words::default();
+        let mut words = PortraitReasons::default();
         let mut reacted = portraits.reactive.map(|_| self.reacted());
         let mut predicted = None;
         if portraits.predictive.is_some() {
@@ -181,7 +186,7 @@ impl Tick<'_> {
             let mut outcome = self.predicted(proposal.as_ref());
             self.scale_in_early(proposal.as_ref(), &mut reacted, &mut outcome);
             words.predictive = self.foreseen(proposal.as_ref()).to_string();
-            words.grounds = Some(Grounds::of(proposal.as_ref()));
+            words.grounds = Some(DecisionBasis::of(proposal.as_ref()));
             predicted = Some(outcome);
         }
         if let Some((speaker, outcome)) = portraits.reactive.zip(reacted) {
@@ -197,18 +202,18 @@ impl Tick<'_> {
     /// for a while ago; the other providers say what they say.
     fn scale_in_early(
         &mut self,
-        proposal: Option<&Proposal>,
-        reacted: &mut Option<Outcome>,
-        predicted: &mut Outcome,
+        proposal: Option<&PredictiveProposal>,
+        reacted: &mut Option<ProviderOutcome>,
+        predicted: &mut ProviderOutcome,
     ) {
         let mut counts: Vec<&mut i32> = Vec::new();
         match reacted {
-            Some(Outcome::Value(value)) => counts.push(&mut value.replicas),
+            Some(ProviderOutcome::Value(value)) => counts.push(&mut value.replicas),
             // Without metrics nothing is taken away.
             Some(_) => return,
             None => {}
         }
-        if let Outcome::Value(value) = predicted {
+        if let ProviderOutcome::Value(value) = predicted {
             counts.push(&mut value.replicas);
         }
         let Some(wanted) = counts.iter().map(|count| **count).max() else {
@@ -230,11 +235,11 @@ impl Tick<'_> {
         let staging = Staging {
             current: portraits.counts,
             wanted,
-            command: Command::Proceed,
+            command: StepCommand::Proceed,
             reached: portraits.reached,
             now,
         };
-        if self.policy.mode != Mode::Direct {
+        if self.policy.mode != ScalingMode::Direct {
             let at_once = at_once(portraits.behavior);
             let checks = Checks {
                 checked: &[],
@@ -243,12 +248,12 @@ impl Tick<'_> {
                 now,
             };
             return Course {
-                staged: stages::step(&at_once, None, &staging),
+                staged: staged_change::step(&at_once, None, &staging),
                 checked: Vec::new(),
                 decided: stability::decide(&checks, &[]),
             };
         }
-        let heading = stages::heading(portraits.behavior, portraits.change, &staging);
+        let heading = staged_change::heading(portraits.behavior, portraits.change, &staging);
         let freshness = Freshness {
             now,
             oldest: self.policy.max_age,
@@ -274,7 +279,7 @@ impl Tick<'_> {
             command: decided.command,
             ..staging
         };
-        let staged = stages::step(portraits.behavior, portraits.change, &staging);
+        let staged = staged_change::step(portraits.behavior, portraits.change, &staging);
         Course {
             staged,
             checked,
@@ -284,7 +289,7 @@ impl Tick<'_> {
 
     /// What the reaction to the load as it is now comes to. Without a Pod there is nothing to measure, so that one
     /// is asked for.
-    fn reacted(&mut self) -> Outcome {
+    fn reacted(&mut self) -> ProviderOutcome {
         let DecisionInput {
             now,
             current,
@@ -309,7 +314,7 @@ impl Tick<'_> {
     }
 
     /// What prediction comes to: the forecast that is trusted, but never less than the loads ask for as they are now.
-    fn predicted(&mut self, proposal: Option<&Proposal>) -> Outcome {
+    fn predicted(&mut self, proposal: Option<&PredictiveProposal>) -> ProviderOutcome {
         let DecisionInput { now, strategy, .. } = *self.input;
         let until = self.state.active_forecast.as_ref().map(|one| one.until);
         let proposal = proposal.filter(|one| self.knows(one) && !self.input.has_unknown_traffic());
@@ -357,8 +362,11 @@ impl Tick<'_> {
     }
 
     /// What prediction has to say for itself, in words.
-    fn foreseen<'a>(&'a self, proposal: Option<&'a Proposal>) -> impl std::fmt::Display + 'a {
-        Because {
+    fn foreseen<'a>(
+        &'a self,
+        proposal: Option<&'a PredictiveProposal>,
+    ) -> impl std::fmt::Display + 'a {
+        PredictionClause {
             policy: self.policy,
             input: self.input,
             proposal,
@@ -373,13 +381,13 @@ fn outcome(
     reason: &'static str,
     since: &mut Option<Timestamp>,
     now: Timestamp,
-) -> Outcome {
+) -> ProviderOutcome {
     match found {
         Ok(value) => {
             *since = None;
-            Outcome::Value(value)
+            ProviderOutcome::Value(value)
         }
-        Err(message) => Outcome::Failed(Failure {
+        Err(message) => ProviderOutcome::Failed(ProviderFailure {
             reason,
             message,
             // After the clock was set back it begins anew.

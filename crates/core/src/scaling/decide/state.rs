@@ -2,13 +2,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::speaking::Speaking;
+use super::provider_state::ProviderState;
 use crate::scaling::contest::Contest;
 use crate::scaling::decision::Floor;
 use crate::scaling::ds_hpa::ActiveForecast;
-use crate::scaling::hpa::{Memory, ScaleEvents};
-use crate::scaling::mode::Mode;
-use crate::scaling::policy::Policy;
+use crate::scaling::hpa::{HpaMemory, ScaleEvents};
+use crate::scaling::mode::ScalingMode;
+use crate::scaling::policy::TargetPolicy;
 
 /// The time that a write may take to be made and seen.
 const ON_ITS_WAY: SignedDuration = SignedDuration::from_mins(1);
@@ -24,7 +24,7 @@ pub struct ScaleOut {
 
 /// A scale-in ahead of a falling load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScaleIn {
+pub struct PredictiveScaleIn {
     /// The time of the decision.
     pub at: Timestamp,
     /// The replicas that were left; more where the load has asked for more since.
@@ -33,7 +33,7 @@ pub struct ScaleIn {
 
 /// A count that was asked for, and has not been seen since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedCount {
     pub replicas: i32,
     /// When it was last asked for.
     pub at: Timestamp,
@@ -55,7 +55,7 @@ pub struct CountSeen {
     pub generation: Option<i64>,
 }
 
-impl Asked {
+impl RequestedCount {
     /// True where it should have been seen by now.
     #[must_use]
     pub fn is_overdue(&self, now: Timestamp) -> bool {
@@ -76,14 +76,14 @@ pub struct CountChange {
 
 /// The memory that one tick hands on to the next.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct State {
+pub struct DecisionState {
     /// The forecast that stands.
     pub active_forecast: Option<ActiveForecast>,
     /// The floor that was decided here last.
     pub floor: Option<Floor>,
     /// The proposals for it and its changes, from which it follows how it may go down; of a target by portraits,
     /// those for the count that prediction asks for.
-    pub way_down: Memory,
+    pub way_down: HpaMemory,
     /// A floor of another decider, found in force as after a restart: it stands until a model here
     /// has been judged, or until it lapses.
     pub adopted: Option<Floor>,
@@ -94,9 +94,9 @@ pub struct State {
     /// The last scale-out beyond the replicas that there were.
     pub last_out: Option<ScaleOut>,
     /// The last time that prediction took replicas, or a part of a floor, away.
-    pub last_in: Option<ScaleIn>,
+    pub last_in: Option<PredictiveScaleIn>,
     /// The count that was asked for, in mode direct.
-    pub asked: Option<Asked>,
+    pub asked: Option<RequestedCount>,
     /// The count that was written here or by another replica; `None` once another writer has set another one.
     pub own: Option<i32>,
     /// The contests about the count, in mode direct.
@@ -104,10 +104,10 @@ pub struct State {
     /// The generation of the object at the last tick.
     pub generation: Option<i64>,
     /// What the providers of a target by portraits remember that know the loads.
-    pub speaking: Speaking,
+    pub speaking: ProviderState,
 }
 
-impl State {
+impl DecisionState {
     /// The floor in force: the one that was decided here, or a higher one that was taken over.
     #[must_use]
     pub fn floor_in_force(&self) -> Option<Floor> {
@@ -126,7 +126,7 @@ impl State {
     /// Takes note of the count at `now`, and gives its change.
     pub fn observe(
         &mut self,
-        policy: &Policy,
+        policy: &TargetPolicy,
         seen: CountSeen,
         now: Timestamp,
     ) -> Option<CountChange> {
@@ -135,7 +135,7 @@ impl State {
         self.generation = seen.generation.or(self.generation);
         let is_overwritten = self.is_overwritten();
         let Some(from) = before.filter(|&before| before != current) else {
-            if policy.mode == Mode::Direct && is_overwritten {
+            if policy.mode == ScalingMode::Direct && is_overwritten {
                 (self.asked, self.own) = (None, None);
                 self.contest.undo(now);
             }
@@ -151,7 +151,7 @@ impl State {
         // that was not written here undoes nothing.
         let is_switch = current == 0 && policy.bounds.min() > 0;
         let is_undone = !is_switch && (own == Some(from) || is_overwritten);
-        if policy.mode == Mode::Direct && !is_own && is_undone {
+        if policy.mode == ScalingMode::Direct && !is_own && is_undone {
             self.contest.undo(now);
         }
         Some(CountChange {
@@ -187,7 +187,7 @@ impl State {
         self.asked = if replicas == current {
             before.filter(|asked| now.duration_since(asked.at) < ON_ITS_WAY)
         } else {
-            Some(Asked {
+            Some(RequestedCount {
                 replicas,
                 at: now,
                 since: before.map_or(now, |asked| asked.since),

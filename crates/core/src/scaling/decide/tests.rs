@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
-use crate::forecast::{Distrust, Forecast, Interval, Rival, Step, Trust};
+use crate::forecast::{Distrust, Forecast, ForecastStep, Interval, ModelTrust, Rival};
 use crate::scaling::horizon::Lead;
 use crate::scaling::hpa::{
     BehaviorSpec, PolicyType, RulesSpec, ScalingPolicy, SelectPolicy, Settings, Tolerances,
@@ -15,25 +15,27 @@ use crate::scaling::hpa::{
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::signal::Signal;
 use crate::scaling::{
-    Bounds, Contest, Estimate, Prediction, Risk, ScaleDown, SignalLoad, Strategy as Method,
+    Contest, LoadEstimate, Prediction, ReplicaBounds, Risk, ScaleDown, SignalLoad,
+    Strategy as Method,
 };
 use crate::units::Ratio;
 
-const TRUSTED: Trust = Trust::Trusted {
+const TRUSTED: ModelTrust = ModelTrust::Trusted {
     ratio: 0.83,
     rival: Rival::LastValue,
 };
-const DISTRUSTED: Trust = Trust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(1.62) });
+const DISTRUSTED: ModelTrust =
+    ModelTrust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(1.62) });
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
 /// Pods of 1.5 cores at 80 %, so 1.2 cores each; bounds 4 to 10; a floor.
-fn policy() -> Policy {
-    Policy {
-        mode: Mode::Floor,
-        bounds: Bounds::new(4, 10).unwrap(),
+fn policy() -> TargetPolicy {
+    TargetPolicy {
+        mode: ScalingMode::Floor,
+        bounds: ReplicaBounds::new(4, 10).unwrap(),
         behavior: None,
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
@@ -68,7 +70,7 @@ fn capacity() -> PodCapacity {
 }
 
 fn forecast(now: Timestamp, mean: f64) -> Forecast {
-    let step = Step {
+    let step = ForecastStep {
         mean,
         interval80: Interval {
             lower: mean * 0.9,
@@ -99,7 +101,7 @@ struct Told {
     /// The age of an estimate that has come since.
     estimated: Option<i64>,
     mean: Option<f64>,
-    trust: Trust,
+    trust: ModelTrust,
     strategy: Method,
     only_here: bool,
     /// Another load that was measured just now, and asks for nothing.
@@ -123,7 +125,11 @@ impl Told {
         }
     }
 
-    fn decide(&self, policy: &Policy, state: State) -> (Decision, State) {
+    fn decide(
+        &self,
+        policy: &TargetPolicy,
+        state: DecisionState,
+    ) -> (ScalingDecision, DecisionState) {
         self.with_input(|input| decide(policy, state, input))
     }
 
@@ -135,7 +141,7 @@ impl Told {
             capacity: capacity(),
             recent: &self.recent,
             measured: Some(at(self.second - self.age)),
-            estimate: self.estimated.map(|age| Estimate {
+            estimate: self.estimated.map(|age| LoadEstimate {
                 sum: 9e9,
                 measured: at(self.second - age),
             }),
@@ -180,12 +186,12 @@ impl Told {
 #[test]
 fn a_floor_rises_ahead_of_the_load_and_says_why() {
     let behavior = Some(scale_up(&[(PolicyType::Pods, 2, 15)], SelectPolicy::Max));
-    let policy = Policy {
+    let policy = TargetPolicy {
         behavior,
         ..policy()
     };
     let told = Told::new(0, 4, 4100.0, 9800.0);
-    let (decision, state) = told.decide(&policy, State::default());
+    let (decision, state) = told.decide(&policy, DecisionState::default());
     assert_eq!(
         decision.reason,
         "floor 4 -> 6, limited by scaleUp policy Pods=2/15s: forecast 9.8 cores in 75 s against 4.1 now, \
@@ -204,7 +210,7 @@ fn a_floor_rises_ahead_of_the_load_and_says_why() {
 
 #[test]
 fn the_floor_waits_for_its_hpa_and_for_the_cool_down() {
-    let mut state = State::default();
+    let mut state = DecisionState::default();
     let policy = policy();
     for (second, current, replicas, by) in [
         (0, 4, 8, Some("DefaultScaleUp")),
@@ -227,15 +233,15 @@ fn the_floor_waits_for_its_hpa_and_for_the_cool_down() {
 
 #[test]
 fn a_forecast_stands_for_one_horizon_and_d_hpa_watches_meanwhile() {
-    let policy = Policy {
-        mode: Mode::Direct,
+    let policy = TargetPolicy {
+        mode: ScalingMode::Direct,
         behavior: Some(scale_up(
             &[(PolicyType::Percent, 900, 15)],
             SelectPolicy::Max,
         )),
         ..policy()
     };
-    let (first, state) = Told::new(0, 4, 4100.0, 7000.0).decide(&policy, State::default());
+    let (first, state) = Told::new(0, 4, 4100.0, 7000.0).decide(&policy, DecisionState::default());
     assert_eq!(first.replicas, 6);
     let mut later = Told::new(60, 6, 4100.0, 2000.0);
     let (stands, state) = later.decide(&policy, state);
@@ -276,7 +282,7 @@ fn what_is_not_trusted_or_too_short_is_not_heard() {
         let mut told = Told::new(0, 4, 4100.0, 30_000.0);
         told.trust = trust;
         told.recent.truncate(samples);
-        let (decision, state) = told.decide(&policy(), State::default());
+        let (decision, state) = told.decide(&policy(), DecisionState::default());
         assert_eq!((decision.replicas, decision.reason.as_str()), (4, reason));
         assert_eq!((state.active_forecast, state.floor), (None, None));
     }
@@ -284,7 +290,8 @@ fn what_is_not_trusted_or_too_short_is_not_heard() {
 
 #[test]
 fn a_forecast_that_loses_its_trust_stops_to_stand_and_its_floor_waits_for_the_window() {
-    let (_, mut state) = Told::new(0, 4, 4100.0, 30_000.0).decide(&policy(), State::default());
+    let (_, mut state) =
+        Told::new(0, 4, 4100.0, 30_000.0).decide(&policy(), DecisionState::default());
     let mut told = Told::new(15, 8, 4100.0, 30_000.0);
     told.trust = DISTRUSTED;
     for (second, reason) in [
@@ -340,11 +347,11 @@ fn a_floor_comes_down_by_the_scale_down_rules_of_its_hpa() {
         ),
         (Some(scale_down(default, 2, 120)), vec![(375, 6), (495, 4)]),
     ] {
-        let policy = Policy {
+        let policy = TargetPolicy {
             behavior,
             ..policy()
         };
-        let (mut state, mut found, mut before) = (State::default(), Vec::new(), 8);
+        let (mut state, mut found, mut before) = (DecisionState::default(), Vec::new(), 8);
         for second in (0..900).step_by(15) {
             let mean = if second <= 75 { 9600.0 } else { 4100.0 };
             let mut told = Told::new(second, 8, 4100.0, mean);
@@ -370,7 +377,7 @@ fn a_floor_comes_down_by_the_scale_down_rules_of_its_hpa() {
 fn a_flapping_forecast_moves_the_floor_up_once_and_down_once() {
     for (mean, trust) in [(4100.0, TRUSTED), (9600.0, DISTRUSTED)] {
         for period in [30, 90, 240] {
-            let (mut state, mut floors) = (State::default(), vec![4]);
+            let (mut state, mut floors) = (DecisionState::default(), vec![4]);
             for second in (0..3600).step_by(15) {
                 let mut told = Told::new(second, 8, 4100.0, 9600.0);
                 told.strategy = Method::Forecast;
@@ -389,16 +396,16 @@ fn a_flapping_forecast_moves_the_floor_up_once_and_down_once() {
 
 #[test]
 fn what_the_user_changes_does_not_wait_for_the_window() {
-    let (_, state) = Told::new(0, 8, 4100.0, 9600.0).decide(&policy(), State::default());
+    let (_, state) = Told::new(0, 8, 4100.0, 9600.0).decide(&policy(), DecisionState::default());
     assert_eq!(state.floor.unwrap().replicas, 8);
     let mut told = Told::new(15, 8, 4100.0, 9600.0);
-    let fewer = Policy {
-        bounds: Bounds::new(4, 6).unwrap(),
+    let fewer = TargetPolicy {
+        bounds: ReplicaBounds::new(4, 6).unwrap(),
         ..policy()
     };
     assert_eq!(told.decide(&fewer, state.clone()).0.replicas, 6);
-    let recommend = Policy {
-        mode: Mode::Recommend,
+    let recommend = TargetPolicy {
+        mode: ScalingMode::Recommend,
         ..policy()
     };
     assert_eq!(told.decide(&recommend, state.clone()).1.floor, None);
@@ -410,11 +417,12 @@ fn what_the_user_changes_does_not_wait_for_the_window() {
 #[test]
 fn stale_data_keeps_the_floor_until_its_horizon_and_its_window_are_over() {
     for (behavior, lapses) in [(None, 315), (Some(scale_down(Some(0), 100, 15)), 75)] {
-        let policy = Policy {
+        let policy = TargetPolicy {
             behavior,
             ..policy()
         };
-        let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy, State::default());
+        let (_, mut state) =
+            Told::new(0, 4, 4100.0, 7200.0).decide(&policy, DecisionState::default());
         for second in (15..=lapses).step_by(15) {
             let mut told = Told::new(second, 6, 9000.0, 30_000.0);
             told.age = 500;
@@ -448,7 +456,7 @@ fn a_floor_on_what_nobody_else_knows_stands_while_that_is_not_known() {
             beside,
             ..Told::new(second, 6, 4100.0, 7200.0)
         };
-        let (_, mut state) = told(0, 5).decide(&policy(), State::default());
+        let (_, mut state) = told(0, 5).decide(&policy(), DecisionState::default());
         assert_eq!(state.floor.unwrap().replicas, 6);
         for second in (15..=7200).step_by(15) {
             let (decision, next) = told(second, second + 5).decide(&policy(), state);
@@ -473,7 +481,8 @@ fn a_floor_on_what_nobody_else_knows_stands_while_that_is_not_known() {
 
 #[test]
 fn an_estimate_holds_the_floor_for_a_while_and_never_raises_it() {
-    let (_, mut state) = Told::new(0, 4, 4100.0, 7200.0).decide(&policy(), State::default());
+    let (_, mut state) =
+        Told::new(0, 4, 4100.0, 7200.0).decide(&policy(), DecisionState::default());
     // The last certain sum is that of the first tick; the forecasts and estimates are wild.
     for second in (200..=1800).step_by(15) {
         let mut told = Told::new(second, 6, 9000.0, 30_000.0);
@@ -487,12 +496,15 @@ fn an_estimate_holds_the_floor_for_a_while_and_never_raises_it() {
         };
         assert_eq!(decision.limited_by, Some(limit), "{second}: {decision:?}");
         assert_eq!(decision.replicas, replicas, "{second}: {decision:?}");
-        assert_eq!(decision.grounds == Grounds::LastKnown, next.floor.is_some());
+        assert_eq!(
+            decision.grounds == DecisionBasis::LastKnown,
+            next.floor.is_some()
+        );
         state = next;
     }
     let mut told = Told::new(3000, 6, 9000.0, 30_000.0);
     (told.age, told.estimated) = (200, Some(5));
-    let (decision, next) = told.decide(&policy(), State::default());
+    let (decision, next) = told.decide(&policy(), DecisionState::default());
     assert_eq!((decision.replicas, next.floor), (4, None), "it raises none");
     assert_eq!(
         decision.reason,
@@ -504,19 +516,19 @@ fn an_estimate_holds_the_floor_for_a_while_and_never_raises_it() {
 fn scaling_in_ahead_needs_leave_and_the_upper_bound_below() {
     let mut told = Told::new(0, 8, 4900.0, 3000.0);
     told.reactive = Some(8);
-    let direct = Policy {
-        mode: Mode::Direct,
+    let direct = TargetPolicy {
+        mode: ScalingMode::Direct,
         ..policy()
     };
-    assert_eq!(told.decide(&direct, State::default()).0.replicas, 8);
-    let early = Policy {
+    assert_eq!(told.decide(&direct, DecisionState::default()).0.replicas, 8);
+    let early = TargetPolicy {
         scale_down: ScaleDown::Early,
         ..direct
     };
-    let (decision, state) = told.decide(&early, State::default());
+    let (decision, state) = told.decide(&early, DecisionState::default());
     assert_eq!(decision.replicas, 5, "4.9 cores now need 5: {decision:?}");
     told.mean = Some(8000.0);
-    assert_eq!(told.decide(&early, State::default()).0.replicas, 8);
+    assert_eq!(told.decide(&early, DecisionState::default()).0.replicas, 8);
 
     (told.second, told.current, told.recent) = (90, 5, vec![3700.0; 30]);
     told.mean = Some(2000.0);
@@ -529,11 +541,11 @@ fn scaling_in_ahead_needs_leave_and_the_upper_bound_below() {
 
 #[test]
 fn a_recommendation_stands_though_nobody_follows_it() {
-    let recommend = Policy {
-        mode: Mode::Recommend,
+    let recommend = TargetPolicy {
+        mode: ScalingMode::Recommend,
         ..policy()
     };
-    let mut state = State::default();
+    let mut state = DecisionState::default();
     for second in [0, 15, 90, 300] {
         let told = Told::new(second, 4, 4100.0, 30_000.0);
         let (decision, next) = told.decide(&recommend, state);
@@ -544,8 +556,8 @@ fn a_recommendation_stands_though_nobody_follows_it() {
 
 #[test]
 fn off_and_zero_leave_things_as_they_are() {
-    let off = Policy {
-        mode: Mode::Off,
+    let off = TargetPolicy {
+        mode: ScalingMode::Off,
         ..policy()
     };
     for (policy, current, reason) in [
@@ -553,7 +565,7 @@ fn off_and_zero_leave_things_as_they_are() {
         (policy(), 0, "scaled to zero, which switches scaling off"),
     ] {
         let told = Told::new(0, current, 4100.0, 30_000.0);
-        let (decision, state) = told.decide(&policy, State::default());
+        let (decision, state) = told.decide(&policy, DecisionState::default());
         assert_eq!(
             (decision.replicas, decision.reason.as_str()),
             (current, reason)
@@ -563,7 +575,7 @@ fn off_and_zero_leave_things_as_they_are() {
 }
 
 /// True for a decision that leaves the count to another writer.
-fn is_left(decision: &Decision, told: &Told) -> bool {
+fn is_left(decision: &ScalingDecision, told: &Told) -> bool {
     let contested = matches!(decision.limited_by, Some(LimitedBy::Contested { .. }));
     assert!(
         !contested || decision.replicas == told.current,
@@ -572,8 +584,12 @@ fn is_left(decision: &Decision, told: &Told) -> bool {
     contested
 }
 
-fn modes() -> impl Strategy<Value = Mode> {
-    prop_oneof![Just(Mode::Recommend), Just(Mode::Floor), Just(Mode::Direct)]
+fn modes() -> impl Strategy<Value = ScalingMode> {
+    prop_oneof![
+        Just(ScalingMode::Recommend),
+        Just(ScalingMode::Floor),
+        Just(ScalingMode::Direct)
+    ]
 }
 
 fn behaviors() -> impl Strategy<Value = Option<Behavior>> {
@@ -590,15 +606,17 @@ fn behaviors() -> impl Strategy<Value = Option<Behavior>> {
     ]
 }
 
-fn policies() -> impl Strategy<Value = Policy> {
-    let bounds = (0..8_i32, 1..30_i32).prop_map(|(min, more)| Bounds::new(min, min + more));
+fn policies() -> impl Strategy<Value = TargetPolicy> {
+    let bounds = (0..8_i32, 1..30_i32).prop_map(|(min, more)| ReplicaBounds::new(min, min + more));
     let early = prop_oneof![Just(ScaleDown::Reactive), Just(ScaleDown::Early)];
-    (modes(), bounds, behaviors(), early).prop_map(|(mode, bounds, behavior, scale_down)| Policy {
-        mode,
-        bounds: bounds.unwrap(),
-        behavior,
-        scale_down,
-        ..policy()
+    (modes(), bounds, behaviors(), early).prop_map(|(mode, bounds, behavior, scale_down)| {
+        TargetPolicy {
+            mode,
+            bounds: bounds.unwrap(),
+            behavior,
+            scale_down,
+            ..policy()
+        }
     })
 }
 
@@ -636,7 +654,7 @@ proptest! {
     fn every_result_lies_in_the_bounds_and_in_what_scale_up_allows(
         policy in policies(), ticks in ticks()
     ) {
-        let mut state = State::default();
+        let mut state = DecisionState::default();
         for told in ticks {
             let (decision, next) = told.decide(&policy, state);
             if is_left(&decision, &told) {
@@ -651,7 +669,7 @@ proptest! {
             if rules.is_none() {
                 prop_assert_eq!(limit, legacy_scale_up_limit(told.current, &Settings::default()));
             }
-            let others = if policy.mode == Mode::Floor {
+            let others = if policy.mode == ScalingMode::Floor {
                 prop_assert!(decision.replicas >= 1);
                 bounds.min()
             } else {
@@ -666,12 +684,12 @@ proptest! {
     fn a_prediction_only_adds_unless_scaling_in_early_is_allowed(
         policy in policies(), ticks in ticks()
     ) {
-        let policy = Policy { scale_down: ScaleDown::Reactive, ..policy };
-        let mut state = State::default();
+        let policy = TargetPolicy { scale_down: ScaleDown::Reactive, ..policy };
+        let mut state = DecisionState::default();
         for told in ticks {
             let (decision, next) = told.decide(&policy, state);
             let least = match policy.mode {
-                Mode::Floor => policy.bounds.min(),
+                ScalingMode::Floor => policy.bounds.min(),
                 _ => policy.bounds.clamp(told.reactive.unwrap_or(told.current)),
             };
             let kept = decision.replicas >= least || is_left(&decision, &told);
@@ -684,7 +702,7 @@ proptest! {
     fn stale_or_missing_data_moves_nothing(
         policy in policies(), ticks in ticks(), missing in any::<bool>(), reactive in 0..40_i32
     ) {
-        let mut state = State::default();
+        let mut state = DecisionState::default();
         let mut floor = policy.bounds.min().max(1);
         for told in &ticks {
             let (decision, next) = told.decide(&policy, state);
@@ -700,14 +718,14 @@ proptest! {
         last.reactive = None;
         let blind = last.decide(&policy, state.clone()).0;
         let kept = policy.bounds.clamp(last.current);
-        if policy.mode == Mode::Floor {
+        if policy.mode == ScalingMode::Floor {
             prop_assert!(blind.replicas <= floor, "{blind:?}");
         } else {
             prop_assert_eq!(blind.replicas, kept);
         }
         prop_assert!(blind.limited_by.is_some());
         last.reactive = Some(reactive);
-        if policy.mode != Mode::Floor {
+        if policy.mode != ScalingMode::Floor {
             let plain = policy.bounds.clamp(reactive);
             let found = last.decide(&policy, state.clone()).0.replicas;
             prop_assert!((plain..=plain.max(kept)).contains(&found), "{found}");
@@ -720,7 +738,7 @@ proptest! {
     fn what_was_raised_stands_for_the_window_whatever_comes(
         ticks in ticks(), strategy in prop_oneof![Just(Method::DsHpa), Just(Method::Forecast)]
     ) {
-        let (policy, mut state) = (policy(), State::default());
+        let (policy, mut state) = (policy(), DecisionState::default());
         let mut raised: Vec<(i64, i32)> = Vec::new();
         for told in ticks {
             let told = Told { current: 40, strategy, ..told };
@@ -744,7 +762,7 @@ proptest! {
     #[test]
     fn the_same_history_gives_the_same_decisions(policy in policies(), ticks in ticks()) {
         let run = || {
-            let mut state = State::default();
+            let mut state = DecisionState::default();
             let decisions = ticks.iter().map(|told| {
                 let (decision, next) = told.decide(&policy, std::mem::take(&mut state));
                 state = next;

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::by_pod::ByPod;
+use super::pod_values::ByPod;
 use crate::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
 use crate::scaling::sample::Measurement;
 

@@ -18,7 +18,7 @@ pub struct Recommendation {
 
 /// The memory of one HPA.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct HpaMemory {
     /// Recommendations in their slots; a slot is used again once its recommendation is older than
     /// every window. `None` until the HPA is reconciled for the first time.
     pub recommendations: Option<Vec<Recommendation>>,
@@ -26,7 +26,7 @@ pub struct Memory {
     pub scale_events: ScaleEvents,
 }
 
-impl Memory {
+impl HpaMemory {
     /// Takes the current count as the first recommendation, so that an HPA that is new, or whose
     /// controller has just started, does not scale down at once.
     pub fn begin(&mut self, current: i32, now: Timestamp) {
@@ -39,7 +39,7 @@ impl Memory {
     }
 }
 
-impl Memory {
+impl HpaMemory {
     /// Makes the recommendation of `now` at least so many replicas.
     pub(super) fn raise(&mut self, replicas: i32, now: Timestamp) {
         let all = self.recommendations.get_or_insert_default();

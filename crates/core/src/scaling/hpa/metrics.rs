@@ -3,17 +3,17 @@
 use evenkeel_label_selector::go_syntax;
 
 use super::error::ReplicasError;
-use super::replicas::{Proposal, ReplicaCalculator};
+use super::replicas::{MetricProposal, ReplicaCalculator};
 use super::spec::MetricSpec;
 use super::status::{CurrentValue, MetricStatus};
-use crate::scaling::signal::{PromQl, ResourceName, Signal, Target};
+use crate::scaling::signal::{MetricTarget, PromQl, ResourceName, Signal};
 use crate::units::{Quantity, QuantityFormat};
 
 /// The proposals of the metrics.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Computed {
+pub(super) struct MetricProposals {
     /// The highest proposal; the first failure where it may not be acted on.
-    pub(super) highest: Result<Highest, MetricFailure>,
+    pub(super) highest: Result<HighestProposal, MetricFailure>,
     /// The values of the metrics, in their order.
     pub(super) statuses: Vec<MetricStatus>,
     /// Metrics that could not be computed.
@@ -22,7 +22,7 @@ pub(super) struct Computed {
 
 /// The highest proposal, with the name of its metric in the words of conditions and Events.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Highest {
+pub(super) struct HighestProposal {
     pub(super) replicas: i32,
     pub(super) metric: String,
 }
@@ -40,17 +40,21 @@ pub(super) struct MetricFailure {
 
 /// Computes all metrics. With some that fail the others may scale up, but not down; where they
 /// would, or none is left, the first failure stands.
-pub(super) fn compute(calculator: &ReplicaCalculator<'_>, metrics: &[MetricSpec]) -> Computed {
-    let mut highest: Option<Highest> = None;
+pub(super) fn compute(
+    calculator: &ReplicaCalculator<'_>,
+    metrics: &[MetricSpec],
+) -> MetricProposals {
+    let mut highest: Option<HighestProposal> = None;
     let (mut statuses, mut failures) = (Vec::with_capacity(metrics.len()), Vec::new());
     for metric in metrics {
         match compute_one(calculator, metric) {
             Ok((signal, target, proposal)) => {
                 // A proposal of 0 gives way to any other, even to one below it.
-                let gives_way =
-                    |most: &Highest| most.replicas == 0 || proposal.replicas > most.replicas;
+                let gives_way = |most: &HighestProposal| {
+                    most.replicas == 0 || proposal.replicas > most.replicas
+                };
                 if highest.as_ref().is_none_or(gives_way) {
-                    highest = Some(Highest {
+                    highest = Some(HighestProposal {
                         replicas: proposal.replicas,
                         metric: name(signal, target),
                     });
@@ -66,14 +70,14 @@ pub(super) fn compute(calculator: &ReplicaCalculator<'_>, metrics: &[MetricSpec]
             }
         }
     }
-    let is_down = |highest: &Highest| highest.replicas < calculator.spec_replicas;
+    let is_down = |highest: &HighestProposal| highest.replicas < calculator.spec_replicas;
     let highest = match (highest, failures.first()) {
         (Some(highest), None) => Ok(highest),
         (Some(highest), Some(_)) if !is_down(&highest) => Ok(highest),
         (_, Some(first)) => Err(first.clone()),
         (None, None) => Err(no_metric()),
     };
-    Computed {
+    MetricProposals {
         highest,
         statuses,
         failures,
@@ -101,7 +105,7 @@ fn no_metric() -> MetricFailure {
 fn compute_one<'m>(
     calculator: &ReplicaCalculator<'_>,
     metric: &'m MetricSpec,
-) -> Result<(&'m Signal, Option<Target>, Proposal), MetricFailure> {
+) -> Result<(&'m Signal, Option<MetricTarget>, MetricProposal), MetricFailure> {
     match metric {
         MetricSpec::Known(signal, target) => {
             let proposal = calculator.propose(signal, *target);
@@ -121,7 +125,7 @@ fn compute_one<'m>(
 
 /// The failure of a metric. Kubernetes wraps the error differently for each type and target, and
 /// puts more around the error of the reconciliation than around that of the condition.
-fn failure(signal: &Signal, target: Option<Target>, error: &ReplicasError) -> MetricFailure {
+fn failure(signal: &Signal, target: Option<MetricTarget>, error: &ReplicasError) -> MetricFailure {
     let reason = match signal {
         Signal::Resource(_) => "FailedGetResourceMetric",
         Signal::ContainerResource { .. } => "FailedGetContainerResourceMetric",
@@ -162,18 +166,24 @@ fn failure(signal: &Signal, target: Option<Target>, error: &ReplicasError) -> Me
     }
 }
 
-fn of_resource(resource: &ResourceName, target: Option<Target>, error: &ReplicasError) -> String {
+fn of_resource(
+    resource: &ResourceName,
+    target: Option<MetricTarget>,
+    error: &ReplicasError,
+) -> String {
     match target {
-        Some(Target::AverageValue(_)) => format!("failed to get {resource} usage: {error}"),
-        Some(Target::Utilization(_)) => format!("failed to get {resource} utilization: {error}"),
-        Some(Target::Value(_)) | None => error.to_string(),
+        Some(MetricTarget::AverageValue(_)) => format!("failed to get {resource} usage: {error}"),
+        Some(MetricTarget::Utilization(_)) => {
+            format!("failed to get {resource} utilization: {error}")
+        }
+        Some(MetricTarget::Value(_)) | None => error.to_string(),
     }
 }
 
-fn of_object(metric: &str, target: Option<Target>, error: &ReplicasError) -> String {
+fn of_object(metric: &str, target: Option<MetricTarget>, error: &ReplicasError) -> String {
     let is_bare = matches!(error, ReplicasError::Selector(_));
     match target {
-        Some(Target::AverageValue(_)) if !is_bare => {
+        Some(MetricTarget::AverageValue(_)) if !is_bare => {
             format!(
                 "failed to get object metric value: failed to get {metric} object metric: {error}"
             )
@@ -182,19 +192,19 @@ fn of_object(metric: &str, target: Option<Target>, error: &ReplicasError) -> Str
     }
 }
 
-fn of_external(metric: &str, target: Option<Target>, error: &ReplicasError) -> String {
+fn of_external(metric: &str, target: Option<MetricTarget>, error: &ReplicasError) -> String {
     let what = match target {
-        Some(Target::AverageValue(_)) => format!("failed to get {metric} external metric: "),
-        Some(Target::Value(_)) => format!("failed to get external metric {metric}: "),
-        Some(Target::Utilization(_)) | None => String::new(),
+        Some(MetricTarget::AverageValue(_)) => format!("failed to get {metric} external metric: "),
+        Some(MetricTarget::Value(_)) => format!("failed to get external metric {metric}: "),
+        Some(MetricTarget::Utilization(_)) | None => String::new(),
     };
     format!("failed to get {metric} external metric value: {what}{error}")
 }
 
 /// The name of a metric in conditions and Events. That of an object with a target per Pod is
 /// worded as an external metric, and a container metric with an amount per Pod as one of the Pod.
-fn name(signal: &Signal, target: Option<Target>) -> String {
-    let is_utilization = matches!(target, Some(Target::Utilization(_)));
+fn name(signal: &Signal, target: Option<MetricTarget>) -> String {
+    let is_utilization = matches!(target, Some(MetricTarget::Utilization(_)));
     match signal {
         Signal::Resource(resource) if is_utilization => {
             format!("{resource} resource utilization (percentage of request)")
@@ -206,7 +216,7 @@ fn name(signal: &Signal, target: Option<Target>) -> String {
             format!("{resource} resource")
         }
         Signal::Pods(metric) => format!("pods metric {}", metric.name),
-        Signal::Object { object, metric } if matches!(target, Some(Target::Value(_))) => {
+        Signal::Object { object, metric } if matches!(target, Some(MetricTarget::Value(_))) => {
             format!("{} metric {}", object.kind, metric.name)
         }
         Signal::Object { metric, .. } | Signal::External(metric) => {
@@ -218,15 +228,19 @@ fn name(signal: &Signal, target: Option<Target>) -> String {
 }
 
 /// The entry of a metric in the status.
-fn current_value(signal: &Signal, target: Option<Target>, proposal: Proposal) -> CurrentValue {
-    let Proposal {
+fn current_value(
+    signal: &Signal,
+    target: Option<MetricTarget>,
+    proposal: MetricProposal,
+) -> CurrentValue {
+    let MetricProposal {
         utilization, value, ..
     } = proposal;
     let quantity = match signal.resource() {
         Some((resource, _)) => resource_quantity(resource, value),
         None => Quantity::from_milli(value, QuantityFormat::DecimalSi),
     };
-    let is_total = matches!(target, Some(Target::Value(_)));
+    let is_total = matches!(target, Some(MetricTarget::Value(_)));
     CurrentValue {
         average_utilization: utilization,
         average_value: (!is_total).then_some(quantity),

@@ -10,9 +10,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::behavior::{Behavior, ScalingRules};
 use super::events::ScaleEvents;
 use super::limits::{legacy_scale_up_limit, scale_down_limit, scale_up_limit};
-use super::memory::{Memory, Recommendation, remember};
+use super::memory::{HpaMemory, Recommendation, remember};
 use super::settings::Settings;
-use super::spec::Spec;
+use super::spec::HpaSpec;
 use super::status::{ConditionReason, reasons};
 
 /// The rules by which one HPA turns the wish of its metrics into a replica count.
@@ -32,7 +32,7 @@ pub struct Normalizer<'a> {
 
 /// A replica count, with the reason why it is what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limited {
+pub struct LimitedReplicas {
     pub replicas: i32,
     /// Reason and message of the condition that tells of it.
     pub reason: ConditionReason,
@@ -40,7 +40,7 @@ pub struct Limited {
 
 /// The replica count after windows, policies and bounds, with the conditions that explain it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Normalized {
+pub struct NormalizedReplicas {
     pub replicas: i32,
     /// Reason and message of the condition `AbleToScale`, which holds.
     pub able_to_scale: ConditionReason,
@@ -52,7 +52,7 @@ pub struct Normalized {
 
 impl<'a> Normalizer<'a> {
     /// The rules of an HPA.
-    pub fn new(spec: &'a Spec, settings: &'a Settings, now: Timestamp) -> Self {
+    pub fn new(spec: &'a HpaSpec, settings: &'a Settings, now: Timestamp) -> Self {
         Self {
             min: spec.min_replicas,
             max: spec.max_replicas,
@@ -64,10 +64,15 @@ impl<'a> Normalizer<'a> {
 
     /// The replicas that the target gets where the metrics ask for `desired` replicas and there are `current`;
     /// the recommendation is remembered.
-    pub fn normalize(&self, current: i32, desired: i32, memory: &mut Memory) -> Normalized {
+    pub fn normalize(
+        &self,
+        current: i32,
+        desired: i32,
+        memory: &mut HpaMemory,
+    ) -> NormalizedReplicas {
         let recommendations = memory.recommendations.get_or_insert_default();
         let stabilized = match self.behavior {
-            None => Limited {
+            None => LimitedReplicas {
                 replicas: self.stabilize_without_behavior(desired, recommendations),
                 reason: reasons::SCALE_DOWN_STABILIZED,
             },
@@ -79,7 +84,7 @@ impl<'a> Normalizer<'a> {
                 self.limit(behavior, current, stabilized.replicas, &memory.scale_events)
             }
         };
-        Normalized {
+        NormalizedReplicas {
             replicas: limited.replicas,
             able_to_scale: if stabilized.replicas == desired {
                 reasons::READY_FOR_NEW_SCALE
@@ -114,7 +119,7 @@ impl<'a> Normalizer<'a> {
         current: i32,
         desired: i32,
         recommendations: &mut Vec<Recommendation>,
-    ) -> Limited {
+    ) -> LimitedReplicas {
         let up_window = self.window(&behavior.scale_up);
         let down_window = self.window(&behavior.scale_down);
         let age = |one: &Recommendation| self.now.duration_since(one.at);
@@ -131,7 +136,7 @@ impl<'a> Normalizer<'a> {
             }
         }
         remember(recommendations, old, desired, self.now);
-        Limited {
+        LimitedReplicas {
             replicas: current.max(lowest).min(highest),
             reason: if desired >= current {
                 reasons::SCALE_UP_STABILIZED
@@ -150,11 +155,11 @@ impl<'a> Normalizer<'a> {
     }
 
     /// Without `behavior`: the bounds, and the older limit on a step up.
-    pub fn limit_without_behavior(&self, current: i32, desired: i32) -> Limited {
+    pub fn limit_without_behavior(&self, current: i32, desired: i32) -> LimitedReplicas {
         let limit = legacy_scale_up_limit(current, self.settings);
         let most = self.most(limit);
         if desired < self.min {
-            Limited {
+            LimitedReplicas {
                 replicas: self.min,
                 reason: reasons::TOO_FEW_REPLICAS,
             }
@@ -172,7 +177,7 @@ impl<'a> Normalizer<'a> {
         current: i32,
         desired: i32,
         events: &ScaleEvents,
-    ) -> Limited {
+    ) -> LimitedReplicas {
         if desired > current {
             let (limit, _) = scale_up_limit(&behavior.scale_up, current, events, self.now);
             let most = self.most(limit.max(current));
@@ -189,28 +194,28 @@ impl<'a> Normalizer<'a> {
         within_range(desired)
     }
 
-    fn most(&self, limit: i32) -> Limited {
+    fn most(&self, limit: i32) -> LimitedReplicas {
         if self.max > limit {
-            Limited {
+            LimitedReplicas {
                 replicas: limit,
                 reason: reasons::SCALE_UP_LIMIT,
             }
         } else {
-            Limited {
+            LimitedReplicas {
                 replicas: self.max,
                 reason: reasons::TOO_MANY_REPLICAS,
             }
         }
     }
 
-    fn least(&self, limit: i32) -> Limited {
+    fn least(&self, limit: i32) -> LimitedReplicas {
         if self.min < limit {
-            Limited {
+            LimitedReplicas {
                 replicas: limit,
                 reason: reasons::SCALE_DOWN_LIMIT,
             }
         } else {
-            Limited {
+            LimitedReplicas {
                 replicas: self.min,
                 reason: reasons::TOO_FEW_REPLICAS,
             }
@@ -218,8 +223,8 @@ impl<'a> Normalizer<'a> {
     }
 }
 
-const fn within_range(replicas: i32) -> Limited {
-    Limited {
+const fn within_range(replicas: i32) -> LimitedReplicas {
+    LimitedReplicas {
         replicas,
         reason: reasons::DESIRED_WITHIN_RANGE,
     }

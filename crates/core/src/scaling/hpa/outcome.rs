@@ -1,6 +1,6 @@
 //! The outcome of a reconciliation.
 
-use super::status::{Event, EventType, Status};
+use super::status::{EventType, HpaEvent, HpaStatus};
 
 /// The effect of a reconciliation on the replica count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,13 +49,13 @@ impl ReconcileError {
 
 /// The outcome of a reconciliation, after its write of the scale where there was one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct HpaOutcome {
     /// The status of the HPA from now on.
-    pub status: Status,
+    pub status: HpaStatus,
     /// True where the status is another than before and has to be written.
     pub is_status_changed: bool,
     /// Events on the HPA, in their order.
-    pub events: Vec<Event>,
+    pub events: Vec<HpaEvent>,
     /// The effect on the replica count.
     pub action: Action,
     /// The error of the reconciliation. It does not rule out an action: metrics that work may scale
@@ -63,11 +63,11 @@ pub struct Outcome {
     pub error: Option<ReconcileError>,
 }
 
-impl Outcome {
+impl HpaOutcome {
     /// The outcome where the write of the status of the HPA `name` failed.
     #[must_use]
     pub fn after_failed_status_write(mut self, name: &str, error: &str) -> Self {
-        self.events.push(Event {
+        self.events.push(HpaEvent {
             event_type: EventType::Warning,
             reason: "FailedUpdateStatus",
             message: error.to_owned(),

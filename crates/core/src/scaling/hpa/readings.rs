@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::by_pod::ByPod;
 use super::error::{MetricsApi, ReadError, ReplicasError};
+use super::pod_values::ByPod;
 use crate::scaling::pod::PodFacts;
 use crate::scaling::sample::{Measurement, PodMetrics, PodSample, ValueSample};
 use crate::scaling::signal::Signal;
 
 /// The answer of a metrics API for one signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum MetricsApiReading {
     /// Values of Pods, for a Pods metric.
     Pods(Vec<PodSample>),
     /// The value of an object, for an Object metric.
@@ -22,7 +22,7 @@ pub enum Reading {
     Series(Vec<ValueSample>),
 }
 
-impl Reading {
+impl MetricsApiReading {
     /// Keeps of the values of Pods those of `pods`.
     pub fn keep_pods(&mut self, pods: &[Arc<PodFacts>]) {
         let kept = pods.iter().map(|pod| &*pod.name).collect();
@@ -59,7 +59,7 @@ pub struct Readings {
     pub resource: Result<Vec<PodMetrics>, String>,
     /// The answers for signals of other types, and for those of a resource that were asked for by themselves,
     /// as of one container.
-    pub others: BTreeMap<Signal, Result<Reading, String>>,
+    pub others: BTreeMap<Signal, Result<MetricsApiReading, String>>,
 }
 
 impl Readings {
@@ -88,9 +88,11 @@ impl Readings {
             return of_pods(&mut measured.filter_map(|pod| pod.measurement(resource, container)));
         };
         match reading.as_ref().ok()? {
-            Reading::Pods(samples) => of_pods(&mut samples.iter().map(|sample| sample.measurement)),
-            Reading::Object(sample) => Some((sample.timestamp, sample.timestamp)),
-            Reading::Series(samples) => {
+            MetricsApiReading::Pods(samples) => {
+                of_pods(&mut samples.iter().map(|sample| sample.measurement))
+            }
+            MetricsApiReading::Object(sample) => Some((sample.timestamp, sample.timestamp)),
+            MetricsApiReading::Series(samples) => {
                 let first = samples.iter().map(|sample| sample.timestamp).min()?;
                 Some((first, first))
             }
@@ -127,12 +129,12 @@ pub(super) struct PodUsage<'a> {
 
 /// The readings of one HPA, with its namespace, which stands in errors.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct HpaReadingsReader<'a> {
     pub(super) readings: &'a Readings,
     pub(super) namespace: &'a str,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> HpaReadingsReader<'a> {
     /// Usage of the Pods, for a `signal` of the resource metrics API.
     pub(super) fn usage(self, signal: &Signal) -> Result<PodUsage<'a>, ReplicasError> {
         if self.readings.others.contains_key(signal) {
@@ -169,7 +171,7 @@ impl<'a> Reader<'a> {
     /// Values of the Pods.
     pub(super) fn pods(self, signal: &Signal) -> Result<&'a [PodSample], ReplicasError> {
         match self.other(signal)? {
-            Some(Reading::Pods(samples)) if !samples.is_empty() => Ok(samples),
+            Some(MetricsApiReading::Pods(samples)) if !samples.is_empty() => Ok(samples),
             _ => Err(self.empty(signal)),
         }
     }
@@ -177,7 +179,7 @@ impl<'a> Reader<'a> {
     /// The value of an object.
     pub(super) fn object(self, signal: &Signal) -> Result<ValueSample, ReplicasError> {
         match self.other(signal)? {
-            Some(Reading::Object(sample)) => Ok(*sample),
+            Some(MetricsApiReading::Object(sample)) => Ok(*sample),
             _ => Err(self.empty(signal)),
         }
     }
@@ -185,12 +187,12 @@ impl<'a> Reader<'a> {
     /// The values of all series.
     pub(super) fn series(self, signal: &Signal) -> Result<&'a [ValueSample], ReplicasError> {
         match self.other(signal)? {
-            Some(Reading::Series(samples)) if !samples.is_empty() => Ok(samples),
+            Some(MetricsApiReading::Series(samples)) if !samples.is_empty() => Ok(samples),
             _ => Err(self.empty(signal)),
         }
     }
 
-    fn other(self, signal: &Signal) -> Result<Option<&'a Reading>, ReplicasError> {
+    fn other(self, signal: &Signal) -> Result<Option<&'a MetricsApiReading>, ReplicasError> {
         match self.readings.others.get(signal) {
             Some(Ok(reading)) => Ok(Some(reading)),
             Some(Err(error)) => Err(self.failed(signal, error)),

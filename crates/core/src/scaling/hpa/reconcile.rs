@@ -2,35 +2,35 @@
 
 use jiff::Timestamp;
 
-use super::memory::Memory;
-use super::metrics::{Computed, Highest, compute, summary};
+use super::memory::HpaMemory;
+use super::metrics::{HighestProposal, MetricProposals, compute, summary};
 use super::normalize::Normalizer;
-use super::observed::{Observed, Scale, ScaleError};
-use super::outcome::{Action, Outcome, ReconcileError};
+use super::outcome::{Action, HpaOutcome, ReconcileError};
+use super::reconciliation::HpaReconciliation;
 use super::replicas::ReplicaCalculator;
 use super::rescale::Rescale;
-use super::round::Round;
+use super::scale_to_zero::{Zero, zero_replicas};
 use super::selector::pods_of;
 use super::settings::Controller;
 use super::spec::HorizontalPodAutoscaler;
 use super::status::{ConditionType, MetricStatus, reasons};
-use super::zero::{Zero, zero_replicas};
+use super::target_state::{ObservedTarget, ScaleError, TargetScale};
 
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
 const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
 
 /// The next step once a reconciliation has looked at everything.
 #[derive(Debug)]
-pub enum Step<'a> {
+pub enum ReconcileStep<'a> {
     /// The scale of the target is to be written.
     Rescale(Rescale<'a>),
     /// The scale stays as it is.
-    Done(Outcome),
+    Done(HpaOutcome),
 }
 
-impl Step<'_> {
+impl ReconcileStep<'_> {
     /// The outcome where the scale can always be written.
-    pub fn written(self, memory: &mut Memory) -> Outcome {
+    pub fn written(self, memory: &mut HpaMemory) -> HpaOutcome {
         match self {
             Self::Rescale(rescale) => rescale.succeeded(memory),
             Self::Done(outcome) => outcome,
@@ -39,7 +39,7 @@ impl Step<'_> {
 }
 
 /// The replica count that a reconciliation comes to.
-struct Decision {
+struct HpaDecision {
     replicas: i32,
     /// Why, in the words of the Event; empty where only a bound or a window says so.
     reason: String,
@@ -49,7 +49,7 @@ struct Decision {
     error: Option<String>,
 }
 
-impl Decision {
+impl HpaDecision {
     fn without_metrics(replicas: i32, reason: &str) -> Self {
         Self {
             replicas,
@@ -61,7 +61,7 @@ impl Decision {
 }
 
 /// Why a reconciliation comes to no replica count.
-struct Undecided {
+struct ReconcileFailure {
     error: String,
     metrics: Vec<MetricStatus>,
 }
@@ -73,14 +73,14 @@ struct Undecided {
 pub fn reconcile<'a>(
     controller: &'a Controller,
     hpa: &'a HorizontalPodAutoscaler,
-    observed: &Observed<'_>,
-    memory: &mut Memory,
+    observed: &ObservedTarget<'_>,
+    memory: &mut HpaMemory,
     now: Timestamp,
-) -> Step<'a> {
-    let mut round = Round::new(controller, hpa, now);
+) -> ReconcileStep<'a> {
+    let mut round = HpaReconciliation::new(controller, hpa, now);
     let scale = match observed.scale {
         Ok(scale) => scale,
-        Err(error) => return Step::Done(without_scale(round, error)),
+        Err(error) => return ReconcileStep::Done(without_scale(round, error)),
     };
     let able = ConditionType::AbleToScale;
     round.set(able, true, reasons::SUCCEEDED_GET_SCALE);
@@ -88,9 +88,9 @@ pub fn reconcile<'a>(
     memory.begin(current, now);
     let decision = match decide(&mut round, &scale, observed, memory) {
         Ok(decision) => decision,
-        Err(undecided) => return Step::Done(without_decision(round, current, undecided)),
+        Err(undecided) => return ReconcileStep::Done(without_decision(round, current, undecided)),
     };
-    let Decision {
+    let HpaDecision {
         replicas,
         reason,
         metrics,
@@ -99,13 +99,13 @@ pub fn reconcile<'a>(
     round.error = error.map(ReconcileError::Internal);
     if replicas == current {
         round.set_counts(current, Some(replicas), metrics);
-        return Step::Done(round.end(Action::None));
+        return ReconcileStep::Done(round.end(Action::None));
     }
-    Step::Rescale(Rescale::new(round, current, replicas, reason, metrics))
+    ReconcileStep::Rescale(Rescale::new(round, current, replicas, reason, metrics))
 }
 
 /// The outcome where the scale cannot be read: the rest of the status stays as it is.
-fn without_scale(mut round: Round<'_>, error: &ScaleError) -> Outcome {
+fn without_scale(mut round: HpaReconciliation<'_>, error: &ScaleError) -> HpaOutcome {
     round.warn("FailedGetScale", error.to_string());
     let message =
         format!("the HPA controller was unable to get the target's current scale: {error}");
@@ -127,8 +127,12 @@ fn without_scale(mut round: Round<'_>, error: &ScaleError) -> Outcome {
 }
 
 /// The outcome where the metrics give no count: the target stays as it is.
-fn without_decision(mut round: Round<'_>, current: i32, undecided: Undecided) -> Outcome {
-    let Undecided { error, metrics } = undecided;
+fn without_decision(
+    mut round: HpaReconciliation<'_>,
+    current: i32,
+    undecided: ReconcileFailure,
+) -> HpaOutcome {
+    let ReconcileFailure { error, metrics } = undecided;
     round.set_counts(current, None, metrics);
     let reference = round.reference();
     let text = format!(
@@ -142,17 +146,17 @@ fn without_decision(mut round: Round<'_>, current: i32, undecided: Undecided) ->
 
 /// The count by the bounds where the current one is out of them, by the metrics otherwise.
 fn decide(
-    round: &mut Round<'_>,
-    scale: &Scale<'_>,
-    observed: &Observed<'_>,
-    memory: &mut Memory,
-) -> Result<Decision, Undecided> {
+    round: &mut HpaReconciliation<'_>,
+    scale: &TargetScale<'_>,
+    observed: &ObservedTarget<'_>,
+    memory: &mut HpaMemory,
+) -> Result<HpaDecision, ReconcileFailure> {
     let (current, spec) = (scale.spec_replicas, &round.hpa.spec);
     if current != 0 && current > spec.max_replicas {
-        return Ok(Decision::without_metrics(spec.max_replicas, ABOVE_MAX));
+        return Ok(HpaDecision::without_metrics(spec.max_replicas, ABOVE_MAX));
     }
     if current != 0 && current < spec.min_replicas {
-        return Ok(Decision::without_metrics(spec.min_replicas, BELOW_MIN));
+        return Ok(HpaDecision::without_metrics(spec.min_replicas, BELOW_MIN));
     }
     let zero = Zero::of(round);
     if current == 0 && zero_replicas(spec.min_replicas, zero).should_disable {
@@ -161,7 +165,7 @@ fn decide(
         if !round.controller.feature_gates.hpa_scale_to_zero {
             round.status.remove_condition(&ConditionType::ScaledToZero);
         }
-        return Ok(Decision::without_metrics(0, ""));
+        return Ok(HpaDecision::without_metrics(0, ""));
     }
     let mut decision = by_metrics(round, scale, observed, memory)?;
     let min = round.hpa.spec.min_replicas;
@@ -177,12 +181,12 @@ fn decide(
 
 /// The count by the metrics, within windows, policies and bounds.
 fn by_metrics(
-    round: &mut Round<'_>,
-    scale: &Scale<'_>,
-    observed: &Observed<'_>,
-    memory: &mut Memory,
-) -> Result<Decision, Undecided> {
-    let pods = pods_of(round, scale).map_err(|error| Undecided {
+    round: &mut HpaReconciliation<'_>,
+    scale: &TargetScale<'_>,
+    observed: &ObservedTarget<'_>,
+    memory: &mut HpaMemory,
+) -> Result<HpaDecision, ReconcileFailure> {
+    let pods = pods_of(round, scale).map_err(|error| ReconcileFailure {
         error,
         metrics: Vec::new(),
     })?;
@@ -217,7 +221,7 @@ fn by_metrics(
         normalized.is_limited,
         normalized.scaling_limited,
     );
-    Ok(Decision {
+    Ok(HpaDecision {
         replicas: normalized.replicas,
         reason,
         metrics,
@@ -227,10 +231,10 @@ fn by_metrics(
 
 /// Tells of the metrics that failed, and of whether the others may be acted on.
 fn weigh(
-    round: &mut Round<'_>,
-    computed: Computed,
-) -> Result<(Highest, Vec<MetricStatus>, Option<String>), Undecided> {
-    let Computed {
+    round: &mut HpaReconciliation<'_>,
+    computed: MetricProposals,
+) -> Result<(HighestProposal, Vec<MetricStatus>, Option<String>), ReconcileFailure> {
+    let MetricProposals {
         highest,
         statuses,
         failures,
@@ -252,7 +256,7 @@ fn weigh(
             let message = failure.message;
             let message = format!("the HPA was unable to compute the replica count: {message}");
             round.set_because(active, false, failure.reason, message);
-            Err(Undecided {
+            Err(ReconcileFailure {
                 error: error.unwrap_or(failure.error),
                 metrics: statuses,
             })

@@ -9,15 +9,15 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::events::ScaleEvents;
-use super::memory::Memory;
-use super::observed::Observed;
-use super::outcome::Outcome;
-use super::reconcile::{Step, reconcile};
+use super::memory::HpaMemory;
+use super::outcome::HpaOutcome;
+use super::reconcile::{ReconcileStep, reconcile};
 use super::settings::Controller;
-use super::spec::{HorizontalPodAutoscaler, Spec};
+use super::spec::{HorizontalPodAutoscaler, HpaSpec};
 use super::status::{
-    Condition, ConditionReason, ConditionStatus, ConditionType, Event, Status, reasons,
+    ConditionReason, ConditionStatus, ConditionType, HpaCondition, HpaEvent, HpaStatus, reasons,
 };
+use super::target_state::ObservedTarget;
 
 /// The target, and what is seen of it at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -26,22 +26,22 @@ pub struct Input<'a> {
     /// The namespace of the target, which stands in errors.
     pub namespace: &'a str,
     /// The target, bounds, metrics and behaviour.
-    pub spec: &'a Spec,
-    pub observed: Observed<'a>,
+    pub spec: &'a HpaSpec,
+    pub observed: ObservedTarget<'a>,
     /// The status that another replica, or this one before its start, has told of the target.
-    pub told: &'a Status,
+    pub told: &'a HpaStatus,
 }
 
 /// The outcome of one reconciliation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wish {
+pub struct ReconcileResult {
     /// The replicas that the metrics ask for within windows, policies and bounds; `None` where they
     /// cannot be computed, or scaling is switched off.
     pub replicas: Option<i32>,
     /// Why, in the words of the Event; empty where nothing changes, or only a bound or window says so.
     pub reason: String,
     /// The Events of metrics and selectors that fail.
-    pub events: Vec<Event>,
+    pub events: Vec<HpaEvent>,
     /// True for a target without replicas whose metrics are looked at all the same.
     pub is_asleep: bool,
     /// Why there are no replicas to wish for, in the words of the condition; empty where there are.
@@ -54,13 +54,13 @@ pub struct Wish {
 #[derive(Debug, Clone, Default)]
 pub struct Reconciler {
     hpa: Option<HorizontalPodAutoscaler>,
-    memory: Memory,
+    memory: HpaMemory,
 }
 
 impl Reconciler {
     /// The status after the newest reconciliation; `None` before the first.
     #[must_use]
-    pub fn status(&self) -> Option<&Status> {
+    pub fn status(&self) -> Option<&HpaStatus> {
         self.hpa.as_ref().map(|hpa| &hpa.status)
     }
 
@@ -70,20 +70,20 @@ impl Reconciler {
         input: &Input<'_>,
         changes: &mut ScaleEvents,
         now: Timestamp,
-    ) -> Wish {
+    ) -> ReconcileResult {
         let Self { hpa, memory } = self;
         let hpa = adopted(hpa, input);
         std::mem::swap(&mut memory.scale_events, changes);
         let step = reconcile(input.controller, hpa, &input.observed, memory, now);
         let (outcome, wanted) = match step {
-            Step::Rescale(rescale) => {
+            ReconcileStep::Rescale(rescale) => {
                 let wanted = (rescale.to(), rescale.reason().to_owned());
                 (rescale.unwritten(), Some(wanted))
             }
-            Step::Done(outcome) => (outcome, None),
+            ReconcileStep::Done(outcome) => (outcome, None),
         };
         std::mem::swap(&mut memory.scale_events, changes);
-        let Outcome { status, events, .. } = outcome;
+        let HpaOutcome { status, events, .. } = outcome;
         let computed = status.holds(&ConditionType::ScalingActive)
             && status.holds(&ConditionType::AbleToScale);
         let (replicas, reason) = match wanted {
@@ -92,7 +92,7 @@ impl Reconciler {
         };
         hpa.status = status;
         let lack = lack(&hpa.status).filter(|_| replicas.is_none());
-        Wish {
+        ReconcileResult {
             missing: lack.map_or(Cow::Borrowed(""), |lack| lack.message.clone()),
             is_switched_off: lack
                 .is_some_and(|lack| lack.reason == reasons::SCALING_DISABLED.reason),
@@ -153,7 +153,7 @@ impl Reconciler {
 }
 
 /// The condition that says why there is no count.
-fn lack(status: &Status) -> Option<&Condition> {
+fn lack(status: &HpaStatus) -> Option<&HpaCondition> {
     let kinds = [ConditionType::AbleToScale, ConditionType::ScalingActive];
     let found = kinds.iter().filter_map(|kind| status.condition(kind));
     let mut missing = found.filter(|condition| condition.status != ConditionStatus::True);
@@ -180,13 +180,13 @@ fn adopted<'h>(
 }
 
 fn set(
-    status: &mut Status,
+    status: &mut HpaStatus,
     condition_type: ConditionType,
     holds: bool,
     because: ConditionReason,
     now: Timestamp,
 ) {
-    status.set_condition(Condition {
+    status.set_condition(HpaCondition {
         condition_type,
         status: holds.into(),
         reason: because.reason.into(),

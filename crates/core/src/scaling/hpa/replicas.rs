@@ -6,15 +6,15 @@ mod totals;
 use evenkeel_label_selector::LabelSelector;
 use jiff::Timestamp;
 
-pub use self::pods::{Usage, metric_usage, resource_utilization};
+pub use self::pods::{TargetUsage, metric_usage, resource_utilization};
 pub use self::totals::summed_series;
 use super::error::ReplicasError;
 use super::groups::Startup;
-use super::readings::{Reader, Readings};
+use super::readings::{HpaReadingsReader, Readings};
 use super::settings::Controller;
 use super::spec::Tolerances;
 use crate::scaling::pod::PodFacts;
-use crate::scaling::signal::{ResourceName, Signal, Target};
+use crate::scaling::signal::{MetricTarget, ResourceName, Signal};
 
 /// Computes the replicas that metrics ask for, from the state of one target at one time.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ pub struct ReplicaCalculator<'a> {
 
 /// The replica count that one metric asks for, with the usage behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Proposal {
+pub struct MetricProposal {
     /// Replicas, before any window, policy or bound. Below zero where a metric is.
     pub replicas: i32,
     /// Mean usage in percent of the requests, for a utilisation target.
@@ -47,7 +47,7 @@ pub struct Proposal {
     /// The mean over the Pods for a target per Pod, and the total otherwise, in thousandths.
     pub value: i64,
     /// The time of the first measurement, where Kubernetes keeps it: not for a total
-    /// ([`Target::Value`]).
+    /// ([`MetricTarget::Value`]).
     pub timestamp: Option<Timestamp>,
 }
 
@@ -60,14 +60,14 @@ impl<'a> ReplicaCalculator<'a> {
     pub fn propose(
         &self,
         signal: &Signal,
-        target: Option<Target>,
-    ) -> Result<Proposal, ReplicasError> {
+        target: Option<MetricTarget>,
+    ) -> Result<MetricProposal, ReplicasError> {
         match (signal, target) {
             (
                 Signal::Resource(_) | Signal::ContainerResource { .. },
-                Some(target @ (Target::Utilization(_) | Target::AverageValue(_))),
+                Some(target @ (MetricTarget::Utilization(_) | MetricTarget::AverageValue(_))),
             ) => self.of_resource(signal, target),
-            (Signal::Pods(metric), Some(target @ Target::AverageValue(_))) => {
+            (Signal::Pods(metric), Some(target @ MetricTarget::AverageValue(_))) => {
                 check(metric.selector.as_ref())?;
                 self.of_pods(signal, target)
             }
@@ -76,7 +76,7 @@ impl<'a> ReplicaCalculator<'a> {
                 self.of_object(signal, target)
             }
             (Signal::External(metric), target) => {
-                if let Some(Target::Value(_) | Target::AverageValue(_)) = target {
+                if let Some(MetricTarget::Value(_) | MetricTarget::AverageValue(_)) = target {
                     check(metric.selector.as_ref())?;
                 }
                 self.of_series(signal, target)
@@ -88,8 +88,8 @@ impl<'a> ReplicaCalculator<'a> {
         }
     }
 
-    const fn reader(&self) -> Reader<'a> {
-        Reader {
+    const fn reader(&self) -> HpaReadingsReader<'a> {
+        HpaReadingsReader {
             readings: self.readings,
             namespace: self.namespace,
         }

@@ -1,8 +1,8 @@
 //! Requests of Pods, which utilisation is a share of.
 
-use super::by_pod::ByPod;
 use super::error::ReplicasError;
-use crate::scaling::pod::{ContainerFacts, PodFacts, Requests};
+use super::pod_values::ByPod;
+use crate::scaling::pod::{ContainerFacts, PodFacts, ResourceRequests};
 use crate::scaling::signal::ResourceName;
 
 /// The requests of all `pods` by name, in thousandths.
@@ -116,7 +116,7 @@ fn of_pod(pod: &PodFacts, resource: &ResourceName) -> Result<i64, ReplicasError>
 /// The sum over containers and sidecars, or what an init container needs beside the sidecars that
 /// were started before it, whichever is more. `None` where no container requests the resource.
 fn total_of_containers(pod: &PodFacts, resource: &ResourceName) -> Option<i64> {
-    let of = |requests: &Requests| requests.get(resource);
+    let of = |requests: &ResourceRequests| requests.get(resource);
     let add = |sum: Option<i64>, more: Option<i64>| match (sum, more) {
         (Some(sum), Some(more)) => Some(sum.wrapping_add(more)),
         (sum, more) => sum.or(more),

@@ -1,11 +1,11 @@
 //! The second half of a reconciliation that changes the replica count: the consequences of the write
 //! of the scale.
 
-use super::memory::Memory;
-use super::observed::ScaleWriteError;
-use super::outcome::{Action, Outcome, ReconcileError};
-use super::round::Round;
+use super::memory::HpaMemory;
+use super::outcome::{Action, HpaOutcome, ReconcileError};
+use super::reconciliation::HpaReconciliation;
 use super::status::{ConditionType, MetricStatus, reasons};
+use super::target_state::ScaleWriteError;
 
 /// How often a write is tried while other writers are faster.
 const ATTEMPTS: u32 = 5;
@@ -13,7 +13,7 @@ const ATTEMPTS: u32 = 5;
 /// A change of the replica count that is to be written to the scale of the target.
 #[derive(Debug)]
 pub struct Rescale<'a> {
-    round: Round<'a>,
+    round: HpaReconciliation<'a>,
     from: i32,
     to: i32,
     reason: String,
@@ -27,12 +27,12 @@ pub enum AfterWrite<'a> {
     /// Another writer was faster: the scale is to be read again, and written again.
     Retry(Rescale<'a>),
     /// The reconciliation is over.
-    Done(Outcome),
+    Done(HpaOutcome),
 }
 
 impl<'a> Rescale<'a> {
     pub(super) fn new(
-        round: Round<'a>,
+        round: HpaReconciliation<'a>,
         from: i32,
         to: i32,
         reason: String,
@@ -68,7 +68,7 @@ impl<'a> Rescale<'a> {
     pub fn after_write(
         mut self,
         written: Result<(), ScaleWriteError>,
-        memory: &mut Memory,
+        memory: &mut HpaMemory,
     ) -> AfterWrite<'a> {
         self.attempts += 1;
         AfterWrite::Done(match written {
@@ -81,7 +81,7 @@ impl<'a> Rescale<'a> {
     }
 
     /// The outcome where somebody else is to write the scale, if at all.
-    pub(super) fn unwritten(self) -> Outcome {
+    pub(super) fn unwritten(self) -> HpaOutcome {
         let Self {
             mut round,
             from,
@@ -94,7 +94,7 @@ impl<'a> Rescale<'a> {
     }
 
     /// The outcome where the scale is written: the change is remembered.
-    pub fn succeeded(self, memory: &mut Memory) -> Outcome {
+    pub fn succeeded(self, memory: &mut HpaMemory) -> HpaOutcome {
         let Self {
             mut round,
             from,
@@ -126,7 +126,7 @@ impl<'a> Rescale<'a> {
         })
     }
 
-    fn failed(self, error: &ScaleWriteError) -> Outcome {
+    fn failed(self, error: &ScaleWriteError) -> HpaOutcome {
         let Self {
             mut round,
             from,
@@ -153,7 +153,7 @@ impl<'a> Rescale<'a> {
 
 /// Sets the condition that lets an HPA tell a target that it scaled to zero from one that somebody
 /// else did. Without the gate the condition goes, so that it is not stale once the gate is on.
-fn tell_of_zero(round: &mut Round<'_>, from: i32, to: i32) {
+fn tell_of_zero(round: &mut HpaReconciliation<'_>, from: i32, to: i32) {
     if !round.controller.feature_gates.hpa_scale_to_zero {
         round.status.remove_condition(&ConditionType::ScaledToZero);
         return;

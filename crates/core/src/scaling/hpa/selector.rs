@@ -1,8 +1,8 @@
 //! The selector of the scale, without which no metric can be computed.
 
-use super::observed::Scale;
-use super::round::Round;
+use super::reconciliation::HpaReconciliation;
 use super::status::{ConditionType, reasons};
+use super::target_state::TargetScale;
 use crate::scaling::pod::PodFacts;
 
 /// The Pods that the selector of the scale selects; the condition `ScalingActive` and an Event tell
@@ -12,8 +12,8 @@ use crate::scaling::pod::PodFacts;
 /// The selector is missing, is none, or selects Pods that another HPA's target selects too
 /// (`AmbiguousSelector`): both would compute with Pods that are not their own.
 pub(super) fn pods_of<'p>(
-    round: &mut Round<'_>,
-    scale: &Scale<'p>,
+    round: &mut HpaReconciliation<'_>,
+    scale: &TargetScale<'p>,
 ) -> Result<&'p [PodFacts], String> {
     let active = ConditionType::ScalingActive;
     if scale.selector.is_empty() {

@@ -2,8 +2,8 @@
 
 use super::behavior::Behavior;
 use super::settings::{FeatureGates, Settings};
-use super::status::Status;
-use crate::scaling::signal::{ObjectReference, Signal, Target};
+use super::status::HpaStatus;
+use crate::scaling::signal::{MetricTarget, ObjectReference, Signal};
 use crate::units::Quantity;
 
 /// An HPA, with the defaults of Kubernetes filled in.
@@ -14,14 +14,14 @@ pub struct HorizontalPodAutoscaler {
     pub name: String,
     /// `metadata.generation`; Kubernetes counts it since 1.37.
     pub generation: Option<i64>,
-    pub spec: Spec,
+    pub spec: HpaSpec,
     /// The status after the previous reconciliation.
-    pub status: Status,
+    pub status: HpaStatus,
 }
 
 /// `spec` of an HPA.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spec {
+pub struct HpaSpec {
     /// `scaleTargetRef`: the workload that is scaled.
     pub scale_target: ObjectReference,
     /// `minReplicas`; 1 where the object does not say.
@@ -37,19 +37,19 @@ pub struct Spec {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetricSpec {
     /// A metric of a known type; no target where the object gives none that fits the type.
-    Known(Signal, Option<Target>),
+    Known(Signal, Option<MetricTarget>),
     /// A metric of a type that is not known, by its name.
     Unknown(String),
 }
 
 impl MetricSpec {
     /// The metric `signal` that is to have the value `target`.
-    pub const fn new(signal: Signal, target: Target) -> Self {
+    pub const fn new(signal: Signal, target: MetricTarget) -> Self {
         Self::Known(signal, Some(target))
     }
 }
 
-impl Spec {
+impl HpaSpec {
     /// True where a metric does not need Pods to have a value, so that it can tell when a target
     /// without Pods is needed again.
     pub fn has_object_or_external_metric(&self) -> bool {

@@ -14,7 +14,7 @@ use crate::units::Quantity;
 
 /// `status` of an HPA.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Status {
+pub struct HpaStatus {
     /// `currentReplicas`: the count that the last reconciliation found.
     pub current_replicas: i32,
     /// `desiredReplicas`: the count that it came to.
@@ -24,7 +24,7 @@ pub struct Status {
     /// `currentMetrics`: an entry for each metric of the spec; none where no metric was looked at.
     pub current_metrics: Vec<MetricStatus>,
     /// `conditions`, in the order in which they first came up.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<HpaCondition>,
 }
 
 /// The value of one metric in the status.
@@ -50,7 +50,7 @@ pub struct CurrentValue {
 
 /// A condition of an HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Condition {
+pub struct HpaCondition {
     pub condition_type: ConditionType,
     pub status: ConditionStatus,
     /// The reason, one word.
@@ -130,16 +130,16 @@ impl EventType {
 
 /// An Event on the HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct HpaEvent {
     pub event_type: EventType,
     /// The reason, one word.
     pub reason: &'static str,
     pub message: String,
 }
 
-impl Status {
+impl HpaStatus {
     /// The condition of a type.
-    pub fn condition(&self, condition_type: &ConditionType) -> Option<&Condition> {
+    pub fn condition(&self, condition_type: &ConditionType) -> Option<&HpaCondition> {
         let mut conditions = self.conditions.iter();
         conditions.find(|condition| condition.condition_type == *condition_type)
     }
@@ -152,14 +152,14 @@ impl Status {
 
     /// Sets a condition, in its place where there is one of its type, and last otherwise. The time
     /// of its transition only changes with its status.
-    pub(super) fn set_condition(&mut self, new: Condition) {
+    pub(super) fn set_condition(&mut self, new: HpaCondition) {
         let mut conditions = self.conditions.iter_mut();
         let same = conditions.find(|condition| condition.condition_type == new.condition_type);
         match same {
             Some(old) => {
                 let is_kept = old.status == new.status;
                 let since = is_kept.then_some(old.last_transition_time).flatten();
-                *old = Condition {
+                *old = HpaCondition {
                     last_transition_time: if is_kept {
                         since
                     } else {

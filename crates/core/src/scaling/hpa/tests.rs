@@ -5,9 +5,11 @@ use jiff::{SignedDuration, Timestamp};
 use evenkeel_label_selector::LabelSelector;
 
 use super::*;
-use crate::scaling::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, Requests};
+use crate::scaling::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests};
 use crate::scaling::sample::{ContainerMetrics, PodMetrics, ValueSample};
-use crate::scaling::signal::{MetricIdentifier, ObjectReference, ResourceName, Signal, Target};
+use crate::scaling::signal::{
+    MetricIdentifier, MetricTarget, ObjectReference, ResourceName, Signal,
+};
 
 const SECOND: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 
@@ -16,7 +18,7 @@ fn now() -> Timestamp {
 }
 
 fn cpu(percent: i32) -> MetricSpec {
-    MetricSpec::new(Signal::CPU, Target::Utilization(percent))
+    MetricSpec::new(Signal::CPU, MetricTarget::Utilization(percent))
 }
 
 fn queue() -> Signal {
@@ -28,7 +30,7 @@ fn hpa(metrics: Vec<MetricSpec>) -> HorizontalPodAutoscaler {
         namespace: "shop".to_owned(),
         name: "web".to_owned(),
         generation: None,
-        spec: Spec {
+        spec: HpaSpec {
             scale_target: ObjectReference {
                 api_version: "apps/v1".to_owned(),
                 kind: "Deployment".to_owned(),
@@ -39,7 +41,7 @@ fn hpa(metrics: Vec<MetricSpec>) -> HorizontalPodAutoscaler {
             metrics,
             behavior: None,
         },
-        status: Status::default(),
+        status: HpaStatus::default(),
     }
 }
 
@@ -61,8 +63,8 @@ fn pods(count: usize) -> Vec<PodFacts> {
             is_sidecar: false,
         }],
         init_containers: Vec::new(),
-        pod_requests: Requests::default(),
-        overhead: Requests::default(),
+        pod_requests: ResourceRequests::default(),
+        overhead: ResourceRequests::default(),
     };
     (0..count).map(pod).collect()
 }
@@ -84,9 +86,9 @@ fn usage(count: usize, milli: i64) -> Readings {
     }
 }
 
-fn scale<'a>(pods: &'a [PodFacts], autoscalers: &'a [String]) -> Scale<'a> {
+fn scale<'a>(pods: &'a [PodFacts], autoscalers: &'a [String]) -> TargetScale<'a> {
     let count = i32::try_from(pods.len()).unwrap();
-    Scale {
+    TargetScale {
         spec_replicas: count,
         status_replicas: count,
         selector: "app=web",
@@ -95,16 +97,20 @@ fn scale<'a>(pods: &'a [PodFacts], autoscalers: &'a [String]) -> Scale<'a> {
     }
 }
 
-fn outcome(hpa: &HorizontalPodAutoscaler, scale: Scale<'_>, readings: &Readings) -> Outcome {
-    let observed = Observed {
+fn outcome(
+    hpa: &HorizontalPodAutoscaler,
+    scale: TargetScale<'_>,
+    readings: &Readings,
+) -> HpaOutcome {
+    let observed = ObservedTarget {
         scale: Ok(scale),
         readings,
     };
-    let (controller, mut memory) = (Controller::default(), Memory::default());
+    let (controller, mut memory) = (Controller::default(), HpaMemory::default());
     reconcile(&controller, hpa, &observed, &mut memory, now()).written(&mut memory)
 }
 
-fn reason(outcome: &Outcome, condition: &ConditionType) -> String {
+fn reason(outcome: &HpaOutcome, condition: &ConditionType) -> String {
     let condition = outcome.status.condition(condition);
     condition.map_or(String::new(), |condition| condition.reason.to_string())
 }
@@ -126,7 +132,7 @@ fn a_selector_that_no_label_can_meet_fails_its_metric() {
         name: "queue".to_owned(),
         selector: Some(LabelSelector::from_labels([("queue", "a b")])),
     });
-    let wrong = MetricSpec::new(signal, Target::AverageValue(1000));
+    let wrong = MetricSpec::new(signal, MetricTarget::AverageValue(1000));
     let found = outcome(&hpa(vec![wrong]), scale(&pods(4), &[]), &usage(4, 100));
     let active = found.status.condition(&ConditionType::ScalingActive);
     let active = active.unwrap();
@@ -137,7 +143,7 @@ fn a_selector_that_no_label_can_meet_fails_its_metric() {
 
 #[test]
 fn a_failed_metric_holds_up_scaling_down_and_not_up() {
-    let missing = MetricSpec::new(queue(), Target::AverageValue(1000));
+    let missing = MetricSpec::new(queue(), MetricTarget::AverageValue(1000));
     let (hpa, pods) = (hpa(vec![missing, cpu(50)]), pods(4));
     let up = outcome(&hpa, scale(&pods, &[]), &usage(4, 700));
     assert_eq!(up.status.desired_replicas, 6);
@@ -167,13 +173,16 @@ fn pods_of_two_hpas_are_left_alone() {
 
 #[test]
 fn a_sum_below_zero_counts_differently_by_its_target() {
-    for (target, replicas) in [(Target::Value(1000), 2), (Target::AverageValue(1000), 8)] {
+    for (target, replicas) in [
+        (MetricTarget::Value(1000), 2),
+        (MetricTarget::AverageValue(1000), 8),
+    ] {
         let series = vec![ValueSample {
             timestamp: now(),
             value: -5000,
         }];
         let readings = Readings {
-            others: [(queue(), Ok(Reading::Series(series)))]
+            others: [(queue(), Ok(MetricsApiReading::Series(series)))]
                 .into_iter()
                 .collect(),
             ..Readings::default()
@@ -199,13 +208,13 @@ fn an_hpa_without_a_metric_changes_nothing() {
 #[test]
 fn a_conflict_is_tried_again_and_a_failure_is_told() {
     let (hpa, pods, readings) = (hpa(vec![cpu(50)]), pods(4), usage(4, 700));
-    let observed = Observed {
+    let observed = ObservedTarget {
         scale: Ok(scale(&pods, &[])),
         readings: &readings,
     };
-    let (controller, mut memory) = (Controller::default(), Memory::default());
+    let (controller, mut memory) = (Controller::default(), HpaMemory::default());
     let step = reconcile(&controller, &hpa, &observed, &mut memory, now());
-    let Step::Rescale(mut rescale) = step else {
+    let ReconcileStep::Rescale(mut rescale) = step else {
         panic!("{step:?}")
     };
     for _ in 0..4 {
@@ -236,22 +245,22 @@ fn only_a_target_that_its_hpa_scaled_to_zero_comes_back() {
         },
         ..Controller::default()
     };
-    let mut hpa = hpa(vec![MetricSpec::new(queue(), Target::Value(1000))]);
+    let mut hpa = hpa(vec![MetricSpec::new(queue(), MetricTarget::Value(1000))]);
     hpa.spec.min_replicas = 0;
-    let mut memory = Memory {
+    let mut memory = HpaMemory {
         recommendations: Some(Vec::new()),
-        ..Memory::default()
+        ..HpaMemory::default()
     };
     let mut look = |hpa: &HorizontalPodAutoscaler, count: usize, value: i64| {
         let (pods, timestamp) = (pods(count), now());
         let series = vec![ValueSample { timestamp, value }];
         let readings = Readings {
-            others: [(queue(), Ok(Reading::Series(series)))]
+            others: [(queue(), Ok(MetricsApiReading::Series(series)))]
                 .into_iter()
                 .collect(),
             ..Readings::default()
         };
-        let observed = Observed {
+        let observed = ObservedTarget {
             scale: Ok(scale(&pods, &[])),
             readings: &readings,
         };

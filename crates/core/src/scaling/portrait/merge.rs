@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::outcome::Outcome;
-use super::provider::Provided;
-use crate::scaling::ranked::Ranked;
+use super::outcome::ProviderOutcome;
+use super::provider::ProviderRecommendation;
+use crate::scaling::replica_priority::PrioritizedReplicas;
 
 /// The time for which a provider that fails keeps the others from lowering the count: as long as the HPA
 /// looks back before it scales in. Who fails for longer is taken for one that is not there.
@@ -16,7 +16,7 @@ const GRACE: SignedDuration = SignedDuration::from_mins(5);
 
 /// The count that holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct SelectedRecommendation {
     /// The provider that asks for it; of several that ask for the same, the first by name.
     pub provider: Arc<str>,
     pub priority: i32,
@@ -27,18 +27,18 @@ pub struct Asked {
 
 /// A provider that should have had something to say, and had not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unheard {
+pub struct UnavailableProvider {
     pub provider: Arc<str>,
-    pub outcome: Outcome,
+    pub outcome: ProviderOutcome,
 }
 
 /// The outcomes of all providers together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedOutcomes {
     /// The count that holds; `None` where nobody asks for one, and nothing is to change.
-    pub asked: Option<Asked>,
+    pub asked: Option<SelectedRecommendation>,
     /// The providers that have failed or expired, by name.
-    pub unheard: Vec<Unheard>,
+    pub unheard: Vec<UnavailableProvider>,
     /// The moment until which the count is not to be lowered: one that could say more has failed lately.
     pub keeps_until: Option<Timestamp>,
 }
@@ -49,36 +49,39 @@ pub struct Merged {
 /// A provider whose priority would let it speak and that fails may be about to ask for more. For [a while](Merged::keeps_until) the
 /// count is not lowered without it.
 #[must_use]
-pub fn merge<'a>(providers: impl IntoIterator<Item = &'a Provided>, now: Timestamp) -> Merged {
+pub fn merge<'a>(
+    providers: impl IntoIterator<Item = &'a ProviderRecommendation>,
+    now: Timestamp,
+) -> MergedOutcomes {
     let mut best = None;
     let mut unheard = BTreeMap::new();
     let mut failed = Vec::new();
     for provided in providers {
-        let Provided {
+        let ProviderRecommendation {
             name,
             priority,
             outcome,
         } = provided;
         match outcome {
-            Outcome::Value(value) => {
-                let rank = Ranked {
+            ProviderOutcome::Value(value) => {
+                let rank = PrioritizedReplicas {
                     priority: *priority,
                     replicas: value.replicas,
                 };
                 let until = value.until.unwrap_or(Timestamp::MAX);
                 best = best.max(Some((rank, Reverse(Arc::clone(name)), until)));
             }
-            Outcome::Absent { .. } => {}
-            Outcome::Expired { .. } => {
+            ProviderOutcome::Absent { .. } => {}
+            ProviderOutcome::Expired { .. } => {
                 unheard.insert(Arc::clone(name), outcome.clone());
             }
-            Outcome::Failed(failure) => {
+            ProviderOutcome::Failed(failure) => {
                 unheard.insert(Arc::clone(name), outcome.clone());
                 failed.push((*priority, failure.since));
             }
         }
     }
-    let asked = best.map(|(rank, Reverse(provider), until)| Asked {
+    let asked = best.map(|(rank, Reverse(provider), until)| SelectedRecommendation {
         provider,
         priority: rank.priority,
         replicas: rank.replicas,
@@ -93,11 +96,11 @@ pub fn merge<'a>(providers: impl IntoIterator<Item = &'a Provided>, now: Timesta
         .into_iter()
         .filter(|(priority, _)| could_speak(*priority))
         .filter_map(|(_, since)| since.checked_add(GRACE).ok());
-    Merged {
+    MergedOutcomes {
         keeps_until: ends.max().filter(|end| now < *end),
         unheard: unheard
             .into_iter()
-            .map(|(provider, outcome)| Unheard { provider, outcome })
+            .map(|(provider, outcome)| UnavailableProvider { provider, outcome })
             .collect(),
         asked,
     }

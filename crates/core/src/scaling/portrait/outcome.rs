@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 /// What one provider comes to at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ProviderOutcome {
     /// It asks for so many replicas.
     Value(Value),
     /// It asks for nothing at present, as outside of its windows or before its first point.
@@ -17,7 +17,7 @@ pub enum Outcome {
     /// What it asked for has expired, and nobody has renewed it.
     Expired { at: Timestamp },
     /// It could not be had.
-    Failed(Failure),
+    Failed(ProviderFailure),
 }
 
 /// A count of replicas, and how long it stands.
@@ -30,7 +30,7 @@ pub struct Value {
 
 /// The reason why a provider has nothing to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct ProviderFailure {
     /// The reason, one word of a closed set.
     pub reason: &'static str,
     /// The reason in words.
@@ -39,7 +39,7 @@ pub struct Failure {
     pub since: Timestamp,
 }
 
-impl Outcome {
+impl ProviderOutcome {
     /// The kind of outcome in one word, for status and metrics.
     #[must_use]
     pub const fn word(&self) -> &'static str {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::outcome::{Outcome, Value};
+use super::outcome::{ProviderOutcome, Value};
 use super::series::TimeSeries;
-use crate::scaling::cron::{self, Agenda, CronSpec};
+use crate::scaling::cron::{self, CronSpec, ScheduleCache};
 
 /// What a provider has said, and how long it stands.
 #[derive(Debug, Clone)]
@@ -29,24 +29,24 @@ pub enum Replicas {
 
 /// The outcome of one provider, with its name and its priority.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Provided {
+pub struct ProviderRecommendation {
     /// The name, unique among the providers of one target.
     pub name: Arc<str>,
     /// Of those that have a value, the highest holds.
     pub priority: i32,
-    pub outcome: Outcome,
+    pub outcome: ProviderOutcome,
 }
 
 impl Portrait {
     /// What it comes to at `now`. The `agenda` is that of its windows, and is left alone where it has none.
     #[must_use]
-    pub fn at(&self, agenda: &mut Agenda, now: Timestamp) -> Outcome {
+    pub fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> ProviderOutcome {
         let Self { replicas, expires } = self;
         if let Some(at) = expires.filter(|end| *end <= now) {
-            return Outcome::Expired { at };
+            return ProviderOutcome::Expired { at };
         }
         match replicas.at(agenda, now) {
-            Outcome::Value(Value { replicas, until }) => Outcome::Value(Value {
+            ProviderOutcome::Value(Value { replicas, until }) => ProviderOutcome::Value(Value {
                 replicas,
                 until: until.into_iter().chain(*expires).min(),
             }),
@@ -56,19 +56,19 @@ impl Portrait {
 }
 
 impl Replicas {
-    fn at(&self, agenda: &mut Agenda, now: Timestamp) -> Outcome {
-        let value = |replicas, until| Outcome::Value(Value { replicas, until });
+    fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> ProviderOutcome {
+        let value = |replicas, until| ProviderOutcome::Value(Value { replicas, until });
         match self {
             Self::Static(replicas) => value(*replicas, None),
             Self::Cron(spec) => match cron::asked(spec, agenda, now) {
-                cron::Asked::Replicas { replicas, until } => value(replicas, Some(until)),
-                cron::Asked::Nothing { until } => Outcome::Absent { until },
+                cron::OpenWindows::Replicas { replicas, until } => value(replicas, Some(until)),
+                cron::OpenWindows::Nothing { until } => ProviderOutcome::Absent { until },
             },
             Self::TimeSeries(series) => {
                 let until = series.next(now).map(|next| next.at);
                 match series.at(now) {
                     Some(point) => value(point.replicas, until),
-                    None => Outcome::Absent { until },
+                    None => ProviderOutcome::Absent { until },
                 }
             }
         }

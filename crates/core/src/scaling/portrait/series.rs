@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 /// From when on there are to be how many replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Point {
+pub struct ReplicaPoint {
     pub at: Timestamp,
     pub replicas: i32,
 }
@@ -12,11 +12,11 @@ pub struct Point {
 /// Points in the order of time. Each holds until the next, the last until the portrait expires; of several at one time the last
 /// holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TimeSeries(Box<[Point]>);
+pub struct TimeSeries(Box<[ReplicaPoint]>);
 
 /// Points that make no series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum SeriesError {
+pub enum TimeSeriesError {
     /// There are none.
     #[error("there is no point; accepted: at least one")]
     NoPoint,
@@ -36,7 +36,7 @@ pub enum SeriesError {
     },
 }
 
-impl SeriesError {
+impl TimeSeriesError {
     /// The kind of error, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
@@ -53,35 +53,35 @@ impl TimeSeries {
     ///
     /// # Errors
     /// No point, points that are not in the order of time, and negative replicas.
-    pub fn new(points: Vec<Point>) -> Result<Self, SeriesError> {
+    pub fn new(points: Vec<ReplicaPoint>) -> Result<Self, TimeSeriesError> {
         if points.is_empty() {
-            return Err(SeriesError::NoPoint);
+            return Err(TimeSeriesError::NoPoint);
         }
         if let Some((place, point)) = points.iter().enumerate().find(|(_, one)| one.replicas < 0) {
             let replicas = point.replicas;
-            return Err(SeriesError::Replicas { place, replicas });
+            return Err(TimeSeriesError::Replicas { place, replicas });
         }
         let disorder = points.windows(2).position(|pair| pair[1].at < pair[0].at);
         match disorder {
-            Some(place) => Err(SeriesError::Order { place: place + 1 }),
+            Some(place) => Err(TimeSeriesError::Order { place: place + 1 }),
             None => Ok(Self(points.into())),
         }
     }
 
     /// The points, in the order of time.
     #[must_use]
-    pub fn points(&self) -> &[Point] {
+    pub fn points(&self) -> &[ReplicaPoint] {
         &self.0
     }
 
     /// The point that holds at `now`; `None` before the first.
-    pub(super) fn at(&self, now: Timestamp) -> Option<Point> {
+    pub(super) fn at(&self, now: Timestamp) -> Option<ReplicaPoint> {
         let later = self.later(now);
         later.checked_sub(1).map(|place| self.0[place])
     }
 
     /// The first point after `now`.
-    pub(super) fn next(&self, now: Timestamp) -> Option<Point> {
+    pub(super) fn next(&self, now: Timestamp) -> Option<ReplicaPoint> {
         self.0.get(self.later(now)).copied()
     }
 

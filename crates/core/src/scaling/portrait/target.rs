@@ -2,25 +2,25 @@
 
 use std::cmp::Ordering;
 
-use super::merge::Merged;
-use crate::scaling::bounds::Bounds;
+use super::merge::MergedOutcomes;
+use crate::scaling::bounds::ReplicaBounds;
 use crate::scaling::limit::LimitedBy;
 
 /// The count that a target is to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
+pub struct BoundedReplicas {
     pub replicas: i32,
     /// The rule that kept it from what the providers ask for.
     pub limited_by: Option<LimitedBy>,
 }
 
-impl Merged {
+impl MergedOutcomes {
     /// The count within the user's `bounds` of a target that has `current` replicas online. Where nobody asks
     /// for a count, and where it may not be lowered yet, the current one stays, as far as bounds allow.
     #[must_use]
-    pub fn target(&self, current: i32, bounds: Bounds) -> Target {
+    pub fn target(&self, current: i32, bounds: ReplicaBounds) -> BoundedReplicas {
         let Some(asked) = &self.asked else {
-            return Target {
+            return BoundedReplicas {
                 replicas: bounds.clamp(current),
                 limited_by: Some(LimitedBy::MissingData),
             };
@@ -37,7 +37,7 @@ impl Merged {
             Ordering::Greater => Some(LimitedBy::MinReplicas(bounds.min())),
             Ordering::Equal => None,
         };
-        Target {
+        BoundedReplicas {
             replicas,
             limited_by: by_bounds.or(kept.map(|until| LimitedBy::FailedPortrait { until })),
         }

@@ -7,31 +7,31 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::scaling::Bounds;
-use crate::scaling::cron::{Agenda, CronSpec, Rule, Schedule, When, Zone};
+use crate::scaling::ReplicaBounds;
+use crate::scaling::cron::{CronSpec, Rule, RuleTiming, Schedule, ScheduleCache, Zone};
 use crate::scaling::limit::LimitedBy;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn value(replicas: i32, until: Option<i64>) -> Outcome {
-    Outcome::Value(Value {
+fn value(replicas: i32, until: Option<i64>) -> ProviderOutcome {
+    ProviderOutcome::Value(Value {
         replicas,
         until: until.map(at),
     })
 }
 
-fn failed(since: i64) -> Outcome {
-    Outcome::Failed(Failure {
+fn failed(since: i64) -> ProviderOutcome {
+    ProviderOutcome::Failed(ProviderFailure {
         reason: "NoAnswer",
         message: Cow::Borrowed("nobody answers"),
         since: at(since),
     })
 }
 
-fn provided(name: &str, priority: i32, outcome: Outcome) -> Provided {
-    Provided {
+fn provided(name: &str, priority: i32, outcome: ProviderOutcome) -> ProviderRecommendation {
+    ProviderRecommendation {
         name: name.into(),
         priority,
         outcome,
@@ -42,7 +42,7 @@ fn window(name: &str, start: &str, end: &str, replicas: i32) -> Rule {
     let schedule = |text| Schedule::parse(text, None, &Zone::utc()).unwrap();
     Rule {
         name: name.to_owned(),
-        when: When::Window {
+        when: RuleTiming::Window {
             start: schedule(start),
             end: schedule(end),
         },
@@ -53,8 +53,8 @@ fn window(name: &str, start: &str, end: &str, replicas: i32) -> Rule {
     }
 }
 
-fn series(points: &[(i64, i32)]) -> Result<TimeSeries, SeriesError> {
-    let points = points.iter().map(|(second, replicas)| Point {
+fn series(points: &[(i64, i32)]) -> Result<TimeSeries, TimeSeriesError> {
+    let points = points.iter().map(|(second, replicas)| ReplicaPoint {
         at: at(*second),
         replicas: *replicas,
     });
@@ -67,11 +67,11 @@ fn a_series_holds_from_each_point_to_the_next_and_the_last_until_it_expires() {
         replicas: Replicas::TimeSeries(series(&[(100, 3), (200, 0), (300, 7)]).unwrap()),
         expires: Some(at(400)),
     };
-    let mut agenda = Agenda::default();
+    let mut agenda = ScheduleCache::default();
     for (second, expected) in [
         (
             99,
-            Outcome::Absent {
+            ProviderOutcome::Absent {
                 until: Some(at(100)),
             },
         ),
@@ -79,8 +79,8 @@ fn a_series_holds_from_each_point_to_the_next_and_the_last_until_it_expires() {
         (199, value(3, Some(200))),
         (200, value(0, Some(300))),
         (399, value(7, Some(400))),
-        (400, Outcome::Expired { at: at(400) }),
-        (9000, Outcome::Expired { at: at(400) }),
+        (400, ProviderOutcome::Expired { at: at(400) }),
+        (9000, ProviderOutcome::Expired { at: at(400) }),
     ] {
         assert_eq!(portrait.at(&mut agenda, at(second)), expected, "{second}");
     }
@@ -88,17 +88,17 @@ fn a_series_holds_from_each_point_to_the_next_and_the_last_until_it_expires() {
 
 #[test]
 fn a_series_is_in_order() {
-    assert_eq!(series(&[]), Err(SeriesError::NoPoint));
+    assert_eq!(series(&[]), Err(TimeSeriesError::NoPoint));
     let twice = series(&[(1, 1), (1, 2)]).unwrap();
     assert_eq!(twice.at(at(1)).map(|point| point.replicas), Some(2));
     assert_eq!(
         series(&[(1, 1), (3, 2), (2, 2)]),
-        Err(SeriesError::Order { place: 2 })
+        Err(TimeSeriesError::Order { place: 2 })
     );
     let replicas = -1;
     assert_eq!(
         series(&[(1, 1), (3, replicas)]),
-        Err(SeriesError::Replicas { place: 1, replicas })
+        Err(TimeSeriesError::Replicas { place: 1, replicas })
     );
 }
 
@@ -113,12 +113,12 @@ fn of_windows_that_overlap_the_larger_holds() {
         replicas: Replicas::Cron(CronSpec::new(rules, false, SignedDuration::ZERO).unwrap()),
         expires: None,
     };
-    let mut agenda = Agenda::default();
+    let mut agenda = ScheduleCache::default();
     let hour = |hour: i64| hour * 3600;
     for (second, expected) in [
         (
             hour(7),
-            Outcome::Absent {
+            ProviderOutcome::Absent {
                 until: Some(at(hour(8))),
             },
         ),
@@ -128,7 +128,7 @@ fn of_windows_that_overlap_the_larger_holds() {
         (hour(13), value(6, Some(hour(18)))),
         (
             hour(18),
-            Outcome::Absent {
+            ProviderOutcome::Absent {
                 until: Some(at(hour(32))),
             },
         ),
@@ -139,7 +139,7 @@ fn of_windows_that_overlap_the_larger_holds() {
 
 #[test]
 fn the_highest_priority_that_has_a_value_holds_and_the_others_stand_where_one_fails() {
-    let asked = |providers: &[Provided]| {
+    let asked = |providers: &[ProviderRecommendation]| {
         let merged = merge(providers, at(1000));
         let by = merged
             .asked
@@ -155,12 +155,12 @@ fn the_highest_priority_that_has_a_value_holds_and_the_others_stand_where_one_fa
         asked(&[reactive.clone(), cron.clone(), predictive.clone()]),
         (by("cron", 4), vec![])
     );
-    let absent = provided("cron", 2, Outcome::Absent { until: None });
+    let absent = provided("cron", 2, ProviderOutcome::Absent { until: None });
     assert_eq!(
         asked(&[absent, predictive.clone(), reactive.clone()]),
         (by("reactive", 9), vec![])
     );
-    let expired = provided("reactive", 1, Outcome::Expired { at: at(5) });
+    let expired = provided("reactive", 1, ProviderOutcome::Expired { at: at(5) });
     let broken = provided("cron", 2, failed(0));
     assert_eq!(
         asked(&[broken.clone(), predictive, expired.clone()]),
@@ -171,7 +171,7 @@ fn the_highest_priority_that_has_a_value_holds_and_the_others_stand_where_one_fa
     );
     let nobody = merge(&[broken, expired], at(1000));
     assert_eq!(nobody.asked, None);
-    let target = nobody.target(5, Bounds::new(1, 10).unwrap());
+    let target = nobody.target(5, ReplicaBounds::new(1, 10).unwrap());
     assert_eq!(
         (target.replicas, target.limited_by),
         (5, Some(LimitedBy::MissingData))
@@ -180,7 +180,7 @@ fn the_highest_priority_that_has_a_value_holds_and_the_others_stand_where_one_fa
 
 #[test]
 fn who_fails_and_could_ask_for_more_keeps_the_count_for_five_minutes() {
-    let bounds = Bounds::new(1, 10).unwrap();
+    let bounds = ReplicaBounds::new(1, 10).unwrap();
     let low = provided("reactive", 1, value(2, None));
     for (priority, second, replicas) in [(1, 1299, 8), (1, 1300, 2), (2, 1299, 8), (0, 1001, 2)] {
         let broken = provided("predictive", priority, failed(1000));
@@ -201,7 +201,7 @@ fn who_fails_and_could_ask_for_more_keeps_the_count_for_five_minutes() {
 
 #[test]
 fn bounds_hold_whatever_is_asked_for() {
-    let bounds = Bounds::new(3, 6).unwrap();
+    let bounds = ReplicaBounds::new(3, 6).unwrap();
     for (asked, replicas, limit) in [
         (1, 3, Some(LimitedBy::MinReplicas(3))),
         (4, 4, None),
@@ -211,19 +211,19 @@ fn bounds_hold_whatever_is_asked_for() {
         let target = merged.target(5, bounds);
         assert_eq!((target.replicas, target.limited_by), (replicas, limit));
     }
-    assert_eq!(Merged::default().target(9, bounds).replicas, 6);
+    assert_eq!(MergedOutcomes::default().target(9, bounds).replicas, 6);
 }
 
-fn any_outcome() -> impl Strategy<Value = Outcome> {
+fn any_outcome() -> impl Strategy<Value = ProviderOutcome> {
     prop_oneof![
         4 => (0i32..20, prop::option::of(1000i64..2000)).prop_map(|(replicas, until)| value(replicas, until)),
-        1 => Just(Outcome::Absent { until: None }),
-        1 => Just(Outcome::Expired { at: at(10) }),
+        1 => Just(ProviderOutcome::Absent { until: None }),
+        1 => Just(ProviderOutcome::Expired { at: at(10) }),
         1 => (500i64..1000).prop_map(failed),
     ]
 }
 
-fn any_providers() -> impl Strategy<Value = Vec<Provided>> {
+fn any_providers() -> impl Strategy<Value = Vec<ProviderRecommendation>> {
     let one = (-2i32..3, any_outcome());
     prop::collection::vec(one, 0..8).prop_map(|all| {
         let named = all.into_iter().enumerate();
@@ -250,7 +250,7 @@ proptest! {
         let asked = merged.asked.as_ref().map(|asked| (asked.priority, asked.replicas));
         prop_assert_eq!(asked, values.max());
         let unheard = given.iter().filter(|one| {
-            matches!(one.outcome, Outcome::Failed(_) | Outcome::Expired { .. })
+            matches!(one.outcome, ProviderOutcome::Failed(_) | ProviderOutcome::Expired { .. })
         });
         prop_assert_eq!(merged.unheard.len(), unheard.count());
     }

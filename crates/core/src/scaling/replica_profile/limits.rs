@@ -1,12 +1,12 @@
 //! How many Pods may be out of traffic: by the workload's own `maxUnavailable`, by PodDisruptionBudgets, and
 //! one at a time where the workload waits for each Pod to be ready.
 
-use super::excess::excess;
-use super::refusal::Refusal;
+use super::count_difference::excess;
+use super::refusal::ProfileRefusal;
 
 /// Limits on the Pods that are out of traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Limits {
+pub struct DisruptionLimits {
     /// The most Pods that may be unavailable; `None` where the workload sets no limit.
     pub max_unavailable: Option<i32>,
     /// True where the workload makes and deletes no Pod while another one is not ready.
@@ -27,7 +27,7 @@ pub struct Budget {
     pub covers: Vec<usize>,
 }
 
-impl Limits {
+impl DisruptionLimits {
     /// The most Pods out of traffic, and what limits them.
     fn most_off(&self) -> Option<i32> {
         let ordered = self.is_ordered.then_some(1);
@@ -50,15 +50,15 @@ impl Limits {
     }
 
     /// Why so many Pods are not out of traffic, where that is the workload's own limit.
-    pub(super) fn refusal(&self, wanted: i32) -> Option<Refusal> {
+    pub(super) fn refusal(&self, wanted: i32) -> Option<ProfileRefusal> {
         let allowed = self.within(wanted);
         if allowed >= wanted {
             return None;
         }
         Some(if self.is_ordered && allowed == 1 {
-            Refusal::Ordered { wanted }
+            ProfileRefusal::Ordered { wanted }
         } else {
-            Refusal::MaxUnavailable { wanted, allowed }
+            ProfileRefusal::MaxUnavailable { wanted, allowed }
         })
     }
 }
@@ -74,7 +74,7 @@ pub(super) struct Allowance<'a> {
 }
 
 impl<'a> Allowance<'a> {
-    pub(super) fn of(limits: &'a Limits) -> Self {
+    pub(super) fn of(limits: &'a DisruptionLimits) -> Self {
         let budgets = limits.budgets.as_slice();
         Self {
             budgets,
@@ -106,9 +106,9 @@ impl<'a> Allowance<'a> {
     }
 
     /// The budget that refused a Pod.
-    pub(super) fn refusal(&self) -> Option<Refusal> {
+    pub(super) fn refusal(&self) -> Option<ProfileRefusal> {
         let budget = &self.budgets[self.refused?];
-        Some(Refusal::DisruptionBudget {
+        Some(ProfileRefusal::DisruptionBudget {
             name: budget.name.clone(),
         })
     }

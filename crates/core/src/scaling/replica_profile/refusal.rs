@@ -6,7 +6,7 @@ use super::direction::Direction;
 
 /// A reason for which something that a profile asks for is not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ProfileRefusal {
     /// The profile is paused.
     Paused,
     /// The direction of the change is not allowed.
@@ -29,7 +29,7 @@ pub enum Refusal {
     Withheld { pods: i32 },
 }
 
-impl Refusal {
+impl ProfileRefusal {
     /// The reasons for which Pods stay in traffic that are wanted out of it.
     const OF_STAYING: [&str; 4] = [
         "MaxUnavailable",
@@ -59,7 +59,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ProfileRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Paused => f.write_str("the profile is paused"),

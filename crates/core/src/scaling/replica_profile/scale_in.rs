@@ -7,16 +7,16 @@
 
 use std::collections::BTreeSet;
 
-use super::census::Census;
-use super::excess::{at_least_none, excess};
+use super::count_difference::{at_least_none, excess};
 use super::pod::{PodState, ProfilePod};
-use super::situation::{Rules, Situation};
+use super::pod_counts::PodCounts;
+use super::profile_input::{ProfileInput, ProfileRules};
 
 /// A scale-in.
-pub(super) struct ScaleIn<'a> {
-    pub(super) rules: &'a Rules,
-    pub(super) seen: &'a Situation<'a>,
-    pub(super) census: &'a Census,
+pub(super) struct ProfileScaleIn<'a> {
+    pub(super) rules: &'a ProfileRules,
+    pub(super) seen: &'a ProfileInput<'a>,
+    pub(super) census: &'a PodCounts,
     /// The Pods that may go in traffic, since limits let none be taken out of it.
     pub(super) undrained: usize,
     /// The positions of those that are taken out of traffic now, which their controller may see before the count.
@@ -30,7 +30,7 @@ struct FirstTurns {
     harmed: u32,
 }
 
-impl ScaleIn<'_> {
+impl ProfileScaleIn<'_> {
     /// The positions of the Pods that go, as far as they are chosen, at most `going`: those first that go first.
     pub(super) fn victims(&self, going: i32) -> Vec<usize> {
         let most = at_least_none(going);
@@ -43,7 +43,7 @@ impl ScaleIn<'_> {
         }
         let wanted = self.rules.wanted;
         let beyond = |state, have: i32, wanted: i32| {
-            let order = Census::longest_off(self.seen, state);
+            let order = PodCounts::longest_off(self.seen, state);
             order.into_iter().take(at_least_none(excess(have, wanted)))
         };
         let unready = (0..pods.len()).filter(|&at| pods[at].is_unready());

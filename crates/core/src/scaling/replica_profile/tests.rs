@@ -20,8 +20,8 @@ fn counts(online: i32, cutoff: i32, standby: i32) -> ReplicaCounts {
     }
 }
 
-fn rules(wanted: ReplicaCounts) -> Rules {
-    Rules {
+fn rules(wanted: ReplicaCounts) -> ProfileRules {
+    ProfileRules {
         wanted,
         paused: false,
         direction: Direction::Both,
@@ -39,7 +39,7 @@ fn count(pods: impl IntoIterator) -> i32 {
 struct Played {
     pods: Vec<(i32, ProfilePod)>,
     replicas: i32,
-    limits: Limits,
+    limits: DisruptionLimits,
     ordinals: bool,
     second: i64,
     /// The rounds that its controller takes to follow the count.
@@ -59,7 +59,7 @@ impl Played {
         let mut played = Self {
             pods: Vec::new(),
             replicas: online,
-            limits: Limits::default(),
+            limits: DisruptionLimits::default(),
             ordinals,
             second: 0,
             lag: 0,
@@ -146,11 +146,11 @@ impl Played {
         count(serving)
     }
 
-    fn round(&mut self, rules: &Rules) -> ProfilePlan {
+    fn round(&mut self, rules: &ProfileRules) -> ProfilePlan {
         let pods = self.seen();
         let plan = decide(
             rules,
-            &Situation {
+            &ProfileInput {
                 replicas: self.replicas,
                 pods: &pods,
                 limits: &self.limits,
@@ -212,7 +212,7 @@ impl Played {
         }
     }
 
-    fn play(&mut self, rules: &Rules, seconds: i32) -> ProfilePlan {
+    fn play(&mut self, rules: &ProfileRules, seconds: i32) -> ProfilePlan {
         let mut last = ProfilePlan::default();
         for _ in 0..seconds {
             last = self.round(rules);
@@ -291,7 +291,7 @@ fn victims_that_come_one_by_one_are_each_drained() {
         if second % 15 == 0 && online > 3 {
             online -= 1;
         }
-        let rules = Rules {
+        let rules = ProfileRules {
             drain: SignedDuration::from_secs(300),
             ..rules(counts(online, 0, 0))
         };
@@ -343,7 +343,7 @@ fn limits_refuse_what_is_beyond_them_and_scale_in_goes_on() {
     played.limits.max_unavailable = Some(1);
     let plan = played.play(&rules(counts(2, 2, 0)), 60);
     assert_eq!(played.counts(), counts(3, 1, 0));
-    let refused = Refusal::MaxUnavailable {
+    let refused = ProfileRefusal::MaxUnavailable {
         wanted: 2,
         allowed: 1,
     };
@@ -368,7 +368,7 @@ fn a_budget_without_disruptions_left_holds_its_own_pods() {
     let plan = played.round(&rules(counts(1, 3, 0)));
     let changed: Vec<usize> = plan.changes.iter().map(|change| change.pod).collect();
     assert_eq!(changed, [0, 3]);
-    let refused = Refusal::DisruptionBudget {
+    let refused = ProfileRefusal::DisruptionBudget {
         name: "web".to_owned(),
     };
     assert_eq!(plan.refusals, [refused]);
@@ -454,7 +454,8 @@ fn a_pod_whose_resources_are_withheld_takes_no_traffic_and_another_one_does() {
     assert_eq!(plan.changes, [StateChange { pod: other, to }]);
     let plan = played.round(&rules(counts(4, 0, 0)));
     assert!(
-        plan.refusals.contains(&Refusal::Withheld { pods: 1 }),
+        plan.refusals
+            .contains(&ProfileRefusal::Withheld { pods: 1 }),
         "{plan:?}"
     );
 }
@@ -466,7 +467,7 @@ fn pods_without_a_gate_stay_in_traffic_and_say_so() {
         pod.is_gated = false;
     }
     let plan = played.play(&rules(counts(2, 2, 0)), 20);
-    assert_eq!(plan.refusals, [Refusal::NoGate { pods: 2 }]);
+    assert_eq!(plan.refusals, [ProfileRefusal::NoGate { pods: 2 }]);
     assert_eq!(played.counts(), counts(4, 0, 0));
     played.play(&rules(counts(2, 0, 0)), 20);
     assert_eq!(played.counts(), counts(2, 0, 0));
@@ -528,7 +529,7 @@ fn paused_and_a_direction_that_is_not_allowed_change_nothing() {
         ),
     ] {
         let mut played = Played::new(4, false);
-        let rules = Rules {
+        let rules = ProfileRules {
             paused,
             direction,
             ..rules(wanted)
@@ -543,10 +544,10 @@ fn paused_and_a_direction_that_is_not_allowed_change_nothing() {
 #[test]
 fn while_its_pods_are_replaced_none_is_chosen() {
     let pods = Played::new(4, false).seen();
-    let situation = Situation {
+    let situation = ProfileInput {
         replicas: 4,
         pods: &pods,
-        limits: &Limits::default(),
+        limits: &DisruptionLimits::default(),
         is_rolling: true,
         progress: RolloutProgress::Complete,
         min_ready: SignedDuration::ZERO,
@@ -565,7 +566,7 @@ fn a_workload_that_waits_for_each_pod_has_one_out_of_traffic_and_none_while_it_g
     let mut played = Played::new(4, true);
     played.limits.is_ordered = true;
     let plan = played.play(&rules(counts(2, 2, 0)), 40);
-    assert_eq!(plan.refusals, [Refusal::Ordered { wanted: 2 }]);
+    assert_eq!(plan.refusals, [ProfileRefusal::Ordered { wanted: 2 }]);
     assert_eq!(played.counts(), counts(3, 1, 0));
     let plan = played.round(&rules(counts(4, 1, 0)));
     assert_eq!((plan.replicas, played.counts()), (4, counts(4, 0, 0)));
@@ -688,11 +689,11 @@ fn what_is_being_deleted_is_left_alone() {
     played.pods.sort_by_key(|(number, _)| *number);
     // The count has fallen, and its controller has deleted nobody yet.
     let pods = played.seen();
-    let limits = Limits {
+    let limits = DisruptionLimits {
         max_unavailable: Some(2),
-        ..Limits::default()
+        ..DisruptionLimits::default()
     };
-    let situation = Situation {
+    let situation = ProfileInput {
         replicas: 5,
         pods: &pods,
         limits: &limits,

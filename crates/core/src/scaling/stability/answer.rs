@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 
 use super::reading::Freshness;
-use super::verdict::Verdict;
+use super::verdict::CheckVerdict;
 
 /// What somebody outside has answered who was asked whether a change may go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ExternalCheckAnswer {
     /// True where it may.
     pub passes: bool,
     /// The reason in words; empty where none was given.
@@ -16,11 +16,15 @@ pub struct Answer {
     pub at: Timestamp,
 }
 
-impl Answer {
+impl ExternalCheckAnswer {
     /// The verdict on the newest answer to a question about the last step. Where none counts it is `failure` that is
     /// told, the reason why there is no newer one.
     #[must_use]
-    pub fn judge(answer: Option<&Self>, failure: Option<&str>, freshness: &Freshness) -> Verdict {
+    pub fn judge(
+        answer: Option<&Self>,
+        failure: Option<&str>,
+        freshness: &Freshness,
+    ) -> CheckVerdict {
         let held = answer.map_or_else(
             || Err("not asked since the last step".to_owned()),
             |answer| freshness.holds(answer.at, "asked").map(|()| answer),
@@ -30,9 +34,9 @@ impl Answer {
             message => message.to_owned(),
         };
         match held {
-            Ok(answer) if answer.passes => Verdict::Pass(told(answer, "it passes")),
-            Ok(answer) => Verdict::Fail(told(answer, "it fails")),
-            Err(why) => Verdict::Unknown(failure.map_or(why, ToOwned::to_owned)),
+            Ok(answer) if answer.passes => CheckVerdict::Pass(told(answer, "it passes")),
+            Ok(answer) => CheckVerdict::Fail(told(answer, "it fails")),
+            Err(why) => CheckVerdict::Unknown(failure.map_or(why, ToOwned::to_owned)),
         }
     }
 }

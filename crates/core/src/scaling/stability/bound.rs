@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::reading::{Freshness, Reading, decimal};
-use super::verdict::Verdict;
+use super::reading::{CheckReading, Freshness, decimal};
+use super::verdict::CheckVerdict;
 
 /// How a value compares with a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Operator {
+pub enum ComparisonOperator {
     Equal,
     #[default]
     Greater,
@@ -30,7 +30,7 @@ impl UnknownOperator {
     }
 }
 
-impl Operator {
+impl ComparisonOperator {
     const ALL: [Self; 5] = [
         Self::Equal,
         Self::Greater,
@@ -62,7 +62,7 @@ impl Operator {
     }
 }
 
-impl FromStr for Operator {
+impl FromStr for ComparisonOperator {
     type Err = UnknownOperator;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -71,7 +71,7 @@ impl FromStr for Operator {
     }
 }
 
-impl fmt::Display for Operator {
+impl fmt::Display for ComparisonOperator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -83,7 +83,7 @@ impl fmt::Display for Operator {
 pub struct MetricBound {
     /// The name of the metric, for people.
     pub metric: String,
-    pub operator: Operator,
+    pub operator: ComparisonOperator,
     /// The bound, in thousandths of the metric's unit.
     pub milli: i64,
 }
@@ -91,7 +91,7 @@ pub struct MetricBound {
 impl MetricBound {
     /// The verdict on a reading.
     #[must_use]
-    pub fn judge(&self, reading: Option<Reading>, freshness: &Freshness) -> Verdict {
+    pub fn judge(&self, reading: Option<CheckReading>, freshness: &Freshness) -> CheckVerdict {
         let Self {
             metric,
             operator,
@@ -99,11 +99,11 @@ impl MetricBound {
         } = self;
         let taken = match freshness.take(reading) {
             Ok(taken) => taken,
-            Err(why) => return Verdict::Unknown(format!("{metric}: {why}")),
+            Err(why) => return CheckVerdict::Unknown(format!("{metric}: {why}")),
         };
         let (shown, bound) = (decimal(taken.milli), decimal(*milli));
         if operator.holds(taken.milli, *milli) {
-            Verdict::Fail(format!("{metric} is {shown}, {operator} {bound}"))
+            CheckVerdict::Fail(format!("{metric} is {shown}, {operator} {bound}"))
         } else {
             taken.pass(format!("{metric} is {shown}, not {operator} {bound}"))
         }

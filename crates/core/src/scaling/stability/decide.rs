@@ -2,17 +2,17 @@
 
 use jiff::Timestamp;
 
-use super::hold::Hold;
-use super::verdict::{Checked, Verdict};
-use crate::scaling::stages::{Command, Heading};
+use super::hold::PausedChange;
+use super::verdict::{CheckResult, CheckVerdict};
+use crate::scaling::staged_change::{ChangeDirection, StepCommand};
 
 /// What is decided on.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks<'a> {
     /// All checks with their verdicts.
-    pub checked: &'a [Checked],
+    pub checked: &'a [CheckResult],
     /// Where the target is going; `None` where nothing is under way.
-    pub heading: Option<Heading>,
+    pub heading: Option<ChangeDirection>,
     /// The moment that stands in the request to go on, where there is one.
     pub resume: Option<Timestamp>,
     pub now: Timestamp,
@@ -20,18 +20,18 @@ pub struct Checks<'a> {
 
 /// The command for the next step, and the state to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
-    pub command: Command,
+pub struct CheckDecision {
+    pub command: StepCommand,
     /// What is held: of the direction of the change, and of the other one until that has cooled down.
-    pub holds: Vec<Hold>,
-    pub happened: Option<Happening>,
+    pub holds: Vec<PausedChange>,
+    pub happened: Option<CheckTransition>,
     /// The reason in words; empty where the change goes on.
     pub reason: String,
 }
 
 /// Something that a decision has to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happening {
+pub enum CheckTransition {
     /// A check has failed, and holds the change from here on.
     Held,
     /// The checks have passed for the cool-down.
@@ -40,8 +40,8 @@ pub enum Happening {
     Resumed,
 }
 
-impl Decided {
-    fn going_on(command: Command, happened: Option<Happening>) -> Self {
+impl CheckDecision {
+    fn going_on(command: StepCommand, happened: Option<CheckTransition>) -> Self {
         Self {
             command,
             holds: Vec::new(),
@@ -50,7 +50,7 @@ impl Decided {
         }
     }
 
-    fn held(hold: Hold, happened: Option<Happening>, reason: String) -> Self {
+    fn held(hold: PausedChange, happened: Option<CheckTransition>, reason: String) -> Self {
         Self {
             command: hold.action.command(),
             holds: vec![hold],
@@ -63,7 +63,10 @@ impl Decided {
 /// The moment after which something has to be measured to say anything: the last step, or, where a change
 /// is held, the begin of that.
 #[must_use]
-pub fn measured_after(heading: Option<&Heading>, holds: &[Hold]) -> Option<Timestamp> {
+pub fn measured_after(
+    heading: Option<&ChangeDirection>,
+    holds: &[PausedChange],
+) -> Option<Timestamp> {
     let heading = heading?;
     let mut holds = holds.iter();
     let hold = holds.find(|hold| hold.direction == heading.direction);
@@ -75,12 +78,12 @@ pub fn measured_after(heading: Option<&Heading>, holds: &[Hold]) -> Option<Times
 /// The first step of a change is made whatever they say: they are about what steps do. A request to go on counts from the
 /// hold on, and where nothing is held but a check does not know, from the last step on: it lets one step be made.
 #[must_use]
-pub fn decide(checks: &Checks<'_>, before: &[Hold]) -> Decided {
+pub fn decide(checks: &Checks<'_>, before: &[PausedChange]) -> CheckDecision {
     let direction = checks.heading.map(|heading| heading.direction);
-    let is_own = |hold: &&Hold| Some(hold.direction) == direction;
+    let is_own = |hold: &&PausedChange| Some(hold.direction) == direction;
     let mut decided = match checks.heading {
         Some(heading) => checks.decide(heading, before.iter().find(is_own)),
-        None => Decided::going_on(Command::Proceed, None),
+        None => CheckDecision::going_on(StepCommand::Proceed, None),
     };
     // A target that comes and goes, or turns and comes back, gets round no cool-down.
     let others = before.iter().filter(|hold| !is_own(hold));
@@ -96,19 +99,19 @@ pub fn decide(checks: &Checks<'_>, before: &[Hold]) -> Decided {
 
 impl<'a> Checks<'a> {
     /// The command for a change that is under way, and what holds it.
-    fn decide(&self, heading: Heading, before: Option<&Hold>) -> Decided {
+    fn decide(&self, heading: ChangeDirection, before: Option<&PausedChange>) -> CheckDecision {
         if before.is_some_and(|hold| self.is_resumed(hold.since)) {
-            return Decided::going_on(Command::Resume, Some(Happening::Resumed));
+            return CheckDecision::going_on(StepCommand::Resume, Some(CheckTransition::Resumed));
         }
-        let failed = self.named(|verdict| matches!(verdict, Verdict::Fail(_)));
-        let unknown = self.named(|verdict| matches!(verdict, Verdict::Unknown(_)));
+        let failed = self.named(|verdict| matches!(verdict, CheckVerdict::Fail(_)));
+        let unknown = self.named(|verdict| matches!(verdict, CheckVerdict::Unknown(_)));
         match before {
             _ if !failed.is_empty() && (before.is_some() || heading.stepped.is_some()) => {
                 self.hold(&failed, before, heading)
             }
             Some(hold) => self.cool_down(hold, &unknown),
             None if !unknown.is_empty() => self.wait(&unknown, heading),
-            None => Decided::going_on(Command::Proceed, None),
+            None => CheckDecision::going_on(StepCommand::Proceed, None),
         }
     }
 
@@ -118,37 +121,42 @@ impl<'a> Checks<'a> {
     }
 
     /// The change while checks do not know.
-    fn wait(&self, unknown: &[&Checked], heading: Heading) -> Decided {
+    fn wait(&self, unknown: &[&CheckResult], heading: ChangeDirection) -> CheckDecision {
         let is_resumed = heading.stepped.is_some_and(|at| self.is_resumed(at));
         let (command, happened) = if is_resumed {
-            let happened = heading.can_step.then_some(Happening::Resumed);
-            (Command::Resume, happened)
+            let happened = heading.can_step.then_some(CheckTransition::Resumed);
+            (StepCommand::Resume, happened)
         } else {
-            (Command::Wait, None)
+            (StepCommand::Wait, None)
         };
-        Decided {
+        CheckDecision {
             reason: words(unknown),
-            ..Decided::going_on(command, happened)
+            ..CheckDecision::going_on(command, happened)
         }
     }
 
-    fn named(&self, is: impl Fn(&Verdict) -> bool) -> Vec<&'a Checked> {
+    fn named(&self, is: impl Fn(&CheckVerdict) -> bool) -> Vec<&'a CheckResult> {
         let checked = self.checked.iter();
         checked.filter(|one| is(&one.verdict)).collect()
     }
 
     /// The hold by checks that have failed.
-    fn hold(&self, failed: &[&Checked], before: Option<&Hold>, heading: Heading) -> Decided {
+    fn hold(
+        &self,
+        failed: &[&CheckResult],
+        before: Option<&PausedChange>,
+        heading: ChangeDirection,
+    ) -> CheckDecision {
         let checkers = failed.iter().map(|one| &one.checker);
         let action = checkers.clone().map(|one| one.action).max();
         let cool_down = checkers.clone().map(|one| one.cool_down).max();
         let action = action.max(before.map(|hold| hold.action));
         let cool_down = cool_down.max(before.map(|hold| hold.cool_down));
         let (Some(action), Some(cool_down)) = (action, cool_down) else {
-            return Decided::going_on(Command::Proceed, None);
+            return CheckDecision::going_on(StepCommand::Proceed, None);
         };
         let is_new = before.is_none_or(|hold| hold.action != action);
-        let hold = Hold {
+        let hold = PausedChange {
             action,
             direction: heading.direction,
             since: before.map_or(self.now, |hold| hold.since),
@@ -156,34 +164,34 @@ impl<'a> Checks<'a> {
             cool_down,
             passes_since: None,
         };
-        Decided::held(hold, is_new.then_some(Happening::Held), words(failed))
+        CheckDecision::held(hold, is_new.then_some(CheckTransition::Held), words(failed))
     }
 
     /// The hold while nothing fails: until all checks have passed for the cool-down.
-    fn cool_down(&self, hold: &Hold, unknown: &[&Checked]) -> Decided {
+    fn cool_down(&self, hold: &PausedChange, unknown: &[&CheckResult]) -> CheckDecision {
         if !unknown.is_empty() {
-            let hold = Hold {
+            let hold = PausedChange {
                 passes_since: None,
                 ..hold.clone()
             };
-            return Decided::held(hold, None, words(unknown));
+            return CheckDecision::held(hold, None, words(unknown));
         }
-        let hold = Hold {
+        let hold = PausedChange {
             passes_since: hold.passes_since.or(Some(self.now)),
             ..hold.clone()
         };
         match hold.ends() {
             Some(ends) if self.now < ends => {
                 let reason = format!("cool-down until {ends:.0} after {}", hold.checks.join(", "));
-                Decided::held(hold, None, reason)
+                CheckDecision::held(hold, None, reason)
             }
-            _ => Decided::going_on(Command::Proceed, Some(Happening::Passed)),
+            _ => CheckDecision::going_on(StepCommand::Proceed, Some(CheckTransition::Passed)),
         }
     }
 }
 
 /// The checks by name, with their words.
-fn words(checked: &[&Checked]) -> String {
+fn words(checked: &[&CheckResult]) -> String {
     let words = checked
         .iter()
         .map(|one| format!("{}: {}", one.checker.name, one.verdict.message()));

@@ -1,7 +1,7 @@
 //! The share of requests that fail.
 
-use super::reading::{Freshness, Reading, Taken};
-use super::verdict::Verdict;
+use super::reading::{CheckReading, FreshReading, Freshness};
+use super::verdict::CheckVerdict;
 use crate::units::{Ratio, i64_as_f64};
 
 /// The largest share of requests that may fail.
@@ -15,32 +15,32 @@ impl ErrorRate {
     #[must_use]
     pub fn judge(
         &self,
-        errors: Option<Reading>,
-        requests: Option<Reading>,
+        errors: Option<CheckReading>,
+        requests: Option<CheckReading>,
         freshness: &Freshness,
-    ) -> Verdict {
+    ) -> CheckVerdict {
         let requests = match freshness.take(requests) {
             Ok(requests) if requests.milli >= 0 => requests,
-            Ok(_) => return Verdict::Unknown("requests: the value is negative".to_owned()),
-            Err(why) => return Verdict::Unknown(format!("requests: {why}")),
+            Ok(_) => return CheckVerdict::Unknown("requests: the value is negative".to_owned()),
+            Err(why) => return CheckVerdict::Unknown(format!("requests: {why}")),
         };
         if requests.milli == 0 {
             return requests.pass("there are no requests".to_owned());
         }
         let errors = match freshness.take(errors) {
             Ok(errors) if errors.milli >= 0 => errors,
-            Ok(_) => return Verdict::Unknown("errors: the value is negative".to_owned()),
-            Err(why) => return Verdict::Unknown(format!("errors: {why}")),
+            Ok(_) => return CheckVerdict::Unknown("errors: the value is negative".to_owned()),
+            Err(why) => return CheckVerdict::Unknown(format!("errors: {why}")),
         };
         let rate = i64_as_f64(errors.milli) / i64_as_f64(requests.milli);
         let most = self.most.get();
         let (rate_shown, most_shown) = (rate * 100.0, most * 100.0);
         if rate > most {
-            Verdict::Fail(format!(
+            CheckVerdict::Fail(format!(
                 "{rate_shown:.2} % of requests fail, above {most_shown:.2} %"
             ))
         } else {
-            let taken = Taken {
+            let taken = FreshReading {
                 is_after: errors.is_after && requests.is_after,
                 ..errors
             };

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::scaling::stages::{Command, Direction};
+use crate::scaling::staged_change::{Direction, StepCommand};
 
 /// What becomes of a change whose check fails; the later one is the stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,17 +23,17 @@ impl Action {
         }
     }
 
-    pub(super) const fn command(self) -> Command {
+    pub(super) const fn command(self) -> StepCommand {
         match self {
-            Self::Pause => Command::Pause,
-            Self::Rollback => Command::RollBack,
+            Self::Pause => StepCommand::Pause,
+            Self::Rollback => StepCommand::RollBack,
         }
     }
 }
 
 /// The state of a change that a check holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hold {
+pub struct PausedChange {
     pub action: Action,
     /// The direction of the change.
     pub direction: Direction,
@@ -47,7 +47,7 @@ pub struct Hold {
     pub passes_since: Option<Timestamp>,
 }
 
-impl Hold {
+impl PausedChange {
     /// The end of the cool-down, where nothing fails until then.
     #[must_use]
     pub fn ends(&self) -> Option<Timestamp> {

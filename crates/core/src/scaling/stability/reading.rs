@@ -2,11 +2,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::verdict::Verdict;
+use super::verdict::CheckVerdict;
 
 /// A value that was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reading {
+pub struct CheckReading {
     /// The value, in thousandths of its unit.
     pub milli: i64,
     /// The begin of what it speaks of.
@@ -30,12 +30,12 @@ impl Freshness {
     ///
     /// # Errors
     /// In words, why there is none.
-    pub(super) fn take(&self, reading: Option<Reading>) -> Result<Taken, String> {
-        let Some(Reading { milli, since, at }) = reading else {
+    pub(super) fn take(&self, reading: Option<CheckReading>) -> Result<FreshReading, String> {
+        let Some(CheckReading { milli, since, at }) = reading else {
             return Err("not measured".to_owned());
         };
         self.holds(at, "measured")?;
-        Ok(Taken {
+        Ok(FreshReading {
             milli,
             is_after: self.after.is_none_or(|after| after <= since),
         })
@@ -61,20 +61,20 @@ impl Freshness {
 
 /// A value that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct FreshReading {
     pub(super) milli: i64,
     /// True where it speaks of nothing from before the last step. What was well until then says nothing of the step; what is ill
     /// is ill.
     pub(super) is_after: bool,
 }
 
-impl Taken {
+impl FreshReading {
     /// That all is well, as far as it can say that.
-    pub(super) fn pass(self, words: String) -> Verdict {
+    pub(super) fn pass(self, words: String) -> CheckVerdict {
         if self.is_after {
-            Verdict::Pass(words)
+            CheckVerdict::Pass(words)
         } else {
-            Verdict::Unknown(format!("{words}, measured partly before the last step"))
+            CheckVerdict::Unknown(format!("{words}, measured partly before the last step"))
         }
     }
 }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::scaling::stages::{Command, Direction, Heading};
+use crate::scaling::staged_change::{ChangeDirection, Direction, StepCommand};
 use crate::units::Ratio;
 
 fn at(second: i64) -> Timestamp {
@@ -18,16 +18,16 @@ fn freshness(now: i64, after: Option<i64>) -> Freshness {
     }
 }
 
-fn reading(milli: i64, second: i64) -> Reading {
-    Reading {
+fn reading(milli: i64, second: i64) -> CheckReading {
+    CheckReading {
         milli,
         since: at(second),
         at: at(second),
     }
 }
 
-fn checked(name: &str, action: Action, verdict: Verdict) -> Checked {
-    Checked {
+fn checked(name: &str, action: Action, verdict: CheckVerdict) -> CheckResult {
+    CheckResult {
         checker: Checker {
             name: name.to_owned(),
             action,
@@ -37,20 +37,20 @@ fn checked(name: &str, action: Action, verdict: Verdict) -> Checked {
     }
 }
 
-fn pass() -> Verdict {
-    Verdict::Pass("well".to_owned())
+fn pass() -> CheckVerdict {
+    CheckVerdict::Pass("well".to_owned())
 }
 
-fn fail() -> Verdict {
-    Verdict::Fail("ill".to_owned())
+fn fail() -> CheckVerdict {
+    CheckVerdict::Fail("ill".to_owned())
 }
 
-fn unknown() -> Verdict {
-    Verdict::Unknown("not measured".to_owned())
+fn unknown() -> CheckVerdict {
+    CheckVerdict::Unknown("not measured".to_owned())
 }
 
-const fn heading(direction: Direction, stepped: Option<Timestamp>) -> Heading {
-    Heading {
+const fn heading(direction: Direction, stepped: Option<Timestamp>) -> ChangeDirection {
+    ChangeDirection {
         direction,
         stepped,
         can_step: true,
@@ -58,7 +58,12 @@ const fn heading(direction: Direction, stepped: Option<Timestamp>) -> Heading {
 }
 
 /// A decision at a second of one check by this action, on a change down that has made a step.
-fn decided(verdict: Verdict, action: Action, second: i64, before: Option<&Hold>) -> Decided {
+fn decided(
+    verdict: CheckVerdict,
+    action: Action,
+    second: i64,
+    before: Option<&PausedChange>,
+) -> CheckDecision {
     let checked = [checked("errors", action, verdict)];
     let checks = Checks {
         checked: &checked,
@@ -99,14 +104,14 @@ fn a_metric_fails_on_the_side_that_its_rule_names() {
             );
         }
     }
-    assert!("=".parse::<Operator>().is_err());
+    assert!("=".parse::<ComparisonOperator>().is_err());
 }
 
 #[test]
 fn what_is_missing_old_or_from_before_the_step_says_nothing() {
     let bound = MetricBound {
         metric: "latency".to_owned(),
-        operator: Operator::Greater,
+        operator: ComparisonOperator::Greater,
         milli: 0,
     };
     let error_rate = ErrorRate {
@@ -125,7 +130,7 @@ fn what_is_missing_old_or_from_before_the_step_says_nothing() {
     }
     // A mean over the step: well until then says nothing, and ill is ill.
     for (milli, word) in [(0, "Unknown"), (1, "Fail")] {
-        let mean = Reading {
+        let mean = CheckReading {
             since: at(89),
             ..reading(milli, 95)
         };
@@ -199,7 +204,7 @@ fn the_worst_of_several_is_the_verdict() {
         (vec![pass(), unknown()], "Unknown", "not measured"),
         (vec![fail(), unknown(), pass(), fail()], "Fail", "ill; ill"),
     ] {
-        let verdict = Verdict::of_all(all);
+        let verdict = CheckVerdict::of_all(all);
         assert_eq!((verdict.word(), verdict.message()), (word, message));
     }
 }
@@ -207,13 +212,13 @@ fn the_worst_of_several_is_the_verdict() {
 #[test]
 fn a_failed_check_holds_until_all_have_passed_for_the_cool_down() {
     for (action, command) in [
-        (Action::Pause, Command::Pause),
-        (Action::Rollback, Command::RollBack),
+        (Action::Pause, StepCommand::Pause),
+        (Action::Rollback, StepCommand::RollBack),
     ] {
         let first = decided(fail(), action, 10, None);
         assert_eq!(
             (first.command, first.happened),
-            (command, Some(Happening::Held))
+            (command, Some(CheckTransition::Held))
         );
         assert!(first.reason.contains("errors: ill"), "{}", first.reason);
         let second = decided(fail(), action, 25, first.holds.first());
@@ -232,8 +237,8 @@ fn a_failed_check_holds_until_all_have_passed_for_the_cool_down() {
         assert_eq!(still.command, command);
         assert_eq!(still.holds.first().unwrap().since, at(10));
         let over = decided(pass(), action, 250, still.holds.first());
-        assert_eq!((over.command, over.holds), (Command::Proceed, vec![]));
-        assert_eq!(over.happened, Some(Happening::Passed));
+        assert_eq!((over.command, over.holds), (StepCommand::Proceed, vec![]));
+        assert_eq!(over.happened, Some(CheckTransition::Passed));
     }
 }
 
@@ -243,10 +248,13 @@ fn a_pause_becomes_a_roll_back_and_not_the_other_way_round() {
     let worse = decided(fail(), Action::Rollback, 20, paused.holds.first());
     assert_eq!(
         (worse.command, worse.happened),
-        (Command::RollBack, Some(Happening::Held))
+        (StepCommand::RollBack, Some(CheckTransition::Held))
     );
     let milder = decided(fail(), Action::Pause, 30, worse.holds.first());
-    assert_eq!((milder.command, milder.happened), (Command::RollBack, None));
+    assert_eq!(
+        (milder.command, milder.happened),
+        (StepCommand::RollBack, None)
+    );
 }
 
 #[test]
@@ -254,11 +262,11 @@ fn a_request_to_go_on_counts_where_it_was_made_after_the_hold_began() {
     let held = decided(fail(), Action::Pause, 10, None);
     let failing = [checked("errors", Action::Pause, fail())];
     for (resume, command) in [
-        (None, Command::Pause),
-        (Some(9), Command::Pause),
-        (Some(10), Command::Resume),
-        (Some(50), Command::Resume),
-        (Some(51), Command::Pause),
+        (None, StepCommand::Pause),
+        (Some(9), StepCommand::Pause),
+        (Some(10), StepCommand::Resume),
+        (Some(50), StepCommand::Resume),
+        (Some(51), StepCommand::Pause),
     ] {
         let checks = Checks {
             checked: &failing,
@@ -278,11 +286,11 @@ fn a_request_to_go_on_counts_where_it_was_made_after_the_hold_began() {
 fn a_request_to_go_on_lets_one_step_be_made_past_a_check_that_does_not_know() {
     let checked = [checked("errors", Action::Pause, unknown())];
     for (stepped, resume, command) in [
-        (Some(20), None, Command::Wait),
-        (Some(20), Some(19), Command::Wait),
-        (Some(20), Some(20), Command::Resume),
-        (Some(20), Some(51), Command::Wait),
-        (None, Some(20), Command::Wait),
+        (Some(20), None, StepCommand::Wait),
+        (Some(20), Some(19), StepCommand::Wait),
+        (Some(20), Some(20), StepCommand::Resume),
+        (Some(20), Some(51), StepCommand::Wait),
+        (None, Some(20), StepCommand::Wait),
     ] {
         let checks = Checks {
             checked: &checked,
@@ -292,7 +300,7 @@ fn a_request_to_go_on_lets_one_step_be_made_past_a_check_that_does_not_know() {
         };
         let decided = decide(&checks, &[]);
         assert_eq!(decided.command, command, "{stepped:?} {resume:?}");
-        let happened = (command == Command::Resume).then_some(Happening::Resumed);
+        let happened = (command == StepCommand::Resume).then_some(CheckTransition::Resumed);
         assert_eq!(decided.happened, happened);
         assert!(decided.reason.contains("not measured"));
     }
@@ -311,44 +319,50 @@ fn a_turn_is_free_of_the_hold_of_the_other_direction_which_outlasts_it() {
     let turned = decide(&checks(Some(heading(Direction::Up, None))), &held.holds);
     assert_eq!(
         (turned.command, &turned.holds),
-        (Command::Proceed, &held.holds)
+        (StepCommand::Proceed, &held.holds)
     );
     let down = heading(Direction::Down, None);
     let back = decide(&checks(Some(down)), &turned.holds);
-    assert_eq!(back.command, Command::RollBack, "a turn and back");
+    assert_eq!(back.command, StepCommand::RollBack, "a turn and back");
     let up = heading(Direction::Up, Some(at(15)));
     let both = decide(&checks(Some(up)), &held.holds);
-    assert_eq!(both.command, Command::RollBack);
+    assert_eq!(both.command, StepCommand::RollBack);
     let directions: Vec<_> = both.holds.iter().map(|hold| hold.direction).collect();
     assert_eq!(directions, [Direction::Up, Direction::Down]);
     let idle = decide(&checks(None), &held.holds);
-    assert_eq!((idle.command, &idle.holds), (Command::Proceed, &held.holds));
+    assert_eq!(
+        (idle.command, &idle.holds),
+        (StepCommand::Proceed, &held.holds)
+    );
     let later = Checks {
         now: at(110),
         ..checks(None)
     };
     assert_eq!(decide(&later, &idle.holds).holds, [], "cooled down");
     let rolled_back = decide(&checks(Some(heading(Direction::Down, None))), &held.holds);
-    assert_eq!(rolled_back.command, Command::RollBack);
+    assert_eq!(rolled_back.command, StepCommand::RollBack);
     let checks = Checks {
         checked: &[checked("errors", Action::Pause, unknown())],
         ..checks(Some(heading(Direction::Down, Some(at(0)))))
     };
     let waiting = decide(&checks, &[]);
-    assert_eq!((waiting.command, waiting.holds), (Command::Wait, vec![]));
+    assert_eq!(
+        (waiting.command, waiting.holds),
+        (StepCommand::Wait, vec![])
+    );
     assert!(waiting.reason.contains("not measured"));
 }
 
 #[test]
 fn the_word_of_somebody_outside_counts_where_it_is_about_the_last_step_and_not_too_old() {
-    let answer = |passes, message: &str, second| Answer {
+    let answer = |passes, message: &str, second| ExternalCheckAnswer {
         passes,
         message: message.to_owned(),
         at: at(second),
     };
-    let passed = || Verdict::Pass("it passes".to_owned());
-    let failed = || Verdict::Fail("5 % fail".to_owned());
-    let unknown = |why: &str| Verdict::Unknown(why.to_owned());
+    let passed = || CheckVerdict::Pass("it passes".to_owned());
+    let failed = || CheckVerdict::Fail("5 % fail".to_owned());
+    let unknown = |why: &str| CheckVerdict::Unknown(why.to_owned());
     let (well, ill) = (answer(true, "", 90), answer(false, "5 % fail", 90));
     let (before, old) = (answer(true, "", 79), answer(false, "", 39));
     let gone = Some("no answer within the timeout");
@@ -375,7 +389,7 @@ fn the_word_of_somebody_outside_counts_where_it_is_about_the_last_step_and_not_t
         ),
         (None, gone, None, unknown("no answer within the timeout")),
     ] {
-        let found = Answer::judge(given, failure, &freshness(100, after));
+        let found = ExternalCheckAnswer::judge(given, failure, &freshness(100, after));
         assert_eq!(found, verdict);
     }
 }

@@ -6,7 +6,7 @@ use super::hold::Action;
 
 /// What a check comes to, with the reason in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CheckVerdict {
     /// All is well.
     Pass(String),
     /// It does not know: neither well nor ill.
@@ -15,7 +15,7 @@ pub enum Verdict {
     Fail(String),
 }
 
-impl Verdict {
+impl CheckVerdict {
     /// The word in status and metrics.
     #[must_use]
     pub const fn word(&self) -> &'static str {
@@ -60,7 +60,7 @@ pub struct Checker {
 
 /// A check with its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckResult {
     pub checker: Checker,
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
 }

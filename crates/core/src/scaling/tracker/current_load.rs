@@ -3,28 +3,28 @@
 use jiff::Timestamp;
 
 use super::tick::{LoadReport, ModelReport, ScaledSignal};
-use super::tracked_load::TrackedLoad;
-use crate::forecast::{Cover, Resolution, Selected};
+use super::tracked_load::LoadHistory;
+use crate::forecast::{Cover, Resolution, SelectedForecast};
+use crate::scaling::counterfactual::CounterfactualResult;
 use crate::scaling::ds_hpa::{self, ActiveForecast};
 use crate::scaling::expected_load::ExpectedLoad;
-use crate::scaling::input::{DecisionInput, Estimate, Prediction, SignalLoad};
+use crate::scaling::input::{DecisionInput, LoadEstimate, Prediction, SignalLoad};
 use crate::scaling::observation::LoadSample;
-use crate::scaling::policy::Policy;
-use crate::scaling::trial::Tried;
+use crate::scaling::policy::TargetPolicy;
 
 /// What a load is worth at a tick.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Standing {
+pub(super) struct LoadValidity {
     fresh: bool,
     is_estimated: bool,
     expected: Option<ExpectedLoad>,
 }
 
-impl Standing {
+impl LoadValidity {
     /// The standing of a load, with `active`, the forecast that stands.
     pub(super) fn of(
         load: &SignalLoad<'_>,
-        policy: &Policy,
+        policy: &TargetPolicy,
         input: &DecisionInput<'_>,
         active: Option<&ActiveForecast>,
     ) -> Self {
@@ -42,18 +42,18 @@ pub(super) struct CurrentLoad<'a> {
     scaled: &'a ScaledSignal,
     recent: Vec<f64>,
     certain: Option<LoadSample>,
-    estimate: Option<Estimate>,
+    estimate: Option<LoadEstimate>,
     cover: Option<Cover>,
-    tried: Option<Tried>,
-    pub(super) selected: Option<&'a Selected>,
+    tried: Option<CounterfactualResult>,
+    pub(super) selected: Option<&'a SelectedForecast>,
 }
 
 impl<'a> CurrentLoad<'a> {
     /// The load of a signal with the forecast of its model; empty where it was never measured.
     fn new(
         scaled: &'a ScaledSignal,
-        tracked: Option<&TrackedLoad>,
-        selected: Option<&'a Selected>,
+        tracked: Option<&LoadHistory>,
+        selected: Option<&'a SelectedForecast>,
     ) -> Self {
         let series = tracked.and_then(|load| load.history.series(Resolution::Fine));
         Self {
@@ -61,16 +61,16 @@ impl<'a> CurrentLoad<'a> {
             recent: series.map_or_else(Vec::new, |series| series.usable().values),
             certain: tracked.and_then(|load| load.certain),
             estimate: tracked.and_then(|load| load.estimate),
-            cover: tracked.and_then(TrackedLoad::cover),
-            tried: tracked.and_then(TrackedLoad::tried),
+            cover: tracked.and_then(LoadHistory::cover),
+            tried: tracked.and_then(LoadHistory::tried),
             selected,
         }
     }
 
     /// The load of a signal among those that are tracked, in whose order forecasts were `selected`.
     pub(super) fn among(
-        loads: &[TrackedLoad],
-        selected: &'a [Option<Selected>],
+        loads: &[LoadHistory],
+        selected: &'a [Option<SelectedForecast>],
         scaled: &'a ScaledSignal,
     ) -> Self {
         let mut known = loads.iter().zip(selected);
@@ -104,7 +104,7 @@ impl<'a> CurrentLoad<'a> {
     }
 
     /// The load for a user, with its forecast for the time `at`.
-    pub(super) fn report(self, at: Timestamp, standing: Standing) -> LoadReport {
+    pub(super) fn report(self, at: Timestamp, standing: LoadValidity) -> LoadReport {
         let model = self.selected.map(|selected| ModelReport {
             name: selected.model,
             at_horizon: selected

@@ -6,8 +6,8 @@ use std::num::NonZeroUsize;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::forecast::{
-    Context, Forecast, History, Minutes, ModelSet, NotEnoughHistory, Request, Resolution,
-    ScoredModel, Selected, Series, Shared,
+    Forecast, ForecastContext, ForecastRequest, LoadRingBuffer, Minutes, ModelAssets, ModelSet,
+    NotEnoughHistory, RegularSeries, Resolution, ScoredModel, SelectedForecast,
 };
 use crate::scaling::horizon;
 
@@ -42,7 +42,7 @@ impl LoadModel {
         set: ModelSet,
         past: &Minutes,
         window: usize,
-        shared: &Shared,
+        shared: &ModelAssets,
     ) -> Result<Self, NotEnoughHistory> {
         const GRID: Resolution = Resolution::Minute;
         let values = past.values().iter();
@@ -54,8 +54,8 @@ impl LoadModel {
             have: newest.len(),
         };
         let start = Timestamp::from_second(past.start()).map_err(|_| too_short)?;
-        let older = Series::new(start, GRID.step(), older).map_err(|_| too_short)?;
-        let unknown = History::default();
+        let older = RegularSeries::new(start, GRID.step(), older).map_err(|_| too_short)?;
+        let unknown = LoadRingBuffer::default();
         let context = |origin| context(&unknown, GRID, origin, shared);
         // A step of the window is over a minute after it began, and half of a minute passes until a decision.
         let horizon = NonZeroUsize::MIN.saturating_add(window + 1);
@@ -79,9 +79,9 @@ impl LoadModel {
     /// at the end of time.
     pub(super) fn learnt(
         set: ModelSet,
-        history: &History,
+        history: &LoadRingBuffer,
         reach: Reach,
-        shared: &Shared,
+        shared: &ModelAssets,
     ) -> Option<Self> {
         const GRID: Resolution = Resolution::Fine;
         let series = ring_before(history, reach.newest)?;
@@ -113,7 +113,12 @@ impl LoadModel {
 
     /// Observes the steps that are over. False where it cannot go on from what it knows: it learns anew then. One that
     /// was fitted goes on whatever is missing, and says itself what that leaves of it.
-    pub(super) fn follow(&mut self, history: &History, reach: Reach, shared: &Shared) -> bool {
+    pub(super) fn follow(
+        &mut self,
+        history: &LoadRingBuffer,
+        reach: Reach,
+        shared: &ModelAssets,
+    ) -> bool {
         let Some(mut last) = self.taken else {
             return false;
         };
@@ -143,7 +148,11 @@ impl LoadModel {
     }
 
     /// Observes the step after the newest one.
-    fn observe<'a>(&mut self, value: Option<f64>, context: &impl Fn(Timestamp) -> Context<'a>) {
+    fn observe<'a>(
+        &mut self,
+        value: Option<f64>,
+        context: &impl Fn(Timestamp) -> ForecastContext<'a>,
+    ) {
         let next = self
             .taken
             .and_then(|taken| taken.checked_add(self.grid.step()).ok());
@@ -158,9 +167,9 @@ impl LoadModel {
         &'a self,
         reach: SignedDuration,
         max_age: SignedDuration,
-        history: &'a History,
-        shared: &'a Shared,
-    ) -> Option<Request<'a>> {
+        history: &'a LoadRingBuffer,
+        shared: &'a ModelAssets,
+    ) -> Option<ForecastRequest<'a>> {
         let step = self.grid.step();
         // The newest step that is over began up to two steps before.
         let steps = horizon::steps(reach, max_age.max(step * 2), step);
@@ -169,7 +178,7 @@ impl LoadModel {
     }
 
     /// True where the minutes since it was fitted are not remembered any more, so that it would begin anew.
-    pub(super) fn is_outdated(&self, history: &History) -> bool {
+    pub(super) fn is_outdated(&self, history: &LoadRingBuffer) -> bool {
         let newest = history.newest().zip(self.taken);
         newest.is_some_and(|(newest, taken)| newest.duration_since(taken) > ring(self.grid))
     }
@@ -180,7 +189,10 @@ impl LoadModel {
     }
 
     /// Takes the answer to [`Self::request`], and returns it with what is known of the model.
-    pub(super) fn select(&mut self, answer: Result<Forecast, NotEnoughHistory>) -> Selected {
+    pub(super) fn select(
+        &mut self,
+        answer: Result<Forecast, NotEnoughHistory>,
+    ) -> SelectedForecast {
         self.model.select(answer, self.grid.step())
     }
 
@@ -204,12 +216,12 @@ fn horizon_of(reach: Reach) -> NonZeroUsize {
 
 /// The context in which models forecast from the step at `origin` on.
 const fn context<'a>(
-    history: &'a History,
+    history: &'a LoadRingBuffer,
     grid: Resolution,
     origin: Timestamp,
-    shared: &'a Shared,
-) -> Context<'a> {
-    Context {
+    shared: &'a ModelAssets,
+) -> ForecastContext<'a> {
+    ForecastContext {
         history,
         origin,
         step: grid.step(),
@@ -226,14 +238,14 @@ fn newest_over(grid: Resolution, newest: Timestamp) -> Option<Timestamp> {
 }
 
 /// The steps of the finest ring up to `newest`.
-fn ring_before(history: &History, newest: Timestamp) -> Option<Series> {
+fn ring_before(history: &LoadRingBuffer, newest: Timestamp) -> Option<RegularSeries> {
     const STEP: SignedDuration = Resolution::Fine.step();
     let start = newest.checked_sub(ring(Resolution::Fine) - STEP);
     let start = start.unwrap_or(Timestamp::MIN);
     let times = std::iter::successors(Some(start), |time| time.checked_add(STEP).ok());
     let values = times.take_while(|time| *time <= newest);
     let values = values.map(|time| history.value(time)).collect();
-    Series::new(start, STEP, values).ok()
+    RegularSeries::new(start, STEP, values).ok()
 }
 
 /// The time that a ring spans.

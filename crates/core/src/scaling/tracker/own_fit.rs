@@ -9,10 +9,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::forecast::{History, ModelSet, NotReady, OwnPeaks, Resolution};
+use crate::forecast::{LoadRingBuffer, ModelSet, NotReady, OwnPeaks, Resolution};
+use crate::scaling::counterfactual::{PodsKind, TrialPods};
 use crate::scaling::fit_times::{newest_daily, newest_hour, rest_after};
 use crate::scaling::signal::Signal;
-use crate::scaling::trial::{PodsKind, TrialPods};
 
 /// The 5-minute steps that have to be known: half a day.
 const LEAST: usize = 144;
@@ -29,7 +29,7 @@ pub struct OwnFit<'a> {
     pub signal: &'a Signal,
     /// The minutes of the window that they are to answer for.
     pub window: usize,
-    pub lesson: Lesson,
+    pub lesson: FitTask,
     /// The end of the past that they are to be fitted on.
     pub end: Timestamp,
     /// True where none have been fitted before.
@@ -38,7 +38,7 @@ pub struct OwnFit<'a> {
 
 /// What a load's past is to teach.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lesson {
+pub enum FitTask {
     /// Trees of its own, and what floors by them would have been worth with these Pods.
     Trees(TrialPods),
     /// The parameters of these models.
@@ -52,7 +52,7 @@ enum LessonKind {
     Model(ModelSet),
 }
 
-impl Lesson {
+impl FitTask {
     fn kind(&self) -> LessonKind {
         match self {
             Self::Trees(pods) => LessonKind::Trees(pods.kind()),
@@ -109,9 +109,9 @@ impl LastFit {
 
 /// The fit that is due; `hour` is that of the target's day.
 pub(super) fn due(
-    history: &History,
+    history: &LoadRingBuffer,
     last: Option<&LastFit>,
-    (window, lesson): (usize, &Lesson),
+    (window, lesson): (usize, &FitTask),
     hour: i64,
     now: Timestamp,
 ) -> Option<LastFit> {
@@ -131,7 +131,7 @@ pub(super) fn due(
         return None;
     }
     let short = last.filter(|last| last.was_short);
-    let by_day = matches!(lesson, Lesson::Trees(_)) && short.is_none();
+    let by_day = matches!(lesson, FitTask::Trees(_)) && short.is_none();
     let daily = Some(daily).filter(|_| by_day);
     let mut ends = [daily, newest_hour(now)].into_iter().flatten();
     let end = ends.find(|end| known_before(history, *end) >= LEAST)?;
@@ -152,7 +152,7 @@ pub(super) fn due(
 }
 
 /// When enough will be known to fit these models, if no measurement is missing until then.
-pub(super) fn not_ready(models: ModelSet, history: &History) -> NotReady {
+pub(super) fn not_ready(models: ModelSet, history: &LoadRingBuffer) -> NotReady {
     let missing = LEAST.saturating_sub(history.known(Resolution::FiveMinutes));
     let steps = i32::try_from(missing).unwrap_or(i32::MAX);
     NotReady {
@@ -162,7 +162,7 @@ pub(super) fn not_ready(models: ModelSet, history: &History) -> NotReady {
 }
 
 /// The 5-minute steps before `end` that are known.
-fn known_before(history: &History, end: Timestamp) -> usize {
+fn known_before(history: &LoadRingBuffer, end: Timestamp) -> usize {
     const RING: Resolution = Resolution::FiveMinutes;
     let times = std::iter::successors(end.checked_sub(RING.step()).ok(), |time| {
         time.checked_sub(RING.step()).ok()
@@ -176,7 +176,7 @@ fn known_before(history: &History, end: Timestamp) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scaling::bounds::Bounds;
+    use crate::scaling::bounds::ReplicaBounds;
     use crate::scaling::horizon::Horizon;
     use crate::scaling::hpa_aware::PodCapacity;
     use crate::units::Ratio;
@@ -189,15 +189,15 @@ mod tests {
     }
 
     /// Pods that carry so much each.
-    fn pods(each: f64) -> Lesson {
+    fn pods(each: f64) -> FitTask {
         let capacity = PodCapacity::new(each, Ratio::new(1.0).unwrap()).unwrap();
-        let bounds = Bounds::new(1, 20).unwrap();
-        Lesson::Trees(TrialPods::new(capacity, bounds, &Horizon::default()))
+        let bounds = ReplicaBounds::new(1, 20).unwrap();
+        FitTask::Trees(TrialPods::new(capacity, bounds, &Horizon::default()))
     }
 
     /// What is known from one minute of the day to another.
-    fn known(from: i64, to: i64) -> History {
-        let mut history = History::default();
+    fn known(from: i64, to: i64) -> LoadRingBuffer {
+        let mut history = LoadRingBuffer::default();
         for minute in (from..to).step_by(5) {
             let filled = history.refill(Resolution::FiveMinutes, at(minute), 1.0, at(to));
             assert_eq!(filled, Ok(true));

@@ -2,15 +2,15 @@
 
 use jiff::Timestamp;
 
-use super::Tracker;
-use super::learnt::Learnt;
+use super::TargetState;
 use super::load_model::LoadModel;
+use super::load_past_fit::LoadPastFit;
 use super::own_fit::{LastFit, OwnFit};
 use super::tick::ScaledSignal;
 use crate::forecast::Resolution;
 use crate::scaling::signal::Signal;
 
-impl Tracker {
+impl TargetState {
     /// Takes values of the past from elsewhere and learns from them; values that were measured here
     /// stay. Where Pods started, the past leaves times out, and models are led across them. Returns the
     /// number of gaps that were filled.
@@ -48,7 +48,7 @@ impl Tracker {
     }
 
     /// Lets the forecasts of a signal's load go on from what its past taught.
-    pub fn adopt_learnt(&mut self, signal: &Signal, learnt: Learnt) {
+    pub fn adopt_learnt(&mut self, signal: &Signal, learnt: LoadPastFit) {
         if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
             load.adopt(learnt);
         }

@@ -11,14 +11,14 @@ use proptest::prelude::*;
 use proptest::strategy::Strategy;
 
 use super::*;
-use crate::forecast::{PointModel as _, Resolution, SHpa, Shared};
+use crate::forecast::{ModelAssets, PointModel as _, Resolution, SHpa};
 use crate::scaling::horizon::{Horizon, Lead};
 use crate::scaling::hpa::{ScaleEvents, Settings, Tolerances, legacy_scale_up_limit};
 use crate::scaling::hpa_aware::PodCapacity;
+use crate::scaling::load_sum::Certainty;
 use crate::scaling::scale_up_limit;
 use crate::scaling::signal::ValueScope;
-use crate::scaling::sum::Certainty;
-use crate::scaling::{Bounds, Grounds, Risk, ScaleDown};
+use crate::scaling::{DecisionBasis, ReplicaBounds, Risk, ScaleDown};
 use crate::units::Ratio;
 
 const START: i64 = 1_800_000_000;
@@ -27,10 +27,10 @@ fn time(tick: i64) -> Timestamp {
     Timestamp::from_second(START + 15 * tick).unwrap()
 }
 
-fn policy() -> Policy {
-    Policy {
-        mode: Mode::Floor,
-        bounds: Bounds::new(2, 40).unwrap(),
+fn policy() -> TargetPolicy {
+    TargetPolicy {
+        mode: ScalingMode::Floor,
+        bounds: ReplicaBounds::new(2, 40).unwrap(),
         behavior: None,
         tolerances: Tolerances::default(),
         scale_down: ScaleDown::Reactive,
@@ -58,16 +58,16 @@ fn hill(tick: i64) -> f64 {
 }
 
 struct Run {
-    tracker: Tracker,
-    policy: Policy,
+    tracker: TargetState,
+    policy: TargetPolicy,
     models: Option<ModelSet>,
     current: i32,
-    record: Option<Contribution>,
+    record: Option<ReplicaRecommendation>,
 }
 
 impl Run {
     fn new(models: Option<ModelSet>) -> Self {
-        let (tracker, policy) = (Tracker::default(), policy());
+        let (tracker, policy) = (TargetState::default(), policy());
         Self {
             tracker,
             policy,
@@ -102,7 +102,7 @@ impl Run {
             signals: &signals(),
             recorded,
             portraits: None,
-            shared: &Shared::default(),
+            shared: &ModelAssets::default(),
         };
         self.tracker.tick(&self.policy, &input)
     }
@@ -130,7 +130,7 @@ fn a_hill_is_climbed_ahead_of_its_load() {
             let report = run.measured(tick, load(tick));
             let needed = signals()[0].capacity.desired_for_sum(load(tick));
             let floor = report.decision.replicas;
-            forecast += i32::from(report.decision.grounds == Grounds::Forecast);
+            forecast += i32::from(report.decision.grounds == DecisionBasis::Forecast);
             ahead += i32::from(floor > needed);
             let contributed = report
                 .contribution
@@ -169,7 +169,7 @@ fn targets_that_tick_together_decide_as_each_alone() {
                 .measure(&Signal::CPU, &LoadSample::of_moment(load, at), at)
                 .unwrap();
         }
-        let (signals, shared) = (signals(), Shared::default());
+        let (signals, shared) = (signals(), ModelAssets::default());
         let targets = together.iter_mut().map(|run| TargetTick {
             tracker: &mut run.tracker,
             policy: &run.policy,
@@ -189,7 +189,7 @@ fn targets_that_tick_together_decide_as_each_alone() {
         let reports = tick_together(&mut targets.collect::<Vec<_>>());
         let reports: Vec<_> = reports.into_iter().map(Result::unwrap).collect();
         assert_eq!(reports, alone, "{tick}");
-        let of_forecast = |one: &&TickReport| one.decision.grounds == Grounds::Forecast;
+        let of_forecast = |one: &&TickReport| one.decision.grounds == DecisionBasis::Forecast;
         forecasts += reports.iter().filter(of_forecast).count();
     }
     assert!(forecasts > 60, "{forecasts}");
@@ -210,14 +210,14 @@ impl crate::forecast::Model for Broken {
         SHpa::NAME
     }
 
-    fn observe(&mut self, _: Option<f64>, _: &crate::forecast::Context<'_>) {
+    fn observe(&mut self, _: Option<f64>, _: &crate::forecast::ForecastContext<'_>) {
         assert_ne!(self.0, Breaks::Observing, "an observation breaks it");
     }
 
     fn forecast(
         &self,
         _: usize,
-        _: &crate::forecast::Context<'_>,
+        _: &crate::forecast::ForecastContext<'_>,
     ) -> Result<Forecast, NotEnoughHistory> {
         assert_ne!(self.0, Breaks::Forecasting, "a forecast breaks it");
         Err(NotEnoughHistory { need: 1, have: 0 })
@@ -239,7 +239,7 @@ fn a_panic_in_one_target_is_that_targets_alone() {
         }
         let model = runs[2].tracker.loads[0].model().unwrap();
         model.replace(Box::new(Broken(breaks)));
-        let (at, signals, shared) = (time(31), signals(), Shared::default());
+        let (at, signals, shared) = (time(31), signals(), ModelAssets::default());
         for run in &mut runs {
             run.tracker
                 .measure(&Signal::CPU, &LoadSample::of_moment(hill(31), at), at)
@@ -293,7 +293,7 @@ fn a_model_that_lacks_history_says_when_it_will_not() {
         .map(ToString::to_string)
         .collect();
     assert_eq!(lacking, ["s-hpa ready in 3 min"]);
-    assert_eq!(report.decision.grounds, Grounds::Reaction);
+    assert_eq!(report.decision.grounds, DecisionBasis::Reaction);
 }
 
 #[test]
@@ -463,7 +463,7 @@ fn a_load_that_is_not_forecast_has_no_model_and_proposes_nothing() {
             signals: std::slice::from_ref(&memory),
             recorded: None,
             portraits: None,
-            shared: &Shared::default(),
+            shared: &ModelAssets::default(),
         };
         let report = run.tracker.tick(&run.policy, &input);
         assert_eq!(report.decision.replicas, 2, "{report:?}");
@@ -542,7 +542,7 @@ fn who_was_fed_the_same_decides_the_same_when_it_takes_over() {
 
 #[test]
 fn a_new_process_keeps_the_floor_until_it_knows_better() {
-    let record = Contribution::of_prediction(9, time(20));
+    let record = ReplicaRecommendation::of_prediction(9, time(20));
     let mut run = Run::new(Some(ModelSet::SHpa));
     (run.current, run.record) = (9, Some(record.clone()));
     for tick in 0..20 {
@@ -569,7 +569,7 @@ fn a_new_process_keeps_the_floor_until_it_knows_better() {
 #[test]
 fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
     let mut run = Run::new(Some(ModelSet::SHpa));
-    (run.current, run.record) = (9, Some(Contribution::of_prediction(9, time(1000))));
+    (run.current, run.record) = (9, Some(ReplicaRecommendation::of_prediction(9, time(1000))));
     let kept = (0..120).take_while(|&tick| {
         let report = run.measured(
             tick,
@@ -584,9 +584,10 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
     );
 
     let mut follower = Run::new(Some(ModelSet::SHpa));
-    (follower.current, follower.record) = (9, Some(Contribution::of_prediction(9, time(1000))));
+    (follower.current, follower.record) =
+        (9, Some(ReplicaRecommendation::of_prediction(9, time(1000))));
     assert_eq!(follower.measured(0, 1000.0).decision.replicas, 9);
-    follower.record = follower.record.map(|record| Contribution {
+    follower.record = follower.record.map(|record| ReplicaRecommendation {
         min: Some(6),
         ..record
     });
@@ -611,7 +612,7 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
 
 #[test]
 fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
-    let mut tracker = Tracker::default();
+    let mut tracker = TargetState::default();
     for tick in 0..200 {
         for signal in [&Signal::CPU, &Signal::MEMORY] {
             tracker
@@ -638,7 +639,7 @@ fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
             signals: &signals(),
             recorded: None,
             portraits: None,
-            shared: &Shared::default(),
+            shared: &ModelAssets::default(),
         };
         tracker.tick(&policy(), &input);
     }
@@ -654,7 +655,7 @@ fn a_load_that_is_not_forecast_has_no_past_until_it_is() {
             ..scaled
         })
     };
-    let mut tracker = Tracker::default();
+    let mut tracker = TargetState::default();
     let now = time(0);
     let load = LoadSample::of_moment(1000.0, now);
     tracker.measure(&Signal::CPU, &load, now).unwrap();
@@ -698,7 +699,7 @@ proptest! {
         let models = if auto { ModelSet::Auto } else { ModelSet::SHpa };
         let runs: Vec<Vec<TickReport>> = (0..2).map(|_| {
             let mut run = Run::new(Some(models));
-            run.record = adopted.map(|min| Contribution::of_prediction(min, time(40)));
+            run.record = adopted.map(|min| ReplicaRecommendation::of_prediction(min, time(40)));
             let mut tick = 0;
             happenings.iter().map(|&(load, current, after)| {
                 tick += after;
@@ -762,13 +763,13 @@ fn what_a_target_scales_by_no_more_is_forgotten_once_it_is_much() {
         signal: signal(index),
         ..signals()[0].clone()
     };
-    let mut tracker = Tracker::default();
+    let mut tracker = TargetState::default();
     for index in 0..6 {
         let at = time(0);
         let sample = LoadSample::of_moment(1.0, at);
         tracker.measure(&signal(index), &sample, at).unwrap();
     }
-    let known = |tracker: &Tracker| tracker.loads.len();
+    let known = |tracker: &TargetState| tracker.loads.len();
     tracker.forget_but(&[scaled(0), scaled(1)]);
     assert_eq!(known(&tracker), 6, "metrics are taken away and given back");
     tracker.forget_but(&[scaled(5)]);

@@ -2,19 +2,21 @@
 
 use jiff::Timestamp;
 
-use crate::forecast::{Accuracy, Cover, ModelSet, NotReady, Shared, Step, Trust};
-use crate::scaling::contribution::Contribution;
-use crate::scaling::decision::{Decision, Floor};
+use crate::forecast::{
+    Cover, ForecastStep, HorizonAccuracy, ModelAssets, ModelSet, ModelTrust, NotReady,
+};
+use crate::scaling::contribution::ReplicaRecommendation;
+use crate::scaling::counterfactual::CounterfactualResult;
+use crate::scaling::decision::{Floor, ScalingDecision};
 use crate::scaling::expected_load::ExpectedLoad;
 use crate::scaling::horizon::Horizon;
-use crate::scaling::hpa::{Condition, Event, reconciler};
+use crate::scaling::hpa::{HpaCondition, HpaEvent, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
-use crate::scaling::input::Estimate;
-use crate::scaling::portrayed::{PortraitInput, Portrayed};
+use crate::scaling::input::LoadEstimate;
+use crate::scaling::merged_portraits::{MergedPortraits, PortraitInput};
 use crate::scaling::signal::{Signal, ValueScope};
 use crate::scaling::traffic_fit::TrafficFit;
 use crate::scaling::traffic_need::TrafficStanding;
-use crate::scaling::trial::Tried;
 
 /// A signal that a target scales by, with the load that one Pod is to carry.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +54,7 @@ pub struct TickInput<'a> {
     /// The portraits that its count follows; `None` where it follows its loads alone.
     pub portraits: Option<PortraitInput<'a>>,
     /// The parameters that the models of all targets share.
-    pub shared: &'a Shared,
+    pub shared: &'a ModelAssets,
 }
 
 /// The traffic that comes to a target, beside the loads that it scales by.
@@ -93,12 +95,12 @@ pub enum Reaction<'a> {
     /// Nobody reacts, and others say how many replicas there are to be.
     Nobody,
     /// No HPA reacts, and the HPA's algorithm is run here.
-    Reconciled(Reconciled<'a>),
+    Reconciled(ReconciledTarget<'a>),
 }
 
 /// A target whose count is reconciled here.
 #[derive(Debug, Clone, Copy)]
-pub struct Reconciled<'a> {
+pub struct ReconciledTarget<'a> {
     pub input: reconciler::Input<'a>,
     /// The count that whoever decided last has told of in the status.
     pub told: Option<i32>,
@@ -109,7 +111,7 @@ pub struct Reconciled<'a> {
 /// The decision of one tick, and what it was decided from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TickReport {
-    pub decision: Decision,
+    pub decision: ScalingDecision,
     /// The loads, in the order of the signals that the target scales by, and after them the traffic that a
     /// model makes replicas of.
     pub loads: Vec<LoadReport>,
@@ -120,11 +122,11 @@ pub struct TickReport {
     pub horizon: Horizon,
     /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
     /// the user's `minReplicas`.
-    pub contribution: Option<Contribution>,
+    pub contribution: Option<ReplicaRecommendation>,
     /// What the HPA's algorithm tells of the target, where it is run here.
     pub hpa: Option<Box<HpaReport>>,
     /// What the portraits of the target come to, where it has any.
-    pub portrayed: Option<Box<Portrayed>>,
+    pub portrayed: Option<Box<MergedPortraits>>,
 }
 
 /// The traffic that a target names, at one tick.
@@ -138,8 +140,8 @@ pub struct TrafficReport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HpaReport {
     /// In the order in which they first came up.
-    pub conditions: Vec<Condition>,
-    pub events: Vec<Event>,
+    pub conditions: Vec<HpaCondition>,
+    pub events: Vec<HpaEvent>,
 }
 
 /// One load of a target, in the base unit of its signal.
@@ -155,7 +157,7 @@ pub struct LoadReport {
     /// True where the measurement is recent enough to act on.
     pub fresh: bool,
     /// The estimate of the load, where only that is known since.
-    pub estimate: Option<Estimate>,
+    pub estimate: Option<LoadEstimate>,
     /// True where a load that is not fresh is estimated, and holds what was decided before.
     pub is_estimated: bool,
     /// True where the load is forecast, and not only reacted to.
@@ -171,7 +173,7 @@ pub struct LoadReport {
     /// its model follows no risk.
     pub cover: Option<Cover>,
     /// What floors at its level would have been worth of late; `None` before half a day is known.
-    pub tried: Option<Tried>,
+    pub tried: Option<CounterfactualResult>,
     /// The models that have too little history, and when they will have enough.
     pub lacking: Vec<NotReady>,
 }
@@ -192,9 +194,9 @@ pub struct ModelReport {
     /// The name of the model.
     pub name: &'static str,
     /// Its forecast for the end of the horizon.
-    pub at_horizon: Option<Step>,
+    pub at_horizon: Option<ForecastStep>,
     /// The trust that decides whether the forecast is acted on.
-    pub trust: Trust,
+    pub trust: ModelTrust,
     /// The figures behind the trust.
-    pub accuracy: Accuracy,
+    pub accuracy: HorizonAccuracy,
 }

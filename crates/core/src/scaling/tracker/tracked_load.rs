@@ -4,24 +4,24 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::carried::Carried;
-use super::learnt::Learnt;
 use super::load_model::{LoadModel, Reach, ring};
-use super::own_fit::{self, LastFit, Lesson};
+use super::load_past_fit::LoadPastFit;
+use super::own_fit::{self, FitTask, LastFit};
+use super::pod_count_history::PodCountHistory;
 use super::recent_lag::RecentLag;
 use super::tick::TickInput;
-use super::tracked_peaks::{Known, TrackedPeaks, Upto};
+use super::tracked_peaks::{TrackedPeakContext, TrackedPeaks, TrackedStep};
 use crate::forecast::{
-    BRIDGED, Between, Cover, Forecast, History, ModelSet, NotEnoughHistory, OwnPeaks, Request,
-    Resolution, SampleError, Selected, Shared,
+    BRIDGED, Cover, Forecast, ForecastRequest, LoadRingBuffer, MeasurementGap, ModelAssets,
+    ModelSet, NotEnoughHistory, OwnPeaks, Resolution, SampleError, SelectedForecast,
 };
+use crate::scaling::counterfactual::CounterfactualResult;
 use crate::scaling::horizon::{self, Lag};
-use crate::scaling::input::Estimate;
+use crate::scaling::input::LoadEstimate;
+use crate::scaling::load_sum::{Certainty, LoadSum};
 use crate::scaling::observation::LoadSample;
-use crate::scaling::policy::Policy;
+use crate::scaling::policy::TargetPolicy;
 use crate::scaling::signal::Signal;
-use crate::scaling::sum::{Certainty, Load};
-use crate::scaling::trial::Tried;
 
 const STEP: SignedDuration = Resolution::Fine.step();
 
@@ -31,9 +31,9 @@ const SCRAPES: SignedDuration = SignedDuration::from_secs(60);
 
 /// The history of one load, and the models that follow it.
 #[derive(Debug)]
-pub(super) struct TrackedLoad {
+pub(super) struct LoadHistory {
     pub(super) signal: Signal,
-    pub(super) history: History,
+    pub(super) history: LoadRingBuffer,
     /// The one model; none with `auto`, which most loads are forecast by.
     model: Option<Box<LoadModel>>,
     /// The models that are to be fitted on a longer past; `auto` serves until they are.
@@ -49,15 +49,15 @@ pub(super) struct TrackedLoad {
     /// The newest certain sum.
     pub(super) certain: Option<LoadSample>,
     /// The newest estimate, while it is newer than that.
-    pub(super) estimate: Option<Estimate>,
+    pub(super) estimate: Option<LoadEstimate>,
     lag: RecentLag,
 }
 
-impl TrackedLoad {
+impl LoadHistory {
     pub(super) fn new(signal: Signal) -> Self {
         Self {
             signal,
-            history: History::default(),
+            history: LoadRingBuffer::default(),
             model: None,
             fitted: None,
             peaks: None,
@@ -80,7 +80,7 @@ impl TrackedLoad {
         let before = self.certain.map(|last| last.load.sum);
         let load = sample.load.after(before);
         let sample = &LoadSample { load, ..*sample };
-        let Load { sum, certainty } = load;
+        let LoadSum { sum, certainty } = load;
         match (certainty, self.certain) {
             (Certainty::Certain, last) => {
                 self.history.insert(sample.at, sum, now)?;
@@ -94,7 +94,7 @@ impl TrackedLoad {
             (Certainty::Estimated | Certainty::Surge { .. }, Some(last))
                 if last.measured < sample.measured =>
             {
-                self.estimate = Some(Estimate {
+                self.estimate = Some(LoadEstimate {
                     sum: sum.max(last.load.sum),
                     measured: sample.measured,
                 });
@@ -113,8 +113,8 @@ impl TrackedLoad {
         // Scrapes and ticks come a little early or late.
         let seen = next.window.max(SCRAPES) + STEP;
         let between = match self.estimate {
-            _ if distance <= seen => Between::Seen,
-            Some(_) if distance <= BRIDGED => Between::Uncertain,
+            _ if distance <= seen => MeasurementGap::Seen,
+            Some(_) if distance <= BRIDGED => MeasurementGap::Uncertain,
             _ => return,
         };
         self.history.bridge(last.at, next.at, between);
@@ -151,9 +151,9 @@ impl TrackedLoad {
     pub(super) fn follow(
         &mut self,
         ahead: SignedDuration,
-        policy: &Policy,
+        policy: &TargetPolicy,
         input: &TickInput<'_>,
-        carried: &Carried,
+        carried: &PodCountHistory,
     ) {
         let models = input.models_of(&self.signal);
         self.fitted = models.filter(|models| models.is_fitted());
@@ -194,7 +194,12 @@ impl TrackedLoad {
         }
     }
 
-    fn follow_peaks(&mut self, policy: &Policy, input: &TickInput<'_>, carried: &Carried) {
+    fn follow_peaks(
+        &mut self,
+        policy: &TargetPolicy,
+        input: &TickInput<'_>,
+        carried: &PodCountHistory,
+    ) {
         let window = self.window;
         let newest = self.newest_over(input.now);
         let lag = self.lag();
@@ -208,8 +213,8 @@ impl TrackedLoad {
         let risk = policy.risk.get();
         let peaks = peaks.get_or_insert_with(|| Box::new(TrackedPeaks::new(risk, own.as_ref())));
         if let Some(newest) = newest {
-            let upto = Upto { newest, window };
-            let known = Known {
+            let upto = TrackedStep { newest, window };
+            let known = TrackedPeakContext {
                 scaled: input.scaled(signal),
                 policy,
                 lag,
@@ -227,8 +232,8 @@ impl TrackedLoad {
 
     /// Goes on from trees of its own, or from what all targets share where those are better, and from what
     /// its past was and would have been with them.
-    pub(super) fn adopt(&mut self, learnt: Learnt) {
-        let Learnt { own, trial, highs } = learnt;
+    pub(super) fn adopt(&mut self, learnt: LoadPastFit) {
+        let LoadPastFit { own, trial, highs } = learnt;
         self.fit_ended();
         self.history.take_highs(&highs);
         if let Some(peaks) = &mut self.peaks {
@@ -269,15 +274,15 @@ impl TrackedLoad {
     }
 
     /// What its past is to teach; `None` where nothing is to be learnt from it.
-    pub(super) fn lesson(&self) -> Option<Lesson> {
+    pub(super) fn lesson(&self) -> Option<FitTask> {
         if let Some(models) = self.fitted {
-            return Some(Lesson::Model(models));
+            return Some(FitTask::Model(models));
         }
-        self.peaks.as_ref()?.pods().cloned().map(Lesson::Trees)
+        self.peaks.as_ref()?.pods().cloned().map(FitTask::Trees)
     }
 
     /// What floors were worth, where that is known.
-    pub(super) fn tried(&self) -> Option<Tried> {
+    pub(super) fn tried(&self) -> Option<CounterfactualResult> {
         self.peaks.as_ref()?.tried()
     }
 
@@ -324,8 +329,8 @@ impl TrackedLoad {
         &'a self,
         reach: SignedDuration,
         max_age: SignedDuration,
-        shared: &'a Shared,
-    ) -> impl Iterator<Item = Request<'a>> {
+        shared: &'a ModelAssets,
+    ) -> impl Iterator<Item = ForecastRequest<'a>> {
         let model = self.model.as_ref();
         let request = model.and_then(|model| model.request(reach, max_age, &self.history, shared));
         request.into_iter()
@@ -337,12 +342,12 @@ impl TrackedLoad {
         forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
         now: Timestamp,
         ahead: SignedDuration,
-        shared: &Shared,
-    ) -> Option<Selected> {
+        shared: &ModelAssets,
+    ) -> Option<SelectedForecast> {
         if let Some(peaks) = &self.peaks {
             let window = self.window(ahead);
             let newest = self.newest_over(now)?;
-            let upto = Upto { newest, window };
+            let upto = TrackedStep { newest, window };
             let mut selected = peaks.select(&self.history, upto, shared);
             let waited_for = self
                 .fitted
@@ -374,7 +379,7 @@ impl TrackedLoad {
         let peaks = self.peaks.as_ref().map(|peaks| peaks.bytes());
         let own = || self.own.as_ref().map_or(0, |own| own.bytes());
         let models = models + peaks.unwrap_or_else(own);
-        let own = size_of::<Self>() - size_of::<History>();
+        let own = size_of::<Self>() - size_of::<LoadRingBuffer>();
         own + self.history.bytes() + models
     }
 }

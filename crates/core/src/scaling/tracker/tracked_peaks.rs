@@ -1,40 +1,41 @@
 //! What the load of a target may rise to, and the level that floors cover of it.
 //!
-//! Each minute of the load is run through a [`Trial`], which says what level holds the risk that the target
+//! Each minute of the load is run through a [`Counterfactual`], which says what level holds the risk that the target
 //! is to run at, and whether floors at it pay at this time of day.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::carried::Carried;
+use super::pod_count_history::PodCountHistory;
 use super::tick::ScaledSignal;
 use crate::forecast::{
-    Cover, Followed, History, OwnPeaks, PeakForecaster, Selected, Shared, Trust,
+    Cover, LoadRingBuffer, MinuteForecast, ModelAssets, ModelTrust, OwnPeaks, PeakForecaster,
+    SelectedForecast,
 };
-use crate::scaling::frontier::is_avoidably_under_provisioned;
+use crate::scaling::counterfactual::{Counterfactual, CounterfactualResult, TimeOfDay, TrialPods};
 use crate::scaling::horizon::{Horizon, Lag};
-use crate::scaling::policy::Policy;
-use crate::scaling::trial::{Quarter, Trial, TrialPods, Tried};
+use crate::scaling::pareto_frontier::is_avoidably_under_provisioned;
+use crate::scaling::policy::TargetPolicy;
 
 /// The forecaster of `auto`, with the level that its floors cover.
 #[derive(Debug)]
 pub(super) struct TrackedPeaks {
     forecaster: PeakForecaster,
-    trial: Trial,
+    trial: Counterfactual,
     /// The Pods of the last tick, by the capacity for this load.
     pods: Option<TrialPods>,
     /// The quarter of the day that it is.
-    quarter: Quarter,
+    quarter: TimeOfDay,
     /// The newest minute that was held against Pods, since the epoch.
     passed: i64,
     /// True where floors pay in a quarter of the day, as far as is known.
-    pays: [bool; Quarter::COUNT],
+    pays: [bool; TimeOfDay::COUNT],
 }
 
 /// The step of a history up to which a load is followed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Upto {
+pub(super) struct TrackedStep {
     pub(super) newest: Timestamp,
     /// The minutes that the largest load is of.
     pub(super) window: usize,
@@ -42,20 +43,20 @@ pub(super) struct Upto {
 
 /// What the minutes of a load are held against.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct TrackedPeakContext<'a> {
     /// What the load is scaled by; `None` where it is not any more.
     pub(super) scaled: Option<&'a ScaledSignal>,
-    pub(super) policy: &'a Policy,
+    pub(super) policy: &'a TargetPolicy,
     /// How much later it is measured.
     pub(super) lag: Lag,
-    pub(super) carried: &'a Carried,
-    pub(super) shared: &'a Shared,
+    pub(super) carried: &'a PodCountHistory,
+    pub(super) shared: &'a ModelAssets,
 }
 
 impl TrackedPeaks {
     /// A forecaster that has judged nothing, with the trees of the target's own that there are.
     pub(super) fn new(risk: f64, own: Option<&Arc<OwnPeaks>>) -> Self {
-        let trial = Trial::default();
+        let trial = Counterfactual::default();
         let mut forecaster = PeakForecaster::new(Cover::new(risk, trial.distance(risk)));
         if let Some(own) = own {
             forecaster.adopt(Arc::clone(own));
@@ -64,22 +65,27 @@ impl TrackedPeaks {
             forecaster,
             trial,
             pods: None,
-            quarter: Quarter::default(),
-            pays: [false; Quarter::COUNT],
+            quarter: TimeOfDay::default(),
+            pays: [false; TimeOfDay::COUNT],
             passed: i64::MIN,
         }
     }
 
     /// Follows the minutes of a load, and finds the level that its floors are to cover.
-    pub(super) fn follow(&mut self, history: &History, upto: Upto, known: &Known<'_>) {
-        let Known {
+    pub(super) fn follow(
+        &mut self,
+        history: &LoadRingBuffer,
+        upto: TrackedStep,
+        known: &TrackedPeakContext<'_>,
+    ) {
+        let TrackedPeakContext {
             scaled,
             policy,
             lag,
             carried,
             shared,
         } = *known;
-        let Upto { newest, window } = upto;
+        let TrackedStep { newest, window } = upto;
         let risk = policy.risk.get();
         if (self.forecaster.cover().risk() - risk).abs() > f64::EPSILON {
             *self.forecaster.cover_mut() = Cover::new(risk, self.trial.distance(risk));
@@ -100,7 +106,7 @@ impl TrackedPeaks {
             return;
         }
         for minute in minutes {
-            self.quarter = Quarter::of(minute.second_of_day);
+            self.quarter = TimeOfDay::of(minute.second_of_day);
             if let Some(pods) = &self.pods {
                 self.trial.pass(&minute, pods);
             }
@@ -127,21 +133,26 @@ impl TrackedPeaks {
 
     /// Whether floors are acted on at this time of day, by what they were worth at it; by all of the
     /// day as long as little is known of it, and `None` as long as little is known at all.
-    fn trust(&self) -> Option<Trust> {
+    fn trust(&self) -> Option<ModelTrust> {
         let all_day = self.tried()?;
         if all_day.cost_more {
-            return Some(Trust::COST_MORE);
+            return Some(ModelTrust::COST_MORE);
         }
         let distance = self.cover().distance();
         let in_quarter = self.trial.tried_in(self.quarter, distance);
         let tried = in_quarter.unwrap_or(all_day);
         let pays = self.pays[self.quarter.place()];
-        Some(Trust::by_worth(tried.ratio(), pays))
+        Some(ModelTrust::by_worth(tried.ratio(), pays))
     }
 
     /// The forecast as a decision reads it.
-    pub(super) fn select(&self, history: &History, upto: Upto, shared: &Shared) -> Selected {
-        let Upto { newest, window } = upto;
+    pub(super) fn select(
+        &self,
+        history: &LoadRingBuffer,
+        upto: TrackedStep,
+        shared: &ModelAssets,
+    ) -> SelectedForecast {
+        let TrackedStep { newest, window } = upto;
         let mut selected = self
             .forecaster
             .select(history, newest, shared.for_peaks(), window);
@@ -152,7 +163,7 @@ impl TrackedPeaks {
     }
 
     /// What floors at the level in force were worth; `None` as long as too little is known.
-    pub(super) fn tried(&self) -> Option<Tried> {
+    pub(super) fn tried(&self) -> Option<CounterfactualResult> {
         self.trial.tried(self.cover().distance())
     }
 
@@ -167,7 +178,7 @@ impl TrackedPeaks {
 
     /// Goes on from trees of the target's own, or from what all targets share where there are none, and
     /// from what the past would have been with them.
-    pub(super) fn adopt(&mut self, own: Option<&Arc<OwnPeaks>>, trial: Trial) {
+    pub(super) fn adopt(&mut self, own: Option<&Arc<OwnPeaks>>, trial: Counterfactual) {
         match own {
             Some(own) => self.forecaster.adopt(Arc::clone(own)),
             None => self.forecaster.retire(),
@@ -191,10 +202,10 @@ impl TrackedPeaks {
 /// True where the Pods that were ready in a minute carried too much; `None` where their count is not
 /// remembered. Where it was at its most, no forecast could have brought more.
 fn too_much(
-    minute: &Followed,
+    minute: &MinuteForecast,
     scaled: &ScaledSignal,
-    policy: &Policy,
-    carried: &Carried,
+    policy: &TargetPolicy,
+    carried: &PodCountHistory,
 ) -> Option<bool> {
     let middle = Timestamp::from_second(minute.minute * 60 - 30).ok()?;
     let lead = &policy.lead;

@@ -2,47 +2,47 @@
 
 use serde_json::Value;
 
-use crate::custom_resources::columns::{self, Column};
+use crate::custom_resources::columns::{self, PrinterColumn};
 
 /// The columns that are always shown.
-const SHOWN: [Column; 7] = [
-    Column {
+const SHOWN: [PrinterColumn; 7] = [
+    PrinterColumn {
         name: "Target",
         kind: "string",
         path: ".spec.scaleTargetRef.name",
         description: "The name of what is scaled.",
     },
-    Column {
+    PrinterColumn {
         name: "Ready",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ready\")].status",
         description: "Whether the crons are in effect.",
     },
-    Column {
+    PrinterColumn {
         name: "Min",
         kind: "integer",
         path: ".status.active.minReplicas",
         description: "The requested minimum of replicas, or the requested replicas.",
     },
-    Column {
+    PrinterColumn {
         name: "Last",
         kind: "string",
         path: ".status.lastRun.cron",
         description: "The cron that ran last.",
     },
-    Column {
+    PrinterColumn {
         name: "Next",
         kind: "string",
         path: ".status.nextRuns[0].localTime",
         description: "The next run or window.",
     },
-    Column {
+    PrinterColumn {
         name: "Suspended",
         kind: "boolean",
         path: ".spec.suspend",
         description: "Whether all crons are suspended.",
     },
-    Column {
+    PrinterColumn {
         name: "Age",
         kind: "date",
         path: ".metadata.creationTimestamp",
@@ -51,14 +51,14 @@ const SHOWN: [Column; 7] = [
 ];
 
 /// Those that `-o wide` shows as well.
-const WIDE: [Column; 2] = [
-    Column {
+const WIDE: [PrinterColumn; 2] = [
+    PrinterColumn {
         name: "Kind",
         kind: "string",
         path: ".spec.scaleTargetRef.kind",
         description: "The kind of what is scaled.",
     },
-    Column {
+    PrinterColumn {
         name: "Reason",
         kind: "string",
         path: ".status.conditions[?(@.type==\"Ready\")].reason",

@@ -2,53 +2,53 @@
 
 use serde_json::Value;
 
-use crate::custom_resources::columns::{self, Column};
+use crate::custom_resources::columns::{self, PrinterColumn};
 
 /// The columns that are always shown.
-const SHOWN: [Column; 8] = [
-    Column {
+const SHOWN: [PrinterColumn; 8] = [
+    PrinterColumn {
         name: "Target",
         kind: "string",
         path: ".spec.scaleTargetRef.name",
         description: "The name of the workload.",
     },
-    Column {
+    PrinterColumn {
         name: "Provider",
         kind: "string",
         path: ".status.currentPortraitValue.provider",
         description: "The provider whose value applies.",
     },
-    Column {
+    PrinterColumn {
         name: "Wanted",
         kind: "integer",
         path: ".status.currentPortraitValue.replicas",
         description: "The replicas that it asks for.",
     },
-    Column {
+    PrinterColumn {
         name: "Online",
         kind: "integer",
         path: ".status.desired.onlineReplicas",
         description: "The replicas that should be online now.",
     },
-    Column {
+    PrinterColumn {
         name: "Gray",
         kind: "string",
         path: ".status.gray.phase",
         description: "The phase of the staged change in progress.",
     },
-    Column {
+    PrinterColumn {
         name: "Active",
         kind: "string",
         path: ".status.conditions[?(@.type==\"ScalingActive\")].status",
         description: "Whether the workload is scaled.",
     },
-    Column {
+    PrinterColumn {
         name: "Mode",
         kind: "string",
         path: ".spec.scaleMode",
         description: "Whether the workload has the computed replicas.",
     },
-    Column {
+    PrinterColumn {
         name: "Age",
         kind: "date",
         path: ".metadata.creationTimestamp",
@@ -57,38 +57,38 @@ const SHOWN: [Column; 8] = [
 ];
 
 /// Those that `-o wide` shows as well.
-const WIDE: [Column; 6] = [
-    Column {
+const WIDE: [PrinterColumn; 6] = [
+    PrinterColumn {
         name: "Kind",
         kind: "string",
         path: ".spec.scaleTargetRef.kind",
         description: "The kind of the workload.",
     },
-    Column {
+    PrinterColumn {
         name: "Min",
         kind: "integer",
         path: ".spec.minReplicas",
         description: "The minimum of replicas.",
     },
-    Column {
+    PrinterColumn {
         name: "Max",
         kind: "integer",
         path: ".spec.maxReplicas",
         description: "The maximum of replicas.",
     },
-    Column {
+    PrinterColumn {
         name: "Cutoff",
         kind: "integer",
         path: ".status.desired.cutoffReplicas",
         description: "The replicas that should run without traffic.",
     },
-    Column {
+    PrinterColumn {
         name: "Standby",
         kind: "integer",
         path: ".status.desired.standbyReplicas",
         description: "The replicas that should be on standby with less resources.",
     },
-    Column {
+    PrinterColumn {
         name: "Reason",
         kind: "string",
         path: ".status.conditions[?(@.type==\"ScalingActive\")].reason",

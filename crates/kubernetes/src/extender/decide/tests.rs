@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::extender::explain::explain;
-use crate::extender::judgement::exemption;
+use crate::extender::placement_rules::exemption;
 use crate::namespace_policy::NamespacePolicy;
 use crate::snapshot::Namespaces;
-use evenkeel_core::placement::balance::{Normalization, Scoring};
+use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
 use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
 use evenkeel_core::placement::{NoHeadroom, NodesToScore};
@@ -16,15 +16,15 @@ use evenkeel_core::units::{Ratio, ResourceSet};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-pub(in crate::extender) fn policy() -> Policy {
-    Policy {
+pub(in crate::extender) fn policy() -> SchedulingPolicy {
+    SchedulingPolicy {
         headroom: Ratio::share(0.8).unwrap(),
         headroom_by_priority_class: [("high".to_owned(), Ratio::share(0.95).unwrap())].into(),
         profile_threshold: Ratio::share(0.15).unwrap(),
         no_headroom: NoHeadroom::Reject,
         nodes_to_score: NodesToScore::ALL,
         relax_after: Some(SignedDuration::from_mins(5)),
-        scoring: Scoring::pure(Normalization::Joint),
+        scoring: ScoringStrategy::pure(Normalization::Joint),
         profiles: ProfileTable::default(),
         caps_as_demand: false,
         default_capacity: Resources::default(),
@@ -92,8 +92,11 @@ fn plain() -> Value {
     })
 }
 
-pub(in crate::extender) fn call<'a>(snapshot: &'a Snapshot, policy: &'a Policy) -> Call<'a> {
-    Call {
+pub(in crate::extender) fn call<'a>(
+    snapshot: &'a Snapshot,
+    policy: &'a SchedulingPolicy,
+) -> PlacementContext<'a> {
+    PlacementContext {
         snapshot,
         policy,
         now: NOW,
@@ -101,16 +104,16 @@ pub(in crate::extender) fn call<'a>(snapshot: &'a Snapshot, policy: &'a Policy) 
     }
 }
 
-fn filtered(pod: &Value, names: &[&str], call: &Call<'_>) -> Filtered {
+fn filtered(pod: &Value, names: &[&str], call: &PlacementContext<'_>) -> FilterResult {
     let body = body(pod, names);
     filter(
-        &Request::parse(&body).unwrap(),
+        &ExtenderRequest::parse(&body).unwrap(),
         call,
         &VerdictCache::default(),
     )
 }
 
-fn passing<'n>(pod: &Value, names: &[&'n str], call: &Call<'_>) -> Vec<&'n str> {
+fn passing<'n>(pod: &Value, names: &[&'n str], call: &PlacementContext<'_>) -> Vec<&'n str> {
     let filtered = filtered(pod, names, call);
     let passing = names
         .iter()
@@ -204,7 +207,7 @@ fn an_explanation_agrees_with_both_answers_whatever_the_pod_is_exempt_from() {
         let filtered = filtered(&pod, &names, &call);
         let passing: Vec<&str> = passing(&pod, &names, &call);
         let body = body(&pod, &passing);
-        let prioritized = prioritize(&Request::parse(&body).unwrap(), &call);
+        let prioritized = prioritize(&ExtenderRequest::parse(&body).unwrap(), &call);
         let exempt_from_all = prioritized.exemption.is_some();
         let is_told = explained.unjudged.is_some();
         assert_eq!(is_told, filtered.exemption.is_some(), "{pod}");
@@ -263,7 +266,7 @@ fn a_cluster_that_is_not_seen_is_not_judged() {
             (Some(why), vec![ResourceSet::NONE; 2])
         );
         let body = body(&plain(), &["full", "new"]);
-        let found = prioritize(&Request::parse(&body).unwrap(), &call);
+        let found = prioritize(&ExtenderRequest::parse(&body).unwrap(), &call);
         assert_eq!((found.exemption, found.scores), (Some(why), vec![0, 0]));
         assert_eq!(found.best, None);
     }
@@ -295,19 +298,19 @@ fn the_least_loaded_pass_where_nothing_has_headroom_and_that_is_wanted() {
     assert!(passing(&plain(), &all, &strict).is_empty());
     // 0.9 after placement on b, 0.94 on c, 1.0 on a.
     let five = NOW - SignedDuration::from_mins(5);
-    let waited = Call {
+    let waited = PlacementContext {
         refused_since: Some(five),
         ..strict
     };
     assert_eq!(passing(&plain(), &all, &waited), ["b", "c"]);
     assert!(filtered(&plain(), &all, &waited).relaxed);
-    let soon = Call {
+    let soon = PlacementContext {
         refused_since: Some(five + SignedDuration::from_secs(1)),
         ..strict
     };
     assert!(passing(&plain(), &all, &soon).is_empty());
 
-    let relaxed = Policy {
+    let relaxed = SchedulingPolicy {
         no_headroom: NoHeadroom::Relax,
         ..policy.clone()
     };
@@ -319,7 +322,7 @@ fn the_least_loaded_pass_where_nothing_has_headroom_and_that_is_wanted() {
     assert_eq!(passing(&plain(), &["a"], &call(&snapshot, &relaxed)), ["a"]);
     let never = json!({"evenkeel.dev/enabled": "true", "evenkeel.dev/relax-after": "0"});
     snapshot.namespaces = namespaces(&never);
-    let waited = Call {
+    let waited = PlacementContext {
         refused_since: Some(Timestamp::MIN),
         ..call(&snapshot, &policy)
     };
@@ -352,7 +355,7 @@ fn room_on_a_node_that_was_not_asked_about_keeps_the_rule_where_only_a_window_is
         // Fewer than it would have gone on to: there are no others.
         (50, 99, false),
     ] {
-        let policy = Policy {
+        let policy = SchedulingPolicy {
             no_headroom: NoHeadroom::Relax,
             nodes_to_score: NodesToScore::new(percent).unwrap(),
             ..policy()
@@ -397,7 +400,7 @@ fn of_twins_one_stands_a_point_above_the_other_and_both_are_told() {
     let policy = policy();
     let call = call(&snapshot, &policy);
     let body = body(&plain(), &["new", "a", "c", "b"]);
-    let request = Request::parse(&body).unwrap();
+    let request = ExtenderRequest::parse(&body).unwrap();
     let found = prioritize(&request, &call);
     let (best, other) = match found.best {
         Some(2) => (2, 3),
@@ -429,8 +432,8 @@ fn small_differences_of_measurement_count_only_for_what_requests_do_not_tell() {
         json!({"cpu": "10m", "memory": "10"});
     let mut telling = silent.clone();
     telling["metadata"]["annotations"] = json!({"evenkeel.dev/network-io": "10"});
-    let with = |significance| Policy {
-        scoring: Scoring {
+    let with = |significance| SchedulingPolicy {
+        scoring: ScoringStrategy {
             normalization: Normalization::Joint,
             significance,
         },
@@ -445,7 +448,7 @@ fn small_differences_of_measurement_count_only_for_what_requests_do_not_tell() {
     ] {
         let policy = with(significance);
         let body = body(pod, &["a", "b", "c"]);
-        let request = Request::parse(&body).unwrap();
+        let request = ExtenderRequest::parse(&body).unwrap();
         let found = prioritize(&request, &call(&snapshot, &policy));
         let found = found.best.map(|at| &*request.names[at]);
         assert_eq!(found, Some(best), "{pod} {significance}");
@@ -498,12 +501,12 @@ fn pods_that_ask_for_nothing_are_spread_and_refused_nowhere_for_it() {
     let call = call(&snapshot, &policy);
     assert_eq!(passing(&silent, &["a", "b"], &call), ["a", "b"]);
     let body = body(&silent, &["a", "b"]);
-    let found = prioritize(&Request::parse(&body).unwrap(), &call);
+    let found = prioritize(&ExtenderRequest::parse(&body).unwrap(), &call);
     assert_eq!(found.best, Some(1));
     silent["spec"]["containers"] =
         json!([{"resources": {"requests": {"cpu": "0", "memory": "0"}}}]);
     let body = self::body(&silent, &["a", "b"]);
-    let found = prioritize(&Request::parse(&body).unwrap(), &call);
+    let found = prioritize(&ExtenderRequest::parse(&body).unwrap(), &call);
     assert_eq!(
         (found.best, found.scores),
         (None, vec![10, 10]),
@@ -522,7 +525,10 @@ fn a_resource_is_dominant_from_the_namespaces_share_where_it_has_one() {
         );
         snapshot.namespaces = namespaces(&Value::Object(shop));
         let body = body(&plain(), &["a", "b"]);
-        let found = prioritize(&Request::parse(&body).unwrap(), &call(&snapshot, &policy));
+        let found = prioritize(
+            &ExtenderRequest::parse(&body).unwrap(),
+            &call(&snapshot, &policy),
+        );
         assert_eq!(found.profile.as_deref(), Some(expected), "{annotation:?}");
     }
 }
@@ -540,13 +546,13 @@ fn an_annotated_profile_counts_if_it_is_known() {
         let mut pod = plain();
         pod["metadata"]["annotations"] = json!({"evenkeel.dev/profile": annotated});
         let body = body(&pod, &["a", "b"]);
-        let found = prioritize(&Request::parse(&body).unwrap(), &call);
+        let found = prioritize(&ExtenderRequest::parse(&body).unwrap(), &call);
         assert_eq!(found.profile.as_deref(), Some(expected), "{annotated}");
     }
     let mut greedy = plain();
     greedy["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "200m".into();
     let body = body(&greedy, &["a", "b"]);
-    let found = prioritize(&Request::parse(&body).unwrap(), &call);
+    let found = prioritize(&ExtenderRequest::parse(&body).unwrap(), &call);
     assert_eq!(found.profile.as_deref(), Some("compute"));
 }
 

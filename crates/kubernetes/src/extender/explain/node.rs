@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::extender::judgement::Judgement;
+use crate::extender::placement_rules::PlacementRules;
 use evenkeel_core::placement::balance::NodeScore;
-use evenkeel_core::placement::headroom::{self, Term};
-use evenkeel_core::placement::in_tree;
+use evenkeel_core::placement::headroom::{self, HeadroomTerm};
+use evenkeel_core::placement::kube_scheduler_scores;
 use evenkeel_core::placement::node_forecast::HORIZON;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::units::{Amount, Resource, ResourceSet, Resources};
@@ -30,7 +30,7 @@ pub struct NodeExplanation {
     /// The resources that refuse; of a node that passes without headroom, those that it has none of.
     pub refused_by: Vec<Cow<'static, str>>,
     /// The terms for each resource.
-    pub resources: Resourced<ResourceExplanation>,
+    pub resources: ResourceMap<ResourceExplanation>,
     /// The balance score among the nodes that are scored, before it is rounded; 0 to 10.
     pub total: Option<f64>,
     /// The score as kube-scheduler gets it.
@@ -89,7 +89,7 @@ pub struct ResourceExplanation {
 }
 
 /// What was found of one node.
-pub(super) struct Found<'a> {
+pub(super) struct NodeFindings<'a> {
     pub(super) node: &'a NodeState,
     pub(super) possible: Resources<Amount>,
     /// The resources that refuse.
@@ -99,8 +99,12 @@ pub(super) struct Found<'a> {
     pub(super) score: Option<(&'a NodeScore, u8)>,
 }
 
-impl Found<'_> {
-    pub(super) fn explained(&self, judgement: &Judgement<'_>, now: Timestamp) -> NodeExplanation {
+impl NodeFindings<'_> {
+    pub(super) fn explained(
+        &self,
+        judgement: &PlacementRules<'_>,
+        now: Timestamp,
+    ) -> NodeExplanation {
         let Self {
             node,
             possible: _,
@@ -122,17 +126,22 @@ impl Found<'_> {
             } else {
                 *refused
             }),
-            resources: Resourced(Resources::from_fn(|resource| {
+            resources: ResourceMap(Resources::from_fn(|resource| {
                 self.of_resource(resource, &terms[resource], now)
             })),
             total: score.map(|(score, _)| score.total),
             score: sent,
             modelled_in_tree: in_tree,
-            modelled_sum: sent.map(|sent| in_tree + i64::from(sent) * in_tree::POINT),
+            modelled_sum: sent.map(|sent| in_tree + i64::from(sent) * kube_scheduler_scores::POINT),
         }
     }
 
-    fn of_resource(&self, resource: Resource, term: &Term, now: Timestamp) -> ResourceExplanation {
+    fn of_resource(
+        &self,
+        resource: Resource,
+        term: &HeadroomTerm,
+        now: Timestamp,
+    ) -> ResourceExplanation {
         let share = |amount: f64| {
             let capacity = term.capacity?.as_f64();
             (capacity > 0.0).then_some(amount / capacity)
@@ -171,7 +180,8 @@ impl Found<'_> {
 
     /// What kube-scheduler's plugins give the node by requests, by our model of them.
     fn in_tree(&self, demand: &Resources<Amount>) -> i64 {
-        in_tree::by_requests(demand, &self.node.detail) + in_tree::TAINT_WEIGHT * in_tree::MOST
+        kube_scheduler_scores::by_requests(demand, &self.node.detail)
+            + kube_scheduler_scores::TAINT_WEIGHT * kube_scheduler_scores::MOST
     }
 }
 
@@ -183,9 +193,9 @@ fn named(refused: ResourceSet) -> Vec<Cow<'static, str>> {
 
 /// One value a resource, written as a map in the usual order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Resourced<T>(pub Resources<T>);
+pub struct ResourceMap<T>(pub Resources<T>);
 
-impl<T: Serialize> Serialize for Resourced<T> {
+impl<T: Serialize> Serialize for ResourceMap<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(
             self.0
@@ -195,7 +205,7 @@ impl<T: Serialize> Serialize for Resourced<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Resourced<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ResourceMap<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut values: BTreeMap<String, T> = BTreeMap::deserialize(deserializer)?;
         let mut value = |resource: Resource| {

@@ -1,7 +1,7 @@
 //! The reason of a placement in a few words, from the terms of the answer that it follows.
 
 use super::{Explanation, NodeExplanation};
-use crate::extender::judgement::Exemption;
+use crate::extender::placement_rules::Exemption;
 use evenkeel_core::units::{Amount, Resource};
 
 /// The words for a choice that the answer left open.

@@ -35,8 +35,8 @@ fn question() -> String {
     .to_string()
 }
 
-fn answered(question: &str, call: &Call<'_>, each: u64) -> Value {
-    let request = Request::parse(question.as_bytes()).unwrap();
+fn answered(question: &str, call: &PlacementContext<'_>, each: u64) -> Value {
+    let request = PreemptionRequest::parse(question.as_bytes()).unwrap();
     let found = preempt(&request, call, |_, uids| amounts(each * uids.len() as u64));
     serde_json::from_slice(&answer(&request, &found.kept)).unwrap()
 }
@@ -74,7 +74,7 @@ fn what_is_not_judged_stays_as_it_was_proposed() {
         ..seen.clone()
     };
     let unknown = snapshot(&[("x", 900)]);
-    let waited = Call {
+    let waited = PlacementContext {
         refused_since: Some(Timestamp::UNIX_EPOCH - SignedDuration::from_mins(5)),
         ..call(&seen, &policy)
     };
@@ -108,7 +108,7 @@ fn a_load_that_is_only_estimated_drops_nothing() {
 fn both_forms_that_kube_scheduler_sends_are_read_and_answered_by_uid() {
     for body in [META, WHOLE] {
         let sent: Value = serde_json::from_str(body).unwrap();
-        let request = Request::parse(body.as_bytes()).unwrap();
+        let request = PreemptionRequest::parse(body.as_bytes()).unwrap();
         assert_eq!(
             Some(request.pod.uid()),
             sent["Pod"]["metadata"]["uid"].as_str()
@@ -136,7 +136,9 @@ fn both_forms_that_kube_scheduler_sends_are_read_and_answered_by_uid() {
         r#"{"Pod":{},"NodeNameToMetaVictims":{"a":{"Pods":[{}]}}}"#,
     ] {
         assert_eq!(
-            Request::parse(body.as_bytes()).unwrap_err().reason(),
+            PreemptionRequest::parse(body.as_bytes())
+                .unwrap_err()
+                .reason(),
             "malformed"
         );
     }

@@ -1,11 +1,12 @@
 //! The steps of changes.
 
-use evenkeel_core::scaling::stages::{
-    Pace, Park, ScaleDownStages, ScaleDownWay, ScaleUpWay, StagedBehavior, StepSize,
+use evenkeel_core::scaling::staged_change::{
+    ScaleDownStages, ScaleDownTarget, ScaleDownWay, ScaleUpBehavior, StagedBehavior, StepPace,
+    StepSize,
 };
 use jiff::SignedDuration;
 
-use super::error::{IhpaError, Problem, at};
+use super::error::{IhpaError, IhpaSpecFault, at};
 use crate::ihpa::spec::{GrayStrategy, IhpaBehavior, ScalingBehavior};
 use crate::replica_profile::drain;
 
@@ -21,7 +22,7 @@ pub(super) fn check(behavior: Option<&IhpaBehavior>) -> Result<StagedBehavior, I
     else {
         return Ok(StagedBehavior::default());
     };
-    let checked = drain(replica_profile.as_ref()).map_err(Problem::Profile);
+    let checked = drain(replica_profile.as_ref()).map_err(IhpaSpecFault::Profile);
     at("spec.behavior.replicaProfile", checked)?;
     Ok(StagedBehavior {
         up: up(scale_up.as_ref())?,
@@ -29,17 +30,17 @@ pub(super) fn check(behavior: Option<&IhpaBehavior>) -> Result<StagedBehavior, I
     })
 }
 
-fn up(behavior: Option<&ScalingBehavior>) -> Result<ScaleUpWay, IhpaError> {
+fn up(behavior: Option<&ScalingBehavior>) -> Result<ScaleUpBehavior, IhpaError> {
     let path = "spec.behavior.scaleUp.grayStrategy";
     let (disabled, strategy) = parts(behavior);
     let stages = strategy.map(|strategy| {
         if strategy.gray_state != "Online" {
-            let problem = Problem::word(&strategy.gray_state, "Online");
+            let problem = IhpaSpecFault::word(&strategy.gray_state, "Online");
             return at(format!("{path}.grayState"), Err(problem));
         }
         pace(path, strategy)
     });
-    Ok(ScaleUpWay {
+    Ok(ScaleUpBehavior {
         disabled,
         stages: stages.transpose()?,
     })
@@ -50,11 +51,11 @@ fn down(behavior: Option<&ScalingBehavior>) -> Result<ScaleDownWay, IhpaError> {
     let (disabled, strategy) = parts(behavior);
     let stages = strategy.map(|strategy| {
         let park = match strategy.gray_state.as_str() {
-            "Cutoff" => Park::Cutoff,
-            "Standby" => Park::Standby,
-            "Deleted" => Park::Deleted,
+            "Cutoff" => ScaleDownTarget::Cutoff,
+            "Standby" => ScaleDownTarget::Standby,
+            "Deleted" => ScaleDownTarget::Deleted,
             given => {
-                let problem = Problem::word(given, "Cutoff, Standby or Deleted");
+                let problem = IhpaSpecFault::word(given, "Cutoff, Standby or Deleted");
                 return at(format!("{path}.grayState"), Err(problem));
             }
         };
@@ -73,7 +74,7 @@ fn parts(behavior: Option<&ScalingBehavior>) -> (bool, Option<&GrayStrategy>) {
     (disabled.unwrap_or(false), strategy)
 }
 
-fn pace(path: &str, strategy: &GrayStrategy) -> Result<Pace, IhpaError> {
+fn pace(path: &str, strategy: &GrayStrategy) -> Result<StepPace, IhpaError> {
     let GrayStrategy {
         gray_state: _,
         change_percent,
@@ -83,25 +84,25 @@ fn pace(path: &str, strategy: &GrayStrategy) -> Result<Pace, IhpaError> {
     } = strategy;
     let size = match (change_percent, change_count) {
         (Some(percent), None) => {
-            let percent = Problem::number(i64::from(*percent), 1, 100);
+            let percent = IhpaSpecFault::number(i64::from(*percent), 1, 100);
             let percent = at(format!("{path}.changePercent"), percent)?;
             StepSize::Percent(u8::try_from(percent).unwrap_or(100))
         }
         (None, Some(count)) => {
             let most = i64::from(i32::MAX);
-            let checked = Problem::number(i64::from(*count), 1, most).map(|_| *count);
+            let checked = IhpaSpecFault::number(i64::from(*count), 1, most).map(|_| *count);
             StepSize::Count(at(format!("{path}.changeCount"), checked)?)
         }
         _ => {
-            let problem = Problem::Missing("either changePercent or changeCount");
+            let problem = IhpaSpecFault::Missing("either changePercent or changeCount");
             return at(path, Err(problem));
         }
     };
     let seconds = |field: &str, given: i64, least| {
-        let checked = Problem::number(given, least, LONGEST);
+        let checked = IhpaSpecFault::number(given, least, LONGEST);
         at(format!("{path}.{field}"), checked).map(SignedDuration::from_secs)
     };
-    Ok(Pace {
+    Ok(StepPace {
         size,
         interval: seconds("changeIntervalSeconds", *change_interval_seconds, 1)?,
         observation: seconds("observationSeconds", observation_seconds.unwrap_or(0), 0)?,

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use evenkeel_core::scaling::signal::{PromQl, Signal, Target};
+use evenkeel_core::scaling::signal::{MetricTarget, PromQl, Signal};
 use evenkeel_core::scaling::stability::{
-    Action, Checker, ErrorRate, MetricBound, Operator, PodsReady,
+    Action, Checker, ComparisonOperator, ErrorRate, MetricBound, PodsReady,
 };
 use evenkeel_core::units::Ratio;
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::error::{IhpaError, Problem, at};
+use super::error::{IhpaError, IhpaSpecFault, at};
 use super::{external, metrics};
 use crate::autoscaler::ObservedMetric;
 use crate::ihpa::rules::{CheckRule, Criterion};
@@ -34,7 +34,7 @@ pub(super) fn all(path: &str, written: &[StabilityChecker]) -> Result<Vec<CheckR
         let rule = rule(&path, place, one)?;
         if !names.insert(rule.checker.name.clone()) {
             let name = rule.checker.name;
-            return at(format!("{path}.name"), Err(Problem::Twice(name)));
+            return at(format!("{path}.name"), Err(IhpaSpecFault::Twice(name)));
         }
         rules.push(rule);
     }
@@ -56,11 +56,11 @@ fn rule(path: &str, place: usize, written: &StabilityChecker) -> Result<CheckRul
         "Pause" => Action::Pause,
         "Rollback" => Action::Rollback,
         given => {
-            let problem = Problem::word(given, "Pause or Rollback");
+            let problem = IhpaSpecFault::word(given, "Pause or Rollback");
             return at(format!("{path}.stabilizationAction"), Err(problem));
         }
     };
-    let cool_down = Problem::number(cool_down_seconds.unwrap_or(0), 0, LONGEST);
+    let cool_down = IhpaSpecFault::number(cool_down_seconds.unwrap_or(0), 0, LONGEST);
     let cool_down = at(format!("{path}.coolDownSeconds"), cool_down)?;
     let parts = (metrics, pods_ready, error_rate, external);
     let criteria = match (kind.as_str(), parts) {
@@ -81,7 +81,7 @@ fn rule(path: &str, place: usize, written: &StabilityChecker) -> Result<CheckRul
         (given, _) => {
             let accepted = "Metrics with only metrics, PodsReady with only podsReady or nothing, \
                             ErrorRate with only errorRate, or External with only external";
-            return at(path, Err(Problem::word(given, accepted)));
+            return at(path, Err(IhpaSpecFault::word(given, accepted)));
         }
     };
     let own_name = external.as_ref().map(|external| external.name.clone());
@@ -100,7 +100,7 @@ fn of_metrics(path: &str, check: &MetricsCheck) -> Result<Vec<Criterion>, IhpaEr
     let path = format!("{path}.metrics");
     at(
         &*path,
-        Problem::within(check.metrics.len(), 1, MOST_METRICS_OF_CHECK),
+        IhpaSpecFault::within(check.metrics.len(), 1, MOST_METRICS_OF_CHECK),
     )?;
     let places = check.metrics.iter().enumerate();
     let criteria = places.map(|(place, one)| of_metric(&format!("{path}[{place}]"), one));
@@ -110,16 +110,16 @@ fn of_metrics(path: &str, check: &MetricsCheck) -> Result<Vec<Criterion>, IhpaEr
 fn of_metric(path: &str, written: &Value) -> Result<Criterion, IhpaError> {
     let ObservedMetric { signal, target } = metrics::one_of(path, written)?;
     let operator = match written["operator"].as_str() {
-        None => Operator::default(),
+        None => ComparisonOperator::default(),
         Some(text) => {
             let read = text.parse();
-            let refused = |_| Problem::word(text, "==, >, <, >= or <=");
+            let refused = |_| IhpaSpecFault::word(text, "==, >, <, >= or <=");
             at(format!("{path}.operator"), read.map_err(refused))?
         }
     };
     let milli = match target {
-        Target::Utilization(percent) => i64::from(percent) * 1000,
-        Target::AverageValue(milli) | Target::Value(milli) => milli,
+        MetricTarget::Utilization(percent) => i64::from(percent) * 1000,
+        MetricTarget::AverageValue(milli) | MetricTarget::Value(milli) => milli,
     };
     let name = written["name"].as_str().map(str::to_owned);
     let bound = MetricBound {
@@ -139,9 +139,9 @@ fn of_pods(path: &str, check: &PodsReadyCheck) -> Result<Criterion, IhpaError> {
         min_percent,
         within_seconds,
     } = *check;
-    let percent = Problem::number(i64::from(min_percent.unwrap_or(100)), 1, 100);
+    let percent = IhpaSpecFault::number(i64::from(min_percent.unwrap_or(100)), 1, 100);
     let percent = at(format!("{path}.minPercent"), percent)?;
-    let within = Problem::number(within_seconds.unwrap_or(READY_WITHIN), 0, LONGEST);
+    let within = IhpaSpecFault::number(within_seconds.unwrap_or(READY_WITHIN), 0, LONGEST);
     let within = at(format!("{path}.withinSeconds"), within)?;
     Ok(Criterion::PodsReady(PodsReady {
         percent: u8::try_from(percent).unwrap_or(100),
@@ -157,7 +157,7 @@ fn of_errors(path: &str, check: &ErrorRateCheck) -> Result<Criterion, IhpaError>
     } = check;
     let query = |field: &str, text: &str| {
         let query = promql(text).map(|query| Signal::PromQl(PromQl::own(query)));
-        let refused = || Problem::Metric("PromQL of at most 2048 bytes");
+        let refused = || IhpaSpecFault::Metric("PromQL of at most 2048 bytes");
         at(format!("{path}.{field}"), query.ok_or_else(refused))
     };
     let share = max_percent
@@ -165,7 +165,7 @@ fn of_errors(path: &str, check: &ErrorRateCheck) -> Result<Criterion, IhpaError>
         .and_then(|percent| percent.parse::<f64>().ok())
         .and_then(|percent| Ratio::share(percent / 100.0).ok());
     let refused = || {
-        Problem::word(
+        IhpaSpecFault::word(
             max_percent,
             "a percentage above 0%, at most 100%, such as 0.5%",
         )

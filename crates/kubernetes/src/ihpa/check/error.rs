@@ -3,9 +3,9 @@
 use evenkeel_core::scaling::BoundsError;
 
 use crate::cron_hpa::CronHpaError;
-use crate::excerpt::{OF_VALUE, excerpt};
 use crate::portrait_data::PortraitDataError;
 use crate::replica_profile::ProfileBehaviorError;
+use crate::truncate::{OF_VALUE, excerpt};
 
 /// A spec that is not accepted, with the path of what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,12 +18,15 @@ pub enum IhpaError {
     Data(#[from] PortraitDataError),
     /// Anything else.
     #[error("{path}: {problem}")]
-    At { path: String, problem: Problem },
+    At {
+        path: String,
+        problem: IhpaSpecFault,
+    },
 }
 
 /// What is wrong at a place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum IhpaSpecFault {
     #[error(transparent)]
     Bounds(#[from] BoundsError),
     /// A text that is not accepted.
@@ -62,7 +65,7 @@ pub enum Problem {
     Profile(#[from] ProfileBehaviorError),
 }
 
-impl Problem {
+impl IhpaSpecFault {
     pub(super) fn word(given: &str, accepted: &'static str) -> Self {
         Self::Word {
             given: excerpt(given, OF_VALUE),
@@ -94,21 +97,24 @@ impl IhpaError {
             Self::Cron(error) => error.reason(),
             Self::Data(error) => error.reason(),
             Self::At { problem, .. } => match problem {
-                Problem::Bounds(error) => error.reason(),
-                Problem::Word { .. } => "NotAccepted",
-                Problem::Missing(_) => "Missing",
-                Problem::Count { .. } => "TooMany",
-                Problem::Twice(_) => "SameName",
-                Problem::Number { .. } => "Number",
-                Problem::Metric(_) | Problem::OtherMetrics => "Metric",
-                Problem::Profile(error) => error.reason(),
+                IhpaSpecFault::Bounds(error) => error.reason(),
+                IhpaSpecFault::Word { .. } => "NotAccepted",
+                IhpaSpecFault::Missing(_) => "Missing",
+                IhpaSpecFault::Count { .. } => "TooMany",
+                IhpaSpecFault::Twice(_) => "SameName",
+                IhpaSpecFault::Number { .. } => "Number",
+                IhpaSpecFault::Metric(_) | IhpaSpecFault::OtherMetrics => "Metric",
+                IhpaSpecFault::Profile(error) => error.reason(),
             },
         }
     }
 }
 
 /// Adds the path to what is wrong there.
-pub(super) fn at<T>(path: impl Into<String>, result: Result<T, Problem>) -> Result<T, IhpaError> {
+pub(super) fn at<T>(
+    path: impl Into<String>,
+    result: Result<T, IhpaSpecFault>,
+) -> Result<T, IhpaError> {
     result.map_err(|problem| IhpaError::At {
         path: path.into(),
         problem,

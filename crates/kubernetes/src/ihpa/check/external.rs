@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 
-use super::error::{IhpaError, Problem, at};
+use super::error::{IhpaError, IhpaSpecFault, at};
 use crate::ihpa::rules::{Endpoint, ExternalCheck};
 use crate::ihpa::spec::{CheckService, ExternalChecker};
 
@@ -29,12 +29,14 @@ pub(super) fn check(path: &str, written: &ExternalChecker) -> Result<ExternalChe
             Endpoint::Url(url.clone())
         }
         (None, Some(url)) => {
-            let problem = Problem::word(url, "an address that begins with https:// or http://");
+            let problem =
+                IhpaSpecFault::word(url, "an address that begins with https:// or http://");
             return at(format!("{path}.url"), Err(problem));
         }
-        _ => return at(path, Err(Problem::Missing("either service or url"))),
+        _ => return at(path, Err(IhpaSpecFault::Missing("either service or url"))),
     };
-    let timeout = Problem::number(timeout_seconds.unwrap_or(ANSWER_WITHIN), 1, ANSWER_LONGEST);
+    let timeout =
+        IhpaSpecFault::number(timeout_seconds.unwrap_or(ANSWER_WITHIN), 1, ANSWER_LONGEST);
     let timeout = at(format!("{path}.timeoutSeconds"), timeout)?;
     Ok(ExternalCheck {
         name: name.clone(),
@@ -52,14 +54,14 @@ fn of_service(path: &str, service: &CheckService) -> Result<Endpoint, IhpaError>
         ca_bundle,
     } = service;
     if !is_service_name(name) {
-        let problem = Problem::word(name, "the name of a Service");
+        let problem = IhpaSpecFault::word(name, "the name of a Service");
         return at(format!("{path}.name"), Err(problem));
     }
-    let port = Problem::number(i64::from(*port), 1, 65_535);
+    let port = IhpaSpecFault::number(i64::from(*port), 1, 65_535);
     let port = at(format!("{path}.port"), port)?;
     let asked = asked.clone().unwrap_or_else(|| "/".to_owned());
     if !asked.starts_with('/') || asked.contains(char::is_whitespace) {
-        let problem = Problem::word(&asked, "a path that begins with /");
+        let problem = IhpaSpecFault::word(&asked, "a path that begins with /");
         return at(format!("{path}.path"), Err(problem));
     }
     let ca = ca_bundle.as_deref().map(authorities).transpose();
@@ -72,11 +74,11 @@ fn of_service(path: &str, service: &CheckService) -> Result<Endpoint, IhpaError>
 }
 
 /// The PEM in a `caBundle`.
-fn authorities(bundle: &str) -> Result<String, Problem> {
+fn authorities(bundle: &str) -> Result<String, IhpaSpecFault> {
     let pem = STANDARD.decode(bundle.trim()).ok();
     let pem = pem.and_then(|pem| String::from_utf8(pem).ok());
     let pem = pem.filter(|pem| pem.contains("-----BEGIN CERTIFICATE-----"));
-    pem.ok_or_else(|| Problem::word(bundle, "certificates in PEM, in base64"))
+    pem.ok_or_else(|| IhpaSpecFault::word(bundle, "certificates in PEM, in base64"))
 }
 
 /// True for what can be the name of a Service: it becomes part of a path and of a host.

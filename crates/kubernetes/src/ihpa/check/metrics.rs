@@ -1,24 +1,24 @@
 //! Metrics as an HPA has them, and PromQL beside them, held to what can be followed.
 
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::signal::{PromQl, Signal, Target};
+use evenkeel_core::scaling::signal::{MetricTarget, PromQl, Signal};
 use evenkeel_core::units::Quantity;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::error::{IhpaError, Problem, at};
-use crate::autoscaler::{Metrics, ObservedMetric};
+use super::error::{IhpaError, IhpaSpecFault, at};
+use crate::autoscaler::{HpaMetrics, ObservedMetric};
 use crate::load_query::promql;
 use crate::portrait_spec::MOST_METRICS;
-use crate::written::Text;
+use crate::yaml_values::YamlText;
 
 /// The metrics that are accepted, for messages.
 const ACCEPTED: &str = "a metric of autoscaling/v2 (Resource, ContainerResource, Pods, Object or External) \
     with a target above zero, or type PromQL with promQL.query and promQL.target.averageValue or value";
 
 /// The metrics of a portrait that Evenkeel makes, at a path.
-pub(super) fn all(path: &str, written: &[Value]) -> Result<Metrics, IhpaError> {
-    at(path, Problem::within(written.len(), 0, MOST_METRICS))?;
+pub(super) fn all(path: &str, written: &[Value]) -> Result<HpaMetrics, IhpaError> {
+    at(path, IhpaSpecFault::within(written.len(), 0, MOST_METRICS))?;
     let mut metrics: Vec<MetricSpec> = Vec::new();
     for (place, one) in written.iter().enumerate() {
         let path = format!("{path}[{place}]");
@@ -26,11 +26,11 @@ pub(super) fn all(path: &str, written: &[Value]) -> Result<Metrics, IhpaError> {
         let is_there =
             |known: &MetricSpec| matches!(known, MetricSpec::Known(of, _) if *of == signal);
         if metrics.iter().any(is_there) {
-            return at(path, Err(Problem::Twice(signal.to_string())));
+            return at(path, Err(IhpaSpecFault::Twice(signal.to_string())));
         }
         metrics.push(MetricSpec::new(signal, target));
     }
-    Ok(Metrics(metrics))
+    Ok(HpaMetrics(metrics))
 }
 
 /// One metric with its target.
@@ -42,7 +42,7 @@ pub(super) fn one_of(path: &str, written: &Value) -> Result<ObservedMetric, Ihpa
     } else {
         observed(&written)
     };
-    at(path, found.ok_or(Problem::Metric(ACCEPTED)))
+    at(path, found.ok_or(IhpaSpecFault::Metric(ACCEPTED)))
 }
 
 /// Writes amounts that are numbers as text, as the API server does with those of an HPA.
@@ -50,7 +50,7 @@ fn write_amounts_as_text(metric: &mut Value) {
     let sources = metric.as_object_mut().into_iter().flatten();
     for (_, source) in sources.filter(|(_, source)| source["target"].is_object()) {
         for field in ["averageValue", "value"] {
-            if let Ok(Text(text)) = Text::deserialize(&source["target"][field]) {
+            if let Ok(YamlText(text)) = YamlText::deserialize(&source["target"][field]) {
                 source["target"][field] = json!(text);
             }
         }
@@ -58,7 +58,7 @@ fn write_amounts_as_text(metric: &mut Value) {
 }
 
 fn observed(written: &Value) -> Option<ObservedMetric> {
-    let metrics: Metrics = serde_json::from_value(json!([written])).ok()?;
+    let metrics: HpaMetrics = serde_json::from_value(json!([written])).ok()?;
     metrics.observed().next()
 }
 
@@ -70,8 +70,8 @@ fn query(written: &Value) -> Option<ObservedMetric> {
         (milli > 0).then_some(milli)
     };
     let target = amount("averageValue")
-        .map(Target::AverageValue)
-        .or_else(|| amount("value").map(Target::Value))?;
+        .map(MetricTarget::AverageValue)
+        .or_else(|| amount("value").map(MetricTarget::Value))?;
     Some(ObservedMetric {
         signal: Signal::PromQl(PromQl::own(query)),
         target,

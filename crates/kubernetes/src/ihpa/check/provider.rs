@@ -7,19 +7,19 @@ use evenkeel_core::scaling::portrait::{Portrait, Replicas};
 use evenkeel_core::units::Quantity;
 use serde::Deserialize as _;
 
-use super::error::{IhpaError, Problem, at};
+use super::error::{IhpaError, IhpaSpecFault, at};
 use super::metrics;
 use crate::behavior_text;
-use crate::free_json::{self, FreeJson};
-use crate::ihpa::rules::{Predictive, Provider, Reactive, Source};
+use crate::ihpa::rules::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
 use crate::ihpa::spec::PortraitProvider;
 use crate::portrait_spec::{
     EXTERNAL_JOB, FORECAST, ForecastAlgorithm, KUBE_HPA, KubeHpaAlgorithm, PREDICTIVE,
     PortraitSpec, REACTIVE,
 };
-use crate::scaling_policy::Predict;
+use crate::raw_json::{self, RawJson};
+use crate::scaling_policy::PredictionModel;
 use crate::traffic_query;
-use crate::written::Text;
+use crate::yaml_values::YamlText;
 
 /// The algorithms that Evenkeel knows, for messages.
 const ALGORITHMS: &str = "KubeHPA for a Reactive portrait, Forecast for a Predictive portrait, \
@@ -41,7 +41,7 @@ pub(super) fn all(path: &str, written: &[PortraitProvider]) -> Result<Vec<Provid
         };
         if one.kind == "Dynamic" && !types.insert(kind.clone()) {
             let path = format!("{path}.dynamic.portraitType");
-            return at(path, Err(Problem::Twice(kind)));
+            return at(path, Err(IhpaSpecFault::Twice(kind)));
         }
         let count = named.entry(kind.clone()).or_default();
         *count += 1;
@@ -59,7 +59,7 @@ pub(super) fn all(path: &str, written: &[PortraitProvider]) -> Result<Vec<Provid
     Ok(providers)
 }
 
-fn source(path: &str, written: &PortraitProvider) -> Result<Source, IhpaError> {
+fn source(path: &str, written: &PortraitProvider) -> Result<PortraitSource, IhpaError> {
     let PortraitProvider {
         kind,
         priority: _,
@@ -76,16 +76,16 @@ fn source(path: &str, written: &PortraitProvider) -> Result<Source, IhpaError> {
         _ => {
             let accepted =
                 "Static with only static, Cron with only cron, or Dynamic with only dynamic";
-            return at(path, Err(Problem::word(kind, accepted)));
+            return at(path, Err(IhpaSpecFault::word(kind, accepted)));
         }
     };
-    Ok(Source::Portrait(Portrait {
+    Ok(PortraitSource::Portrait(Portrait {
         replicas,
         expires: None,
     }))
 }
 
-fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<Source, IhpaError> {
+fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<PortraitSource, IhpaError> {
     let portrait_type = spec.portrait_type.as_str();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     let is_name = (1..=LONGEST_TYPE).contains(&portrait_type.len())
@@ -94,12 +94,12 @@ fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<Source, IhpaError> {
         && !portrait_type.ends_with('-');
     if !is_name {
         let accepted = "at most 32 letters, digits and -, such as Predictive";
-        let problem = Problem::word(portrait_type, accepted);
+        let problem = IhpaSpecFault::word(portrait_type, accepted);
         return at(format!("{path}.portraitType"), Err(problem));
     }
     let algorithm = &spec.algorithm;
-    if algorithm.config.as_ref().is_some_and(FreeJson::is_too_much) {
-        let problem = Problem::Metric(free_json::ACCEPTED);
+    if algorithm.config.as_ref().is_some_and(RawJson::is_too_much) {
+        let problem = IhpaSpecFault::Metric(raw_json::ACCEPTED);
         return at(format!("{path}.algorithm.config"), Err(problem));
     }
     match (algorithm.kind.as_str(), portrait_type) {
@@ -107,7 +107,7 @@ fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<Source, IhpaError> {
         (EXTERNAL_JOB, _) => {
             crate::portrait_job::check(spec).map_err(|problem| IhpaError::At {
                 path: format!("{path}.algorithm.externalJob{}", problem.path),
-                problem: Problem::Metric(problem.accepted),
+                problem: IhpaSpecFault::Metric(problem.accepted),
             })?;
             Ok(external(spec))
         }
@@ -117,22 +117,22 @@ fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<Source, IhpaError> {
             let behavior = kube_hpa
                 .map(|written| behavior(&format!("{path}.algorithm.kubeHPA"), written))
                 .transpose()?;
-            Ok(Source::Reactive(Reactive {
+            Ok(PortraitSource::Reactive(ReactiveRules {
                 metrics,
                 behavior: behavior.flatten(),
             }))
         }
-        (FORECAST, PREDICTIVE) => predictive(path, spec).map(Source::Predictive),
+        (FORECAST, PREDICTIVE) => predictive(path, spec).map(PortraitSource::Predictive),
         (given, _) => {
             let path = format!("{path}.algorithm.type");
-            at(path, Err(Problem::word(given, ALGORITHMS)))
+            at(path, Err(IhpaSpecFault::word(given, ALGORITHMS)))
         }
     }
 }
 
-fn external(spec: &PortraitSpec) -> Source {
+fn external(spec: &PortraitSpec) -> PortraitSource {
     let portrait_type = spec.portrait_type.clone();
-    Source::External { portrait_type }
+    PortraitSource::External { portrait_type }
 }
 
 /// The rules of an HPA, with a tolerance for both directions where they do not say one.
@@ -145,7 +145,7 @@ fn behavior(path: &str, written: &KubeHpaAlgorithm) -> Result<Option<Behavior>, 
         let (rules, parts) = behavior_text::read(written);
         let refused = parts.into_iter().next().map(|part| IhpaError::At {
             path: format!("{path}.behavior{}", part.path),
-            problem: Problem::word(&part.given, part.accepted),
+            problem: IhpaSpecFault::word(&part.given, part.accepted),
         });
         refused.map_or(Ok(rules), Err)
     });
@@ -153,13 +153,13 @@ fn behavior(path: &str, written: &KubeHpaAlgorithm) -> Result<Option<Behavior>, 
     let Some(written) = tolerance else {
         return Ok(rules);
     };
-    let text = Text::deserialize(written).ok();
-    let read = text.and_then(|Text(text)| text.parse::<Quantity>().ok());
+    let text = YamlText::deserialize(written).ok();
+    let read = text.and_then(|YamlText(text)| text.parse::<Quantity>().ok());
     let accepted = read.filter(|tolerance| (0..=1_000_000).contains(&tolerance.milli_value()));
     let given = written
         .as_str()
         .map_or_else(|| written.to_string(), str::to_owned);
-    let refused = || Problem::word(&given, "a share of the target, such as \"0.1\"");
+    let refused = || IhpaSpecFault::word(&given, "a share of the target, such as \"0.1\"");
     let tolerance = at(format!("{path}.tolerance"), accepted.ok_or_else(refused))?;
     let mut rules = rules.unwrap_or_else(|| BehaviorSpec::default().defaulted());
     for direction in [&mut rules.scale_up, &mut rules.scale_down] {
@@ -168,7 +168,7 @@ fn behavior(path: &str, written: &KubeHpaAlgorithm) -> Result<Option<Behavior>, 
     Ok(Some(rules))
 }
 
-fn predictive(path: &str, spec: &PortraitSpec) -> Result<Predictive, IhpaError> {
+fn predictive(path: &str, spec: &PortraitSpec) -> Result<PredictiveRules, IhpaError> {
     let default = ForecastAlgorithm::default();
     let ForecastAlgorithm {
         model,
@@ -179,41 +179,41 @@ fn predictive(path: &str, spec: &PortraitSpec) -> Result<Predictive, IhpaError> 
     } = spec.algorithm.forecast.as_ref().unwrap_or(&default);
     let path_of = |field: &str| format!("{path}.algorithm.forecast.{field}");
     let predict = model.as_deref().map(|word| {
-        let read: Option<Predict> = word.parse().ok();
-        let read = read.filter(|model| *model != Predict::Off);
+        let read: Option<PredictionModel> = word.parse().ok();
+        let read = read.filter(|model| *model != PredictionModel::Off);
         at(
             path_of("model"),
             read.ok_or_else(|| {
                 let accepted = "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net or traffic";
-                Problem::word(word, accepted)
+                IhpaSpecFault::word(word, accepted)
             }),
         )
     });
     let risk = risk.as_deref().map(|text| {
         let accepted = evenkeel_core::scaling::Risk::ACCEPTED;
-        let refused = |_| Problem::word(text, accepted);
+        let refused = |_| IhpaSpecFault::word(text, accepted);
         at(path_of("risk"), text.parse().map_err(refused))
     });
     let scale_down = scale_down.as_deref().map(|text| {
         let accepted = evenkeel_core::scaling::ScaleDown::ACCEPTED;
-        let refused = |_| Problem::word(text, accepted);
+        let refused = |_| IhpaSpecFault::word(text, accepted);
         at(path_of("scaleDown"), text.parse().map_err(refused))
     });
     let traffic = (!traffic.is_empty()).then(|| {
         let read = traffic_query::parse(&traffic.join("\n"));
         let read = read.filter(|read| read.signals().len() == traffic.len());
-        let refused = || Problem::Metric(traffic_query::ACCEPTED);
+        let refused = || IhpaSpecFault::Metric(traffic_query::ACCEPTED);
         at(path_of("traffic"), read.ok_or_else(refused))
     });
     let traffic = traffic.transpose()?;
     let predict = predict.transpose()?.unwrap_or_default();
-    if predict == Predict::Traffic && traffic.is_none() {
-        let problem = Problem::Missing("the traffic that the model traffic uses");
+    if predict == PredictionModel::Traffic && traffic.is_none() {
+        let problem = IhpaSpecFault::Missing("the traffic that the model traffic uses");
         return at(path_of("traffic"), Err(problem));
     }
     let metrics =
         (!spec.metrics.is_empty()).then(|| metrics::all(&format!("{path}.metrics"), &spec.metrics));
-    Ok(Predictive {
+    Ok(PredictiveRules {
         metrics: metrics.transpose()?,
         predict,
         risk: risk.transpose()?,
@@ -227,21 +227,21 @@ fn predictive(path: &str, spec: &PortraitSpec) -> Result<Predictive, IhpaError> 
 /// loads, and a forecast of more would scale by what nobody reacts to.
 fn one_set_of_metrics(path: &str, providers: &[Provider]) -> Result<(), IhpaError> {
     let reactive = providers.iter().find_map(|one| match &one.source {
-        Source::Reactive(reactive) => Some(&reactive.metrics),
+        PortraitSource::Reactive(reactive) => Some(&reactive.metrics),
         _ => None,
     });
     let Some(reactive) = reactive else {
         return Ok(());
     };
     for (place, one) in providers.iter().enumerate() {
-        if let Source::Predictive(Predictive {
+        if let PortraitSource::Predictive(PredictiveRules {
             metrics: Some(metrics),
             ..
         }) = &one.source
             && metrics != reactive
         {
             let path = format!("{path}[{place}].dynamic.metrics");
-            return at(path, Err(Problem::OtherMetrics));
+            return at(path, Err(IhpaSpecFault::OtherMetrics));
         }
     }
     Ok(())

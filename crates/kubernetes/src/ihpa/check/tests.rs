@@ -1,12 +1,12 @@
 //! Specs as users write them, and what becomes of them.
 
 use evenkeel_core::scaling::stability::Action;
-use evenkeel_core::scaling::stages::{Park, StepSize};
+use evenkeel_core::scaling::staged_change::{ScaleDownTarget, StepSize};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::ihpa::rules::{Criterion, Endpoint, Source};
-use crate::scaling_policy::Predict;
+use crate::ihpa::rules::{Criterion, Endpoint, PortraitSource};
+use crate::scaling_policy::PredictionModel;
 
 fn spec(edit: impl FnOnce(&mut Value)) -> Value {
     let mut spec = json!({
@@ -74,9 +74,9 @@ fn a_whole_spec_becomes_its_rules() {
         ]
     );
     assert!(matches!(&rules.providers[5].source,
-        Source::External { portrait_type } if portrait_type == "Burst"));
+        PortraitSource::External { portrait_type } if portrait_type == "Burst"));
     let policy = rules.policy();
-    assert_eq!(policy.predict, Some(Predict::Traffic));
+    assert_eq!(policy.predict, Some(PredictionModel::Traffic));
     assert_eq!(
         policy.target,
         rules.reactive().map(|one| one.metrics.clone())
@@ -89,7 +89,7 @@ fn a_whole_spec_becomes_its_rules() {
     let down = rules.behavior.down.stages.unwrap();
     assert_eq!(
         (down.park, down.pace.size),
-        (Park::Standby, StepSize::Percent(25))
+        (ScaleDownTarget::Standby, StepSize::Percent(25))
     );
     assert!(rules.behavior.down.disabled);
 }

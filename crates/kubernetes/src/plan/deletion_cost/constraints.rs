@@ -30,15 +30,15 @@ const DEFAULTS: [(&str, u32); 2] = [
 pub type NodeLabels = HashMap<Arc<str>, Arc<AllLabels>, RandomState>;
 
 /// The Pods of a namespace, which are read once for all of its ReplicaSets.
-pub type Around = Arc<Vec<Arc<RemovablePod>>>;
+pub type NamespacePods = Arc<Vec<Arc<RemovablePod>>>;
 
-type Known<'a> = (&'a TopologySpread, &'a AllLabels);
+type LabelledConstraint<'a> = (&'a TopologySpread, &'a AllLabels);
 
 /// The constraints of the Pods, hard ones first; `None` where there are more than are gone by. The Pods `around`
 /// are asked for where a constraint counts them.
 pub(super) fn constraints(
     pods: &[Arc<RemovablePod>],
-    around: &dyn Fn() -> Around,
+    around: &dyn Fn() -> NamespacePods,
     labels: &NodeLabels,
 ) -> Option<Vec<SpreadConstraint>> {
     let mut known = distinct(pods)?;
@@ -65,8 +65,8 @@ pub(super) fn constraints(
 }
 
 /// Every constraint once, with the labels that narrow it; `None` where there are too many.
-fn distinct(pods: &[Arc<RemovablePod>]) -> Option<Vec<Known<'_>>> {
-    let mut known: Vec<Known<'_>> = Vec::new();
+fn distinct(pods: &[Arc<RemovablePod>]) -> Option<Vec<LabelledConstraint<'_>>> {
+    let mut known: Vec<LabelledConstraint<'_>> = Vec::new();
     let mut terms = 0;
     for pod in pods {
         for spread in &pod.common.spread {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Event, Purpose, Severity, Write, object, regarding, write};
+use super::{EventContent, EventSeverity, Purpose, Write, object, regarding, write};
 use crate::controller_key::ControllerKey;
 use crate::object_ref::ObjectRef;
 use crate::removable_pod::{Cost, RemovablePod};
@@ -24,7 +24,7 @@ const NAMED: usize = 5;
 
 /// A choice for a ReplicaSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct DeletionCostChoice {
     /// The costs by the UIDs of the Pods that are given one.
     pub costs: BTreeMap<Arc<str>, Cost>,
     /// The replicas before and after the scale-in that it was made for.
@@ -33,8 +33,8 @@ pub struct Chosen {
 }
 
 #[derive(Debug)]
-struct Round {
-    chosen: Chosen,
+struct DeletionCostRound {
+    chosen: DeletionCostChoice,
     at: Timestamp,
     wanted: Timestamp,
     is_told: bool,
@@ -44,7 +44,7 @@ struct Round {
 
 /// The writes that bring the Pods of a ReplicaSet in line with its choice.
 #[derive(Debug, Default)]
-pub struct Due {
+pub struct DueCostWrites {
     /// Those that have not failed, which a scale-in waits for.
     pub awaited: Vec<Write>,
     /// Those that have failed, which are tried again.
@@ -54,7 +54,7 @@ pub struct Due {
 /// The rounds of all ReplicaSets.
 #[derive(Debug, Default)]
 pub struct Rounds {
-    sets: BTreeMap<ControllerKey, Round>,
+    sets: BTreeMap<ControllerKey, DeletionCostRound>,
     /// When it began to look.
     since: Option<Timestamp>,
 }
@@ -74,10 +74,10 @@ impl Rounds {
     }
 
     /// Takes a choice; one that is the same again is not told again.
-    pub fn begin(&mut self, set: &ControllerKey, chosen: Chosen, now: Timestamp) {
+    pub fn begin(&mut self, set: &ControllerKey, chosen: DeletionCostChoice, now: Timestamp) {
         let before = self.sets.get(set);
         let is_told = before.is_some_and(|before| before.is_told && before.chosen == chosen);
-        let round = Round {
+        let round = DeletionCostRound {
             is_told,
             chosen,
             at: now,
@@ -102,7 +102,7 @@ impl Rounds {
     /// Forgets the choices that nobody has wanted for long enough.
     pub fn pass(&mut self, now: Timestamp) {
         self.since.get_or_insert(now);
-        let stands = |round: &Round| now.duration_since(round.wanted) < OVER;
+        let stands = |round: &DeletionCostRound| now.duration_since(round.wanted) < OVER;
         self.sets.retain(|_, round| stands(round));
     }
 
@@ -129,8 +129,8 @@ impl Rounds {
 
     /// The writes that bring the Pods of a ReplicaSet in line with its choice.
     #[must_use]
-    pub fn writes(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> Due {
-        let mut due = Due::default();
+    pub fn writes(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> DueCostWrites {
+        let mut due = DueCostWrites::default();
         let Some(round) = self.sets.get(set) else {
             return due;
         };
@@ -183,9 +183,9 @@ impl Rounds {
         }
         round.is_told = true;
         let note = note(&round.chosen, pods)?;
-        let event = Event {
+        let event = EventContent {
             purpose: Purpose::DeletionCostEvent,
-            severity: Severity::Normal,
+            severity: EventSeverity::Normal,
             reason: "ScaleInBalanced",
             action: "GivingDeletionCosts",
             note: &note,
@@ -194,7 +194,7 @@ impl Rounds {
     }
 }
 
-impl Round {
+impl DeletionCostRound {
     /// The UIDs of the Pods that are there and do not show the cost that was chosen.
     fn unseen<'a>(&'a self, pods: &'a [Arc<RemovablePod>]) -> impl Iterator<Item = &'a str> {
         let chosen = pods
@@ -206,8 +206,8 @@ impl Round {
 }
 
 /// Who goes first, from where, and why; `None` where nobody does.
-fn note(chosen: &Chosen, pods: &[Arc<RemovablePod>]) -> Option<String> {
-    let Chosen { costs, from, to } = chosen;
+fn note(chosen: &DeletionCostChoice, pods: &[Arc<RemovablePod>]) -> Option<String> {
+    let DeletionCostChoice { costs, from, to } = chosen;
     let mut first: Vec<(&Cost, &Arc<RemovablePod>)> = pods
         .iter()
         .filter_map(|pod| Some((costs.get(&pod.uid)?, pod)))

@@ -7,12 +7,12 @@ use super::*;
 use crate::controller_key::ControllerKey;
 use crate::namespace_policy::NamespacePolicy;
 use crate::node::{Node, node_facts};
-use crate::plan::conditional::apply;
+use crate::plan::conditional_patch::apply;
 use crate::pod::Pod;
-use evenkeel_core::placement::balance::{Normalization, Scoring};
-use evenkeel_core::placement::deletion_cost::Ground;
+use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_core::placement::deletion_cost::DeletionBasis;
 use evenkeel_core::placement::node_table::{self, NodeTable};
-use evenkeel_core::placement::{NoHeadroom, NodesToScore, Policy};
+use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
 
@@ -47,15 +47,15 @@ fn pod(name: &str, node: &str) -> Arc<RemovablePod> {
     removable(&object_of(name, node, &json!(null)))
 }
 
-fn policy() -> Policy {
-    Policy {
+fn policy() -> SchedulingPolicy {
+    SchedulingPolicy {
         headroom: Ratio::share(0.8).unwrap(),
         headroom_by_priority_class: [].into(),
         profile_threshold: Ratio::share(0.15).unwrap(),
         no_headroom: NoHeadroom::Reject,
         nodes_to_score: NodesToScore::ALL,
         relax_after: None,
-        scoring: Scoring::pure(Normalization::Joint),
+        scoring: ScoringStrategy::pure(Normalization::Joint),
         profiles: ProfileTable::default(),
         caps_as_demand: false,
         default_capacity: Resources::default(),
@@ -70,7 +70,7 @@ fn chosen(
     around: &[Arc<RemovablePod>],
     nodes: &[(&str, u64, &str)],
     count: usize,
-) -> Result<Vec<(String, i32, Ground)>, Unchosen> {
+) -> Result<Vec<(String, i32, DeletionBasis)>, DeletionCostRefusal> {
     let mut table = NodeTable::new(node_table::Settings::default());
     let mut labels = NodeLabels::default();
     for (name, used, zone) in nodes {
@@ -111,7 +111,7 @@ fn chosen(
     Ok(all)
 }
 
-fn named(name: &str, cost: i32, ground: Ground) -> (String, i32, Ground) {
+fn named(name: &str, cost: i32, ground: DeletionBasis) -> (String, i32, DeletionBasis) {
     (name.to_owned(), cost, ground)
 }
 
@@ -123,8 +123,8 @@ fn those_on_the_fullest_nodes_go_first_and_one_over_the_line_before_all() {
     assert_eq!(
         found,
         [
-            named("c", -2, Ground::Headroom),
-            named("b", -1, Ground::Balance)
+            named("c", -2, DeletionBasis::Headroom),
+            named("b", -1, DeletionBasis::Balance)
         ]
     );
 }
@@ -145,7 +145,7 @@ fn constraints_count_the_pods_that_they_select_by_the_domains_of_their_nodes() {
     ];
     let nodes = [("cool", 2, "one"), ("hot", 7, "other")];
     let found = chosen(&pods, &pods, &nodes, 1).unwrap();
-    assert_eq!(found, [named("b", -1, Ground::Spread)]);
+    assert_eq!(found, [named("b", -1, DeletionBasis::Spread)]);
     // Two Pods of another workload in the other zone count too: then it has more.
     let around = pods
         .iter()
@@ -181,14 +181,23 @@ fn no_more_constraints_are_gone_by_than_one_template_has() {
             .collect()
     };
     assert_eq!(chosen(&pods(12, false)), Ok(()), "labels narrow nothing");
-    assert_eq!(chosen(&pods(13, false)), Err(Unchosen::Constraints));
-    assert_eq!(chosen(&pods(1, true)), Err(Unchosen::Constraints));
-    assert_eq!(Unchosen::Constraints.reason(), "constraints");
+    assert_eq!(
+        chosen(&pods(13, false)),
+        Err(DeletionCostRefusal::Constraints)
+    );
+    assert_eq!(
+        chosen(&pods(1, true)),
+        Err(DeletionCostRefusal::Constraints)
+    );
+    assert_eq!(DeletionCostRefusal::Constraints.reason(), "constraints");
     let mut long = object_of("p", "n", &json!(null));
     let values: Vec<_> = (0..300).map(|at| format!("v{at}")).collect();
     long["spec"]["topologySpreadConstraints"] = json!([{"maxSkew": 1, "topologyKey": "zone",
         "labelSelector": {"matchExpressions": [{"key": "a", "operator": "NotIn", "values": values}]}}]);
-    assert_eq!(chosen(&[removable(&long)]), Err(Unchosen::Constraints));
+    assert_eq!(
+        chosen(&[removable(&long)]),
+        Err(DeletionCostRefusal::Constraints)
+    );
 }
 
 #[test]
@@ -199,10 +208,10 @@ fn pods_without_constraints_keep_to_the_default_of_the_scheduler() {
     let pods: Vec<_> = pods.into_iter().chain([on(0, "hot")]).collect();
     let nodes = [("cool", 1, "z"), ("hot", 7, "z")];
     let found = chosen(&pods, &[], &nodes, 1).unwrap();
-    assert_eq!(found, [named("cool-0", -1, Ground::Spread)]);
+    assert_eq!(found, [named("cool-0", -1, DeletionBasis::Spread)]);
     // With three there it is no more than is wanted.
     let found = chosen(&pods[2..], &[], &nodes, 1).unwrap();
-    assert_eq!(found, [named("hot-0", -1, Ground::Balance)]);
+    assert_eq!(found, [named("hot-0", -1, DeletionBasis::Balance)]);
 }
 
 #[test]
@@ -220,7 +229,7 @@ fn the_pods_of_a_namespace_are_read_where_a_constraint_counts_them() {
             usage: &|_| Resources::default(),
             around: &|| {
                 asked.set(asked.get() + 1);
-                Around::default()
+                NamespacePods::default()
             },
         };
         choose(pods, 1, &situation).unwrap();
@@ -235,11 +244,11 @@ fn a_cost_of_the_users_leaves_the_replica_set_alone_and_its_pod_untouched() {
     let users = removable(&object_of("b", "n", &json!({POD_DELETION_COST: "7"})));
     let pods = [pod("a", "n"), Arc::clone(&users)];
     let why = chosen(&pods, &pods, &[("n", 2, "z")], 1).unwrap_err();
-    assert_eq!(why, Unchosen::UsersCost("b".to_owned()));
+    assert_eq!(why, DeletionCostRefusal::UsersCost("b".to_owned()));
     assert_eq!(why.reason(), "users_cost");
     let cost = Cost {
         cost: -1,
-        ground: Ground::Balance,
+        ground: DeletionBasis::Balance,
     };
     assert_eq!(write(&users, Some(&cost), Purpose::DeletionCost), None);
     let told = |now| left_alone(&users, &why, "evenkeel-0", now).unwrap();
@@ -250,7 +259,7 @@ fn a_cost_of_the_users_leaves_the_replica_set_alone_and_its_pod_untouched() {
 fn after(object: &Value, cost: Option<&Cost>) -> Option<Value> {
     let write = write(&removable(object), cost, Purpose::DeletionCost)?;
     assert_eq!(write.target.to_string(), "pods shop/a");
-    let Operation::Conditional(patch) = &write.operation else {
+    let WriteOperation::Conditional(patch) = &write.operation else {
         panic!("{:?}", write.operation);
     };
     let mut object = object.clone();
@@ -274,7 +283,7 @@ fn after(object: &Value, cost: Option<&Cost>) -> Option<Value> {
 fn a_cost_is_written_beside_what_says_that_it_is_ours_and_both_go_together() {
     let cost = Cost {
         cost: -2,
-        ground: Ground::Spread,
+        ground: DeletionBasis::Spread,
     };
     let ours = json!({POD_DELETION_COST: "-2", DELETION_COST: "-2 spread"});
     let bare = object_of("a", "n", &json!(null));
@@ -294,7 +303,7 @@ fn a_cost_is_written_beside_what_says_that_it_is_ours_and_both_go_together() {
         None,
         Purpose::DeletionCost,
     );
-    let Operation::Conditional(patch) = write.unwrap().operation else {
+    let WriteOperation::Conditional(patch) = write.unwrap().operation else {
         panic!("a patch that tests");
     };
     let mut object = object_of("a", "n", &changed);
@@ -310,9 +319,9 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
     let costs = |uid: &str| {
         let cost = Cost {
             cost: -1,
-            ground: Ground::Balance,
+            ground: DeletionBasis::Balance,
         };
-        Chosen {
+        DeletionCostChoice {
             costs: BTreeMap::from([(uid.into(), cost)]),
             from: 3,
             to: 2,
@@ -329,7 +338,7 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
     rounds.fail(&set(), &bare, &HashSet::from([object(&bare[1])]));
     assert!(!rounds.is_settled(&set(), &bare), "none that was chosen");
     rounds.fail(&set(), &bare, &HashSet::from([object(&bare[0])]));
-    let Due { awaited, again } = rounds.writes(&set(), &bare);
+    let DueCostWrites { awaited, again } = rounds.writes(&set(), &bare);
     assert_eq!((awaited.len(), again.len()), (0, 1));
     assert!(rounds.is_settled(&set(), &bare));
     assert_eq!(rounds.told(&set(), &bare, "evenkeel-0", at(1)), None);
@@ -338,7 +347,7 @@ fn a_round_a_minute_stands_until_the_scale_in_has_been_over_for_two() {
     let marked = [removable(&object_of("a", "n", &ours)), pod("b", "n")];
     assert!(rounds.is_settled(&set(), &marked));
     let told = rounds.told(&set(), &marked, "evenkeel-0", at(2)).unwrap();
-    let Operation::Create(event) = &told.operation else {
+    let WriteOperation::Create(event) = &told.operation else {
         panic!("{:?}", told.operation);
     };
     let note = event["note"].as_str().unwrap();

@@ -8,13 +8,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
 
-use super::observed::{FoundJob, Key, Observed, Settings, key_of};
+use super::portrait_objects::{
+    ExternalPortraitObjects, FoundJob, NamespacedName, Settings, key_of,
+};
 use super::portraits::{self, Authorship};
 use crate::horizontal_portrait::HorizontalPortrait;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
-use crate::plan::conditional::ConditionalPatch;
-use crate::plan::{Operation, Purpose, Write};
+use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::{Purpose, Write, WriteOperation};
 use crate::portrait_job::{JobError, TEMPLATE_HASH, cron_job, job_name};
 
 /// The reason why no job runs.
@@ -59,17 +61,17 @@ impl JobProblem {
 pub struct JobPlan {
     pub writes: Vec<Write>,
     /// Why no job runs, by the HorizontalPortrait.
-    pub problems: HashMap<Key, JobProblem>,
+    pub problems: HashMap<NamespacedName, JobProblem>,
 }
 
 /// A HorizontalPortrait with a job that may run, and what was found of it; `None` where nobody has looked yet.
-struct Candidate<'a> {
+struct JobCandidate<'a> {
     portrait: &'a HorizontalPortrait,
-    key: Key,
+    key: NamespacedName,
     found: Option<&'a Option<FoundJob>>,
 }
 
-impl Candidate<'_> {
+impl JobCandidate<'_> {
     /// The CronJob, where it is its own.
     fn own(&self) -> Option<&FoundJob> {
         let job = self.found?.as_ref()?;
@@ -83,12 +85,12 @@ impl Candidate<'_> {
 }
 
 /// The writes that bring all CronJobs in line.
-pub(super) fn plan(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
+pub(super) fn plan(observed: &ExternalPortraitObjects<'_>, settings: &Settings) -> JobPlan {
     let mut plan = JobPlan {
         writes: outside(observed, Purpose::Portrait),
         ..JobPlan::default()
     };
-    let mut by_namespace: BTreeMap<String, Vec<Candidate<'_>>> = BTreeMap::new();
+    let mut by_namespace: BTreeMap<String, Vec<JobCandidate<'_>>> = BTreeMap::new();
     for checked in observed.portraits {
         let portrait = &checked.object;
         let Some(key) = key_of(portrait) else {
@@ -109,7 +111,7 @@ pub(super) fn plan(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
                 Authorship::NotNamed => Some(JobProblem::NotNamed),
             }
         };
-        let candidate = Candidate {
+        let candidate = JobCandidate {
             portrait,
             found: observed.jobs.get(&key),
             key,
@@ -129,21 +131,21 @@ pub(super) fn plan(observed: &Observed<'_>, settings: &Settings) -> JobPlan {
 }
 
 /// The writes that suspend every job of Evenkeel's, for `purpose`.
-pub(super) fn suspend_all(observed: &Observed<'_>, purpose: Purpose) -> Vec<Write> {
+pub(super) fn suspend_all(observed: &ExternalPortraitObjects<'_>, purpose: Purpose) -> Vec<Write> {
     let checked = observed.portraits.iter().map(|one| &*one.object);
     let own = checked.filter_map(|portrait| suspend(observed, portrait, purpose));
     own.chain(outside(observed, purpose)).collect()
 }
 
 /// The writes that suspend jobs in namespaces that have not opted in.
-fn outside(observed: &Observed<'_>, purpose: Purpose) -> Vec<Write> {
+fn outside(observed: &ExternalPortraitObjects<'_>, purpose: Purpose) -> Vec<Write> {
     let outlines = observed.outlines.iter();
     let writes = outlines.filter_map(|portrait| suspend(observed, portrait, purpose));
     writes.collect()
 }
 
 fn suspend(
-    observed: &Observed<'_>,
+    observed: &ExternalPortraitObjects<'_>,
     portrait: &HorizontalPortrait,
     purpose: Purpose,
 ) -> Option<Write> {
@@ -153,7 +155,7 @@ fn suspend(
 
 impl JobPlan {
     /// What runs already is not left to run for nobody.
-    fn refuse(&mut self, candidate: &Candidate<'_>, problem: JobProblem) {
+    fn refuse(&mut self, candidate: &JobCandidate<'_>, problem: JobProblem) {
         let own = candidate.own();
         let write = own.and_then(|job| suspended(job, candidate.portrait, Purpose::Portrait));
         self.writes.extend(write);
@@ -161,7 +163,7 @@ impl JobPlan {
     }
 
     /// The jobs of one namespace, in the order in which they may run.
-    fn namespace(&mut self, candidates: &[Candidate<'_>], most: usize) {
+    fn namespace(&mut self, candidates: &[JobCandidate<'_>], most: usize) {
         let mut count = 0;
         for candidate in candidates {
             let Some(found) = candidate.found else {
@@ -188,7 +190,7 @@ impl JobPlan {
             }
             count += 1;
             self.writes.extend(match candidate.own() {
-                None => Some(write(candidate.portrait, Operation::Create(job))),
+                None => Some(write(candidate.portrait, WriteOperation::Create(job))),
                 Some(there) => follow(candidate.portrait, there, &job),
             });
         }
@@ -213,7 +215,7 @@ fn follow(portrait: &HorizontalPortrait, there: &FoundJob, job: &Value) -> Optio
         job["metadata"]["labels"].clone(),
     );
     patch.change(&["spec"], true, job["spec"].clone());
-    Some(write(portrait, Operation::Conditional(patch)))
+    Some(write(portrait, WriteOperation::Conditional(patch)))
 }
 
 /// The write that suspends a job, unless it is, or is not that of the HorizontalPortrait.
@@ -222,7 +224,7 @@ fn suspended(job: &FoundJob, portrait: &HorizontalPortrait, purpose: Purpose) ->
     patch.change(&["spec", "suspend"], true, json!(true));
     let write = Write {
         purpose,
-        ..write(portrait, Operation::Conditional(patch))
+        ..write(portrait, WriteOperation::Conditional(patch))
     };
     (!job.is_suspended() && job.belongs_to(portrait)).then_some(write)
 }
@@ -234,7 +236,7 @@ fn at_version(job: &FoundJob) -> ConditionalPatch {
     patch
 }
 
-fn write(portrait: &HorizontalPortrait, operation: Operation) -> Write {
+fn write(portrait: &HorizontalPortrait, operation: WriteOperation) -> Write {
     let (namespace, name) = key_of(portrait).unwrap_or_default();
     let target = ObjectRef::in_namespace(Kind::CronJob, namespace, job_name(&name));
     Write::new(Purpose::Portrait, target, operation)

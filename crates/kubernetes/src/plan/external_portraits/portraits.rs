@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::observed::Observed;
+use super::portrait_objects::ExternalPortraitObjects;
 use crate::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortrait, HorizontalPortraitSpec, portrait_name,
 };
-use crate::ihpa::{CheckedIhpa, Ihpa, Source};
+use crate::ihpa::{CheckedIhpa, Ihpa, PortraitSource};
 use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
-use crate::plan::conditional::ConditionalPatch;
+use crate::plan::conditional_patch::ConditionalPatch;
 use crate::plan::opt_in_notice::NOT_OPTED_IN;
-use crate::plan::{Operation, Purpose, Write};
+use crate::plan::{Purpose, Write, WriteOperation};
 
 /// Makes those that are missing, and keeps in line those that belong to their autoscaler.
-pub(super) fn plan(observed: &Observed<'_>) -> Vec<Write> {
+pub(super) fn plan(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
     let known: HashMap<_, _> = observed
         .portraits
         .iter()
@@ -110,7 +110,7 @@ fn named_by(ihpa: &CheckedIhpa) -> impl Iterator<Item = (String, HorizontalPortr
         .flatten()
         .zip(&spec.portrait_providers);
     pairs.filter_map(move |(provider, written)| {
-        let Source::External { portrait_type } = &provider.source else {
+        let PortraitSource::External { portrait_type } = &provider.source else {
             return None;
         };
         let spec = HorizontalPortraitSpec {
@@ -130,7 +130,7 @@ fn create(ihpa: &Ihpa, namespace: &str, name: &str, spec: &HorizontalPortraitSpe
     Write::new(
         Purpose::Portrait,
         ObjectRef::in_namespace(kind, namespace, name),
-        Operation::Create(ihpa.owned(kind, name, spec)),
+        WriteOperation::Create(ihpa.owned(kind, name, spec)),
     )
 }
 
@@ -155,6 +155,6 @@ fn update(
     Some(Write::new(
         Purpose::Portrait,
         ObjectRef::in_namespace(Kind::HorizontalPortrait, namespace, name),
-        Operation::Conditional(patch),
+        WriteOperation::Conditional(patch),
     ))
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::jobs::JobProblem;
-use super::observed::{FoundResult, result_name};
+use super::portrait_objects::{FoundResult, result_name};
 use crate::condition::{Condition, settle};
 use crate::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortraitStatus, PORTRAIT_GENERATED,
@@ -13,7 +13,7 @@ use crate::plan::Write;
 use crate::portrait_data::{PortraitData, read_result};
 
 /// The data that there are, and what is wrong with what was found.
-struct Read {
+struct JobResult {
     data: Option<PortraitData>,
     condition: Condition,
 }
@@ -29,7 +29,7 @@ pub(super) fn plan(
     let name = metadata.name.as_deref()?;
     let default = HorizontalPortraitStatus::default();
     let before = object.status.as_ref().unwrap_or(&default);
-    let Read { data, condition } = read(name, found, before, now);
+    let JobResult { data, condition } = read(name, found, before, now);
     let others = before.conditions.iter();
     let others = others.filter(|one| one.kind != PORTRAIT_GENERATED).cloned();
     let mut conditions = vec![condition];
@@ -53,8 +53,8 @@ fn read(
     found: Result<Option<&FoundResult>, &JobProblem>,
     before: &HorizontalPortraitStatus,
     now: Timestamp,
-) -> Read {
-    let kept = |reason: &str, message: String| Read {
+) -> JobResult {
+    let kept = |reason: &str, message: String| JobResult {
         data: before.portrait_data.clone(),
         condition: Condition::new(PORTRAIT_GENERATED, false, reason, message),
     };
@@ -81,7 +81,7 @@ fn read(
         let message = format!("the portrait comes from ConfigMap {config_map}");
         Condition::new(PORTRAIT_GENERATED, true, "ResultRead", message)
     };
-    Read {
+    JobResult {
         data: Some(data),
         condition,
     }

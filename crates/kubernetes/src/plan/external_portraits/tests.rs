@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use crate::ihpa::{CheckedIhpa, Ihpa};
-use crate::plan::conditional::apply;
-use crate::plan::{Operation, Purpose};
+use crate::plan::conditional_patch::apply;
+use crate::plan::{Purpose, WriteOperation};
 use crate::portrait_job::cron_job;
 
 fn at(second: i64) -> Timestamp {
@@ -55,7 +55,7 @@ fn created(body: &Value, uid: &str, status: &Value) -> Arc<CheckedHorizontalPort
     Arc::new(CheckedHorizontalPortrait::new(Arc::new(object), None))
 }
 
-fn key(name: &str) -> Key {
+fn key(name: &str) -> NamespacedName {
     ("shop".to_owned(), name.to_owned())
 }
 
@@ -82,7 +82,7 @@ fn of_jobs(writes: &[Write]) -> (Vec<&str>, Vec<&str>) {
         .filter(|one| one.target.resource == "cronjobs")
     {
         let suspends = match &write.operation {
-            Operation::Conditional(patch) => {
+            WriteOperation::Conditional(patch) => {
                 let patch = serde_json::to_value(patch.to_patch()).unwrap();
                 let mut changes = patch.as_array().unwrap().iter();
                 changes.any(|one| one["path"] == "/spec/suspend" && one["value"] == true)
@@ -104,7 +104,7 @@ struct World {
     ihpas: Vec<Arc<CheckedIhpa>>,
     portraits: Vec<Arc<CheckedHorizontalPortrait>>,
     outlines: Vec<Arc<HorizontalPortrait>>,
-    jobs: HashMap<Key, Option<FoundJob>>,
+    jobs: HashMap<NamespacedName, Option<FoundJob>>,
     result: Option<FoundResult>,
 }
 
@@ -121,7 +121,7 @@ impl World {
         let [write] = &writes[..] else {
             panic!("{writes:?}")
         };
-        let Operation::Create(body) = &write.operation else {
+        let WriteOperation::Create(body) = &write.operation else {
             panic!("{write:?}")
         };
         assert_eq!(write.target.name, "web-predictive");
@@ -140,8 +140,8 @@ impl World {
         });
     }
 
-    fn observed(&self) -> Observed<'_> {
-        Observed {
+    fn observed(&self) -> ExternalPortraitObjects<'_> {
+        ExternalPortraitObjects {
             ihpas: &self.ihpas,
             portraits: &self.portraits,
             outlines: &self.outlines,
@@ -171,7 +171,9 @@ impl World {
     fn job(&self) -> Value {
         let writes = self.plan(&settings(), 0);
         let job = writes.iter().find_map(|write| match &write.operation {
-            Operation::Create(body) if write.target.resource == "cronjobs" => Some(body.clone()),
+            WriteOperation::Create(body) if write.target.resource == "cronjobs" => {
+                Some(body.clone())
+            }
             _ => None,
         });
         let mut job = job.unwrap();
@@ -187,7 +189,7 @@ impl World {
         let status = writes
             .iter()
             .find(|write| write.purpose == Purpose::ScalingStatus);
-        let Operation::Merge(body) = &status.unwrap().operation else {
+        let WriteOperation::Merge(body) = &status.unwrap().operation else {
             panic!("{status:?}")
         };
         let reason = body["status"]["conditions"][0]["reason"].as_str().unwrap();
@@ -226,7 +228,8 @@ fn a_portrait_follows_its_autoscaler_and_not_one_that_has_not_made_it() {
             write.target.resource == "horizontalportraits" && write.target.subresource.is_none()
         })
     };
-    let Some(Operation::Conditional(change)) = patch(&world).map(|write| write.operation) else {
+    let Some(WriteOperation::Conditional(change)) = patch(&world).map(|write| write.operation)
+    else {
         panic!("no patch")
     };
     let mut object = json!({"metadata": {"uid": "p", "resourceVersion": "7"}, "spec": {"more": 1}});
@@ -258,7 +261,7 @@ fn a_job_is_made_once_and_changed_with_its_template_alone() {
     old["spec"]["suspend"] = json!(true);
     world.find(Some(old.clone()), None);
     let [write] = &jobs(&world)[..] else { panic!() };
-    let Operation::Conditional(patch) = &write.operation else {
+    let WriteOperation::Conditional(patch) = &write.operation else {
         panic!()
     };
     let mut patched = old.clone();
@@ -505,7 +508,7 @@ fn a_namespace_names_its_portraits_that_have_a_job_until_they_have_none() {
     assert_eq!(text.as_deref(), Some("a b c p"));
     let told = |writes: &[Write]| -> Vec<(String, Value)> {
         let of = |write: &Write| match &write.operation {
-            Operation::Merge(body) => {
+            WriteOperation::Merge(body) => {
                 let value = &body["metadata"]["annotations"]["evenkeel.dev/portrait-jobs"];
                 (write.target.to_string(), value.clone())
             }
@@ -546,7 +549,7 @@ fn a_portrait_of_a_namespace_that_has_opted_in_says_otherwise_no_more() {
     let [write] = &writes[..] else {
         panic!("{writes:?}")
     };
-    let Operation::Merge(body) = &write.operation else {
+    let WriteOperation::Merge(body) = &write.operation else {
         panic!("{write:?}")
     };
     assert_eq!(body["status"], json!({"conditions": [theirs]}));

@@ -6,11 +6,11 @@
 use std::collections::BTreeSet;
 
 use super::pods::Member;
-use super::profiled::{Context, ProfileMemory, Profiled};
-use super::status::{APPLIED, Decided, ENSURED};
+use super::profile_objects::{ProfileContext, ProfileMemory, ProfileObjects};
+use super::status::{APPLIED, ENSURED, ProfileDecision};
 use crate::condition::{Condition, ConditionStatus};
 use crate::kinds::Kind;
-use crate::plan::event::{Event, Regarding, Severity};
+use crate::plan::event::{EventContent, EventSeverity, RegardingObject};
 use crate::plan::write::{Purpose, Write};
 use crate::replica_profile::ReplicaProfileStatus;
 use evenkeel_core::scaling::replica_profile::{PodState, ProfilePlan};
@@ -19,16 +19,16 @@ use evenkeel_core::scaling::replica_profile::{PodState, ProfilePlan};
 const NAMED: usize = 10;
 
 /// What a round says of a profile.
-pub(super) struct Telling<'a, 'd> {
-    pub(super) profiled: &'d Profiled,
+pub(super) struct ProfileRoundReport<'a, 'd> {
+    pub(super) profiled: &'d ProfileObjects,
     pub(super) members: &'d [Member],
-    pub(super) decided: Decided<'a, 'd>,
+    pub(super) decided: ProfileDecision<'a, 'd>,
     pub(super) status: &'d ReplicaProfileStatus,
 }
 
 /// One thing to tell.
-struct Told {
-    severity: Severity,
+struct ProfileEvent {
+    severity: EventSeverity,
     reason: &'static str,
     action: &'static str,
     note: String,
@@ -36,8 +36,12 @@ struct Told {
     keys: Vec<String>,
 }
 
-impl Telling<'_, '_> {
-    pub(super) fn events(&self, memory: &mut ProfileMemory, context: &Context<'_>) -> Vec<Write> {
+impl ProfileRoundReport<'_, '_> {
+    pub(super) fn events(
+        &self,
+        memory: &mut ProfileMemory,
+        context: &ProfileContext<'_>,
+    ) -> Vec<Write> {
         let mut all = self.stands_against();
         if let Ok((accepted, plan)) = self.decided {
             all.extend(
@@ -48,10 +52,10 @@ impl Telling<'_, '_> {
             all.extend(self.replicas(accepted.workload.replicas, plan));
         }
         let metadata = &self.profiled.profile.object.metadata;
-        let regarding = Regarding::of(Kind::ReplicaProfile, metadata);
-        let is_new = |told: &&Told| told.keys.iter().any(|key| !memory.told.contains(key));
+        let regarding = RegardingObject::of(Kind::ReplicaProfile, metadata);
+        let is_new = |told: &&ProfileEvent| told.keys.iter().any(|key| !memory.told.contains(key));
         let events = all.iter().filter(is_new).map(|told| {
-            let event = Event {
+            let event = EventContent {
                 purpose: Purpose::PodStateEvent,
                 severity: told.severity,
                 reason: told.reason,
@@ -81,13 +85,13 @@ impl Telling<'_, '_> {
     }
 
     /// What has come to stand against the profile, or its Pods, since the status before.
-    fn stands_against(&self) -> Vec<Told> {
+    fn stands_against(&self) -> Vec<ProfileEvent> {
         let before = self.profiled.profile.object.status.as_ref();
         let of = |status: &ReplicaProfileStatus, kind: &str| -> Option<Condition> {
             let mut conditions = status.conditions.iter();
             conditions.find(|one| one.kind == kind).cloned()
         };
-        let mut told: Vec<Told> = Vec::new();
+        let mut told: Vec<ProfileEvent> = Vec::new();
         for (kind, reason) in [
             (APPLIED, "ProfileNotApplied"),
             (ENSURED, "ProfileNotEnsured"),
@@ -105,8 +109,8 @@ impl Telling<'_, '_> {
                 continue;
             }
             let keys = vec![format!("{kind} {}", now.reason)];
-            told.push(Told {
-                severity: Severity::Warning,
+            told.push(ProfileEvent {
+                severity: EventSeverity::Warning,
                 reason,
                 action: "Refusing",
                 note: now.message,
@@ -117,7 +121,12 @@ impl Telling<'_, '_> {
     }
 
     /// The Pods that change into a state and were not told of.
-    fn states(&self, plan: &ProfilePlan, to: PodState, memory: &ProfileMemory) -> Option<Told> {
+    fn states(
+        &self,
+        plan: &ProfilePlan,
+        to: PodState,
+        memory: &ProfileMemory,
+    ) -> Option<ProfileEvent> {
         let changes = plan.changes.iter().filter(|change| change.to == to);
         let pods = changes.filter_map(|change| self.members.get(change.pod)?.pod.as_deref());
         let pods: Vec<_> = pods
@@ -136,8 +145,8 @@ impl Telling<'_, '_> {
             PodState::Cutoff => ("PodsCutOff", "CuttingOff", "run and take no traffic"),
             PodState::Standby => ("PodsStandby", "StandingBy", "are on standby"),
         };
-        (!pods.is_empty()).then(|| Told {
-            severity: Severity::Normal,
+        (!pods.is_empty()).then(|| ProfileEvent {
+            severity: EventSeverity::Normal,
             reason,
             action,
             note: format!("{listed}: {what}"),
@@ -145,11 +154,11 @@ impl Telling<'_, '_> {
         })
     }
 
-    fn replicas(&self, from: i32, plan: &ProfilePlan) -> Option<Told> {
+    fn replicas(&self, from: i32, plan: &ProfilePlan) -> Option<ProfileEvent> {
         let to = plan.replicas;
         let target = &self.profiled.profile.object.spec.scale_target_ref;
-        (from != to).then(|| Told {
-            severity: Severity::Normal,
+        (from != to).then(|| ProfileEvent {
+            severity: EventSeverity::Normal,
             reason: "ReplicasSet",
             action: "Scaling",
             note: format!("{target} from {from} to {to} replicas"),

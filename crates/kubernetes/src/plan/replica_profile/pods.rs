@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::give_backs::GiveBacks;
-use super::profiled::Profiled;
+use super::profile_objects::ProfileObjects;
+use super::resource_restores::GiveBacks;
 use crate::annotations::ONLINE;
 use crate::disruption_budget::DisruptionBudget;
 use crate::kinds::Kind;
 use crate::pod::{self, Pod};
 use crate::removable_pod::RemovablePod;
-use evenkeel_core::placement::deletion_order::{Phase, Victim, in_order};
+use evenkeel_core::placement::deletion_order::{ActivePodPhase, Victim, in_order};
 use evenkeel_core::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
 use evenkeel_core::scaling::replica_profile::{Budget, PodResources, PodState, ProfilePod};
 
@@ -37,7 +37,7 @@ pub(super) struct Member {
 
 /// The Pods that are neither finished nor being deleted, those first that go first.
 pub(super) fn members(
-    profiled: &Profiled,
+    profiled: &ProfileObjects,
     give_backs: &mut GiveBacks,
     now: Timestamp,
 ) -> Vec<Member> {
@@ -166,9 +166,9 @@ fn victim(member: &Member, now: Timestamp) -> Victim<Arc<str>, String> {
             .as_ref()
             .and_then(|removable| removable.node.clone()),
         phase: match pod.map(|pod| pod.status.phase) {
-            Some(pod::Phase::Pending) => Phase::Pending,
-            Some(pod::Phase::Running) => Phase::Running,
-            _ => Phase::Unknown,
+            Some(pod::PodStatusPhase::Pending) => ActivePodPhase::Pending,
+            Some(pod::PodStatusPhase::Running) => ActivePodPhase::Running,
+            _ => ActivePodPhase::Unknown,
         },
         is_ready: member.facts.ready_since.is_some(),
         cost: member.cost,

@@ -1,12 +1,12 @@
 //! What stands against following a profile at all.
 
-use super::profiled::{Context, Profiled};
+use super::profile_objects::{ProfileContext, ProfileObjects};
 use crate::kinds::Kind;
 use crate::replica_profile::{
     CheckedReplicaProfile, ReplicaProfile, ReplicaProfileError, ReplicaProfileStatus,
 };
 use crate::workload::Workload;
-use evenkeel_core::scaling::replica_profile::Rules;
+use evenkeel_core::scaling::replica_profile::ProfileRules;
 
 /// The reason of a profile whose workload the user keeps at 0.
 const SCALED_TO_ZERO: &str = "ScaledToZero";
@@ -62,8 +62,8 @@ impl ProfileProblem {
 
 /// A profile that is followed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Accepted<'a> {
-    pub(super) rules: &'a Rules,
+pub(super) struct AcceptedProfile<'a> {
+    pub(super) rules: &'a ProfileRules,
     pub(super) workload: &'a Workload,
 }
 
@@ -72,9 +72,9 @@ pub(super) struct Accepted<'a> {
 /// # Errors
 /// What stands against it.
 pub(super) fn accepted<'a>(
-    profiled: &'a Profiled,
-    context: &Context<'_>,
-) -> Result<Accepted<'a>, ProfileProblem> {
+    profiled: &'a ProfileObjects,
+    context: &ProfileContext<'_>,
+) -> Result<AcceptedProfile<'a>, ProfileProblem> {
     let profile: &CheckedReplicaProfile = &profiled.profile;
     let target = &profile.object.spec.scale_target_ref;
     if !context.settings.follows_profiles {
@@ -94,13 +94,13 @@ pub(super) fn accepted<'a>(
         None if rests_at_zero(&profile.object, rules, workload) => {
             Err(ProfileProblem::ScaledToZero)
         }
-        None => Ok(Accepted { rules, workload }),
+        None => Ok(AcceptedProfile { rules, workload }),
     }
 }
 
 /// True for a count of 0 that the user has set by hand where an autoscaler has the profile, which switches that off. The profile
 /// itself never comes to 0 while it wants Pods: there were some under these counts, or it rested already.
-fn rests_at_zero(profile: &ReplicaProfile, rules: &Rules, workload: &Workload) -> bool {
+fn rests_at_zero(profile: &ReplicaProfile, rules: &ProfileRules, workload: &Workload) -> bool {
     let owner = profile.metadata.controller();
     let is_autoscalers = owner.is_some_and(|owner| owner.kind == Kind::Ihpa.as_str());
     let status = profile.status.as_ref();

@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 
-use crate::plan::resize::{self, Rules};
+use crate::plan::resize::{self, ResizeRules};
 use crate::plan::write::{Purpose, Write};
 use crate::pod::Pod;
 use crate::qos_class::QosClass;
@@ -15,18 +15,18 @@ use crate::resizable_pod::{ContainerPlace, ResizableContainer, ResizablePod, Res
 use crate::resize_record::{ContainerValues, Resizer};
 use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::scaling::replica_profile::{PodResources, PodState};
-use evenkeel_core::tuning::{CpuMemory, StandbyRequest, TunedResource, Values};
+use evenkeel_core::tuning::{CpuMemory, RequestAndLimit, StandbyRequest, TunedResource};
 use evenkeel_core::units::Amount;
 
 /// Nothing is restarted for it, and no memory limit lowered.
-const RULES: Rules = Rules {
+const RULES: ResizeRules = ResizeRules {
     may_restart: false,
     may_lower_memory_limits: false,
 };
 
 /// What the requests of a Pod that stands by are lowered by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Lowering<'a> {
+pub(super) struct StandbyReduction<'a> {
     /// What it uses.
     pub(super) used: &'a CpuMemory<Amount>,
     /// What the owner of its workload allows.
@@ -58,7 +58,7 @@ pub(super) fn resources(pod: &Pod) -> PodResources {
 pub(super) fn write(
     pod: &Pod,
     state: PodState,
-    lowering: Option<Lowering<'_>>,
+    lowering: Option<StandbyReduction<'_>>,
     now: Timestamp,
 ) -> Option<Write> {
     let pod = ResizablePod::of(pod)?;
@@ -92,7 +92,7 @@ pub(super) fn write(
 }
 
 /// What the containers of a Pod hold while it stands by.
-fn lowered(pod: &ResizablePod, lowering: Lowering<'_>) -> ContainerValues {
+fn lowered(pod: &ResizablePod, lowering: StandbyReduction<'_>) -> ContainerValues {
     let is_guaranteed = pod.class() == QosClass::Guaranteed;
     // What has run before the others uses nothing any more.
     let runs = |one: &&ResizableContainer| !matches!(one.place, ContainerPlace::Init(_));
@@ -117,7 +117,7 @@ fn lowered(pod: &ResizablePod, lowering: Lowering<'_>) -> ContainerValues {
                 min_allowed: lowering.policy.allowed(&container.name, resource).least,
             };
             let request = values.request.map(|request| standby(request).lowered());
-            Values {
+            RequestAndLimit {
                 request,
                 limit: if is_both { request } else { values.limit },
             }
@@ -136,8 +136,8 @@ mod tests {
     use super::*;
     use crate::annotations::MIN_ALLOWED;
     use crate::managed_fields::MANAGER;
-    use crate::plan::conditional::apply;
-    use crate::plan::write::Operation;
+    use crate::plan::conditional_patch::apply;
+    use crate::plan::write::WriteOperation;
     use crate::resizable_pod::tests::written_by;
 
     fn now() -> Timestamp {
@@ -178,11 +178,11 @@ mod tests {
         used: &CpuMemory<Amount>,
         policy: &TuningPolicy,
     ) -> Vec<String> {
-        let lowering = Some(Lowering { used, policy });
+        let lowering = Some(StandbyReduction { used, policy });
         let mut targets = Vec::new();
         while let Some(write) = super::write(&read(pod), state, lowering, now()) {
             targets.push(write.target.to_string());
-            let Operation::Conditional(patch) = &write.operation else {
+            let WriteOperation::Conditional(patch) = &write.operation else {
                 panic!("{write:?}");
             };
             apply(pod, patch).unwrap();
@@ -280,7 +280,7 @@ mod tests {
         let idle = used(20, 100);
         play(&mut pod, PodState::Standby, &idle);
         let write = super::write(&read(&pod), PodState::Cutoff, None, now()).unwrap();
-        let Operation::Conditional(patch) = &write.operation else {
+        let WriteOperation::Conditional(patch) = &write.operation else {
             panic!("{write:?}");
         };
         apply(&mut pod, patch).unwrap();

@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use super::pods::{self, Member};
-use super::problem::{Accepted, ProfileProblem};
-use super::profiled::Profiled;
+use super::problem::{AcceptedProfile, ProfileProblem};
+use super::profile_objects::ProfileObjects;
 use crate::condition::{Condition, settle};
 use crate::replica_profile::ReplicaProfileStatus;
 use evenkeel_core::scaling::ReplicaCounts;
-use evenkeel_core::scaling::replica_profile::{ProfilePlan, Refusal};
+use evenkeel_core::scaling::replica_profile::{ProfilePlan, ProfileRefusal};
 
 /// The condition that the profile is followed.
 pub(super) const APPLIED: &str = ReplicaProfileStatus::APPLIED;
@@ -16,12 +16,13 @@ pub(super) const APPLIED: &str = ReplicaProfileStatus::APPLIED;
 pub(super) const ENSURED: &str = ReplicaProfileStatus::ENSURED;
 
 /// What was decided, or why nothing was.
-pub(super) type Decided<'a, 'd> = Result<&'d (Accepted<'a>, ProfilePlan), &'d ProfileProblem>;
+pub(super) type ProfileDecision<'a, 'd> =
+    Result<&'d (AcceptedProfile<'a>, ProfilePlan), &'d ProfileProblem>;
 
 pub(super) fn status(
-    profiled: &Profiled,
+    profiled: &ProfileObjects,
     members: &[Member],
-    decided: Decided<'_, '_>,
+    decided: ProfileDecision<'_, '_>,
     now: Timestamp,
 ) -> ReplicaProfileStatus {
     let object = &profiled.profile.object;
@@ -45,11 +46,11 @@ pub(super) fn status(
     }
 }
 
-fn applied(profiled: &Profiled, decided: Decided<'_, '_>) -> Condition {
+fn applied(profiled: &ProfileObjects, decided: ProfileDecision<'_, '_>) -> Condition {
     match decided {
         Err(problem) => Condition::new(APPLIED, false, problem.reason(), problem.to_string()),
         Ok((_, plan)) => {
-            if let Some(refusal @ (Refusal::Paused | Refusal::Direction { .. })) =
+            if let Some(refusal @ (ProfileRefusal::Paused | ProfileRefusal::Direction { .. })) =
                 plan.refusals.first()
             {
                 Condition::new(APPLIED, false, refusal.reason(), refusal.to_string())
@@ -62,7 +63,7 @@ fn applied(profiled: &Profiled, decided: Decided<'_, '_>) -> Condition {
     }
 }
 
-fn ensured(decided: Decided<'_, '_>, found: ReplicaCounts, ready: i32) -> Condition {
+fn ensured(decided: ProfileDecision<'_, '_>, found: ReplicaCounts, ready: i32) -> Condition {
     let (accepted, plan) = match decided {
         Ok((accepted, plan)) => (accepted, plan),
         Err(problem) => {

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::disruption_budget::DisruptionBudget;
 use crate::managed_fields::MANAGER;
-use crate::plan::conditional::apply;
+use crate::plan::conditional_patch::apply;
 use crate::plan::scaling::{Scalers, Settings};
-use crate::plan::write::{Operation, Purpose};
+use crate::plan::write::{Purpose, WriteOperation};
 use crate::pod::Pod;
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
 use crate::resizable_pod::tests::written_by;
@@ -62,8 +62,8 @@ fn pods(states: &[(&str, Option<&str>)]) -> Vec<Arc<Pod>> {
     states.iter().map(pod).collect()
 }
 
-fn profiled(spec: &Value, replicas: i32, states: &[(&str, Option<&str>)]) -> Profiled {
-    Profiled {
+fn profiled(spec: &Value, replicas: i32, states: &[(&str, Option<&str>)]) -> ProfileObjects {
+    ProfileObjects {
         profile: profile(spec, &json!(null)),
         workload: Some(workload(replicas)),
         gated: pods(states),
@@ -80,8 +80,8 @@ static FOLLOWED: LazyLock<Settings> = LazyLock::new(|| Settings {
     ..Settings::default()
 });
 
-fn planned(profiled: &Profiled, memory: &mut ProfileMemory) -> ProfileOutcome {
-    let context = Context {
+fn planned(profiled: &ProfileObjects, memory: &mut ProfileMemory) -> ProfileOutcome {
+    let context = ProfileContext {
         settings: &FOLLOWED,
         reporter: "evenkeel-0",
         now: now(),
@@ -103,7 +103,7 @@ fn a_zero_of_the_users_is_left_alone_where_an_autoscaler_has_the_profile() {
                     "name": "web", "uid": "i", "controller": true}]},
             "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "onlineReplicas": 5},
             "status": status});
-        let profiled = Profiled {
+        let profiled = ProfileObjects {
             profile: CheckedReplicaProfile::new(serde_json::from_value(object).unwrap()),
             ..profiled(&json!({}), replicas, &[])
         };
@@ -133,7 +133,8 @@ fn status(writes: &[Write]) -> Value {
     let mut statuses = writes
         .iter()
         .filter(|write| write.purpose == Purpose::ScalingStatus);
-    let Some(Operation::Merge(body)) = statuses.next().map(|write| write.operation.clone()) else {
+    let Some(WriteOperation::Merge(body)) = statuses.next().map(|write| write.operation.clone())
+    else {
         panic!("{writes:?}");
     };
     assert_eq!(body["metadata"]["resourceVersion"], "9");
@@ -142,7 +143,7 @@ fn status(writes: &[Write]) -> Value {
 
 fn notes(writes: &[Write]) -> Vec<(String, String)> {
     let events = writes.iter().filter_map(|write| match &write.operation {
-        Operation::Create(body) => Some((
+        WriteOperation::Create(body) => Some((
             body["reason"].as_str()?.to_owned(),
             body["note"].as_str()?.to_owned(),
         )),
@@ -173,7 +174,7 @@ fn a_pod_is_cut_off_by_its_label_and_told_once() {
         .writes
         .iter()
         .find(|write| write.purpose == Purpose::PodState);
-    let Some(Operation::Conditional(patch)) = write.map(|write| &write.operation) else {
+    let Some(WriteOperation::Conditional(patch)) = write.map(|write| &write.operation) else {
         panic!("{write:?}");
     };
     apply(&mut object, patch).unwrap();
@@ -293,7 +294,7 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
     for (case, other, is_enabled, reason, holds) in [
         (
             "rival",
-            Profiled {
+            ProfileObjects {
                 scalers: Scalers {
                     profiles: vec![profile(&spec, &json!(null))],
                     ..Scalers::default()
@@ -306,7 +307,7 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
         ),
         (
             "no workload",
-            Profiled {
+            ProfileObjects {
                 workload: None,
                 ..base.clone()
             },
@@ -317,7 +318,7 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
         ("not enabled", base.clone(), false, "Disabled", false),
         (
             "another kind",
-            Profiled {
+            ProfileObjects {
                 profile: profile(&kind, &json!(null)),
                 ..base.clone()
             },
@@ -327,7 +328,7 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
         ),
         (
             "a typing error",
-            Profiled {
+            ProfileObjects {
                 profile: profile(&json!({"onlineReplicas": -1}), &json!(null)),
                 ..base.clone()
             },
@@ -340,7 +341,7 @@ fn what_stands_against_a_profile_is_told_and_frees_its_pods() {
             follows_profiles: is_enabled,
             ..*FOLLOWED
         };
-        let context = Context {
+        let context = ProfileContext {
             settings: &settings,
             reporter: "evenkeel-0",
             now: now(),
@@ -404,7 +405,7 @@ fn a_pod_that_is_refused_its_resources_is_waited_for_no_longer_than_they_take() 
     );
     let mut memory = ProfileMemory::default();
     let mut states = |at| {
-        let context = Context {
+        let context = ProfileContext {
             settings: &FOLLOWED,
             reporter: "evenkeel-0",
             now: at,

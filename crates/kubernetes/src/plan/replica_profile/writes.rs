@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::give_backs::GiveBacks;
 use super::pods::Member;
+use super::resource_restores::GiveBacks;
 use super::standby;
 use crate::annotations::POD_STATE;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
-use crate::plan::conditional::ConditionalPatch;
+use crate::plan::conditional_patch::ConditionalPatch;
 use crate::plan::deletion_cost;
-use crate::plan::write::{Operation, Purpose, Write};
+use crate::plan::write::{Purpose, Write, WriteOperation};
 use crate::pod::Pod;
 use crate::removable_pod::{Cost, RemovablePod};
-use evenkeel_core::placement::deletion_cost::Ground;
+use evenkeel_core::placement::deletion_cost::DeletionBasis;
 use evenkeel_core::scaling::replica_profile::{PodResources, PodState, ProfilePod};
 
 /// The cost of a Pod that is to go before all others, being of no use to anybody.
@@ -37,7 +37,7 @@ fn cost(pod: &ProfilePod) -> Option<Cost> {
     } else {
         UNREADY
     };
-    let ground = Ground::CutOff;
+    let ground = DeletionBasis::CutOff;
     Some(Cost { cost, ground })
 }
 
@@ -60,7 +60,7 @@ pub(super) fn state(pod: &Pod, to: PodState) -> Option<Write> {
     Some(Write::new(
         Purpose::PodState,
         ObjectRef::in_namespace(Kind::Pod, pod.namespace(), pod.name()),
-        Operation::Conditional(patch),
+        WriteOperation::Conditional(patch),
     ))
 }
 
@@ -75,7 +75,7 @@ pub(super) fn marks(members: &[Member], victims: &[usize]) -> Vec<Write> {
         let is_victim = victims.contains(&at);
         let cost = is_victim.then(|| cost(&member.facts)).flatten();
         let given = removable.mark.given();
-        let own = given.filter(|given| given.ground == Ground::CutOff);
+        let own = given.filter(|given| given.ground == DeletionBasis::CutOff);
         if cost == own {
             continue;
         }
@@ -110,7 +110,8 @@ fn released(pod: &Pod, purpose: Purpose, is_online: bool, now: Timestamp) -> Vec
     let removable = RemovablePod::of(pod);
     let cost = removable.and_then(|removable| {
         let given = removable.mark.given()?;
-        (given.ground == Ground::CutOff).then(|| deletion_cost::write(&removable, None, purpose))?
+        (given.ground == DeletionBasis::CutOff)
+            .then(|| deletion_cost::write(&removable, None, purpose))?
     });
     online.chain(cost).collect()
 }

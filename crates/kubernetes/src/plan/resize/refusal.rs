@@ -9,7 +9,7 @@ use evenkeel_core::tuning::TunedResource;
 
 /// Why a Pod is not resized.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ResizeRefusal {
     #[error(transparent)]
     Obstacle(#[from] Obstacle),
     #[error("an annotation asks to leave it alone")]
@@ -52,7 +52,7 @@ pub enum Refusal {
     Rests(Timestamp),
 }
 
-impl Refusal {
+impl ResizeRefusal {
     /// The cause in one word.
     #[must_use]
     pub const fn reason(&self) -> &'static str {

@@ -2,11 +2,11 @@ use serde_json::json;
 
 use super::*;
 use crate::managed_fields::MANAGER;
-use crate::plan::conditional::apply;
+use crate::plan::conditional_patch::apply;
 use crate::resizable_pod::Obstacle;
 use crate::resizable_pod::tests::{of, running, written_by};
 
-const RULES: Rules = Rules {
+const RULES: ResizeRules = ResizeRules {
     may_restart: false,
     may_lower_memory_limits: true,
 };
@@ -33,14 +33,14 @@ fn wanted(pod: &ResizablePod, resources: &Value) -> ContainerValues {
     [("app".into(), read.tuned())].into()
 }
 
-fn ask(pod: Value, resources: &Value, rules: Rules) -> Result<Option<Write>, &'static str> {
+fn ask(pod: Value, resources: &Value, rules: ResizeRules) -> Result<Option<Write>, &'static str> {
     let pod = of(pod);
     let wanted = wanted(&pod, resources);
     resize(&pod, &wanted, rules, Purpose::Resize).map_err(|refusal| refusal.reason())
 }
 
 fn patched(mut object: Value, write: &Write) -> Value {
-    let Operation::Conditional(patch) = &write.operation else {
+    let WriteOperation::Conditional(patch) = &write.operation else {
         panic!("a patch")
     };
     apply(&mut object, patch).unwrap();
@@ -58,7 +58,7 @@ fn a_resize_changes_what_differs_of_the_very_pod_as_it_was_seen() {
     expected["limits"]["cpu"] = json!("900m");
     assert_eq!(after["spec"]["containers"][0]["resources"], expected);
     assert_eq!(ask(pod, &json!({}), RULES), Ok(None));
-    let Operation::Conditional(patch) = &write.operation else {
+    let WriteOperation::Conditional(patch) = &write.operation else {
         panic!("a patch")
     };
     let mut newer = running(&burstable());
@@ -110,7 +110,7 @@ fn what_the_api_server_refuses_is_not_asked() {
     ] {
         assert_eq!(ask(pod, change, RULES), Err(reason), "{change}");
     }
-    let may = Rules {
+    let may = ResizeRules {
         may_restart: true,
         ..RULES
     };
@@ -148,7 +148,7 @@ fn containers_that_have_run_are_left_and_sidecars_are_not() {
 
 #[test]
 fn a_lower_memory_limit_is_left_out_where_the_api_server_refuses_it() {
-    let old = Rules {
+    let old = ResizeRules {
         may_lower_memory_limits: false,
         ..RULES
     };
@@ -207,14 +207,20 @@ fn what_somebody_else_has_resized_since_is_left_to_them() {
     let mut pod = resized(&json!({"limits": {"cpu": "900m"}}));
     pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("700m");
     let seen = of(pod.clone());
-    assert_eq!(own(&seen, Resizer::Tuning), Err(Refusal::ChangedByOthers));
+    assert_eq!(
+        own(&seen, Resizer::Tuning),
+        Err(ResizeRefusal::ChangedByOthers)
+    );
     let write = put_back(&seen, RULES, Purpose::Restore).unwrap().unwrap();
     let after = patched(pod.clone(), &write);
     assert_eq!(after["spec"], pod["spec"]);
     assert_eq!(after["metadata"]["annotations"], json!({}));
     let pod = resized(&json!({"limits": {"cpu": "900m"}}));
     let seen = of(pod);
-    assert_eq!(own(&seen, Resizer::Standby), Err(Refusal::ResizedOtherwise));
+    assert_eq!(
+        own(&seen, Resizer::Standby),
+        Err(ResizeRefusal::ResizedOtherwise)
+    );
 }
 
 #[test]
@@ -285,7 +291,7 @@ fn no_record_is_written_that_would_not_be_read() {
         (0..200).map(|number| json!({"name": format!("{number:063}"), "resources": burstable()}));
     pod["spec"]["containers"] = containers.collect();
     let seen = of(pod);
-    let raised = |values: &CpuMemory<Values>| {
+    let raised = |values: &CpuMemory<RequestAndLimit>| {
         let mut values = *values;
         values.cpu.limit = Some(Amount::new(900));
         values
@@ -296,7 +302,7 @@ fn no_record_is_written_that_would_not_be_read() {
         .iter()
         .map(|(name, values)| (name.clone(), raised(values)));
     let begun = record(&seen, Resizer::Tuning, &of_all.collect(), now);
-    assert_eq!(begun, Err(Refusal::TooManyContainers));
+    assert_eq!(begun, Err(ResizeRefusal::TooManyContainers));
     let one = all
         .iter()
         .take(1)
@@ -308,20 +314,20 @@ fn no_record_is_written_that_would_not_be_read() {
 /// The record is the only memory of what a Pod was made with: it stays until that is asked for.
 #[test]
 fn what_cannot_be_put_back_keeps_its_record_and_is_an_error() {
-    let old = Rules {
+    let old = ResizeRules {
         may_lower_memory_limits: false,
         ..RULES
     };
     let memory = resized(&json!({"limits": {"memory": "600Mi"}}));
     let refused = put_back(&of(memory.clone()), old, Purpose::Restore);
-    assert_eq!(refused, Err(Refusal::MemoryLimitStays("app".into())));
+    assert_eq!(refused, Err(ResizeRefusal::MemoryLimitStays("app".into())));
     let mut both = resized(&json!({"limits": {"cpu": "900m", "memory": "600Mi"}}));
     let write = put_back(&of(both.clone()), old, Purpose::Restore);
     both = patched(both, &write.unwrap().unwrap());
     let limits = json!({"cpu": "600m", "memory": "600Mi"});
     assert_eq!(both["spec"]["containers"][0]["resources"]["limits"], limits);
     let refused = put_back(&of(both.clone()), old, Purpose::Restore);
-    assert_eq!(refused, Err(Refusal::MemoryLimitStays("app".into())));
+    assert_eq!(refused, Err(ResizeRefusal::MemoryLimitStays("app".into())));
     // A newer API server takes the rest.
     let write = put_back(&of(both.clone()), RULES, Purpose::Restore);
     both = patched(both, &write.unwrap().unwrap());

@@ -1,18 +1,9 @@
-//! The bounds of one target's object, the record of whose they are, and the write that follows.
+//! The bounds of one target's object, the record of the user's bounds, and the write that follows.
 //!
-//! The record lives in the cluster, so that whoever leads reads the same. It is written together
-//! with the bounds or not at all. A record that cannot be read says nothing of the user's values:
-//! the bounds as they are count as the user's from then on. So does one that makes no sense.
-//!
-//! A record that somebody else wrote, by the object's managed fields, is taken for none: it came with
-//! a template, a copy or a backup. It stays where it is until there is a record to be written.
-//!
-//! A record that is gone although it was there a moment ago was removed by somebody who replaces the
-//! whole object, or by a user who wants to be rid of what it holds. Nobody can tell the two apart, so
-//! both get what they may expect: the user's bounds in it still count, and so does prediction, which
-//! asks anew at every tick anyway; whatever else it held is forgotten, and whoever still wants that
-//! contributes anew. To end prediction as well takes the word for it, `off` or opting out: after that
-//! nothing is remembered.
+//! The record and the bounds are written together, so every leader reads the same. Evenkeel ignores a
+//! record that it cannot read, or that another field manager wrote: the bounds of the object then count
+//! as the user's. If a record disappears, its user bounds still count for [`REMEMBERED`], because a
+//! client that replaces the whole object removes annotations, too. Only `off` or opting out ends it.
 
 mod update;
 
@@ -24,9 +15,9 @@ use self::update::RecordChange;
 pub(super) use self::update::{BoundsUpdate, FloorChange};
 use super::owner::Owner;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
-use crate::plan::conditional::ConditionalPatch;
+use crate::plan::conditional_patch::ConditionalPatch;
 use crate::scaling_policy::ScalingPolicy;
-use evenkeel_core::scaling::contribution::{Contribution, Contributions, Contributor};
+use evenkeel_core::scaling::contribution::{Contributions, Contributor, ReplicaRecommendation};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
 /// The longest pause between two plans over which the memory of the former counts, such as that of a
@@ -212,13 +203,13 @@ impl ObservedBounds {
 
     /// The contribution of one contributor, ended or not.
     #[must_use]
-    pub fn contribution(&self, who: &Contributor) -> Option<&Contribution> {
+    pub fn contribution(&self, who: &Contributor) -> Option<&ReplicaRecommendation> {
         self.annotation.record.contributions.of(who)
     }
 
     /// The bounds with these contributions of CronHPAs, and without those of all others.
     #[must_use]
-    pub fn with_crons(mut self, mut wanted: Vec<Contribution>, now: Timestamp) -> Self {
+    pub fn with_crons(mut self, mut wanted: Vec<ReplicaRecommendation>, now: Timestamp) -> Self {
         // A record that is damaged is first written anew.
         if self.is_damaged() {
             return self;
@@ -257,7 +248,11 @@ impl ObservedBounds {
 
     /// The bounds with the contribution of prediction, or without any at present.
     #[must_use]
-    pub(super) fn contribute(&self, by: Option<&Contribution>, now: Timestamp) -> BoundsUpdate {
+    pub(super) fn contribute(
+        &self,
+        by: Option<&ReplicaRecommendation>,
+        now: Timestamp,
+    ) -> BoundsUpdate {
         if self.is_damaged() {
             return self.withdraw(now);
         }
@@ -270,14 +265,14 @@ impl ObservedBounds {
             }
             annotation.record.contribute(by.clone(), now);
             // The others may have left no room for it.
-            Settled::new(annotation, now)
+            ReconciledBounds::new(annotation, now)
         });
         let settled = with.or_else(|| {
             let mut annotation = self.annotation.clone();
             // Prediction still takes part: a contest goes on.
             let contributions = &mut annotation.record.contributions;
             contributions.withdraw(&Contributor::Prediction);
-            Settled::new(annotation, now)
+            ReconciledBounds::new(annotation, now)
         });
         self.update(settled)
     }
@@ -288,13 +283,13 @@ impl ObservedBounds {
     pub(super) fn withdraw(&self, now: Timestamp) -> BoundsUpdate {
         let mut annotation = self.annotation.clone();
         annotation.record.withdraw(&Contributor::Prediction);
-        self.update(Settled::new(annotation, now))
+        self.update(ReconciledBounds::new(annotation, now))
     }
 
     /// The bounds with every contribution up to its own end, that of prediction too.
     #[must_use]
     pub(super) fn keep(&self, now: Timestamp) -> BoundsUpdate {
-        self.update(Settled::new(self.annotation.clone(), now))
+        self.update(ReconciledBounds::new(self.annotation.clone(), now))
     }
 
     /// The user's own bounds and no record, whoever contributes. `None` where the record is damaged:
@@ -326,12 +321,12 @@ impl ObservedBounds {
     }
 
     /// The change to what is settled; without that, to the user's own bounds and no record.
-    fn update(&self, settled: Option<Settled>) -> BoundsUpdate {
-        let Settled {
+    fn update(&self, settled: Option<ReconciledBounds>) -> BoundsUpdate {
+        let ReconciledBounds {
             annotation,
             bounds,
             text,
-        } = settled.unwrap_or_else(|| Settled::of_user(self.user()));
+        } = settled.unwrap_or_else(|| ReconciledBounds::of_user(self.user()));
         let same_but_for_time = |written: &BoundsAnnotation| {
             text.is_some() && bounds == self.found && written.differs_in_time_only(&annotation)
         };
@@ -354,8 +349,8 @@ impl ObservedBounds {
 }
 
 /// The contributions of CronHPAs.
-fn crons(contributions: &Contributions) -> impl Iterator<Item = &Contribution> {
-    let is_cron = |one: &&Contribution| matches!(one.who, Contributor::Cron(_));
+fn crons(contributions: &Contributions) -> impl Iterator<Item = &ReplicaRecommendation> {
+    let is_cron = |one: &&ReplicaRecommendation| matches!(one.who, Contributor::Cron(_));
     contributions.iter().filter(is_cron)
 }
 
@@ -369,14 +364,14 @@ fn asked(contributions: &Contributions) -> Vec<String> {
 }
 
 /// A record with the bounds that follow from it.
-struct Settled {
+struct ReconciledBounds {
     annotation: BoundsAnnotation,
     bounds: ObjectBounds,
     /// The text of the annotation; `None` where it goes.
     text: Option<String>,
 }
 
-impl Settled {
+impl ReconciledBounds {
     /// The bounds of a record at `now`; `None` where the record would not be read again.
     fn new(mut annotation: BoundsAnnotation, now: Timestamp) -> Option<Self> {
         let bounds = annotation.settle(now);

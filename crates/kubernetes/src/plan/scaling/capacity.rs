@@ -8,19 +8,19 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use super::observed::Observed;
-use super::problem::Problem;
-use super::query::{self, Question};
-use super::requested::RequestedPolicy;
+use super::problem::TargetProblem;
+use super::query::{self, SignalQuerySource};
+use super::requested_policy::RequestedPolicy;
 use super::settings::Queries;
-use crate::autoscaler::{FOLLOWED, Metrics, ObservedMetric};
+use super::target_objects::TargetObjects;
+use crate::autoscaler::{FOLLOWED, HpaMetrics, ObservedMetric};
 use crate::external_metrics;
 use evenkeel_core::scaling::hpa::{MetricSpec, request};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
+use evenkeel_core::scaling::load_sum;
 use evenkeel_core::scaling::load_unit::LoadUnit;
-use evenkeel_core::scaling::pod::{PodFacts, Requests};
-use evenkeel_core::scaling::signal::{Signal, Target, ValueScope};
-use evenkeel_core::scaling::sum;
+use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
+use evenkeel_core::scaling::signal::{MetricTarget, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Ratio, count_as_f64};
 
@@ -36,11 +36,11 @@ pub(super) struct TargetMetrics {
     /// The metrics that are asked for, those of the target itself first.
     pub(super) accepted: Vec<ObservedMetric>,
     /// How each of them is asked for, in their order.
-    questions: Vec<Question>,
+    questions: Vec<SignalQuerySource>,
     /// The number of them that the target's HPA has too, or its annotation.
     own: usize,
     /// The first that may not or cannot be asked for.
-    refused: Option<Problem>,
+    refused: Option<TargetProblem>,
     /// True where the HPA has more, which are not followed.
     leaves_some: bool,
     /// True where the HPA has a metric that is made of the target's load here, and is none of them.
@@ -50,7 +50,7 @@ pub(super) struct TargetMetrics {
 /// The metrics of a target: the first of its HPA or its annotation, and the load that it names beside
 /// them. The metric that is served here is none of them: a forecast of it would feed on itself.
 pub(super) fn target_metrics(
-    observed: &Observed,
+    observed: &TargetObjects,
     requested: &RequestedPolicy,
     queries: Queries,
 ) -> TargetMetrics {
@@ -61,13 +61,13 @@ pub(super) fn target_metrics(
     let mut written = written.observed().filter(|metric| !is_made_here(metric));
     let named = policy.query.as_ref().map(|query| ObservedMetric {
         signal: query.signal.clone(),
-        target: Target::AverageValue(query.target),
+        target: MetricTarget::AverageValue(query.target),
     });
     let mut refused = None;
     let mut accept = |metric: ObservedMetric| {
         let accepted = query::accepted(&metric.signal, observed, queries);
         if let Err(why) = accepted {
-            refused.get_or_insert_with(|| Problem::SignalUnknown {
+            refused.get_or_insert_with(|| TargetProblem::SignalUnknown {
                 signal: Box::new(metric.signal.clone()),
                 why: why.to_owned(),
             });
@@ -92,7 +92,7 @@ pub(super) fn target_metrics(
 }
 
 /// The metrics that a target's HPA has, its IHPA or its annotation.
-fn written<'a>(observed: &'a Observed, requested: &RequestedPolicy) -> Cow<'a, Metrics> {
+fn written<'a>(observed: &'a TargetObjects, requested: &RequestedPolicy) -> Cow<'a, HpaMetrics> {
     observed.autoscaler.as_ref().map_or_else(
         || Cow::Owned(requested.policy.metrics()),
         |autoscaler| Cow::Borrowed(&autoscaler.spec.metrics),
@@ -101,24 +101,24 @@ fn written<'a>(observed: &'a Observed, requested: &RequestedPolicy) -> Cow<'a, M
 
 /// All metrics that the replicas of a target are counted by, those that are not followed among them.
 #[must_use]
-pub fn counted_by(observed: &Observed) -> Vec<MetricSpec> {
+pub fn counted_by(observed: &TargetObjects) -> Vec<MetricSpec> {
     counted(observed, &RequestedPolicy::of(observed))
 }
 
 /// True where the replicas of a target are counted by a metric that is none of these signals, which may be one whose
 /// query is refused.
 pub(super) fn leaves_any(
-    observed: &Observed,
+    observed: &TargetObjects,
     requested: &RequestedPolicy,
     signals: &[ScaledSignal],
 ) -> bool {
-    let is_followed = |signal: &Signal, target: Option<Target>| {
-        let scope = target.map(Target::scope);
+    let is_followed = |signal: &Signal, target: Option<MetricTarget>| {
+        let scope = target.map(MetricTarget::scope);
         let mut same = signals.iter().filter(|one| one.signal == *signal);
         same.any(|one| scope.is_none_or(|scope| scope == one.scope))
     };
     let named = requested.policy.query.as_ref().map(|query| {
-        let target = Target::AverageValue(query.target);
+        let target = MetricTarget::AverageValue(query.target);
         MetricSpec::Known(query.signal.clone(), Some(target))
     });
     let counted = counted(observed, requested).into_iter().chain(named);
@@ -129,7 +129,7 @@ pub(super) fn leaves_any(
     left.next().is_some()
 }
 
-fn counted(observed: &Observed, requested: &RequestedPolicy) -> Vec<MetricSpec> {
+fn counted(observed: &TargetObjects, requested: &RequestedPolicy) -> Vec<MetricSpec> {
     let written = written(observed, requested);
     if observed.autoscaler.is_some() {
         written.defaulted()
@@ -144,11 +144,11 @@ fn counted(observed: &Observed, requested: &RequestedPolicy) -> Vec<MetricSpec> 
 /// # Errors
 /// No signal that is observed, or none with a capacity.
 pub(super) fn scaled_signals(
-    observed: &Observed,
+    observed: &TargetObjects,
     requested: &RequestedPolicy,
     metrics: &TargetMetrics,
-    problems: &mut Vec<Problem>,
-) -> Result<Vec<(ScaledSignal, Question)>, Problem> {
+    problems: &mut Vec<TargetProblem>,
+) -> Result<Vec<(ScaledSignal, SignalQuerySource)>, TargetProblem> {
     let TargetMetrics {
         accepted,
         questions,
@@ -160,9 +160,9 @@ pub(super) fn scaled_signals(
     let mut without = refused.clone();
     if accepted.is_empty() && without.is_none() && observed.autoscaler.is_some() {
         return Err(if *has_made_here {
-            Problem::OwnMetric
+            TargetProblem::OwnMetric
         } else {
-            Problem::NoMetric
+            TargetProblem::NoMetric
         });
     }
     // Those that wait out of traffic have less than they ask for, on standby, and carry nothing.
@@ -171,7 +171,7 @@ pub(super) fn scaled_signals(
     let members = members.filter(|pod| !parked.contains(&pod.name));
     let members: Vec<_> = members.map(|pod| &**pod).collect();
     let forecasts_all = requested.policy.predict_memory == Some(true);
-    let mut signals: Vec<(ScaledSignal, Question)> = Vec::with_capacity(accepted.len());
+    let mut signals: Vec<(ScaledSignal, SignalQuerySource)> = Vec::with_capacity(accepted.len());
     let asked = accepted.iter().zip(questions).enumerate();
     for (place, (ObservedMetric { signal, target }, question)) in asked {
         let scope = target.scope();
@@ -196,7 +196,7 @@ pub(super) fn scaled_signals(
             }
             None if members.is_empty() => {}
             None => {
-                without.get_or_insert_with(|| Problem::NoRequests {
+                without.get_or_insert_with(|| TargetProblem::NoRequests {
                     signal: Box::new(signal.clone()),
                     container: lacking(signal, &members).into(),
                 });
@@ -207,25 +207,29 @@ pub(super) fn scaled_signals(
         Some(problem) if signals.is_empty() => return Err(problem),
         without => problems.extend(without),
     }
-    problems.extend(leaves_some.then_some(Problem::TooManyMetrics));
+    problems.extend(leaves_some.then_some(TargetProblem::TooManyMetrics));
     Ok(signals)
 }
 
 /// An amount of CPU or memory for each Pod that reads like a share without its percent sign. So many bytes are never
 /// meant. So many cores may be, unless the Pods request far less.
-fn percent_missing(signal: &Signal, target: Target, pods: &[&PodFacts]) -> Option<Problem> {
+fn percent_missing(
+    signal: &Signal,
+    target: MetricTarget,
+    pods: &[&PodFacts],
+) -> Option<TargetProblem> {
     signal.resource()?;
-    let Target::AverageValue(thousandths) = target else {
+    let MetricTarget::AverageValue(thousandths) = target else {
         return None;
     };
     let number = (thousandths % 1000 == 0).then_some(thousandths / 1000)?;
-    let amount = sum::in_base_unit(signal, thousandths);
+    let amount = load_sum::in_base_unit(signal, thousandths);
     let is_far_more = |request: f64| amount > request * FAR_MORE;
     let is_meant = signal.is_cpu() && !mean_request(pods, signal).is_some_and(is_far_more);
     let percent = u8::try_from(number)
         .ok()
         .filter(|one| PERCENT.contains(one) && !is_meant)?;
-    Some(Problem::PercentMissing {
+    Some(TargetProblem::PercentMissing {
         signal: Box::new(signal.clone()),
         amount: if signal.is_cpu() {
             LoadUnit::of(signal).readable(amount).amount(amount)
@@ -238,11 +242,13 @@ fn percent_missing(signal: &Signal, target: Target, pods: &[&PodFacts]) -> Optio
 
 /// The load that one Pod is to carry: a share of the mean request, or a fixed value, which is as a
 /// request that is to be used wholly.
-fn capacity(signal: &Signal, target: Target, pods: &[&PodFacts]) -> Option<PodCapacity> {
+fn capacity(signal: &Signal, target: MetricTarget, pods: &[&PodFacts]) -> Option<PodCapacity> {
     let (request, share) = match target {
-        Target::Utilization(percent) => (mean_request(pods, signal)?, f64::from(percent) / 100.0),
-        Target::AverageValue(milli) | Target::Value(milli) => {
-            (sum::in_base_unit(signal, milli), 1.0)
+        MetricTarget::Utilization(percent) => {
+            (mean_request(pods, signal)?, f64::from(percent) / 100.0)
+        }
+        MetricTarget::AverageValue(milli) | MetricTarget::Value(milli) => {
+            (load_sum::in_base_unit(signal, milli), 1.0)
         }
     };
     PodCapacity::new(request, Ratio::new(share).ok()?).ok()
@@ -256,7 +262,7 @@ fn lacking(signal: &Signal, pods: &[&PodFacts]) -> String {
     let lacking = pods.iter().filter(|pod| !pod.deleted).find_map(|pod| {
         let sidecars = pod.init_containers.iter().filter(|one| one.is_sidecar);
         let running = || pod.containers.iter().chain(sidecars.clone());
-        let has = |requests: &Requests| requests.get(resource).is_some();
+        let has = |requests: &ResourceRequests| requests.get(resource).is_some();
         let found = running().find(|one| !has(&one.requests))?;
         running()
             .any(|one| has(&one.requests))
@@ -272,7 +278,7 @@ fn mean_request(pods: &[&PodFacts], signal: &Signal) -> Option<f64> {
     let stay = pods.iter().filter(|pod| !pod.deleted);
     let requests: Vec<_> = stay
         .filter_map(|pod| request(pod, resource, container, true).ok())
-        .map(|thousandths| sum::in_base_unit(signal, thousandths))
+        .map(|thousandths| load_sum::in_base_unit(signal, thousandths))
         .collect();
     let sum: f64 = requests.iter().sum();
     (!requests.is_empty()).then(|| sum / count_as_f64(requests.len()))

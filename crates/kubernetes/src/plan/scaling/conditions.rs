@@ -2,15 +2,15 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::problem::Problem;
-use super::targets::Resolved;
+use super::problem::TargetProblem;
+use super::targets::ResolvedTarget;
 use crate::condition::{Condition, ConditionStatus, settle};
-use crate::excerpt::excerpt;
-use evenkeel_core::forecast::{Distrust, HeldOutDay, TrafficModel, Trust};
+use crate::truncate::excerpt;
+use evenkeel_core::forecast::{Distrust, HeldOutDay, ModelTrust, TrafficModel};
+use evenkeel_core::scaling::cost_benefit::{self, CostBenefitVerdict};
+use evenkeel_core::scaling::counterfactual::CounterfactualResult;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport, TickReport, TrafficReport};
-use evenkeel_core::scaling::trial::Tried;
-use evenkeel_core::scaling::worth::{self, Verdict};
 use evenkeel_core::scaling::{
     AcceptedTraffic, LimitedBy, TrafficFit, TrafficRefusal, TrafficStanding, hpa,
 };
@@ -36,9 +36,9 @@ pub const REPLICAS_CONTESTED: &str = "ReplicasContested";
 
 /// The conditions that tell of another hand on what a target is scaled by.
 pub const CONFLICTS: [&str; 5] = [
-    Problem::TARGET_CONFLICT,
-    Problem::DIRECT_CONFLICT,
-    Problem::CRON_CONFLICT,
+    TargetProblem::TARGET_CONFLICT,
+    TargetProblem::DIRECT_CONFLICT,
+    TargetProblem::CRON_CONFLICT,
     FLOOR_CONTESTED,
     REPLICAS_CONTESTED,
 ];
@@ -47,8 +47,8 @@ pub const CONFLICTS: [&str; 5] = [
 /// and is none of [`CONFLICTS`] and no pause of its user's.
 #[must_use]
 pub fn is_problem(kind: &str) -> bool {
-    let told_elsewhere = CONFLICTS.contains(&kind) || kind == Problem::PAUSED;
-    kind == RECORD_DAMAGED || (Problem::KINDS.contains(&kind) && !told_elsewhere)
+    let told_elsewhere = CONFLICTS.contains(&kind) || kind == TargetProblem::PAUSED;
+    kind == RECORD_DAMAGED || (TargetProblem::KINDS.contains(&kind) && !told_elsewhere)
 }
 
 /// The conditions of the HPA's algorithm, where it is run here.
@@ -71,7 +71,7 @@ pub(super) fn kinds() -> Vec<&'static str> {
         RECORD_DAMAGED,
     ];
     let own = own.into_iter().chain(HPA);
-    own.chain(Problem::KINDS).collect()
+    own.chain(TargetProblem::KINDS).collect()
 }
 
 /// The longest message of a condition that tells of problems, in characters: it repeats what APIs answer
@@ -101,7 +101,7 @@ impl<'a> Circumstances<'a> {
 
 /// The conditions of a target after a tick; without a report nothing was decided.
 pub(super) fn of(
-    resolved: &Resolved,
+    resolved: &ResolvedTarget,
     report: Option<&TickReport>,
     circumstances: &Circumstances<'_>,
 ) -> Vec<Condition> {
@@ -130,7 +130,7 @@ pub(super) fn of(
 }
 
 /// One condition for all problems of a kind: a type stands in a status once, and so it does in metrics.
-fn of_problems(problems: &[Problem]) -> Vec<Condition> {
+fn of_problems(problems: &[TargetProblem]) -> Vec<Condition> {
     let mut found: Vec<(&str, String)> = Vec::new();
     for problem in problems {
         let message = problem.to_string();
@@ -271,8 +271,8 @@ fn worth_enabling(loads: &[LoadReport]) -> Option<Condition> {
 }
 
 /// The same of one load by itself.
-fn worth_of(load: &LoadReport, tried: &Tried) -> Condition {
-    let Tried {
+fn worth_of(load: &LoadReport, tried: &CounterfactualResult) -> Condition {
+    let CounterfactualResult {
         floors,
         plain,
         rival,
@@ -294,10 +294,10 @@ fn worth_of(load: &LoadReport, tried: &Tried) -> Condition {
         },
         minutes(rival.under),
     );
-    let verdict = worth::judge_trial(tried);
+    let verdict = cost_benefit::judge_trial(tried);
     Condition::new(
         WORTH_ENABLING,
-        verdict == Verdict::Worth,
+        verdict == CostBenefitVerdict::Worth,
         verdict.reason(),
         message,
     )
@@ -363,7 +363,10 @@ fn metrics_available(loads: &[LoadReport], circumstances: &Circumstances<'_>) ->
     Some(Condition::new(METRICS_AVAILABLE, false, "Stale", message))
 }
 
-fn record_damaged(resolved: &Resolved, circumstances: &Circumstances<'_>) -> Option<Condition> {
+fn record_damaged(
+    resolved: &ResolvedTarget,
+    circumstances: &Circumstances<'_>,
+) -> Option<Condition> {
     if let Some(refused) = resolved.bounds.as_ref().and_then(|bounds| bounds.refused()) {
         let message = format!(
             "{}; the bounds are left as they are and count as the user's",
@@ -386,6 +389,6 @@ fn record_damaged(resolved: &Resolved, circumstances: &Circumstances<'_>) -> Opt
 /// True for a reason of [`FORECAST_TRUSTED`] that judges the forecasts, and does not only wait for
 /// samples.
 pub(super) fn is_distrust(reason: &str) -> bool {
-    let unproven = Trust::Untrusted(Distrust::Unproven { scored: 0 });
+    let unproven = ModelTrust::Untrusted(Distrust::Unproven { scored: 0 });
     ![unproven.reason(), NOT_ENOUGH_HISTORY].contains(&reason)
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 /// The circumstances of a plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct ScalingContext<'a> {
     /// The time of the tick.
     pub now: Timestamp,
     /// The name of this replica in Events.

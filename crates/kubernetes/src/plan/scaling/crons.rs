@@ -7,29 +7,29 @@
 //! takes over makes up for what was missed and repeats nothing.
 
 mod assign;
+mod cron_tick;
 mod events;
-mod followed;
 mod problem;
 mod status;
 
-use evenkeel_core::scaling::Mode;
-use evenkeel_core::scaling::contribution::Contribution;
-use evenkeel_core::scaling::cron::{Agenda, Happening, Saying};
+use evenkeel_core::scaling::ScalingMode;
+use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::cron::{CronEffect, CronEvent, ScheduleCache};
 use jiff::{SignedDuration, Timestamp};
 
-use self::followed::{Followed, followed};
-use super::context::Context;
+use self::cron_tick::{CronOutcome, followed};
+use super::context::ScalingContext;
 use super::event_pauses::EventPauses;
-use super::observed::Observed;
 use super::owner::Owner;
-use super::target::Target;
-use super::targets::Resolved;
+use super::target::ScalingTarget;
+use super::target_objects::TargetObjects;
+use super::targets::ResolvedTarget;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 use crate::kinds::Kind;
 use crate::plan::write::Write;
 
 pub use assign::{CronTarget, assign};
-pub use followed::Scaled;
+pub use cron_tick::CronScaleTarget;
 pub use problem::CronProblem;
 
 /// The longest pause between two ticks over which the memory of the former counts.
@@ -45,11 +45,11 @@ const TOLD: SignedDuration = SignedDuration::from_mins(1);
 /// A target whose user wants no scaling, whose bounds are not known, that mode direct is to scale and
 /// cannot, or whose count more than one of them would set.
 pub fn scaled(
-    observed: &Observed,
-    resolved: &Resolved,
+    observed: &TargetObjects,
+    resolved: &ResolvedTarget,
     cron: &CheckedCronHpa,
     all: &[&CheckedCronHpa],
-) -> Result<Scaled, CronProblem> {
+) -> Result<CronScaleTarget, CronProblem> {
     let target = || observed.target.to_string();
     if observed.ihpa.is_some() {
         return Err(CronProblem::ByPortraits(target()));
@@ -59,7 +59,7 @@ pub fn scaled(
     }
     let owner = Owner::of(observed);
     let of_workload = owner.as_ref().is_some_and(|owner| owner.kind.has_scale());
-    if of_workload && resolved.mode == Mode::Direct {
+    if of_workload && resolved.mode == ScalingMode::Direct {
         let direct = resolved.target.as_ref();
         return direct
             .map(|target| scaled_directly(target, all))
@@ -72,17 +72,17 @@ pub fn scaled(
             CronProblem::NoBounds(target())
         });
     };
-    let mut saying = Saying::Bounds;
+    let mut saying = CronEffect::Bounds;
     if owner.has_count() {
         if all.iter().filter(|cron| cron.is_active()).count() > 1 {
             return Err(CronProblem::SeveralCronHpas(target()));
         }
-        saying = Saying::Count;
+        saying = CronEffect::Count;
     }
     let workload = observed.workload.as_ref();
     let autoscaler = observed.autoscaler.as_ref();
     let recorded = bounds.contribution(&cron.contributor());
-    Ok(Scaled {
+    Ok(CronScaleTarget {
         user: bounds.user(),
         saying,
         effective: bounds.found().min,
@@ -96,16 +96,16 @@ pub fn scaled(
 }
 
 /// A target in mode direct, whose bounds stand in its annotations and are not written.
-fn scaled_directly(target: &Target, all: &[&CheckedCronHpa]) -> Scaled {
+fn scaled_directly(target: &ScalingTarget, all: &[&CheckedCronHpa]) -> CronScaleTarget {
     let user = target.bounds();
     let active = |cron: &&CheckedCronHpa| {
         let active = cron.object.status.as_ref()?.active.as_ref()?;
         Some(active.min_replicas)
     };
     let asked = all.iter().filter_map(active).max();
-    Scaled {
+    CronScaleTarget {
         user,
-        saying: Saying::Bounds,
+        saying: CronEffect::Bounds,
         effective: user.min.max(asked),
         recorded: None,
         least: target.least(),
@@ -125,7 +125,7 @@ pub struct CronMemory {
     status: Option<CronHpaStatus>,
     /// When the status was last written.
     told: Option<Timestamp>,
-    agenda: Agenda,
+    agenda: ScheduleCache,
     events: EventPauses,
 }
 
@@ -133,11 +133,11 @@ pub struct CronMemory {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CronPlan {
     /// What it contributes to the bounds.
-    pub contribution: Option<Contribution>,
+    pub contribution: Option<ReplicaRecommendation>,
     /// Its status and Events.
     pub writes: Vec<Write>,
     /// What happened, for metrics.
-    pub happened: Vec<Happening>,
+    pub happened: Vec<CronEvent>,
     /// True where its crons are followed.
     pub is_ready: bool,
 }
@@ -151,7 +151,7 @@ impl CronMemory {
             *self = Self::default();
         }
         if self.generation != cron.object.generation {
-            self.agenda = Agenda::default();
+            self.agenda = ScheduleCache::default();
         }
         self.uid.clone_from(uid);
         self.generation = cron.object.generation;
@@ -183,9 +183,9 @@ impl CronMemory {
 #[must_use]
 pub fn plan_cron(
     cron: &CheckedCronHpa,
-    scaled: Result<Scaled, CronProblem>,
+    scaled: Result<CronScaleTarget, CronProblem>,
     memory: &mut CronMemory,
-    context: &Context<'_>,
+    context: &ScalingContext<'_>,
 ) -> CronPlan {
     let held = cron.object.status.clone();
     let before = memory.recall(cron, context.now).or_else(|| held.clone());
@@ -205,7 +205,7 @@ pub fn plan_cron(
         .then(|| Write::status(Kind::CronHpa, metadata, held.as_ref(), &status))
         .flatten();
     memory.status = Some(status);
-    let Followed {
+    let CronOutcome {
         contribution,
         ticked,
         problem,
@@ -221,10 +221,13 @@ pub fn plan_cron(
 
 /// What a CronHPA asked for when its status was last told.
 #[must_use]
-pub fn asked_last(cron: &CheckedCronHpa, scaled: &Scaled) -> Option<Contribution> {
+pub fn asked_last(
+    cron: &CheckedCronHpa,
+    scaled: &CronScaleTarget,
+) -> Option<ReplicaRecommendation> {
     let active = cron.object.status.as_ref()?.active.as_ref()?;
     let until = active.until.unwrap_or(Timestamp::MAX);
-    Some(Contribution::of_cron(
+    Some(ReplicaRecommendation::of_cron(
         cron.contributor(),
         active.min_replicas,
         scaled.user,

@@ -8,18 +8,18 @@ use super::conditions::{
     FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE, RECORD_DAMAGED, REPLICAS_CONTESTED,
     is_distrust,
 };
-use super::context::Context;
+use super::context::ScalingContext;
 use super::memory::PlanMemory;
-use super::observed::Observed;
 use super::owner::Owner;
-use super::problem::Problem;
+use super::problem::TargetProblem;
 use super::status::TargetStatus;
-use super::targets::Resolved;
+use super::target_objects::TargetObjects;
+use super::targets::ResolvedTarget;
 use crate::condition::{Condition, ConditionStatus};
 use crate::kinds::Kind;
-use crate::plan::event::{Event, Severity};
-use crate::plan::write::{Operation, Purpose, Write};
-use evenkeel_core::scaling::Mode;
+use crate::plan::event::{EventContent, EventSeverity};
+use crate::plan::write::{Purpose, Write, WriteOperation};
+use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::hpa::EventType;
 use evenkeel_core::scaling::tracker::TickReport;
 
@@ -28,8 +28,8 @@ fn warning(kind: &str) -> Option<&'static str> {
     let own = [FLOOR_CONTESTED, REPLICAS_CONTESTED, RECORD_DAMAGED];
     let mut warned = own
         .into_iter()
-        .chain(Problem::KINDS)
-        .filter(|reason| *reason != Problem::PAUSED);
+        .chain(TargetProblem::KINDS)
+        .filter(|reason| *reason != TargetProblem::PAUSED);
     warned.find(|reason| *reason == kind)
 }
 
@@ -41,7 +41,7 @@ const RESCALED: &str = "SuccessfulRescale";
 /// True for an Event that tells of a floor or a count which goes down; where the plan lowers one, for an
 /// Event of the HPA's algorithm on a new count too.
 pub(super) fn tells_of_lowering(write: &Write) -> bool {
-    let Operation::Create(event) = &write.operation else {
+    let WriteOperation::Create(event) = &write.operation else {
         return false;
     };
     let reason = event["reason"].as_str();
@@ -53,18 +53,18 @@ pub(super) fn tells_of_lowering(write: &Write) -> bool {
 
 /// The Events of one plan, as they are collected.
 pub(super) struct EventPlan<'a> {
-    observed: &'a Observed,
+    observed: &'a TargetObjects,
     owner: Owner<'a>,
-    context: &'a Context<'a>,
+    context: &'a ScalingContext<'a>,
     memory: &'a mut PlanMemory,
     writes: Vec<Write>,
 }
 
 impl<'a> EventPlan<'a> {
     pub(super) const fn new(
-        observed: &'a Observed,
+        observed: &'a TargetObjects,
         owner: Owner<'a>,
-        context: &'a Context<'a>,
+        context: &'a ScalingContext<'a>,
         memory: &'a mut PlanMemory,
     ) -> Self {
         Self {
@@ -93,15 +93,19 @@ impl<'a> EventPlan<'a> {
             (true, true) => "ReplicasRaised",
             (true, false) => REPLICAS_LOWERED,
         };
-        self.add(Severity::Normal, reason, note);
+        self.add(EventSeverity::Normal, reason, note);
     }
 
     /// More replicas than there are, where they are recommended only.
-    pub(super) fn recommendation(&mut self, resolved: &Resolved, report: Option<&TickReport>) {
+    pub(super) fn recommendation(
+        &mut self,
+        resolved: &ResolvedTarget,
+        report: Option<&TickReport>,
+    ) {
         let target = resolved
             .target
             .as_ref()
-            .filter(|_| resolved.mode == Mode::Recommend);
+            .filter(|_| resolved.mode == ScalingMode::Recommend);
         let Some((target, report)) = target.zip(report) else {
             self.memory.recommended = None;
             return;
@@ -111,7 +115,7 @@ impl<'a> EventPlan<'a> {
         if more && self.memory.recommended != Some(replicas) && self.allows("ReplicasRecommended") {
             self.memory.recommended = Some(replicas);
             self.add(
-                Severity::Normal,
+                EventSeverity::Normal,
                 "ReplicasRecommended",
                 &report.decision.reason,
             );
@@ -120,19 +124,19 @@ impl<'a> EventPlan<'a> {
 
     /// The Events of the HPA's algorithm, where the count is set here: each change of it, and of what
     /// is wrong the same only now and then.
-    pub(super) fn hpa(&mut self, resolved: &Resolved, report: Option<&TickReport>) {
+    pub(super) fn hpa(&mut self, resolved: &ResolvedTarget, report: Option<&TickReport>) {
         let told = report.and_then(|report| report.hpa.as_ref());
-        let told = told.filter(|_| resolved.mode == Mode::Direct);
+        let told = told.filter(|_| resolved.mode == ScalingMode::Direct);
         // Of an IHPA each change is told of as that of all its portraits.
         let is_told = |reason: &str| self.owner.kind == Kind::Ihpa && reason == RESCALED;
         let told = told.into_iter().flat_map(|hpa| &hpa.events);
         let told: Vec<_> = told.filter(|event| !is_told(event.reason)).collect();
         for event in told {
             let severity = match event.event_type {
-                EventType::Normal => Severity::Normal,
-                EventType::Warning => Severity::Warning,
+                EventType::Normal => EventSeverity::Normal,
+                EventType::Warning => EventSeverity::Warning,
             };
-            if severity == Severity::Normal || self.allows(event.reason) {
+            if severity == EventSeverity::Normal || self.allows(event.reason) {
                 self.add(severity, event.reason, &event.message);
             }
         }
@@ -154,10 +158,10 @@ impl<'a> EventPlan<'a> {
         self.memory.allows_event(reason, self.context.now)
     }
 
-    pub(super) fn add(&mut self, severity: Severity, reason: &'static str, note: &str) {
-        let Context { reporter, now } = *self.context;
+    pub(super) fn add(&mut self, severity: EventSeverity, reason: &'static str, note: &str) {
+        let ScalingContext { reporter, now } = *self.context;
         let regarding = self.owner.regarding(&self.observed.namespace);
-        let event = Event {
+        let event = EventContent {
             purpose: Purpose::ScalingEvent,
             severity,
             reason,
@@ -169,25 +173,25 @@ impl<'a> EventPlan<'a> {
 }
 
 /// The Event of a condition that has changed; most conditions begin without one.
-fn change(before: Option<&Condition>, now: &Condition) -> Option<(Severity, &'static str)> {
+fn change(before: Option<&Condition>, now: &Condition) -> Option<(EventSeverity, &'static str)> {
     let was = before.map(|before| before.status);
     match (now.kind.as_str(), now.status) {
         (FORECAST_TRUSTED, ConditionStatus::False) => {
             let lost = was == Some(ConditionStatus::True) && is_distrust(&now.reason);
-            lost.then_some((Severity::Warning, "ForecastUntrusted"))
+            lost.then_some((EventSeverity::Warning, "ForecastUntrusted"))
         }
         (FORECAST_TRUSTED, ConditionStatus::True) => {
             let back = before
                 .is_some_and(|b| b.status == ConditionStatus::False && is_distrust(&b.reason));
-            back.then_some((Severity::Normal, "ForecastTrusted"))
+            back.then_some((EventSeverity::Normal, "ForecastTrusted"))
         }
         (METRICS_AVAILABLE, ConditionStatus::False) => (was == Some(ConditionStatus::True))
-            .then_some((Severity::Warning, "MetricsUnavailable")),
+            .then_some((EventSeverity::Warning, "MetricsUnavailable")),
         (METRICS_AVAILABLE, ConditionStatus::True)
         | (_, ConditionStatus::False | ConditionStatus::Unknown) => None,
         (kind, ConditionStatus::True) => {
             let reason = warning(kind)?;
-            (was != Some(ConditionStatus::True)).then_some((Severity::Warning, reason))
+            (was != Some(ConditionStatus::True)).then_some((EventSeverity::Warning, reason))
         }
     }
 }
@@ -196,13 +200,13 @@ fn change(before: Option<&Condition>, now: &Condition) -> Option<(Severity, &'st
 pub(super) fn first_told<'s>(
     held: Option<&TargetStatus>,
     status: &'s TargetStatus,
-) -> Option<Event<'s>> {
-    const CONFLICT: &str = Problem::DIRECT_CONFLICT;
+) -> Option<EventContent<'s>> {
+    const CONFLICT: &str = TargetProblem::DIRECT_CONFLICT;
     let condition = status.condition(CONFLICT)?;
     let is_told = held.is_some_and(|held| held.condition(CONFLICT).is_some());
-    (!is_told).then_some(Event {
+    (!is_told).then_some(EventContent {
         purpose: Purpose::ScalingEvent,
-        severity: Severity::Warning,
+        severity: EventSeverity::Warning,
         reason: CONFLICT,
         action: "Scale",
         note: &condition.message,
@@ -210,7 +214,7 @@ pub(super) fn first_told<'s>(
 }
 
 /// The reason why the user's bounds, or his count, are put back.
-pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
+pub(super) fn put_back(resolved: &ResolvedTarget, now: Timestamp) -> String {
     if resolved.is_contested() {
         return "the user's bounds are put back: another writer reverted the floor twice"
             .to_owned();
@@ -220,11 +224,12 @@ pub(super) fn put_back(resolved: &Resolved, now: Timestamp) -> String {
     let is_count = bounds.is_some_and(|bounds| bounds.found().is_count());
     let what = if is_count { "replicas" } else { "bounds" };
     // An option without effect takes nothing away.
-    let is_reason = |problem: &&Problem| !matches!(problem, Problem::OptionIgnored { .. });
+    let is_reason =
+        |problem: &&TargetProblem| !matches!(problem, TargetProblem::OptionIgnored { .. });
     let problem = resolved.problems.iter().find(is_reason);
     let why = match (problem, resolved.mode) {
         (Some(problem), _) => problem.to_string(),
-        (None, Mode::Off) => "scaling is off".to_owned(),
+        (None, ScalingMode::Off) => "scaling is off".to_owned(),
         (None, mode) if floor.is_some() => format!("the mode is {}", mode.as_str()),
         (None, _) if is_count => "nothing asks for other replicas any more".to_owned(),
         (None, _) => "the floor has expired".to_owned(),

@@ -3,18 +3,18 @@
 
 use jiff::Timestamp;
 
-use super::observed::Observed;
-use super::requested::RequestedPolicy;
+use super::requested_policy::RequestedPolicy;
+use super::target_objects::TargetObjects;
 use super::target_ref::TargetRef;
 use crate::autoscaler::ObservedMetric;
-use evenkeel_core::scaling::Bounds;
+use evenkeel_core::scaling::ReplicaBounds;
 use evenkeel_core::scaling::hpa::{
-    self, Controller, FeatureGates, MetricSpec, Readings, ReplicaCalculator, Scale, Settings, Spec,
-    Tolerances, reconciler,
+    self, Controller, FeatureGates, HpaSpec, MetricSpec, Readings, ReplicaCalculator, Settings,
+    TargetScale, Tolerances, reconciler,
 };
 use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::signal::{ObjectReference, Signal, Target};
-use evenkeel_core::scaling::tracker::{Reaction, Reconciled};
+use evenkeel_core::scaling::signal::{MetricTarget, ObjectReference, Signal};
+use evenkeel_core::scaling::tracker::{Reaction, ReconciledTarget};
 
 /// The controller that Kubernetes has by default. It scales to zero where a metric can wake the
 /// target again: no gate stands between users and their own annotations.
@@ -32,12 +32,12 @@ pub(super) fn spec(
     target: &TargetRef,
     requested: &RequestedPolicy,
     metrics: &[ObservedMetric],
-    bounds: Bounds,
-) -> Spec {
+    bounds: ReplicaBounds,
+) -> HpaSpec {
     let metric =
         |ObservedMetric { signal, target }: &_| MetricSpec::new(Signal::clone(signal), *target);
     let object = target.object();
-    Spec {
+    HpaSpec {
         scale_target: ObjectReference {
             api_version: object.api_resource().api_version,
             kind: target.kind().to_owned(),
@@ -55,7 +55,7 @@ pub(super) fn spec(
 pub struct HpaInput {
     pods: Vec<PodFacts>,
     readings: Readings,
-    told: Told,
+    told: LastStatus,
     generation: Option<i64>,
 }
 
@@ -72,16 +72,16 @@ pub struct MeasuredValue {
 
 /// What the status of a target says, as far as decisions go on from it.
 #[derive(Debug, Clone, Default)]
-pub struct Told {
+pub struct LastStatus {
     pub(super) replicas: Option<i32>,
-    pub(super) status: hpa::Status,
+    pub(super) status: hpa::HpaStatus,
 }
 
 impl HpaInput {
     /// The Pods of `observed` with their readings. What has been told is to be known at the first look,
     /// and where the count has changed.
     #[must_use]
-    pub fn new(observed: &Observed, mut readings: Readings, told: Told) -> Self {
+    pub fn new(observed: &TargetObjects, mut readings: Readings, told: LastStatus) -> Self {
         // Those that wait out of traffic carry none of the load: neither they nor what is measured of them counts.
         let parked = &observed.profiles.parked;
         let members = observed.pods.members.iter();
@@ -118,7 +118,7 @@ impl HpaInput {
         };
         let object = target.object();
         let status_replicas = self.staying();
-        let is_whole = matches!(wanted, Some(Target::Value(_)));
+        let is_whole = matches!(wanted, Some(MetricTarget::Value(_)));
         if status_replicas == 0 && !is_whole {
             return None;
         }
@@ -152,8 +152,8 @@ impl HpaInput {
     }
 
     /// The target as the algorithm sees it, which computes nothing without a selector.
-    fn scale<'a>(&'a self, selector: &'a str, current: i32) -> Scale<'a> {
-        Scale {
+    fn scale<'a>(&'a self, selector: &'a str, current: i32) -> TargetScale<'a> {
+        TargetScale {
             spec_replicas: current,
             // Pods of a surge are none that were asked for: a metric within its tolerance would keep them all.
             status_replicas: if current > 0 {
@@ -172,16 +172,16 @@ impl HpaInput {
     pub(super) fn reaction<'a>(
         &'a self,
         namespace: &'a str,
-        spec: &'a Spec,
+        spec: &'a HpaSpec,
         current: i32,
     ) -> Reaction<'a> {
         let scale = self.scale(&spec.scale_target.name, current);
-        Reaction::Reconciled(Reconciled {
+        Reaction::Reconciled(ReconciledTarget {
             input: reconciler::Input {
                 controller: &CONTROLLER,
                 namespace,
                 spec,
-                observed: hpa::Observed {
+                observed: hpa::ObservedTarget {
                     scale: Ok(scale),
                     readings: &self.readings,
                 },

@@ -6,14 +6,14 @@
 
 mod conditions;
 mod events;
-mod given;
-mod portray;
 mod profile;
+mod provider_inputs;
+mod static_providers;
 mod status;
 mod writes;
 
-pub use given::portrait_names;
-pub use portray::portray;
+pub use provider_inputs::portray;
+pub use static_providers::portrait_names;
 pub(super) use writes::plan;
 
 #[cfg(test)]

@@ -7,31 +7,35 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::ihpa::{CheckedIhpa, IhpaStatus};
-use evenkeel_core::scaling::cron::Agenda;
+use evenkeel_core::scaling::cron::ScheduleCache;
 
 /// The longest pause between two plans over which the status of the former counts.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
 /// The windows of one provider, as they were last looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Looked {
+struct ProviderWindows {
     /// The version of what they stand in.
     version: Option<String>,
-    agenda: Agenda,
+    agenda: ScheduleCache,
 }
 
 /// The windows of all providers by their names.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Agendas(BTreeMap<Arc<str>, Looked>);
+pub(super) struct Agendas(BTreeMap<Arc<str>, ProviderWindows>);
 
 impl Agendas {
     /// The agenda of a provider whose windows stand in an object of this version.
-    pub(super) fn of(&mut self, provider: &Arc<str>, version: Option<String>) -> &mut Agenda {
+    pub(super) fn of(
+        &mut self,
+        provider: &Arc<str>,
+        version: Option<String>,
+    ) -> &mut ScheduleCache {
         let looked = self.0.entry(Arc::clone(provider)).or_default();
         if looked.version != version {
-            *looked = Looked {
+            *looked = ProviderWindows {
                 version,
-                agenda: Agenda::default(),
+                agenda: ScheduleCache::default(),
             };
         }
         &mut looked.agenda

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::observed::Observed;
+use super::target_objects::TargetObjects;
 use crate::annotations::BOUNDS;
 use crate::autoscaler::Autoscaler;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
@@ -13,8 +13,8 @@ use crate::ihpa::CheckedIhpa;
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
-use crate::plan::conditional::ConditionalPatch;
-use crate::plan::event::Regarding;
+use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::event::RegardingObject;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
 use evenkeel_core::scaling::{NO_MOST, ObjectBounds};
@@ -37,14 +37,14 @@ pub struct Owner<'a> {
 impl<'a> Owner<'a> {
     /// The object that scales the workload of a target, where that is neither the workload itself nor KEDA's.
     #[must_use]
-    pub fn scaler(observed: &'a Observed) -> Option<Self> {
+    pub fn scaler(observed: &'a TargetObjects) -> Option<Self> {
         let ihpa = observed.ihpa.as_deref().map(Self::of_ihpa);
         ihpa.or_else(|| observed.autoscaler.as_deref().map(Self::of_autoscaler))
     }
 
     /// The object of a target; `None` where it is not known, as while KEDA's is not.
     #[must_use]
-    pub fn of(observed: &'a Observed) -> Option<Self> {
+    pub fn of(observed: &'a TargetObjects) -> Option<Self> {
         if let Some(ihpa) = &observed.ihpa {
             return Some(Self::of_ihpa(ihpa));
         }
@@ -108,7 +108,7 @@ impl<'a> Owner<'a> {
 
     /// The workload of a target, where it is known.
     #[must_use]
-    pub fn workload(observed: &'a Observed) -> Option<Self> {
+    pub fn workload(observed: &'a TargetObjects) -> Option<Self> {
         observed.workload.as_deref().map(Self::of_workload)
     }
 
@@ -184,10 +184,10 @@ impl<'a> Owner<'a> {
     }
 
     /// The object as Events name it.
-    pub(super) fn regarding(&self, namespace: &str) -> Regarding {
-        Regarding {
+    pub(super) fn regarding(&self, namespace: &str) -> RegardingObject {
+        RegardingObject {
             namespace: Some(namespace.to_owned()),
-            ..Regarding::of(self.kind, self.metadata)
+            ..RegardingObject::of(self.kind, self.metadata)
         }
     }
 }

@@ -4,35 +4,35 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::query::Question;
+use super::query::SignalQuerySource;
 use super::target_ref::TargetRef;
 use crate::cron_hpa::ScaledRef;
 use crate::external_check::{ChangeAsked, CheckQuestion};
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::portrait::Provided;
+use evenkeel_core::scaling::portrait::ProviderRecommendation;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::stability::{Checker, ErrorRate, Hold, MetricBound, PodsReady};
-use evenkeel_core::scaling::stages::{Change, Reached, StagedBehavior};
-use evenkeel_core::scaling::{Check, PortraitInput, ReplicaCounts, Speaker};
+use evenkeel_core::scaling::stability::{Checker, ErrorRate, MetricBound, PausedChange, PodsReady};
+use evenkeel_core::scaling::staged_change::{ReplicaProgress, StagedBehavior, StagedChange};
+use evenkeel_core::scaling::{PortraitInput, ProviderRef, ReplicaCounts, StabilityCheck};
 
 /// The portraits of a target, with what is under way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetPortraits {
     /// What the providers come to that are known without the loads.
-    pub given: Vec<Provided>,
-    pub reactive: Option<Speaker>,
-    pub predictive: Option<Speaker>,
+    pub given: Vec<ProviderRecommendation>,
+    pub reactive: Option<ProviderRef>,
+    pub predictive: Option<ProviderRef>,
     pub behavior: StagedBehavior,
     /// The counts that are written in the cluster at present.
     pub counts: ReplicaCounts,
     /// What has come of them by the IHPA's own ReplicaProfile, where that sets the count.
-    pub reached: Option<Reached>,
+    pub reached: Option<ReplicaProgress>,
     /// The part that a ReplicaProfile of the IHPA's has in it.
     pub profile: ProfileRole,
     /// The change that is under way.
-    pub change: Option<Change>,
+    pub change: Option<StagedChange>,
     /// What failed checks hold.
-    pub holds: Vec<Hold>,
+    pub holds: Vec<PausedChange>,
     /// The moment in the user's request to go on.
     pub resume: Option<Timestamp>,
     pub checks: Vec<TargetCheck>,
@@ -58,24 +58,24 @@ pub enum ProfileRole {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetCheck {
     pub checker: Checker,
-    pub subjects: Vec<Subject>,
+    pub subjects: Vec<CheckSubject>,
 }
 
 /// One thing that a check looks at.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Subject {
+pub enum CheckSubject {
     /// A metric against a bound.
     Metric {
         metric: Box<MetricSpec>,
         bound: MetricBound,
-        question: Question,
+        question: SignalQuerySource,
     },
     /// The share of requests that fail, by two queries.
     Errors {
         rate: ErrorRate,
         errors: Box<Signal>,
         requests: Box<Signal>,
-        questions: [Question; 2],
+        questions: [SignalQuerySource; 2],
     },
     /// The readiness of the Pods.
     Ready(PodsReady),
@@ -85,9 +85,9 @@ pub enum Subject {
     Refused(Arc<str>),
 }
 
-impl Subject {
+impl CheckSubject {
     /// The signals that it reads, each with its question.
-    fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+    fn asked(&self) -> impl Iterator<Item = (&Signal, &SignalQuerySource)> {
         let asked = match self {
             Self::Metric {
                 metric, question, ..
@@ -118,9 +118,9 @@ impl TargetPortraits {
     }
 
     /// The signals that its checks read at present, each with its question.
-    pub(super) fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+    pub(super) fn asked(&self) -> impl Iterator<Item = (&Signal, &SignalQuerySource)> {
         let checks = self.checks.iter().filter(|_| self.are_checked());
-        checks.flat_map(|check| check.subjects.iter().flat_map(Subject::asked))
+        checks.flat_map(|check| check.subjects.iter().flat_map(CheckSubject::asked))
     }
 
     /// The questions that its checks have for others at present.
@@ -128,7 +128,7 @@ impl TargetPortraits {
         let checks = self.checks.iter().filter(|_| self.are_checked());
         let subjects = checks.flat_map(|check| &check.subjects);
         subjects.filter_map(|subject| match subject {
-            Subject::External(question) => Some(question),
+            CheckSubject::External(question) => Some(question),
             _ => None,
         })
     }
@@ -163,7 +163,7 @@ impl TargetPortraits {
 
     /// What a tick reads of them; `checks` are those of these portraits with what was learned for each.
     #[must_use]
-    pub fn input<'a>(&'a self, checks: &'a [Check]) -> PortraitInput<'a> {
+    pub fn input<'a>(&'a self, checks: &'a [StabilityCheck]) -> PortraitInput<'a> {
         PortraitInput {
             given: &self.given,
             reactive: self.reactive.as_ref(),

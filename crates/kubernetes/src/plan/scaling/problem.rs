@@ -4,15 +4,15 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::observed::Observed;
+use super::target_objects::TargetObjects;
 use super::target_ref::TargetRef;
 use crate::annotations::SCALING;
 use crate::autoscaler::FOLLOWED;
 use crate::external_metrics::EXPECTED_LOAD;
 use crate::scaling_policy::crossed_bounds;
-use evenkeel_core::panicked::Panicked;
+use evenkeel_core::panic_error::PanicError;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::{BoundsError, Mode};
+use evenkeel_core::scaling::{BoundsError, ScalingMode};
 
 /// What is wrong with a target whose group and version are none.
 const INVALID_TARGET: &str =
@@ -25,7 +25,7 @@ const PODS_UNKNOWN: &str = "has too few known Pods: none, or fewer than three of
 
 /// Why a target is refused, or not scaled as its user asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
+pub enum TargetProblem {
     /// Several HPAs or IHPAs scale one workload.
     TargetConflict(Box<TargetRef>),
     /// A workload without HPA has no annotations with its bounds.
@@ -93,14 +93,14 @@ pub enum Problem {
     CronConflict(Box<str>),
     /// The work on it panicked; it rests until then, or until its objects change.
     Quarantined {
-        panicked: Panicked,
+        panicked: PanicError,
         until: Timestamp,
     },
 }
 
-impl Problem {
+impl TargetProblem {
     /// The problem of a workload without both bounds: one is missing, or the least is above the most.
-    pub(super) fn without_bounds(observed: &Observed) -> Self {
+    pub(super) fn without_bounds(observed: &TargetObjects) -> Self {
         let workload = observed.workload.as_ref();
         let crossed = workload.and_then(|one| crossed_bounds(&one.metadata.annotations));
         crossed.map_or(Self::BoundsMissing, Self::InvalidBounds)
@@ -211,11 +211,11 @@ impl fmt::Display for NoProfile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldBack {
     /// An annotation of its own.
-    Annotation(Mode),
+    Annotation(ScalingMode),
     /// An annotation of its namespace.
-    Namespace(Mode),
+    Namespace(ScalingMode),
     /// The configuration.
-    Configuration(Mode),
+    Configuration(ScalingMode),
 }
 
 impl fmt::Display for HeldBack {
@@ -263,7 +263,7 @@ const PAUSED: &str = "the ScaledObject or the IntelligentHorizontalPodAutoscaler
 const TRAFFIC_MISSING: &str =
     "evenkeel.dev/predict is traffic, but evenkeel.dev/traffic is not set: nothing is forecast";
 
-impl fmt::Display for Problem {
+impl fmt::Display for TargetProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ScaleModeLimited(_)
@@ -327,7 +327,7 @@ impl fmt::Display for Problem {
     }
 }
 
-impl Problem {
+impl TargetProblem {
     /// The message of a problem that only an IHPA has.
     fn of_portraits(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -363,56 +363,56 @@ mod tests {
     fn each_problem_has_a_condition_of_its_own_name() {
         let web = || Box::new(TargetRef::new("apps/v1", "Deployment", "shop", "web"));
         let all = [
-            Problem::TargetConflict(web()),
-            Problem::BoundsMissing,
-            Problem::InvalidBounds(BoundsError { min: 2, max: 1 }),
-            Problem::NoAutoscaler,
-            Problem::DirectConflict("HPA web".into()),
-            Problem::NoWakingSignal,
-            Problem::NoScale(web()),
-            Problem::InvalidTarget(web()),
-            Problem::NoCount(web(), ".spec.replicas"),
-            Problem::PodsUnknown(web()),
-            Problem::ScaleDownDisabled,
-            Problem::NoMetric,
-            Problem::OwnMetric,
-            Problem::TooManyMetrics,
-            Problem::NoRequests {
+            TargetProblem::TargetConflict(web()),
+            TargetProblem::BoundsMissing,
+            TargetProblem::InvalidBounds(BoundsError { min: 2, max: 1 }),
+            TargetProblem::NoAutoscaler,
+            TargetProblem::DirectConflict("HPA web".into()),
+            TargetProblem::NoWakingSignal,
+            TargetProblem::NoScale(web()),
+            TargetProblem::InvalidTarget(web()),
+            TargetProblem::NoCount(web(), ".spec.replicas"),
+            TargetProblem::PodsUnknown(web()),
+            TargetProblem::ScaleDownDisabled,
+            TargetProblem::NoMetric,
+            TargetProblem::OwnMetric,
+            TargetProblem::TooManyMetrics,
+            TargetProblem::NoRequests {
                 signal: Box::new(Signal::CPU),
                 container: "".into(),
             },
-            Problem::PercentMissing {
+            TargetProblem::PercentMissing {
                 signal: Box::new(Signal::CPU),
                 amount: String::new(),
                 percent: 80,
             },
-            Problem::SignalUnknown {
+            TargetProblem::SignalUnknown {
                 signal: Box::new(Signal::CPU),
                 why: String::new(),
             },
-            Problem::TrafficMissing,
-            Problem::InvalidSpec("".into()),
-            Problem::ScaleModeLimited(HeldBack::Namespace(Mode::Off)),
-            Problem::CronConflict("".into()),
-            Problem::GrayStateUnsupported {
+            TargetProblem::TrafficMissing,
+            TargetProblem::InvalidSpec("".into()),
+            TargetProblem::ScaleModeLimited(HeldBack::Namespace(ScalingMode::Off)),
+            TargetProblem::CronConflict("".into()),
+            TargetProblem::GrayStateUnsupported {
                 state: "Cutoff",
                 why: NoProfile::Off,
             },
-            Problem::ProfileConflict("".into()),
-            Problem::OptionIgnored {
+            TargetProblem::ProfileConflict("".into()),
+            TargetProblem::OptionIgnored {
                 option: "evenkeel.dev/risk",
                 why: "",
             },
-            Problem::NoWorkload(web()),
-            Problem::Paused,
-            Problem::Quarantined {
-                panicked: Panicked {
+            TargetProblem::NoWorkload(web()),
+            TargetProblem::Paused,
+            TargetProblem::Quarantined {
+                panicked: PanicError {
                     message: String::new(),
                 },
                 until: Timestamp::UNIX_EPOCH,
             },
         ];
-        assert_eq!(all.len(), Problem::KINDS.len());
+        assert_eq!(all.len(), TargetProblem::KINDS.len());
         for problem in all {
             let named = format!("{problem:?}");
             let name = named.split(|c: char| !c.is_alphanumeric()).next();

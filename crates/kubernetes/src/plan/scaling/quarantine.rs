@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::observed::Observed;
-use super::problem::Problem;
-use super::targets::Resolved;
+use super::problem::TargetProblem;
+use super::target_objects::TargetObjects;
+use super::targets::ResolvedTarget;
 use crate::annotations::{BOUNDS, SCALING_STATUS};
 use crate::autoscaler::{Autoscaler, AutoscalerSpec};
 use crate::ihpa::IhpaSpec;
 use crate::meta::Meta;
 use crate::scaled_object::ScaledObject;
 use crate::workload::Workload;
-use evenkeel_core::panicked::Panicked;
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::panic_error::PanicError;
+use evenkeel_core::scaling::ScalingMode;
 
 /// The first rest, and the longest.
 const FIRST: SignedDuration = SignedDuration::from_mins(5);
@@ -28,7 +28,7 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(1);
 /// The quarantine of one target; one that is over is kept until the panic counts as mended.
 #[derive(Debug, Clone)]
 pub struct Quarantine {
-    panicked: Panicked,
+    panicked: PanicError,
     autoscaler: Option<Arc<Autoscaler>>,
     /// Its status changes with each of its own writes.
     ihpa: Option<IhpaSpec>,
@@ -42,14 +42,14 @@ impl Quarantine {
     /// Begins with a panic in the work on `observed`; `before` is the last one of the target.
     #[must_use]
     pub fn begin(
-        observed: &Observed,
-        panicked: Panicked,
+        observed: &TargetObjects,
+        panicked: PanicError,
         before: Option<&Self>,
         now: Timestamp,
     ) -> Self {
         let again = before.filter(|before| !before.is_mended(now));
         let rest = again.map_or(FIRST, |before| (before.rest * 2).min(LONGEST));
-        let Observed {
+        let TargetObjects {
             namespace: _,
             namespace_policy: _,
             autoscaler,
@@ -80,7 +80,7 @@ impl Quarantine {
 
     /// True while the target is left alone: the time has not come, and its user has changed nothing.
     /// A change ends it for good.
-    pub fn holds(&mut self, observed: &Observed, now: Timestamp) -> bool {
+    pub fn holds(&mut self, observed: &TargetObjects, now: Timestamp) -> bool {
         if now < self.until && self.has_changed(observed) {
             self.until = now;
         }
@@ -97,24 +97,24 @@ impl Quarantine {
     /// asked for it is there all the same, and nobody knows better meanwhile. Where the objects
     /// cannot even be resolved, that is `None`, and the bounds are left as they are.
     #[must_use]
-    pub fn refuse(&self, resolved: Option<Resolved>) -> Resolved {
-        let resolved = resolved.unwrap_or(Resolved {
-            mode: Mode::Recommend,
+    pub fn refuse(&self, resolved: Option<ResolvedTarget>) -> ResolvedTarget {
+        let resolved = resolved.unwrap_or(ResolvedTarget {
+            mode: ScalingMode::Recommend,
             is_declined: false,
             target: None,
             problems: Vec::new(),
             keeps_floor: true,
             bounds: None,
         });
-        if resolved.mode == Mode::Off {
+        if resolved.mode == ScalingMode::Off {
             return resolved;
         }
-        let problem = Problem::Quarantined {
+        let problem = TargetProblem::Quarantined {
             panicked: self.panicked.clone(),
             until: self.until,
         };
-        Resolved {
-            keeps_floor: resolved.target.is_some() && resolved.mode == Mode::Floor,
+        ResolvedTarget {
+            keeps_floor: resolved.target.is_some() && resolved.mode == ScalingMode::Floor,
             target: None,
             problems: vec![problem],
             ..resolved
@@ -123,7 +123,7 @@ impl Quarantine {
 
     /// True where the user has written something else since. What changes by itself is left out:
     /// the status, the replicas, and what is written here.
-    fn has_changed(&self, observed: &Observed) -> bool {
+    fn has_changed(&self, observed: &TargetObjects) -> bool {
         let autoscaler = |one: &Option<Arc<Autoscaler>>| {
             let Autoscaler {
                 metadata,

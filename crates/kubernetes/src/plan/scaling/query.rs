@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::observed::Observed;
 use super::settings::Queries;
+use super::target_objects::TargetObjects;
 use crate::metric_query::{MetricQuery, MetricSubject, ServedMetric};
 use crate::pod_names;
 use evenkeel_core::scaling::signal::{PromQl, PromQlMetric, ResourceName, Signal};
@@ -20,7 +20,7 @@ const LONGEST_FILLED: usize = 64 * 1024;
 
 /// Whether there is a question for a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum SignalQuerySource {
     /// It is measured with that of all other Pods.
     Measured,
     /// It is asked for by itself.
@@ -31,9 +31,9 @@ pub enum Question {
 ///
 /// # Errors
 /// It cannot be asked, and why.
-fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static str> {
+fn question(observed: &TargetObjects, signal: &Signal) -> Result<SignalQuerySource, &'static str> {
     let subject = match signal {
-        Signal::Resource(_) => return Ok(Question::Measured),
+        Signal::Resource(_) => return Ok(SignalQuerySource::Measured),
         Signal::PromQl(query) => MetricSubject::PromQl(filled(&query.query, observed)?),
         other => {
             let workload = observed.workload.as_ref();
@@ -46,7 +46,7 @@ fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static s
             )?)
         }
     };
-    Ok(Question::Asked(MetricQuery {
+    Ok(SignalQuerySource::Asked(MetricQuery {
         namespace: Arc::clone(&observed.namespace),
         subject,
     }))
@@ -58,9 +58,9 @@ fn question(observed: &Observed, signal: &Signal) -> Result<Question, &'static s
 /// The reason against it.
 pub(super) fn accepted(
     signal: &Signal,
-    observed: &Observed,
+    observed: &TargetObjects,
     queries: Queries,
-) -> Result<Question, &'static str> {
+) -> Result<SignalQuerySource, &'static str> {
     let own = matches!(
         signal,
         Signal::PromQl(PromQl {
@@ -85,12 +85,12 @@ pub(super) fn accepted(
 /// True where the question of a query is the same whichever Pods there are, so that what it tells of
 /// the past is of the target as it was then.
 #[must_use]
-pub fn tells_of_the_past(observed: &Observed, query: &PromQl) -> bool {
+pub fn tells_of_the_past(observed: &TargetObjects, query: &PromQl) -> bool {
     !query.query.contains(PODS) || named_by_workload(observed).is_some()
 }
 
 /// A query with namespace and Pods of a target in their places.
-fn filled(query: &str, observed: &Observed) -> Result<Arc<str>, &'static str> {
+fn filled(query: &str, observed: &TargetObjects) -> Result<Arc<str>, &'static str> {
     let mut filled = within(query, "$namespace", || literal(&observed.namespace))?;
     filled = within(&filled, PODS, || pods(observed))?;
     Ok(filled.into())
@@ -116,7 +116,7 @@ fn within(
 
 /// A regular expression for the Pods of a target: by the name of the workload where they are named by
 /// it, so that the query stays the same when they change, else name by name.
-fn pods(observed: &Observed) -> Result<String, &'static str> {
+fn pods(observed: &TargetObjects) -> Result<String, &'static str> {
     if let Some(ending) = named_by_workload(observed) {
         return Ok(format!("{}{ending}", literal(observed.target.name())?));
     }
@@ -134,7 +134,7 @@ fn pods(observed: &Observed) -> Result<String, &'static str> {
 }
 
 /// The ending of the names of the Pods, where they begin with that of the workload.
-fn named_by_workload(observed: &Observed) -> Option<&'static str> {
+fn named_by_workload(observed: &TargetObjects) -> Option<&'static str> {
     let target = &observed.target;
     pod_names::ending(target.object().kind(), target.name())
 }
@@ -152,15 +152,15 @@ fn literal(name: &str) -> Result<String, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::scaling::{Pods, TargetRef};
+    use crate::plan::scaling::{TargetPodFacts, TargetRef};
 
-    fn observed(kind: &str, name: &str, pods: &[&str]) -> Observed {
+    fn observed(kind: &str, name: &str, pods: &[&str]) -> TargetObjects {
         let member = |name: &&str| {
             let pod = serde_json::json!({"metadata": {"name": name}, "spec": {"containers": []}});
             let pod: crate::pod::Pod = serde_json::from_value(pod).unwrap();
             Arc::new((&pod).into())
         };
-        Observed {
+        TargetObjects {
             namespace: "shop".into(),
             namespace_policy: Arc::default(),
             autoscaler: None,
@@ -170,9 +170,9 @@ mod tests {
             scaled_object: None,
             workload: None,
             target: TargetRef::new("apps/v1", kind, "shop", name),
-            pods: Pods {
+            pods: TargetPodFacts {
                 members: pods.iter().map(member).collect(),
-                ..Pods::default()
+                ..TargetPodFacts::default()
             },
         }
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::events::tells_of_lowering;
-use super::observed::Observed;
+use super::target_objects::TargetObjects;
 use super::target_ref::TargetRef;
-use super::targets::Resolved;
+use super::targets::ResolvedTarget;
 use super::writes::lowered;
 use crate::namespace_policy::NamespacePolicy;
 use crate::plan::write::{Purpose, Write};
@@ -18,7 +18,7 @@ use evenkeel_core::scaling::tracker::TickReport;
 
 /// A scale-in that is about to come, or under way.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ScaleIn {
+pub struct PendingScaleIn {
     pub target: TargetRef,
     pub namespace_policy: Arc<NamespacePolicy>,
     /// The replicas that there are.
@@ -26,18 +26,18 @@ pub struct ScaleIn {
     /// The fewest replicas that may be left of them.
     pub to: i32,
     /// What brings it about, where it is Evenkeel's.
-    pub lowering: Option<Lowering>,
+    pub lowering: Option<ScaleInWrite>,
 }
 
 /// The write that lowers a count or a floor.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lowering {
+pub struct ScaleInWrite {
     pub write: Write,
     /// The Events that tell of it, which are true once it is made.
     pub told: Vec<Write>,
 }
 
-impl Lowering {
+impl ScaleInWrite {
     /// Its writes in the order in which they are made.
     pub fn into_writes(self) -> impl Iterator<Item = Write> {
         std::iter::once(self.write).chain(self.told)
@@ -47,12 +47,12 @@ impl Lowering {
 /// The scale-in of a target that follows from what was observed and decided; what brings it about goes
 /// from the `writes` into it. Where no replica is left, nobody goes before others.
 pub fn scale_in(
-    observed: &Observed,
-    resolved: &Resolved,
+    observed: &TargetObjects,
+    resolved: &ResolvedTarget,
     report: Option<&TickReport>,
     now: Timestamp,
     writes: &mut Vec<Write>,
-) -> Option<ScaleIn> {
+) -> Option<PendingScaleIn> {
     // A ReplicaProfile says itself which Pods go first.
     if !observed.namespace_policy.enabled || resolved.is_profiled() {
         return None;
@@ -79,13 +79,13 @@ pub fn scale_in(
     }
     let lowering = purpose
         .and_then(|purpose| writes.iter().position(|write| write.purpose == purpose))
-        .map(|at| Lowering {
+        .map(|at| ScaleInWrite {
             write: writes.remove(at),
             told: writes
                 .extract_if(.., |write| tells_of_lowering(write))
                 .collect(),
         });
-    Some(ScaleIn {
+    Some(PendingScaleIn {
         target: observed.target.clone(),
         namespace_policy: Arc::clone(&observed.namespace_policy),
         from,

@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 
-use super::observed::Observed;
 use super::owner::Owner;
-use super::requested::RequestedPolicy;
+use super::requested_policy::RequestedPolicy;
 use super::settings::Settings;
+use super::target_objects::TargetObjects;
 use crate::cron_hpa::CheckedCronHpa;
 use crate::ihpa::CheckedIhpa;
 use crate::kinds::Kind;
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::ScalingMode;
 
 /// All that may set the count of one workload, but for the profile that is asked about.
 #[derive(Debug, Clone, Default)]
 pub struct Scalers {
     /// The targets of scaling that it is.
-    pub targets: Vec<Observed>,
+    pub targets: Vec<TargetObjects>,
     /// The CronHPAs that name it themselves.
     pub crons: Vec<Arc<CheckedCronHpa>>,
     /// The other profiles about it.
@@ -67,7 +67,7 @@ impl Scalers {
 }
 
 /// True where the count of a target's workload is set: by the HPA, or by the loop of scaling.
-fn sets_count(observed: &Observed, settings: &Settings) -> bool {
+fn sets_count(observed: &TargetObjects, settings: &Settings) -> bool {
     if observed.autoscaler.is_some() {
         return true;
     }
@@ -75,5 +75,5 @@ fn sets_count(observed: &Observed, settings: &Settings) -> bool {
     let is_paused = rules.is_some_and(|rules| rules.paused);
     let has_owner = Owner::of(observed).is_some();
     let mode = RequestedPolicy::of(observed).mode(observed, settings, has_owner);
-    mode == Mode::Direct && !is_paused
+    mode == ScalingMode::Direct && !is_paused
 }

@@ -2,17 +2,17 @@
 
 use jiff::SignedDuration;
 
-use crate::scaling_policy::Predict;
+use crate::scaling_policy::PredictionModel;
 use evenkeel_core::max_age;
-use evenkeel_core::scaling::{Mode, Risk};
+use evenkeel_core::scaling::{Risk, ScalingMode};
 
 /// The settings that count where neither a target nor its namespace says anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The way in which decisions act.
-    pub mode: Mode,
+    pub mode: ScalingMode,
     /// The models that loads are predicted with.
-    pub predict: Predict,
+    pub predict: PredictionModel,
     /// The time between two ticks.
     pub interval: SignedDuration,
     /// The age from which a measurement no longer counts.
@@ -41,8 +41,8 @@ pub enum Queries {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            mode: Mode::default(),
-            predict: Predict::default(),
+            mode: ScalingMode::default(),
+            predict: PredictionModel::default(),
             // As the HPA controller looks at its objects.
             interval: SignedDuration::from_secs(15),
             max_age: max_age::DEFAULT,

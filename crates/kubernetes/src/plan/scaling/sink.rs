@@ -7,7 +7,7 @@ use super::owner::Owner;
 use super::status::TargetStatus;
 use crate::annotations::{BOUNDS, SCALING_STATUS};
 use crate::meta::Meta;
-use crate::plan::conditional::ConditionalPatch;
+use crate::plan::conditional_patch::ConditionalPatch;
 
 /// The most bytes of a status that are read: some ten times those of the longest that is written.
 const LONGEST: usize = 32 * 1024;

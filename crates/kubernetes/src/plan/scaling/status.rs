@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::conditions::{self, Circumstances, FORECAST_TRUSTED};
-use super::problem::Problem;
-use super::targets::Resolved;
+use super::problem::TargetProblem;
+use super::targets::ResolvedTarget;
 use crate::condition::Condition;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::horizon::{Horizon, Lag, Lead};
@@ -96,7 +96,7 @@ pub struct TargetStatus {
 impl TargetStatus {
     /// The status of a target whose tick ended in `report`; without one there is no decision.
     pub(super) fn of(
-        resolved: &Resolved,
+        resolved: &ResolvedTarget,
         report: Option<&TickReport>,
         circumstances: &Circumstances<'_>,
     ) -> Self {
@@ -164,7 +164,7 @@ impl TargetStatus {
         self.conditions.len() == other.conditions.len()
             && pairs.all(|(a, b)| {
                 let same = a.kind == b.kind && a.status == b.status && a.reason == b.reason;
-                let varies = [FORECAST_TRUSTED, Problem::SIGNAL_UNKNOWN].contains(&&*a.kind);
+                let varies = [FORECAST_TRUSTED, TargetProblem::SIGNAL_UNKNOWN].contains(&&*a.kind);
                 same && (varies || a.message == b.message)
             })
     }

@@ -7,14 +7,14 @@ use jiff::Timestamp;
 
 use super::hpa_input::HpaInput;
 use super::portraits::TargetPortraits;
-use super::query::Question;
+use super::query::SignalQuerySource;
 use super::traffic::TargetTraffic;
-use evenkeel_core::forecast::{ModelSet, Shared};
-use evenkeel_core::scaling::contribution::{Contribution, merge};
-use evenkeel_core::scaling::hpa::Spec;
+use evenkeel_core::forecast::{ModelAssets, ModelSet};
+use evenkeel_core::scaling::contribution::{ReplicaRecommendation, merge};
+use evenkeel_core::scaling::hpa::HpaSpec;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, TrafficInput};
-use evenkeel_core::scaling::{Bounds, Check, Floor, ObjectBounds, Policy};
+use evenkeel_core::scaling::{Floor, ObjectBounds, ReplicaBounds, StabilityCheck, TargetPolicy};
 
 /// Who reacts to the load of a target as it is now.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,21 +24,21 @@ pub enum TargetReaction {
     /// Nobody: its portraits say how many replicas there are to be.
     Nobody,
     /// The HPA's algorithm, run here by these rules.
-    Reconciled(Box<Spec>),
+    Reconciled(Box<HpaSpec>),
 }
 
 /// A target as a tick needs it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Target {
+pub struct ScalingTarget {
     /// Its namespace.
     pub namespace: Arc<str>,
-    pub policy: Policy,
+    pub policy: TargetPolicy,
     /// The models that predict its load; `None` for no prediction.
     pub models: Option<ModelSet>,
     /// The signals that it scales by.
     pub signals: Vec<ScaledSignal>,
     /// How each of them is asked for, in their order.
-    pub questions: Vec<Question>,
+    pub questions: Vec<SignalQuerySource>,
     /// The traffic that it names, beside these.
     pub traffic: Option<TargetTraffic>,
     /// Who reacts to its load as it is now.
@@ -55,18 +55,18 @@ pub struct Target {
 
 /// What was learned of a target for one tick, beside its loads.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Learned<'a> {
+pub struct TargetTickInputs<'a> {
     /// What the HPA's algorithm reads, where it is run here; it knows nothing without.
     pub measured: Option<&'a HpaInput>,
     /// What is known of its traffic.
     pub traffic: Option<TrafficInput<'a>>,
     /// Its stability checks, with what was learned for each.
-    pub checks: &'a [Check],
+    pub checks: &'a [StabilityCheck],
 }
 
-impl Target {
+impl ScalingTarget {
     /// The signals that it scales by and those of its traffic, each with its question.
-    pub fn asked(&self) -> impl Iterator<Item = (&Signal, &Question)> {
+    pub fn asked(&self) -> impl Iterator<Item = (&Signal, &SignalQuerySource)> {
         let kinds = self.traffic.iter().flat_map(|traffic| &traffic.kinds);
         let traffic = self.traffic.iter().flat_map(|traffic| &traffic.questions);
         let signals = self.signals.iter().chain(kinds).map(|one| &one.signal);
@@ -103,10 +103,10 @@ impl Target {
     }
 
     /// Bounds that follow from the user's and what CronHPAs ask for.
-    pub(super) fn take_crons(&mut self, wanted: &[Contribution], now: Timestamp) {
+    pub(super) fn take_crons(&mut self, wanted: &[ReplicaRecommendation], now: Timestamp) {
         let ObjectBounds { min, max } = merge(self.bounds(), wanted, now).bounds;
         // What is merged of sound bounds and of counts is sound.
-        let Ok(bounds) = Bounds::new(min.unwrap_or(1), max) else {
+        let Ok(bounds) = ReplicaBounds::new(min.unwrap_or(1), max) else {
             return;
         };
         self.policy.bounds = bounds;
@@ -128,10 +128,10 @@ impl Target {
     pub fn input<'a>(
         &'a self,
         now: Timestamp,
-        shared: &'a Shared,
-        learned: Learned<'a>,
+        shared: &'a ModelAssets,
+        learned: TargetTickInputs<'a>,
     ) -> TickInput<'a> {
-        let Learned {
+        let TargetTickInputs {
             measured,
             traffic,
             checks,

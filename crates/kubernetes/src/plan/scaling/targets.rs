@@ -13,48 +13,48 @@ use jiff::Timestamp;
 use super::bounds::ObservedBounds;
 use super::capacity::{scaled_signals, target_metrics};
 use super::hpa_input;
-use super::known_pods::KnownPods;
-use super::observed::Observed;
 use super::owner::Owner;
+use super::pod_coverage::KnownPods;
 use super::portraits::ProfileRole;
-use super::problem::Problem;
-use super::requested::RequestedPolicy;
+use super::problem::TargetProblem;
+use super::requested_policy::RequestedPolicy;
 use super::settings::Settings;
-use super::target::{Target, TargetReaction};
+use super::target::{ScalingTarget, TargetReaction};
+use super::target_objects::TargetObjects;
 use super::target_ref::TargetRef;
 use super::traffic;
 use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::kinds::Kind;
 use crate::workload::Workload;
-use evenkeel_core::scaling::contribution::Contribution;
+use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
-use evenkeel_core::scaling::{Bounds, Mode, ObjectBounds, Policy, ScaleDown};
+use evenkeel_core::scaling::{ObjectBounds, ReplicaBounds, ScaleDown, ScalingMode, TargetPolicy};
 
 /// Everything that follows from the observed objects of one target.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedTarget {
     /// The mode in effect; off where the objects make no target.
-    pub mode: Mode,
+    pub mode: ScalingMode,
     /// True where the user wants no scaling of it: then nobody's contribution to its bounds stands.
     pub is_declined: bool,
     /// The target; `None` where there is none or it is refused.
-    pub target: Option<Target>,
+    pub target: Option<ScalingTarget>,
     /// The reasons for a refusal, and problems that do not stop the target.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<TargetProblem>,
     /// True where the floor that stands is neither renewed nor withdrawn, and lapses by its own end.
     pub keeps_floor: bool,
     /// The bounds of the object, with the record of whose they are; `None` where it has none.
     pub bounds: Option<ObservedBounds>,
 }
 
-impl Resolved {
+impl ResolvedTarget {
     /// True where a floor is wanted and the field is left to another writer. Bounds that are put
     /// back anyway are not contested.
     #[must_use]
     pub fn is_contested(&self) -> bool {
-        let wanted = self.mode == Mode::Floor && self.target.is_some();
+        let wanted = self.mode == ScalingMode::Floor && self.target.is_some();
         let bounds = self.bounds.as_ref();
         wanted && bounds.is_some_and(ObservedBounds::is_contested)
     }
@@ -69,7 +69,7 @@ impl Resolved {
     /// True where the count of the workload is decided here at every tick.
     #[must_use]
     pub fn is_direct(&self) -> bool {
-        self.mode == Mode::Direct && self.target.is_some()
+        self.mode == ScalingMode::Direct && self.target.is_some()
     }
 
     /// True where a ReplicaProfile sets the count of the workload.
@@ -82,7 +82,7 @@ impl Resolved {
 
     /// Takes what CronHPAs ask for, and forgets what any asked for that is gone: in mode direct the bounds
     /// of the target move, else those of the object that has them.
-    pub fn take_crons(&mut self, wanted: Vec<Contribution>, now: Timestamp) {
+    pub fn take_crons(&mut self, wanted: Vec<ReplicaRecommendation>, now: Timestamp) {
         let is_direct = self.is_direct();
         if let Some(target) = self.target.as_mut().filter(|_| is_direct) {
             target.take_crons(&wanted, now);
@@ -93,7 +93,7 @@ impl Resolved {
     }
 
     /// Refuses the target for a reason that shows only over several looks.
-    pub fn refuse(&mut self, problem: Problem) {
+    pub fn refuse(&mut self, problem: TargetProblem) {
         if self.target.take().is_some() {
             self.problems.push(problem);
         }
@@ -109,7 +109,7 @@ impl Resolved {
 
 /// For each of the targets, true where it shares its workload with another HPA or IHPA.
 #[must_use]
-pub fn conflicts(targets: &[Observed]) -> Vec<bool> {
+pub fn conflicts(targets: &[TargetObjects]) -> Vec<bool> {
     let mut scaled: Vec<&TargetRef> = scaled_by_others(targets).collect();
     scaled.sort_unstable_by(|a, b| a.workload_order(b));
     let mut shared = scaled
@@ -126,7 +126,7 @@ pub fn conflicts(targets: &[Observed]) -> Vec<bool> {
 }
 
 /// The workloads of the targets that have an HPA or an IHPA.
-fn scaled_by_others(targets: &[Observed]) -> impl Iterator<Item = &TargetRef> {
+fn scaled_by_others(targets: &[TargetObjects]) -> impl Iterator<Item = &TargetRef> {
     let scaled = targets.iter();
     let scaled = scaled.filter(|observed| Owner::scaler(observed).is_some());
     scaled.map(|observed| &observed.target)
@@ -136,12 +136,12 @@ fn scaled_by_others(targets: &[Observed]) -> impl Iterator<Item = &TargetRef> {
 /// the record that its object had a moment ago.
 #[must_use]
 pub fn resolve(
-    observed: &Observed,
+    observed: &TargetObjects,
     conflict: bool,
     settings: &Settings,
     remembered: Option<&BoundsAnnotation>,
     now: Timestamp,
-) -> Resolved {
+) -> ResolvedTarget {
     let owner = Owner::of(observed);
     let requested = RequestedPolicy::of(observed);
     let mode = requested.mode(observed, settings, owner.is_some());
@@ -149,11 +149,11 @@ pub fn resolve(
         let bounds = ObservedBounds::read(&owner, remembered, now)?;
         // Where nothing but a status is written, the fields are the user's.
         Some(match mode {
-            Mode::Floor => bounds.with_annotated(&owner),
-            Mode::Off | Mode::Recommend | Mode::Direct => bounds,
+            ScalingMode::Floor => bounds.with_annotated(&owner),
+            ScalingMode::Off | ScalingMode::Recommend | ScalingMode::Direct => bounds,
         })
     });
-    let mut resolved = Resolved {
+    let mut resolved = ResolvedTarget {
         mode,
         is_declined: requested.declines(observed, settings),
         target: None,
@@ -161,13 +161,13 @@ pub fn resolve(
         keeps_floor: false,
         bounds,
     };
-    if mode == Mode::Off {
+    if mode == ScalingMode::Off {
         return resolved;
     }
     // Of a workload that nothing scales, the bounds stand in its annotations.
     let bounds = resolved.autoscaler_bounds();
     let user = bounds.map(|bounds| bounds.predicted_within(now));
-    let rules = Rules {
+    let rules = TargetResolver {
         observed,
         requested: &requested,
         settings,
@@ -186,46 +186,46 @@ pub fn resolve(
             (resolved.target, resolved.problems) = (Some(target), problems);
         }
         // Who opted in to be placed did not ask for recommendations on what has none.
-        Err(Problem::NoMetric) if !requested.by_anybody(observed) => {
-            resolved.mode = Mode::Off;
+        Err(TargetProblem::NoMetric) if !requested.by_anybody(observed) => {
+            resolved.mode = ScalingMode::Off;
         }
         Err(problem) => resolved.problems.push(problem),
     }
     resolved
 }
 
-struct Rules<'a> {
-    observed: &'a Observed,
+struct TargetResolver<'a> {
+    observed: &'a TargetObjects,
     requested: &'a RequestedPolicy,
     settings: &'a Settings,
 }
 
-impl Rules<'_> {
+impl TargetResolver<'_> {
     /// The target, with the problems that do not stop it.
     fn target(
         &self,
-        mode: Mode,
+        mode: ScalingMode,
         conflict: bool,
         user: Option<ObjectBounds>,
-    ) -> Result<(Target, Vec<Problem>), Problem> {
+    ) -> Result<(ScalingTarget, Vec<TargetProblem>), TargetProblem> {
         if let Some(ihpa) = &self.observed.ihpa {
             return self.target_of_ihpa(ihpa, mode, conflict);
         }
         if let Some(refused) = self.refused(conflict) {
             return Err(refused);
         }
-        let Observed {
+        let TargetObjects {
             autoscaler,
             target,
             profiles,
             ..
         } = self.observed;
         let profile = profiles.rival(None, target);
-        let is_set = mode == Mode::Direct && self.settings.follows_profiles;
+        let is_set = mode == ScalingMode::Direct && self.settings.follows_profiles;
         if let Some(other) = profile.filter(|_| is_set) {
-            return Err(Problem::ProfileConflict(other.into()));
+            return Err(TargetProblem::ProfileConflict(other.into()));
         }
-        let mut problems: Vec<_> = (mode == Mode::Floor)
+        let mut problems: Vec<_> = (mode == ScalingMode::Floor)
             .then(|| no_floor(autoscaler.as_deref()))
             .flatten()
             .into_iter()
@@ -233,12 +233,12 @@ impl Rules<'_> {
         let mode = if problems.is_empty() {
             mode
         } else {
-            Mode::Recommend
+            ScalingMode::Recommend
         };
         let bounds = self.bounds(user)?;
         let current = self
             .current()
-            .ok_or_else(|| Problem::NoWorkload(Box::new(target.clone())))?;
+            .ok_or_else(|| TargetProblem::NoWorkload(Box::new(target.clone())))?;
         let metrics = target_metrics(self.observed, self.requested, self.settings.queries);
         let signals = scaled_signals(self.observed, self.requested, &metrics, &mut problems)?;
         let (mut signals, questions): (Vec<_>, Vec<_>) = signals.into_iter().unzip();
@@ -250,7 +250,7 @@ impl Rules<'_> {
             &mut signals,
             &mut problems,
         );
-        let target = Target {
+        let target = ScalingTarget {
             namespace: Arc::clone(&self.observed.namespace),
             policy: self.policy(mode, bounds),
             models: self.requested.predict(self.settings).models(),
@@ -267,65 +267,65 @@ impl Rules<'_> {
     }
 
     /// Why nothing is to be decided for it whatever it has.
-    fn refused(&self, conflict: bool) -> Option<Problem> {
-        let Observed {
+    fn refused(&self, conflict: bool) -> Option<TargetProblem> {
+        let TargetObjects {
             scaled_object,
             workload,
             target,
             ..
         } = self.observed;
         if conflict {
-            return Some(Problem::TargetConflict(Box::new(target.clone())));
+            return Some(TargetProblem::TargetConflict(Box::new(target.clone())));
         }
         if !target.is_named() {
-            return Some(Problem::InvalidTarget(Box::new(target.clone())));
+            return Some(TargetProblem::InvalidTarget(Box::new(target.clone())));
         }
         if let Some(other) = self.requested.direct_conflict(self.observed) {
-            return Some(Problem::DirectConflict(other));
+            return Some(TargetProblem::DirectConflict(other));
         }
         if let Some(refused) = workload.as_deref().and_then(|one| self.unscalable(one)) {
             return Some(refused);
         }
         let mut scaled_object = scaled_object.iter();
         let paused = scaled_object.any(|object| object.is_paused());
-        paused.then_some(Problem::Paused)
+        paused.then_some(TargetProblem::Paused)
     }
 
     /// Why nothing could be decided for a workload.
-    fn unscalable(&self, workload: &Workload) -> Option<Problem> {
+    fn unscalable(&self, workload: &Workload) -> Option<TargetProblem> {
         let target = || Box::new(self.observed.target.clone());
         if !workload.kind.has_scale() {
-            return Some(Problem::NoScale(target()));
+            return Some(TargetProblem::NoScale(target()));
         }
         let (Kind::Custom(kind), Some(custom)) = (workload.kind, workload.custom) else {
             return None;
         };
         if !custom.has_count {
-            return Some(Problem::NoCount(target(), &kind.paths().replicas));
+            return Some(TargetProblem::NoCount(target(), &kind.paths().replicas));
         }
         let unknown = KnownPods::of(self.observed) == KnownPods::None;
-        unknown.then(|| Problem::PodsUnknown(target()))
+        unknown.then(|| TargetProblem::PodsUnknown(target()))
     }
 
     /// Who reacts to the load as it is now.
     fn reaction(
         &self,
-        mode: Mode,
-        bounds: Bounds,
+        mode: ScalingMode,
+        bounds: ReplicaBounds,
         metrics: &[ObservedMetric],
-    ) -> Result<TargetReaction, Problem> {
+    ) -> Result<TargetReaction, TargetProblem> {
         if let Some(autoscaler) = self.observed.autoscaler.as_deref() {
             return Ok(TargetReaction::Autoscaler(asked_by(autoscaler)));
         }
         let spec = hpa_input::spec(&self.observed.target, self.requested, metrics, bounds);
-        let sleeps = mode == Mode::Direct && bounds.min() == 0;
+        let sleeps = mode == ScalingMode::Direct && bounds.min() == 0;
         if sleeps && !spec.has_object_or_external_metric() {
-            return Err(Problem::NoWakingSignal);
+            return Err(TargetProblem::NoWakingSignal);
         }
         Ok(TargetReaction::Reconciled(Box::new(spec)))
     }
 
-    fn policy(&self, mode: Mode, bounds: Bounds) -> Policy {
+    fn policy(&self, mode: ScalingMode, bounds: ReplicaBounds) -> TargetPolicy {
         let behavior = match &self.observed.autoscaler {
             Some(autoscaler) => autoscaler.spec.behavior.clone(),
             None => self.requested.policy.behavior.clone(),
@@ -334,7 +334,7 @@ impl Rules<'_> {
             settings,
             feature_gates,
         } = Controller::default();
-        Policy {
+        TargetPolicy {
             mode,
             bounds,
             tolerances: Tolerances::new(behavior.as_ref(), &settings, feature_gates),
@@ -348,16 +348,16 @@ impl Rules<'_> {
 
     /// The user's bounds. Those of an HPA begin with 1: it never takes the last Pod, and KEDA takes
     /// it only from what has nothing to do.
-    fn bounds(&self, user: Option<ObjectBounds>) -> Result<Bounds, Problem> {
+    fn bounds(&self, user: Option<ObjectBounds>) -> Result<ReplicaBounds, TargetProblem> {
         let requested = &self.requested.policy;
         let (min, max) = match user {
             Some(ObjectBounds { min, max }) => (min.unwrap_or(1).max(1), max),
             None => requested
                 .min_replicas
                 .zip(requested.max_replicas)
-                .ok_or_else(|| Problem::without_bounds(self.observed))?,
+                .ok_or_else(|| TargetProblem::without_bounds(self.observed))?,
         };
-        Bounds::new(min, max).map_err(Problem::InvalidBounds)
+        ReplicaBounds::new(min, max).map_err(TargetProblem::InvalidBounds)
     }
 
     fn ready(&self) -> i32 {
@@ -378,13 +378,13 @@ impl Rules<'_> {
 }
 
 /// The reason why nothing may be raised here, and a floor is recommended only.
-fn no_floor(autoscaler: Option<&Autoscaler>) -> Option<Problem> {
+fn no_floor(autoscaler: Option<&Autoscaler>) -> Option<TargetProblem> {
     let Some(autoscaler) = autoscaler else {
-        return Some(Problem::NoAutoscaler);
+        return Some(TargetProblem::NoAutoscaler);
     };
     let rules = autoscaler.spec.behavior.as_ref()?;
     let disabled = rules.scale_down.select_policy == SelectPolicy::Disabled;
-    disabled.then_some(Problem::ScaleDownDisabled)
+    disabled.then_some(TargetProblem::ScaleDownDisabled)
 }
 
 /// The replicas that the HPA asks for, unless it says that it has no metrics; before its first look

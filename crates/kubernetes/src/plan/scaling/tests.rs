@@ -26,19 +26,19 @@ use crate::condition::ConditionStatus;
 use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
-use crate::plan::{Operation, Purpose, Write, conditional, uninstall};
+use crate::plan::{Purpose, Write, WriteOperation, conditional_patch, uninstall};
 use crate::pod::Pod;
-use crate::scaling_policy::Predict;
-use crate::watched::WatchedDeployment;
-use evenkeel_core::panicked::Panicked;
-use evenkeel_core::scaling::contribution::Contribution;
+use crate::scaling_policy::PredictionModel;
+use crate::watched_types::WatchedDeployment;
+use evenkeel_core::panic_error::PanicError;
+use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::hpa::Readings;
-use evenkeel_core::scaling::pod::{PodFacts, Requests};
+use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
 use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
 use evenkeel_core::scaling::signal::{PromQl, ResourceName, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_core::scaling::{Decision, Grounds, Mode, Risk};
+use evenkeel_core::scaling::{DecisionBasis, Risk, ScalingDecision, ScalingMode};
 
 const FLOOR_STANDS: i64 = 600;
 
@@ -48,8 +48,8 @@ fn at(second: i64) -> Timestamp {
 
 fn settings() -> Settings {
     Settings {
-        mode: Mode::Recommend,
-        predict: Predict::Auto,
+        mode: ScalingMode::Recommend,
+        predict: PredictionModel::Auto,
         interval: SignedDuration::from_secs(15),
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
@@ -151,9 +151,9 @@ impl World {
         self.owner()["metadata"]["annotations"][key] = value;
     }
 
-    fn observed(&self) -> Observed {
+    fn observed(&self) -> TargetObjects {
         let parsed = |value: &Option<Value>| value.clone();
-        Observed {
+        TargetObjects {
             namespace: Arc::from("shop"),
             namespace_policy: Arc::new(NamespacePolicy::parse(&self.namespace).0),
             autoscaler: parsed(&self.autoscaler)
@@ -171,12 +171,12 @@ impl World {
             pods: if self.has_pods {
                 pods(self.requests, self.started)
             } else {
-                Pods::default()
+                TargetPodFacts::default()
             },
         }
     }
 
-    fn resolve(&self, now: Timestamp) -> Resolved {
+    fn resolve(&self, now: Timestamp) -> ResolvedTarget {
         resolve(
             &self.observed(),
             self.conflict,
@@ -217,18 +217,18 @@ impl World {
                 other => panic!("{other:?}"),
             };
             match (&write.operation, object) {
-                (Operation::Conditional(patch), Some(object)) => {
+                (WriteOperation::Conditional(patch), Some(object)) => {
                     let record = object["metadata"]["annotations"][BOUNDS].take();
                     without_null_annotations(object);
                     if record.is_string() {
                         object["metadata"]["annotations"][BOUNDS] = record.clone();
                     }
-                    conditional::apply(object, patch).unwrap();
+                    conditional_patch::apply(object, patch).unwrap();
                     if object["metadata"]["annotations"][BOUNDS] != record {
                         manage(object, MANAGER);
                     }
                 }
-                (Operation::Create(event), None) => {
+                (WriteOperation::Create(event), None) => {
                     let text = |key: &str| event[key].as_str().unwrap().to_owned();
                     self.told.push((text("reason"), text("note")));
                 }
@@ -292,7 +292,7 @@ pub(super) fn wave(second: i64) -> f64 {
 }
 
 /// Four Pods that request so many millicores each; they have long been ready where they have started.
-pub(super) fn pods(requests: Option<u64>, started: bool) -> Pods {
+pub(super) fn pods(requests: Option<u64>, started: bool) -> TargetPodFacts {
     let requests = requests.map(|cpu| json!({"cpu": format!("{cpu}m")}));
     let mut status =
         json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
@@ -309,21 +309,25 @@ pub(super) fn pods(requests: Option<u64>, started: bool) -> Pods {
         .unwrap();
         Arc::new(PodFacts::from(&pod))
     };
-    Pods {
+    TargetPodFacts {
         members: (0..4).map(member).collect(),
         starts: vec![],
     }
 }
 
 /// Readings of the millicores that each of the Pods uses; `None` where the API does not answer.
-pub(super) fn readings(observed: &Observed, millicores: Option<i64>, now: Timestamp) -> Readings {
+pub(super) fn readings(
+    observed: &TargetObjects,
+    millicores: Option<i64>,
+    now: Timestamp,
+) -> Readings {
     let Some(millicores) = millicores else {
         return Readings {
             resource: Err("no answer".to_owned()),
             ..Readings::default()
         };
     };
-    let usage: Requests = [(ResourceName::Cpu, millicores)].into_iter().collect();
+    let usage: ResourceRequests = [(ResourceName::Cpu, millicores)].into_iter().collect();
     let members = observed.pods.members.iter();
     let measured = members.map(|pod| PodMetrics {
         pod: pod.name.clone(),
@@ -353,8 +357,8 @@ fn without_null_annotations(object: &mut Value) {
     }
 }
 
-fn context(now: Timestamp) -> Context<'static> {
-    Context {
+fn context(now: Timestamp) -> ScalingContext<'static> {
+    ScalingContext {
         now,
         reporter: "pod-a",
     }
@@ -365,15 +369,16 @@ fn report(floor: Option<i32>, second: i64) -> TickReport {
     let replicas = floor.unwrap_or(2);
     TickReport {
         traffic: None,
-        decision: Decision {
+        decision: ScalingDecision {
             replicas,
             reason: format!("the floor is to be {replicas}"),
             limited_by: None,
-            grounds: Grounds::Reaction,
+            grounds: DecisionBasis::Reaction,
         },
         loads: Vec::new(),
         horizon: Horizon::default(),
-        contribution: floor.map(|min| Contribution::of_prediction(min, at(second + FLOOR_STANDS))),
+        contribution: floor
+            .map(|min| ReplicaRecommendation::of_prediction(min, at(second + FLOOR_STANDS))),
         hpa: None,
         portrayed: None,
     }
@@ -383,22 +388,30 @@ fn report(floor: Option<i32>, second: i64) -> TickReport {
 fn the_nearest_word_counts() {
     let modes = |world: &World| world.resolve(at(0)).mode;
     let mut world = World::with_keda();
-    assert_eq!(modes(&world), Mode::Floor);
+    assert_eq!(modes(&world), ScalingMode::Floor);
     world.annotate(SCALING, json!(null));
     world.hpa()["metadata"]["annotations"][SCALING] = json!("off");
     world
         .namespace
         .insert(SCALING.to_owned(), "floor".to_owned());
-    assert_eq!(modes(&world), Mode::Off, "the HPA after the ScaledObject");
+    assert_eq!(
+        modes(&world),
+        ScalingMode::Off,
+        "the HPA after the ScaledObject"
+    );
     world.hpa()["metadata"]["annotations"] = json!({});
     world.workload.as_mut().unwrap()["metadata"]["annotations"][SCALING] = json!("recommend");
-    assert_eq!(modes(&world), Mode::Recommend, "then the workload");
+    assert_eq!(modes(&world), ScalingMode::Recommend, "then the workload");
     world.workload.as_mut().unwrap()["metadata"]["annotations"] = json!({});
-    assert_eq!(modes(&world), Mode::Floor, "then the namespace");
+    assert_eq!(modes(&world), ScalingMode::Floor, "then the namespace");
     world.namespace.remove(SCALING);
-    assert_eq!(modes(&world), Mode::Recommend, "then the configuration");
+    assert_eq!(
+        modes(&world),
+        ScalingMode::Recommend,
+        "then the configuration"
+    );
     world.namespace.clear();
-    assert_eq!(modes(&world), Mode::Off, "nothing without opting in");
+    assert_eq!(modes(&world), ScalingMode::Off, "nothing without opting in");
 }
 
 #[test]
@@ -509,7 +522,7 @@ fn what_is_wrong_is_told_and_nothing_is_raised() {
         let mut world = World::new();
         change(&mut world);
         let problems = world.resolve(at(0)).problems;
-        assert_eq!(problems.first().map(Problem::kind), Some(kind));
+        assert_eq!(problems.first().map(TargetProblem::kind), Some(kind));
         let writes = world.tick(Some(6), 0);
         let purposes: Vec<_> = writes.iter().map(|write| write.purpose).collect();
         assert_eq!(
@@ -539,7 +552,7 @@ fn of_an_hpa_with_endless_metrics_the_first_are_followed_and_the_target_says_so(
         let mut world = World::new();
         world.hpa()["spec"]["metrics"] = (0..count).map(external).collect();
         let resolved = world.resolve(at(0));
-        let found: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        let found: Vec<_> = resolved.problems.iter().map(TargetProblem::kind).collect();
         assert_eq!(found, kinds, "{count}");
         let signals = resolved.target.unwrap().signals;
         assert_eq!(signals.len(), followed);
@@ -579,7 +592,7 @@ fn a_target_without_its_percent_sign_is_told_of_and_holds() {
         world.requests = Some(requested);
         let resolved = world.resolve(at(0));
         assert!(resolved.target.is_some(), "{target}");
-        let found: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        let found: Vec<_> = resolved.problems.iter().map(TargetProblem::kind).collect();
         let expected: Vec<_> = told.map(|_| "PercentMissing").into_iter().collect();
         assert_eq!(found, expected, "{target}");
         world.tick(None, 0);
@@ -593,7 +606,7 @@ fn a_target_without_its_percent_sign_is_told_of_and_holds() {
         );
         world.requests = None;
         let blind = world.resolve(at(0)).problems;
-        let kinds: Vec<_> = blind.iter().map(Problem::kind).collect();
+        let kinds: Vec<_> = blind.iter().map(TargetProblem::kind).collect();
         assert_eq!(
             kinds.contains(&"PercentMissing"),
             target == "memory=80",
@@ -653,7 +666,7 @@ fn every_kind_of_metric_is_a_signal_with_what_one_pod_is_to_carry() {
     // Without a selector Pods cannot be asked for; what needs none is forecast all the same.
     world.workload.as_mut().unwrap()["spec"]["selector"] = Value::Null;
     let resolved = world.resolve(at(0));
-    let kinds: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+    let kinds: Vec<_> = resolved.problems.iter().map(TargetProblem::kind).collect();
     assert_eq!(kinds, ["SignalUnknown"]);
     assert_eq!(resolved.target.unwrap().signals.len(), 3);
 }
@@ -687,7 +700,7 @@ fn who_only_opted_in_is_not_told_of_metrics_that_nobody_asked_to_predict() {
     let mut world = World::new();
     world.hpa()["spec"]["metrics"] = json!([]);
     world.annotate(SCALING, Value::Null);
-    assert_eq!(world.resolve(at(0)).mode, Mode::Off);
+    assert_eq!(world.resolve(at(0)).mode, ScalingMode::Off);
     assert_eq!(world.tick(None, 0), []);
     world
         .namespace
@@ -765,7 +778,7 @@ fn a_workload_without_autoscaler_is_recommended_only() {
     ];
     let mut world = World::alone(&annotations);
     let resolved = world.resolve(at(0));
-    assert_eq!(resolved.mode, Mode::Recommend);
+    assert_eq!(resolved.mode, ScalingMode::Recommend);
     let target = resolved.target.unwrap();
     assert_eq!(
         (target.policy.bounds.min(), target.policy.bounds.max()),
@@ -778,7 +791,7 @@ fn a_workload_without_autoscaler_is_recommended_only() {
     assert_eq!(world.status().unwrap().mode, "recommend");
     assert_eq!(
         World::alone(&[]).resolve(at(0)).mode,
-        Mode::Off,
+        ScalingMode::Off,
         "it does not ask"
     );
 
@@ -791,8 +804,8 @@ fn a_workload_without_autoscaler_is_recommended_only() {
     );
 }
 
-fn panicked() -> Panicked {
-    Panicked {
+fn panicked() -> PanicError {
+    PanicError {
         message: "a sum is off".to_owned(),
     }
 }
@@ -866,7 +879,10 @@ fn a_floor_in_quarantine_lapses_by_its_own_end_and_the_target_says_why() {
     let quarantine = Quarantine::begin(&world.observed(), panicked(), None, at(15));
     let rests = |world: &mut World, now: Timestamp| {
         let resolved = quarantine.refuse(Some(world.resolve(now)));
-        assert_eq!((resolved.mode, &resolved.target), (Mode::Floor, &None));
+        assert_eq!(
+            (resolved.mode, &resolved.target),
+            (ScalingMode::Floor, &None)
+        );
         let (observed, context) = (world.observed(), context(now));
         let writes = plan(&observed, &resolved, None, &mut world.memory, &context);
         world.apply(&writes);
@@ -901,7 +917,7 @@ fn a_floor_in_quarantine_lapses_by_its_own_end_and_the_target_says_why() {
     let off = quarantine.refuse(Some(world.resolve(at(30))));
     assert_eq!(
         (off.mode, off.problems.len()),
-        (Mode::Off, 0),
+        (ScalingMode::Off, 0),
         "it asks for nothing"
     );
     assert_eq!(quarantine.refuse(None).problems.len(), 1);
@@ -921,7 +937,7 @@ fn where_scaling_in_is_disabled_nothing_is_raised_and_what_stands_is_put_back() 
     let policy = resolved.target.unwrap().policy;
     assert_eq!(
         (resolved.mode, policy.mode),
-        (Mode::Recommend, Mode::Recommend)
+        (ScalingMode::Recommend, ScalingMode::Recommend)
     );
     world.tick(None, 15);
     assert_eq!(world.bounds(), (Some(2), 10));
@@ -930,5 +946,5 @@ fn where_scaling_in_is_disabled_nothing_is_raised_and_what_stands_is_put_back() 
         Some(ConditionStatus::True)
     );
     world.hpa()["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Min");
-    assert_eq!(world.resolve(at(30)).mode, Mode::Floor);
+    assert_eq!(world.resolve(at(30)).mode, ScalingMode::Floor);
 }

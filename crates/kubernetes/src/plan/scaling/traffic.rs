@@ -4,12 +4,12 @@
 //! replicas as the load would once it is there. That load is its cpu, or else the first of its queries: both have
 //! a past.
 
-use super::observed::Observed;
-use super::problem::Problem;
-use super::query::{self, Question};
-use super::requested::RequestedPolicy;
+use super::problem::TargetProblem;
+use super::query::{self, SignalQuerySource};
+use super::requested_policy::RequestedPolicy;
 use super::settings::Settings;
-use crate::scaling_policy::Predict;
+use super::target_objects::TargetObjects;
+use crate::scaling_policy::PredictionModel;
 use evenkeel_core::scaling::TrafficFit;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
@@ -22,7 +22,7 @@ pub struct TargetTraffic {
     /// Its kinds. What one Pod carries of each is known once there is a model, and is 1 here.
     pub kinds: Vec<ScaledSignal>,
     /// How each of them is asked for, in their order.
-    pub questions: Vec<Question>,
+    pub questions: Vec<SignalQuerySource>,
     /// The load that is told of each replica.
     pub of: Signal,
     /// What each is to carry of it at most, in its base unit.
@@ -73,23 +73,23 @@ impl TargetTraffic {
 /// it names none, where nothing is to be predicted, or where some of it may not or cannot be asked for, which is added to `problems`.
 pub(super) fn of(
     requested: &RequestedPolicy,
-    observed: &Observed,
+    observed: &TargetObjects,
     settings: &Settings,
     signals: &mut [ScaledSignal],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<TargetProblem>,
 ) -> Option<TargetTraffic> {
     let queries = requested.policy.traffic.as_ref();
     match requested.predict(settings) {
-        Predict::Off => return None,
-        Predict::Auto
-        | Predict::DsHpa
-        | Predict::Arima
-        | Predict::Gru
-        | Predict::ArimaGru
-        | Predict::Gbdt
-        | Predict::SwishNet => {}
-        Predict::Traffic => {
-            problems.extend(queries.is_none().then_some(Problem::TrafficMissing));
+        PredictionModel::Off => return None,
+        PredictionModel::Auto
+        | PredictionModel::DsHpa
+        | PredictionModel::Arima
+        | PredictionModel::Gru
+        | PredictionModel::ArimaGru
+        | PredictionModel::Gbdt
+        | PredictionModel::SwishNet => {}
+        PredictionModel::Traffic => {
+            problems.extend(queries.is_none().then_some(TargetProblem::TrafficMissing));
             for signal in signals.iter_mut() {
                 signal.is_forecast = false;
             }
@@ -98,7 +98,7 @@ pub(super) fn of(
     let queries = queries?;
     let Some(load) = load(signals) else {
         problems.extend(queries.signals().first().map(|signal| {
-            Problem::SignalUnknown {
+            TargetProblem::SignalUnknown {
             signal: Box::new(signal.clone()),
             why: "evenkeel.dev/traffic needs a target that scales by cpu or by a query, and this \
                   one scales by neither"
@@ -121,7 +121,7 @@ pub(super) fn of(
                     only_here: true,
                 });
             }
-            Err(why) => problems.push(Problem::SignalUnknown {
+            Err(why) => problems.push(TargetProblem::SignalUnknown {
                 signal: Box::new(signal.clone()),
                 why: why.to_owned(),
             }),

@@ -2,23 +2,23 @@
 
 use jiff::Timestamp;
 
-use super::beside::{left_behind, told_beside, write};
 use super::bounds::{BoundsUpdate, FloorChange, ObservedBounds};
 use super::conditions::Circumstances;
-use super::context::Context;
-use super::direct;
+use super::context::ScalingContext;
+use super::direct_mode;
 use super::events::{self, EventPlan};
 use super::ihpa;
 use super::memory::PlanMemory;
-use super::observed::Observed;
 use super::owner::Owner;
-use super::problem::Problem;
+use super::problem::TargetProblem;
 use super::sink::StatusSink;
+use super::stale_metadata::{left_behind, told_beside, write};
 use super::status::TargetStatus;
-use super::targets::Resolved;
-use crate::plan::conditional::ConditionalPatch;
+use super::target_objects::TargetObjects;
+use super::targets::ResolvedTarget;
+use crate::plan::conditional_patch::ConditionalPatch;
 use crate::plan::write::{Purpose, Write};
-use evenkeel_core::scaling::Mode;
+use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::tracker::TickReport;
 
 /// The writes that bring a target's object in line with the decision of a tick, and the Events that
@@ -27,17 +27,17 @@ use evenkeel_core::scaling::tracker::TickReport;
 /// The plan of what the writes leave behind, at the same time, is empty.
 #[must_use]
 pub fn plan(
-    observed: &Observed,
-    resolved: &Resolved,
+    observed: &TargetObjects,
+    resolved: &ResolvedTarget,
     report: Option<&TickReport>,
     memory: &mut PlanMemory,
-    context: &Context<'_>,
+    context: &ScalingContext<'_>,
 ) -> Vec<Write> {
     memory.begin(context.now);
     let Some(owner) = Owner::of(observed) else {
         return Vec::new();
     };
-    if let Some(wake) = direct::awaken(observed).filter(|_| !resolved.is_direct()) {
+    if let Some(wake) = direct_mode::awaken(observed).filter(|_| !resolved.is_direct()) {
         return vec![wake];
     }
     if resolved.target.is_some() && report.is_none() {
@@ -73,7 +73,7 @@ pub fn plan(
             .collect(),
     };
     memory.status = status;
-    direct::write(observed, resolved, report)
+    direct_mode::write(observed, resolved, report)
         .into_iter()
         .chain(object)
         .chain(beside)
@@ -83,8 +83,8 @@ pub fn plan(
 
 /// The lowering of the least replicas, or of a count, that [`plan`] writes; `None` where there is none.
 pub(super) fn lowered(
-    observed: &Observed,
-    resolved: &Resolved,
+    observed: &TargetObjects,
+    resolved: &ResolvedTarget,
     report: Option<&TickReport>,
     now: Timestamp,
 ) -> Option<FloorChange> {
@@ -94,14 +94,14 @@ pub(super) fn lowered(
 }
 
 /// True where the workload itself is concerned too: both sides of the conflict are told.
-fn has_direct_conflict(resolved: &Resolved) -> bool {
+fn has_direct_conflict(resolved: &ResolvedTarget) -> bool {
     let mut problems = resolved.problems.iter();
-    problems.any(|problem| matches!(problem, Problem::DirectConflict(_)))
+    problems.any(|problem| matches!(problem, TargetProblem::DirectConflict(_)))
 }
 
 /// Takes note of the record of a target for which another replica plans: whoever takes over is to know
 /// a record that somebody takes away meanwhile, until the bounds are the user's again.
-pub fn follow(resolved: &Resolved, memory: &mut PlanMemory, now: Timestamp) {
+pub fn follow(resolved: &ResolvedTarget, memory: &mut PlanMemory, now: Timestamp) {
     memory.begin(now);
     if let Some(ihpa) = &mut memory.ihpa {
         ihpa.follow();
@@ -119,7 +119,7 @@ pub fn follow(resolved: &Resolved, memory: &mut PlanMemory, now: Timestamp) {
 struct TargetPlan<'a> {
     owner: Owner<'a>,
     sink: StatusSink,
-    resolved: &'a Resolved,
+    resolved: &'a ResolvedTarget,
     report: Option<&'a TickReport>,
     update: Option<BoundsUpdate>,
     /// True where nothing is to be left behind.
@@ -141,11 +141,11 @@ enum StatusDue<'a> {
 impl<'a> TargetPlan<'a> {
     fn new(
         owner: Owner<'a>,
-        resolved: &'a Resolved,
+        resolved: &'a ResolvedTarget,
         report: Option<&'a TickReport>,
         now: Timestamp,
     ) -> Self {
-        let wanted = resolved.mode == Mode::Floor && resolved.target.is_some();
+        let wanted = resolved.mode == ScalingMode::Floor && resolved.target.is_some();
         let update = |bounds: &ObservedBounds| match report.filter(|_| wanted) {
             Some(report) => Some(bounds.contribute(report.contribution.as_ref(), now)),
             None if resolved.is_declined => bounds.restore(),
@@ -191,7 +191,7 @@ impl<'a> TargetPlan<'a> {
             contester: memory.contester(),
             begins: memory.begins(self.now),
         };
-        (self.resolved.mode != Mode::Off)
+        (self.resolved.mode != ScalingMode::Off)
             .then(|| TargetStatus::of(self.resolved, self.report, &circumstances))
     }
 
@@ -201,7 +201,7 @@ impl<'a> TargetPlan<'a> {
         if let Some(note) = bounds.and_then(ObservedBounds::cron_note) {
             return note;
         }
-        let wanted = self.resolved.mode == Mode::Floor && !self.resolved.is_contested();
+        let wanted = self.resolved.mode == ScalingMode::Floor && !self.resolved.is_contested();
         match self.report.filter(|_| wanted) {
             Some(report) => report.decision.reason.clone(),
             None => events::put_back(self.resolved, self.now),
@@ -259,11 +259,11 @@ impl<'a> TargetPlan<'a> {
 /// The writes that leave nothing behind on the objects of a target: the user's own bounds, no record
 /// and no status. None where nothing is left already. A record that is damaged stays with the bounds.
 #[must_use]
-pub fn restore(observed: &Observed, resolved: &Resolved) -> Vec<Write> {
+pub fn restore(observed: &TargetObjects, resolved: &ResolvedTarget) -> Vec<Write> {
     let Some(owner) = Owner::of(observed) else {
         return Vec::new();
     };
-    if let Some(wake) = direct::awaken(observed) {
+    if let Some(wake) = direct_mode::awaken(observed) {
         return vec![Write {
             purpose: Purpose::Restore,
             ..wake

@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 
 use jiff::SignedDuration;
 
-use super::context::Context;
+use super::context::TuningContext;
 use super::status::PendingResize;
 use crate::kinds::Kind;
-use crate::plan::event::{Event, Regarding, Severity};
-use crate::plan::resize::Refusal;
+use crate::plan::event::{EventContent, EventSeverity, RegardingObject};
+use crate::plan::resize::ResizeRefusal;
 use crate::plan::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
 use crate::resize_record::{FIELDS, ResizeRecord, differences};
 
 /// News of a Pod's resize.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum PodResizeEvent {
     /// It was asked for.
     Resized(ResizeRecord),
     /// Kubelet has not done it.
@@ -23,18 +23,18 @@ pub enum Told {
     /// It was withdrawn after this time.
     Withdrawn(ResizePhase, SignedDuration),
     /// The rules or the API server refuse it, or it was not seen to be taken in time.
-    Refused(Option<Refusal>),
+    Refused(Option<ResizeRefusal>),
     /// Somebody else has changed the Pod.
-    LeftAlone(Refusal),
+    LeftAlone(ResizeRefusal),
     /// What it was made with is asked for again.
     PutBack,
     /// The memory that it was made with is asked for again, since a container lacked it.
     MemoryPutBack,
     /// What it was made with, or a part of that, cannot be asked for.
-    NotPutBack(Refusal),
+    NotPutBack(ResizeRefusal),
 }
 
-impl Told {
+impl PodResizeEvent {
     /// The cause in one word, as Events and metrics have it.
     #[must_use]
     pub fn reason(&self) -> &'static str {
@@ -54,10 +54,10 @@ impl Told {
         }
     }
 
-    const fn severity(&self) -> Severity {
+    const fn severity(&self) -> EventSeverity {
         match self {
-            Self::Resized(_) | Self::PutBack => Severity::Normal,
-            _ => Severity::Warning,
+            Self::Resized(_) | Self::PutBack => EventSeverity::Normal,
+            _ => EventSeverity::Warning,
         }
     }
 
@@ -96,15 +96,15 @@ impl Told {
     }
 
     /// The Event; the same one for as long as it tells the same.
-    pub(super) fn event(&self, pod: &ResizablePod, context: &Context<'_>) -> Write {
-        let regarding = Regarding {
+    pub(super) fn event(&self, pod: &ResizablePod, context: &TuningContext<'_>) -> Write {
+        let regarding = RegardingObject {
             kind: Kind::Pod,
             namespace: Some(pod.namespace.to_string()),
             name: pod.name.to_string(),
             uid: pod.uid.to_string(),
         };
         let note = self.note();
-        let event = Event {
+        let event = EventContent {
             purpose: Purpose::ResizeEvent,
             severity: self.severity(),
             reason: self.reason(),

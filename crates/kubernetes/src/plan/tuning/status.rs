@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::workload::TunedWorkload;
 use crate::annotations::TUNING_STATUS;
 use crate::object_ref::ObjectRef;
-use crate::plan::conditional::ConditionalPatch;
-use crate::plan::write::{Operation, Purpose, Write};
+use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::write::{Purpose, Write, WriteOperation};
 
 /// The most resizes that wait that are named; a workload may have thousands of Pods.
 const NAMED: usize = 5;
@@ -80,6 +80,10 @@ impl TuningStatus {
         let name = metadata.name.clone().unwrap_or_default();
         let namespace = metadata.namespace.clone().unwrap_or_default();
         let target = ObjectRef::in_namespace(workload.object.kind, namespace, name);
-        Some(Write::new(purpose, target, Operation::Conditional(patch)))
+        Some(Write::new(
+            purpose,
+            target,
+            WriteOperation::Conditional(patch),
+        ))
     }
 }

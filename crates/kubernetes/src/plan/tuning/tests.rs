@@ -2,9 +2,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::plan::conditional::apply;
-use crate::plan::resize::Rules;
-use crate::plan::write::Operation;
+use crate::plan::conditional_patch::apply;
+use crate::plan::resize::ResizeRules;
+use crate::plan::write::WriteOperation;
 use crate::resizable_pod::tests::{of, running};
 use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::units::Amount;
@@ -13,10 +13,10 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn context(mode: Mode, second: i64) -> Context<'static> {
-    Context {
+fn context(mode: TuningMode, second: i64) -> TuningContext<'static> {
+    TuningContext {
         mode,
-        rules: Rules {
+        rules: ResizeRules {
             may_restart: false,
             may_lower_memory_limits: true,
         },
@@ -50,7 +50,7 @@ impl Life {
     }
 
     fn make(&mut self, write: &Write) {
-        let Operation::Conditional(patch) = &write.operation else {
+        let WriteOperation::Conditional(patch) = &write.operation else {
             panic!("a patch")
         };
         apply(&mut self.pod, patch).unwrap();
@@ -63,7 +63,7 @@ impl Life {
     }
 
     /// Begins what is asked for first of a cpu limit in millicores and a memory limit in mebibytes.
-    fn decide(&mut self, cpu: u64, memory: Option<u64>, second: i64) -> Result<(), Refusal> {
+    fn decide(&mut self, cpu: u64, memory: Option<u64>, second: i64) -> Result<(), ResizeRefusal> {
         let seen = self.seen();
         let mut changes = ContainerValues::new();
         let mut values = seen.container("app").unwrap().values;
@@ -72,7 +72,7 @@ impl Life {
             values.memory.limit = Some(Amount::new(memory << 20));
         }
         changes.insert("app".into(), values);
-        let write = begin(&seen, &changes, &context(Mode::On, second))?;
+        let write = begin(&seen, &changes, &context(TuningMode::On, second))?;
         self.make(&write.unwrap());
         Ok(())
     }
@@ -86,9 +86,9 @@ impl Life {
     /// A whole resize, from its decision until kubelet has done it.
     fn resize(&mut self, cpu: u64, memory: Option<u64>, second: i64) {
         self.decide(cpu, memory, second).unwrap();
-        self.follow(Mode::On, second + 15);
+        self.follow(TuningMode::On, second + 15);
         self.kubelet_does_it();
-        self.follow(Mode::On, second + 30);
+        self.follow(TuningMode::On, second + 30);
     }
 
     fn memory(&self) -> &str {
@@ -98,8 +98,8 @@ impl Life {
     }
 
     /// Follows the Pod, makes what is written on it, and gives the reasons of Events.
-    fn follow(&mut self, mode: Mode, second: i64) -> Option<&'static str> {
-        let Followed { writes, told, .. } = follow(&self.seen(), &context(mode, second));
+    fn follow(&mut self, mode: TuningMode, second: i64) -> Option<&'static str> {
+        let PodResizePlan { writes, told, .. } = follow(&self.seen(), &context(mode, second));
         for write in writes {
             if write.purpose == Purpose::Resize {
                 self.make(&write);
@@ -137,14 +137,14 @@ fn a_decision_becomes_a_record_then_a_resize_and_goes_back_when_tuning_is_off() 
     let mut life = Life::new();
     life.begin(900, 0);
     assert_eq!((life.limit(), life.is_marked()), ("600m", true));
-    assert_eq!(life.follow(Mode::On, 15), Some("Resized"));
+    assert_eq!(life.follow(TuningMode::On, 15), Some("Resized"));
     assert_eq!(life.limit(), "900m");
     // Kubelet has not said anything yet: it is waited for.
-    assert_eq!(life.follow(Mode::On, 30), None);
+    assert_eq!(life.follow(TuningMode::On, 30), None);
     life.kubelet_does_it();
-    assert_eq!(life.follow(Mode::On, 45), None);
+    assert_eq!(life.follow(TuningMode::On, 45), None);
     assert_eq!(life.limit(), "900m");
-    for mode in [Mode::Recommend, Mode::Off] {
+    for mode in [TuningMode::Recommend, TuningMode::Off] {
         let mut life = Life {
             pod: life.pod.clone(),
             version: life.version,
@@ -155,7 +155,7 @@ fn a_decision_becomes_a_record_then_a_resize_and_goes_back_when_tuning_is_off() 
         assert!(!life.is_marked());
         assert_eq!(
             follow(&life.seen(), &context(mode, 90)),
-            Followed::default()
+            PodResizePlan::default()
         );
     }
 }
@@ -165,30 +165,30 @@ fn what_kubelet_does_not_do_is_told_with_its_age_and_withdrawn() {
     for reason in ["Deferred", "Infeasible"] {
         let mut life = Life::new();
         life.begin(900, 0);
-        life.follow(Mode::On, 15);
+        life.follow(TuningMode::On, 15);
         life.kubelet_says(reason, 20);
-        let followed = follow(&life.seen(), &context(Mode::On, 30));
+        let followed = follow(&life.seen(), &context(TuningMode::On, 30));
         let pending = followed.pending.unwrap();
         assert_eq!((pending.phase.as_str(), pending.since), (reason, at(20)));
         assert_eq!(followed.told.unwrap().reason(), format!("Resize{reason}"));
-        let again = follow(&life.seen(), &context(Mode::On, 45));
+        let again = follow(&life.seen(), &context(TuningMode::On, 45));
         assert_eq!(
             followed.writes[0].target, again.writes[0].target,
             "one Event"
         );
-        assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
+        assert_eq!(life.follow(TuningMode::On, 620), Some("ResizeWithdrawn"));
         assert_eq!(life.limit(), "900m", "the record comes first");
-        life.follow(Mode::On, 635);
+        life.follow(TuningMode::On, 635);
         assert_eq!(life.limit(), "600m");
         life.kubelet_does_it();
-        life.follow(Mode::On, 650);
+        life.follow(TuningMode::On, 650);
         assert!(life.is_marked(), "what has failed is remembered");
         assert!(matches!(
             life.decide(900, None, 1200),
-            Err(Refusal::Rests(_))
+            Err(ResizeRefusal::Rests(_))
         ));
         life.begin(400, 1200);
-        life.follow(Mode::On, 1215);
+        life.follow(TuningMode::On, 1215);
         assert_eq!(life.limit(), "400m", "cuts do not rest");
     }
 }
@@ -199,14 +199,14 @@ fn what_fails_again_and_again_is_asked_for_ever_more_rarely() {
     let (mut second, mut pauses) = (0, Vec::new());
     life.begin(900, second);
     for _ in 0..8 {
-        life.follow(Mode::On, second + 15);
+        life.follow(TuningMode::On, second + 15);
         life.kubelet_says("Deferred", second + 20);
         let failed = second + 620;
-        assert_eq!(life.follow(Mode::On, failed), Some("ResizeWithdrawn"));
-        life.follow(Mode::On, failed + 15);
+        assert_eq!(life.follow(TuningMode::On, failed), Some("ResizeWithdrawn"));
+        life.follow(TuningMode::On, failed + 15);
         life.kubelet_does_it();
         second = failed + 30;
-        life.follow(Mode::On, second);
+        life.follow(TuningMode::On, second);
         while life.decide(900, None, second).is_err() {
             second += 60;
         }
@@ -219,11 +219,11 @@ fn what_fails_again_and_again_is_asked_for_ever_more_rarely() {
 fn a_withdrawal_that_kubelet_does_not_do_is_not_withdrawn() {
     let mut life = Life::new();
     life.begin(900, 0);
-    life.follow(Mode::On, 15);
-    assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
-    life.follow(Mode::On, 635);
+    life.follow(TuningMode::On, 15);
+    assert_eq!(life.follow(TuningMode::On, 620), Some("ResizeWithdrawn"));
+    life.follow(TuningMode::On, 635);
     life.kubelet_says("Deferred", 640);
-    assert_eq!(life.follow(Mode::On, 1300), Some("ResizeDeferred"));
+    assert_eq!(life.follow(TuningMode::On, 1300), Some("ResizeDeferred"));
     assert_eq!(life.limit(), "600m");
 }
 
@@ -249,19 +249,19 @@ fn memory_that_cannot_be_lowered_keeps_no_cpu_from_growing() {
     life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("400Mi");
     life.kubelet_does_it();
     life.begin_memory(300, 0);
-    life.follow(Mode::On, 15);
+    life.follow(TuningMode::On, 15);
     life.pod["status"]["conditions"] = json!([{"type": "PodResizeInProgress", "status": "True",
         "reason": "Error", "message": "it holds more", "lastTransitionTime": at(20)}]);
-    assert_eq!(life.follow(Mode::On, 30), Some("ResizeFailed"));
-    assert_eq!(life.follow(Mode::On, 640), Some("ResizeWithdrawn"));
-    life.follow(Mode::On, 655);
+    assert_eq!(life.follow(TuningMode::On, 30), Some("ResizeFailed"));
+    assert_eq!(life.follow(TuningMode::On, 640), Some("ResizeWithdrawn"));
+    life.follow(TuningMode::On, 655);
     life.kubelet_does_it();
-    life.follow(Mode::On, 670);
+    life.follow(TuningMode::On, 670);
     life.resize(900, Some(300), 1200);
     assert_eq!((life.limit(), life.memory()), ("900m", "400Mi"));
     assert!(matches!(
         life.decide(900, Some(300), 1800),
-        Err(Refusal::Rests(_))
+        Err(ResizeRefusal::Rests(_))
     ));
     life.resize(900, Some(300), 670 + 1800);
     assert_eq!(life.memory(), "300Mi");
@@ -276,24 +276,27 @@ fn a_container_that_lacks_lowered_memory_gets_it_back_at_once_and_keeps_it() {
         life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("512Mi");
         life.kubelet_does_it();
         life.begin_memory(165, 0);
-        life.follow(Mode::On, 15);
+        life.follow(TuningMode::On, 15);
         life.kubelet_does_it();
-        assert_eq!((life.follow(Mode::On, 30), life.memory()), (None, "165Mi"));
+        assert_eq!(
+            (life.follow(TuningMode::On, 30), life.memory()),
+            (None, "165Mi")
+        );
         json_patch::merge(&mut life.pod["status"]["containerStatuses"][0], &state);
-        assert_eq!(life.follow(Mode::On, 45), Some("MemoryPutBack"));
-        assert_eq!(life.follow(Mode::On, 60), Some("Resized"));
+        assert_eq!(life.follow(TuningMode::On, 45), Some("MemoryPutBack"));
+        assert_eq!(life.follow(TuningMode::On, 60), Some("Resized"));
         assert_eq!(life.memory(), "512Mi");
         // It waits for room for as long as that takes.
         life.kubelet_says("Deferred", 70);
-        assert_eq!(life.follow(Mode::On, 3600), Some("ResizeDeferred"));
+        assert_eq!(life.follow(TuningMode::On, 3600), Some("ResizeDeferred"));
         life.kubelet_does_it();
-        assert_eq!(life.follow(Mode::On, 3615), None);
+        assert_eq!(life.follow(TuningMode::On, 3615), None);
         let status = &mut life.pod["status"]["containerStatuses"][0];
         status["state"] = json!({"running": {}});
         status["lastState"] = json!({});
-        assert_eq!(life.follow(Mode::On, 3630), None);
+        assert_eq!(life.follow(TuningMode::On, 3630), None);
         assert!(life.seen().lacked_memory("app"), "it is remembered");
-        assert_eq!(life.follow(Mode::Off, 3645), None);
+        assert_eq!(life.follow(TuningMode::Off, 3645), None);
         assert!(!life.is_marked());
     }
 }
@@ -305,21 +308,21 @@ fn cpu_that_could_not_grow_keeps_no_memory_from_who_lacks_it() {
     life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("512Mi");
     life.kubelet_does_it();
     life.begin(900, 0);
-    life.follow(Mode::On, 15);
+    life.follow(TuningMode::On, 15);
     life.kubelet_says("Deferred", 20);
-    assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
-    life.follow(Mode::On, 635);
+    assert_eq!(life.follow(TuningMode::On, 620), Some("ResizeWithdrawn"));
+    life.follow(TuningMode::On, 635);
     life.kubelet_does_it();
-    life.follow(Mode::On, 650);
+    life.follow(TuningMode::On, 650);
     assert!(matches!(
         life.decide(900, None, 700),
-        Err(Refusal::Rests(_))
+        Err(ResizeRefusal::Rests(_))
     ));
     life.resize(600, Some(165), 700);
     assert_eq!(life.memory(), "165Mi");
     life.pod["status"]["containerStatuses"][0]["lastState"] =
         json!({"terminated": {"reason": "OOMKilled"}});
-    assert_eq!(life.follow(Mode::On, 745), Some("MemoryPutBack"));
+    assert_eq!(life.follow(TuningMode::On, 745), Some("MemoryPutBack"));
 }
 
 /// The harm: what the owner allows was asked for by each turn, and what the container was made with by each look.
@@ -333,18 +336,18 @@ fn memory_is_given_back_as_far_as_its_owner_allows() {
     life.pod["spec"]["containers"][0]["resources"]["limits"]["memory"] = json!("512Mi");
     life.kubelet_does_it();
     life.begin_memory(165, 0);
-    life.follow(Mode::On, 15);
+    life.follow(TuningMode::On, 15);
     life.kubelet_does_it();
-    life.follow(Mode::On, 30);
+    life.follow(TuningMode::On, 30);
     life.pod["status"]["containerStatuses"][0]["lastState"] =
         json!({"terminated": {"reason": "OOMKilled"}});
     let mut reasons = Vec::new();
     for second in [45, 60, 75, 90, 105] {
-        let context = Context {
+        let context = TuningContext {
             policy: Some(&policy),
-            ..context(Mode::On, second)
+            ..context(TuningMode::On, second)
         };
-        let Followed { writes, told, .. } = follow(&life.seen(), &context);
+        let PodResizePlan { writes, told, .. } = follow(&life.seen(), &context);
         for write in writes
             .iter()
             .filter(|write| write.purpose == Purpose::Resize)
@@ -364,9 +367,9 @@ fn a_kill_before_any_memory_was_taken_changes_nothing() {
     life.pod["status"]["containerStatuses"][0]["lastState"] =
         json!({"terminated": {"reason": "OOMKilled"}});
     life.begin(900, 0);
-    assert_eq!(life.follow(Mode::On, 15), Some("Resized"));
+    assert_eq!(life.follow(TuningMode::On, 15), Some("Resized"));
     life.kubelet_does_it();
-    assert_eq!(life.follow(Mode::On, 30), None);
+    assert_eq!(life.follow(TuningMode::On, 30), None);
     assert!(life.seen().lacked_memory("app"));
 }
 
@@ -375,15 +378,15 @@ fn a_resize_that_the_api_server_refuses_is_given_up() {
     let mut life = Life::new();
     life.begin(900, 0);
     // The write is planned again and again, and never made.
-    let followed = follow(&life.seen(), &context(Mode::On, 60));
+    let followed = follow(&life.seen(), &context(TuningMode::On, 60));
     assert_eq!(followed.told.unwrap().reason(), "Resized");
-    assert_eq!(life.follow(Mode::On, 120), Some("ResizeRefused"));
+    assert_eq!(life.follow(TuningMode::On, 120), Some("ResizeRefused"));
     assert_eq!(life.limit(), "600m");
     assert!(matches!(
         life.decide(900, None, 600),
-        Err(Refusal::Rests(_))
+        Err(ResizeRefusal::Rests(_))
     ));
-    assert_eq!(life.follow(Mode::Off, 615), None);
+    assert_eq!(life.follow(TuningMode::Off, 615), None);
     assert!(!life.is_marked());
 }
 
@@ -391,13 +394,13 @@ fn a_resize_that_the_api_server_refuses_is_given_up() {
 fn a_later_decision_that_is_refused_leaves_the_record_of_what_stands() {
     let mut life = Life::new();
     life.begin(900, 0);
-    life.follow(Mode::On, 15);
+    life.follow(TuningMode::On, 15);
     life.kubelet_does_it();
     life.begin(1200, 600);
-    assert_eq!(life.follow(Mode::On, 720), Some("ResizeRefused"));
+    assert_eq!(life.follow(TuningMode::On, 720), Some("ResizeRefused"));
     assert_eq!((life.limit(), life.is_marked()), ("900m", true));
-    assert_eq!(life.follow(Mode::On, 735), None);
-    assert_eq!(life.follow(Mode::Off, 750), Some("ResourcesPutBack"));
+    assert_eq!(life.follow(TuningMode::On, 735), None);
+    assert_eq!(life.follow(TuningMode::Off, 750), Some("ResourcesPutBack"));
     assert_eq!(life.limit(), "600m");
 }
 
@@ -405,22 +408,22 @@ fn a_later_decision_that_is_refused_leaves_the_record_of_what_stands() {
 fn what_somebody_else_changes_is_left_to_them() {
     let mut life = Life::new();
     life.begin(900, 0);
-    life.follow(Mode::On, 15);
+    life.follow(TuningMode::On, 15);
     life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("700m");
     life.kubelet_does_it();
-    assert_eq!(life.follow(Mode::On, 30), Some("ResizedByOthers"));
+    assert_eq!(life.follow(TuningMode::On, 30), Some("ResizedByOthers"));
     assert_eq!((life.limit(), life.is_marked()), ("700m", true));
     // It is theirs from then on, also where it has by chance what was once decided.
     for (limit, second) in [("700m", 45), ("900m", 700), ("600m", 1300)] {
         life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!(limit);
         life.kubelet_does_it();
-        assert_eq!(life.follow(Mode::On, second), None);
+        assert_eq!(life.follow(TuningMode::On, second), None);
         assert_eq!(
             life.decide(800, None, second),
-            Err(Refusal::ChangedByOthers)
+            Err(ResizeRefusal::ChangedByOthers)
         );
     }
-    assert_eq!(life.follow(Mode::Off, 1315), None);
+    assert_eq!(life.follow(TuningMode::Off, 1315), None);
     assert_eq!((life.limit(), life.is_marked()), ("600m", false));
 }
 
@@ -430,10 +433,10 @@ fn the_record_of_another_part_is_left_to_it() {
     life.begin(900, 0);
     let annotation = &mut life.pod["metadata"]["annotations"]["evenkeel.dev/resized"];
     *annotation = json!(annotation.as_str().unwrap().replace("tuning", "standby"));
-    for mode in [Mode::On, Mode::Off] {
+    for mode in [TuningMode::On, TuningMode::Off] {
         assert_eq!(
             follow(&life.seen(), &context(mode, 60)),
-            Followed::default()
+            PodResizePlan::default()
         );
     }
 }
@@ -442,17 +445,19 @@ fn the_record_of_another_part_is_left_to_it() {
 fn a_pod_that_is_to_be_skipped_is_put_back() {
     let mut life = Life::new();
     life.begin(900, 0);
-    life.follow(Mode::On, 15);
+    life.follow(TuningMode::On, 15);
     life.kubelet_does_it();
     life.pod["metadata"]["annotations"]["evenkeel.dev/skip"] = json!("true");
-    assert_eq!(life.follow(Mode::On, 30), Some("ResourcesPutBack"));
+    assert_eq!(life.follow(TuningMode::On, 30), Some("ResourcesPutBack"));
 }
 
 #[test]
 fn an_event_says_what_changes() {
     let mut life = Life::new();
     life.begin(900, 0);
-    let told = follow(&life.seen(), &context(Mode::On, 15)).told.unwrap();
+    let told = follow(&life.seen(), &context(TuningMode::On, 15))
+        .told
+        .unwrap();
     assert_eq!(
         told.note(),
         "resized to fit its use: app limits.cpu 600m to 900m"
@@ -464,9 +469,9 @@ fn a_record_that_somebody_else_wrote_is_followed_in_no_mode() {
     let mut life = Life::new();
     life.begin(900, 0);
     life.pod["metadata"]["managedFields"][0]["manager"] = json!("kubectl-annotate");
-    for mode in Mode::ALL {
+    for mode in TuningMode::ALL {
         let followed = follow(&life.seen(), &context(mode, 15));
-        assert_eq!(followed, Followed::default(), "{mode:?}");
+        assert_eq!(followed, PodResizePlan::default(), "{mode:?}");
     }
 }
 
@@ -485,12 +490,15 @@ fn what_the_api_server_puts_back_in_part_is_told_and_goes_on_from_there() {
     let raised = values.get_mut("app").unwrap();
     raised.cpu.limit = Some(Amount::new(900));
     raised.memory.limit = Some(Amount::new(600 << 20));
-    let write = begin(&seen, &values, &old(Mode::On, 0)).unwrap().unwrap();
+    let write = begin(&seen, &values, &old(TuningMode::On, 0))
+        .unwrap()
+        .unwrap();
     life.make(&write);
-    life.follow(Mode::On, 15);
+    life.follow(TuningMode::On, 15);
     life.kubelet_does_it();
     let undone = |life: &mut Life, second| {
-        let Followed { writes, told, .. } = follow(&life.seen(), &old(Mode::Off, second));
+        let PodResizePlan { writes, told, .. } =
+            follow(&life.seen(), &old(TuningMode::Off, second));
         for write in writes
             .iter()
             .filter(|write| write.purpose == Purpose::Resize)
@@ -504,8 +512,8 @@ fn what_the_api_server_puts_back_in_part_is_told_and_goes_on_from_there() {
     assert_eq!(undone(&mut life, 45), Some("ResourcesNotPutBack"));
     assert_eq!((life.limit(), life.is_marked()), ("600m", true));
     // Where it is tuned again, what it was made with is not lost.
-    assert_eq!(life.follow(Mode::On, 60), None);
-    assert_eq!(life.follow(Mode::On, 75), None);
+    assert_eq!(life.follow(TuningMode::On, 60), None);
+    assert_eq!(life.follow(TuningMode::On, 75), None);
     let record = life.seen().record.unwrap().unwrap();
     let memory = |values: &ContainerValues| values["app"].memory.limit.unwrap().get() >> 20;
     assert_eq!(
@@ -516,7 +524,7 @@ fn what_the_api_server_puts_back_in_part_is_told_and_goes_on_from_there() {
         ],
         [400, 600, 600]
     );
-    assert_eq!(life.follow(Mode::Off, 90), Some("ResourcesPutBack"));
+    assert_eq!(life.follow(TuningMode::Off, 90), Some("ResourcesPutBack"));
     let limits = &life.pod["spec"]["containers"][0]["resources"]["limits"];
     assert_eq!(limits["memory"], "400Mi");
 }
@@ -526,10 +534,10 @@ fn a_resize_that_a_clock_ahead_has_dated_is_withdrawn_like_any_other() {
     let mut life = Life::new();
     life.begin(900, 86_400);
     // Nobody would ever have asked for it.
-    assert_eq!(life.follow(Mode::On, 15), Some("ResizeRefused"));
+    assert_eq!(life.follow(TuningMode::On, 15), Some("ResizeRefused"));
     life.begin(900, 86_400);
     life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("900m");
     life.kubelet_says("Deferred", 20);
-    assert_eq!(life.follow(Mode::On, 30), Some("ResizeDeferred"));
-    assert_eq!(life.follow(Mode::On, 620), Some("ResizeWithdrawn"));
+    assert_eq!(life.follow(TuningMode::On, 30), Some("ResizeDeferred"));
+    assert_eq!(life.follow(TuningMode::On, 620), Some("ResizeWithdrawn"));
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::controller_key::ControllerKey;
-use crate::plan::scaling::{Observed, counted_by};
+use crate::plan::scaling::{TargetObjects, counted_by};
 use crate::tuning_policy::TuningPolicy;
 use crate::workload::Workload;
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::signal::{Signal, Target};
-use evenkeel_core::tuning::{CpuMemory, Mode, TunedResource};
+use evenkeel_core::scaling::signal::{MetricTarget, Signal};
+use evenkeel_core::tuning::{CpuMemory, TunedResource, TuningMode};
 
 /// A workload with what its owner says of tuning.
 #[derive(Debug, Clone)]
@@ -17,14 +17,14 @@ pub struct TunedWorkload {
     pub object: Arc<Workload>,
     pub policy: TuningPolicy,
     /// The mode that holds: its own, its namespace's, or the configuration's.
-    pub mode: Mode,
+    pub mode: TuningMode,
     /// The controllers of its Pods.
     pub controllers: Vec<ControllerKey>,
 }
 
 /// The resources by whose requests a target is scaled: as a share of the request, or by one container.
 #[must_use]
-pub fn scaled_by(observed: &Observed) -> CpuMemory<bool> {
+pub fn scaled_by(observed: &TargetObjects) -> CpuMemory<bool> {
     scaled_by_metrics(&counted_by(observed))
 }
 
@@ -32,7 +32,7 @@ pub fn scaled_by(observed: &Observed) -> CpuMemory<bool> {
 #[must_use]
 pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
     let counts = |metric: &MetricSpec, resource: TunedResource| match metric {
-        MetricSpec::Known(Signal::Resource(name), Some(Target::Utilization(_)))
+        MetricSpec::Known(Signal::Resource(name), Some(MetricTarget::Utilization(_)))
         | MetricSpec::Known(Signal::ContainerResource { resource: name, .. }, _) => {
             name.as_str() == resource.as_str()
         }
@@ -50,10 +50,10 @@ mod tests {
     use super::*;
     use crate::ihpa::CheckedIhpa;
     use crate::plan::scaling::TargetRef;
-    use crate::watched::WatchedDeployment;
+    use crate::watched_types::WatchedDeployment;
 
     /// A workload whose annotations name no metric, under an IHPA with these.
-    fn under_ihpa(metrics: &Value) -> Observed {
+    fn under_ihpa(metrics: &Value) -> TargetObjects {
         let provider = json!({"type": "Dynamic", "priority": 1, "dynamic": {"portraitType": "Reactive",
             "metrics": metrics, "algorithm": {"type": "KubeHPA"}}});
         let ihpa = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "i"}, "spec": {
@@ -64,10 +64,10 @@ mod tests {
         let workload =
             json!({"metadata": {"name": "web", "namespace": "shop", "uid": "d"}, "spec": {}});
         let workload: WatchedDeployment = serde_json::from_value(workload).unwrap();
-        Observed {
+        TargetObjects {
             ihpa: Some(Arc::new(ihpa)),
             workload: Some(Arc::new(workload.workload)),
-            ..Observed::alone(TargetRef::new("apps/v1", "Deployment", "shop", "web"))
+            ..TargetObjects::alone(TargetRef::new("apps/v1", "Deployment", "shop", "web"))
         }
     }
 

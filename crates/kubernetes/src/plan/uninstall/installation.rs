@@ -18,7 +18,7 @@ pub const LEASE_LABELLED: &str = "app.kubernetes.io/name=evenkeel";
 
 /// The place of an object of the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum InstallationScope {
     /// The cluster, outside of namespaces.
     Cluster,
     /// The namespace of Evenkeel.
@@ -27,7 +27,7 @@ pub enum Place {
     KubeSystem,
 }
 
-impl Place {
+impl InstallationScope {
     /// The namespace, given Evenkeel's own; `None` for objects of the cluster.
     #[must_use]
     pub const fn namespace(self, own: &str) -> Option<&str> {
@@ -40,32 +40,38 @@ impl Place {
 }
 
 /// The kinds of which an installation is made.
-pub const KINDS: [(Place, Kind); 25] = [
-    (Place::OwnNamespace, Kind::Deployment),
-    (Place::OwnNamespace, Kind::DaemonSet),
-    (Place::OwnNamespace, Kind::CronJob),
-    (Place::OwnNamespace, Kind::Service),
-    (Place::OwnNamespace, Kind::ConfigMap),
-    (Place::OwnNamespace, Kind::Secret),
-    (Place::OwnNamespace, Kind::ServiceAccount),
-    (Place::OwnNamespace, Kind::PodDisruptionBudget),
-    (Place::OwnNamespace, Kind::NetworkPolicy),
-    (Place::OwnNamespace, Kind::Role),
-    (Place::OwnNamespace, Kind::RoleBinding),
-    (Place::KubeSystem, Kind::RoleBinding),
-    (Place::Cluster, Kind::ClusterRole),
-    (Place::Cluster, Kind::ClusterRoleBinding),
-    (Place::Cluster, Kind::MutatingWebhookConfiguration),
-    (Place::Cluster, Kind::ValidatingAdmissionPolicy),
-    (Place::Cluster, Kind::ValidatingAdmissionPolicyBinding),
-    (Place::Cluster, Kind::CustomResourceDefinition),
-    (Place::Cluster, Kind::ApiService),
-    (Place::Cluster, Kind::Namespace),
-    (Place::OwnNamespace, Kind::ServiceMonitor),
-    (Place::OwnNamespace, Kind::PodMonitor),
-    (Place::OwnNamespace, Kind::Certificate),
-    (Place::OwnNamespace, Kind::Issuer),
-    (Place::OwnNamespace, Kind::Lease),
+pub const KINDS: [(InstallationScope, Kind); 25] = [
+    (InstallationScope::OwnNamespace, Kind::Deployment),
+    (InstallationScope::OwnNamespace, Kind::DaemonSet),
+    (InstallationScope::OwnNamespace, Kind::CronJob),
+    (InstallationScope::OwnNamespace, Kind::Service),
+    (InstallationScope::OwnNamespace, Kind::ConfigMap),
+    (InstallationScope::OwnNamespace, Kind::Secret),
+    (InstallationScope::OwnNamespace, Kind::ServiceAccount),
+    (InstallationScope::OwnNamespace, Kind::PodDisruptionBudget),
+    (InstallationScope::OwnNamespace, Kind::NetworkPolicy),
+    (InstallationScope::OwnNamespace, Kind::Role),
+    (InstallationScope::OwnNamespace, Kind::RoleBinding),
+    (InstallationScope::KubeSystem, Kind::RoleBinding),
+    (InstallationScope::Cluster, Kind::ClusterRole),
+    (InstallationScope::Cluster, Kind::ClusterRoleBinding),
+    (
+        InstallationScope::Cluster,
+        Kind::MutatingWebhookConfiguration,
+    ),
+    (InstallationScope::Cluster, Kind::ValidatingAdmissionPolicy),
+    (
+        InstallationScope::Cluster,
+        Kind::ValidatingAdmissionPolicyBinding,
+    ),
+    (InstallationScope::Cluster, Kind::CustomResourceDefinition),
+    (InstallationScope::Cluster, Kind::ApiService),
+    (InstallationScope::Cluster, Kind::Namespace),
+    (InstallationScope::OwnNamespace, Kind::ServiceMonitor),
+    (InstallationScope::OwnNamespace, Kind::PodMonitor),
+    (InstallationScope::OwnNamespace, Kind::Certificate),
+    (InstallationScope::OwnNamespace, Kind::Issuer),
+    (InstallationScope::OwnNamespace, Kind::Lease),
 ];
 
 /// The label selector that finds the objects of a kind; `None` for kinds whose objects carry no
@@ -126,7 +132,7 @@ mod tests {
                 "{kind:?} {spec}"
             );
         }
-        let unlabelled = |(_, kind): &(Place, Kind)| label_selector(*kind).is_none();
+        let unlabelled = |(_, kind): &(InstallationScope, Kind)| label_selector(*kind).is_none();
         assert_eq!(KINDS.iter().filter(|one| unlabelled(one)).count(), 2);
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::hpa::{
-    self, Controller, FeatureGates, HorizontalPodAutoscaler, Reading, Readings, ScaleError,
+    self, Controller, FeatureGates, HorizontalPodAutoscaler, MetricsApiReading, Readings,
+    ScaleError,
 };
 use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference, Signal};
 use evenkeel_kubernetes::autoscaler::{Autoscaler, status};
@@ -205,22 +206,22 @@ impl Metrics {
         }
     }
 
-    fn reading(&self, signal: &Signal) -> Option<Result<Reading, String>> {
+    fn reading(&self, signal: &Signal) -> Option<Result<MetricsApiReading, String>> {
         match signal {
             Signal::Pods(MetricIdentifier { name, .. }) => {
                 let answer = self.pods.get(name)?;
-                Some(answer.read(PodValue::read).map(Reading::Pods))
+                Some(answer.read(PodValue::read).map(MetricsApiReading::Pods))
             }
             Signal::External(MetricIdentifier { name, .. }) => {
                 let answer = self.external.get(name)?;
-                Some(answer.read(SampleIn::read).map(Reading::Series))
+                Some(answer.read(SampleIn::read).map(MetricsApiReading::Series))
             }
             Signal::Object { object, metric } => {
                 let mut answers = self.object.iter();
                 let answer = answers.find(|answer| answer.is_of(object, metric))?;
                 let sample = answer.sample.as_ref().map(SampleIn::read);
                 let error = answer.error.clone().map(Err);
-                error.or(sample.map(|sample| Ok(Reading::Object(sample))))
+                error.or(sample.map(|sample| Ok(MetricsApiReading::Object(sample))))
             }
             _ => None,
         }

@@ -1,7 +1,7 @@
 //! The outcome of a reconciliation, in the JSON of the cases.
 
 use evenkeel_core::scaling::hpa::{
-    Condition, Event, Memory, MetricStatus, Outcome, ReconcileError, Status,
+    HpaCondition, HpaEvent, HpaMemory, HpaOutcome, HpaStatus, MetricStatus, ReconcileError,
 };
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_kubernetes::autoscaler::status;
@@ -96,9 +96,9 @@ impl ReconcileOut {
     /// cases: what `expected` says of it comes from elsewhere and counts as met, while `observed`
     /// holds that it was not written.
     pub(super) fn new(
-        outcome: &Outcome,
+        outcome: &HpaOutcome,
         scale_updates: Vec<i32>,
-        memory: &Memory,
+        memory: &HpaMemory,
         expected: &Self,
     ) -> Self {
         Self {
@@ -109,19 +109,19 @@ impl ReconcileOut {
 }
 
 /// The status, where it is written.
-fn new_status(outcome: &Outcome) -> Option<&Status> {
+fn new_status(outcome: &HpaOutcome) -> Option<&HpaStatus> {
     outcome.is_status_changed.then_some(&outcome.status)
 }
 
-fn error_label(outcome: &Outcome) -> String {
+fn error_label(outcome: &HpaOutcome) -> String {
     ReconcileError::label(outcome.error.as_ref()).to_owned()
 }
 
 impl Expected {
-    fn new(outcome: &Outcome, scale_updated: bool, expected: &Self) -> Self {
+    fn new(outcome: &HpaOutcome, scale_updated: bool, expected: &Self) -> Self {
         let status = new_status(outcome);
         let desired = status.map(|status| status.desired_replicas);
-        let conditions = |status: &Status| status.conditions.iter().map(short).collect();
+        let conditions = |status: &HpaStatus| status.conditions.iter().map(short).collect();
         Self {
             desired_replicas: desired.unwrap_or(expected.desired_replicas),
             scale_updated,
@@ -142,13 +142,18 @@ impl Expected {
 }
 
 impl ObservedOut {
-    fn new(outcome: &Outcome, scale_updates: Vec<i32>, memory: &Memory, expected: &Self) -> Self {
+    fn new(
+        outcome: &HpaOutcome,
+        scale_updates: Vec<i32>,
+        memory: &HpaMemory,
+        expected: &Self,
+    ) -> Self {
         let status = new_status(outcome);
         let error = outcome.error.as_ref();
-        let last_scale = |status: &Status| status.last_scale_time.map(relative);
+        let last_scale = |status: &HpaStatus| status.last_scale_time.map(relative);
         let current = status.map(|status| status.current_replicas);
         let desired = status.map(|status| status.desired_replicas);
-        let conditions = |status: &Status| status.conditions.iter().map(long).collect();
+        let conditions = |status: &HpaStatus| status.conditions.iter().map(long).collect();
         Self {
             error: error.map(|error| Message(error.to_string())),
             desired_replicas: desired.or(expected.desired_replicas),
@@ -168,13 +173,13 @@ impl ObservedOut {
     }
 }
 
-fn current_metrics(status: &Status) -> Option<Vec<Value>> {
+fn current_metrics(status: &HpaStatus) -> Option<Vec<Value>> {
     let metrics = status.current_metrics.iter();
     let written: Vec<_> = metrics.map(status::write_metric).collect();
     (!written.is_empty()).then_some(written)
 }
 
-fn short(condition: &Condition) -> ShortCondition {
+fn short(condition: &HpaCondition) -> ShortCondition {
     ShortCondition {
         kind: condition.condition_type.to_string(),
         status: condition.status.as_str().to_owned(),
@@ -182,7 +187,7 @@ fn short(condition: &Condition) -> ShortCondition {
     }
 }
 
-fn long(condition: &Condition) -> LongCondition {
+fn long(condition: &HpaCondition) -> LongCondition {
     LongCondition {
         kind: condition.condition_type.to_string(),
         status: condition.status.as_str().to_owned(),
@@ -191,7 +196,7 @@ fn long(condition: &Condition) -> LongCondition {
     }
 }
 
-fn event(event: &Event) -> EventOut {
+fn event(event: &HpaEvent) -> EventOut {
     EventOut {
         kind: event.event_type.as_str().to_owned(),
         reason: event.reason.to_owned(),
@@ -199,7 +204,7 @@ fn event(event: &Event) -> EventOut {
     }
 }
 
-fn cpu_utilization(status: &Status) -> Option<i32> {
+fn cpu_utilization(status: &HpaStatus) -> Option<i32> {
     let is_cpu = |metric: &&MetricStatus| metric.signal == Some(Signal::CPU);
     let metric = status.current_metrics.iter().find(is_cpu)?;
     metric.current.average_utilization

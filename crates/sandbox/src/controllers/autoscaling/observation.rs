@@ -2,9 +2,9 @@
 
 use kube::ResourceExt as _;
 
-use super::target::{Target, Targets};
+use super::target::{HpaTargetLookup, HpaTargetScale};
 use crate::store::StoredAutoscaler as Object;
-use evenkeel_core::scaling::hpa::{HorizontalPodAutoscaler, Readings, Scale, ScaleError};
+use evenkeel_core::scaling::hpa::{HorizontalPodAutoscaler, Readings, ScaleError, TargetScale};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
 use evenkeel_kubernetes::pod_facts::pod_facts;
@@ -22,17 +22,17 @@ pub(super) fn autoscaler(object: &Object, spec: &AutoscalerSpec) -> HorizontalPo
 }
 
 /// The state of the target of one HPA.
-pub(super) struct Observation {
+pub(super) struct HpaObservation {
     pods: Vec<PodFacts>,
     autoscalers: Vec<String>,
     pub(super) readings: Readings,
 }
 
-impl Observation {
+impl HpaObservation {
     pub(super) fn new(
         hpa: &HorizontalPodAutoscaler,
-        target: Result<&Target, &ScaleError>,
-        targets: &Targets<'_>,
+        target: Result<&HpaTargetScale, &ScaleError>,
+        targets: &HpaTargetLookup<'_>,
         usage: &Result<PodMetricsList, String>,
     ) -> Self {
         let selected = target.ok().and_then(|target| target.pods.as_deref().ok());
@@ -54,8 +54,8 @@ impl Observation {
     }
 
     /// The scale of the target, with its Pods.
-    pub(super) fn scale<'a>(&'a self, target: &'a Target) -> Scale<'a> {
-        Scale {
+    pub(super) fn scale<'a>(&'a self, target: &'a HpaTargetScale) -> TargetScale<'a> {
+        TargetScale {
             spec_replicas: target.spec_replicas,
             status_replicas: target.status_replicas,
             selector: &target.selector,

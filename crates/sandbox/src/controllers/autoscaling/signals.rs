@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use kube::Client;
 
-use evenkeel_core::scaling::hpa::{MetricSpec, Reading};
+use evenkeel_core::scaling::hpa::{MetricSpec, MetricsApiReading};
 use evenkeel_core::scaling::signal::{ObjectReference, Signal};
 use evenkeel_http_client::Request;
 use evenkeel_kubernetes::kinds::{Kind, guessed_plural};
@@ -19,7 +19,7 @@ pub(super) async fn read(
     metrics: &[MetricSpec],
     selector: &str,
     now: Timestamp,
-) -> BTreeMap<Signal, Result<Reading, String>> {
+) -> BTreeMap<Signal, Result<MetricsApiReading, String>> {
     let mut readings = BTreeMap::new();
     for metric in metrics {
         let MetricSpec::Known(signal, _) = metric else {
@@ -41,7 +41,7 @@ async fn ask(
     namespace: &str,
     served: &ServedMetric,
     now: Timestamp,
-) -> Result<Reading, String> {
+) -> Result<MetricsApiReading, String> {
     let resource = match served {
         ServedMetric::Object { object, .. } => resource_of(object),
         _ => String::new(),

@@ -22,13 +22,13 @@ pub(super) fn spec(object: &StoredAutoscaler) -> AutoscalerSpec {
 }
 
 /// The targets of the HPAs of one namespace.
-pub(super) struct Targets<'a> {
+pub(super) struct HpaTargetLookup<'a> {
     stores: &'a Stores,
     namespace: &'a str,
 }
 
 /// A target with its Pods.
-pub(super) struct Target {
+pub(super) struct HpaTargetScale {
     pub(super) spec_replicas: i32,
     pub(super) status_replicas: i32,
     pub(super) selector: String,
@@ -36,7 +36,7 @@ pub(super) struct Target {
     pub(super) pods: Result<Vec<Arc<Pod>>, String>,
 }
 
-impl<'a> Targets<'a> {
+impl<'a> HpaTargetLookup<'a> {
     pub(super) const fn new(stores: &'a Stores, namespace: &'a str) -> Self {
         Self { stores, namespace }
     }
@@ -45,7 +45,7 @@ impl<'a> Targets<'a> {
     ///
     /// # Errors
     /// The target is of a kind that is not scaled here, or there is none.
-    pub(super) fn of(&self, autoscaler: &AutoscalerSpec) -> Result<Target, ScaleError> {
+    pub(super) fn of(&self, autoscaler: &AutoscalerSpec) -> Result<HpaTargetScale, ScaleError> {
         let name = name_of_deployment(autoscaler)?;
         let found = self.stores.deployments.get(self.namespace, name);
         let deployment =
@@ -94,11 +94,11 @@ fn name_of_deployment(autoscaler: &AutoscalerSpec) -> Result<&str, ScaleError> {
 }
 
 /// A Deployment as the target of an HPA, with those of the Pods of its namespace that it selects.
-fn target(deployment: &Deployment, mut pods: Vec<Arc<Pod>>) -> Target {
+fn target(deployment: &Deployment, mut pods: Vec<Arc<Pod>>) -> HpaTargetScale {
     let spec = deployment.spec.as_ref();
     let status = deployment.status.as_ref();
     let selector = selector(deployment);
-    Target {
+    HpaTargetScale {
         spec_replicas: spec.and_then(|spec| spec.replicas).unwrap_or(1),
         status_replicas: status.and_then(|status| status.replicas).unwrap_or(0),
         selector: selector

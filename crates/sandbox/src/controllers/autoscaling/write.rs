@@ -7,7 +7,7 @@ use kube::{Api, Client};
 use serde_json::json;
 
 use evenkeel_core::scaling::hpa::{
-    CurrentValue, HorizontalPodAutoscaler, MetricStatus, Outcome, ScaleWriteError,
+    CurrentValue, HorizontalPodAutoscaler, HpaOutcome, MetricStatus, ScaleWriteError,
 };
 use evenkeel_kubernetes::autoscaler::status as translation;
 
@@ -44,7 +44,7 @@ pub(super) async fn scale(
 pub(super) async fn status(
     client: &Client,
     hpa: &HorizontalPodAutoscaler,
-    outcome: &Outcome,
+    outcome: &HpaOutcome,
 ) -> kube::Result<()> {
     if !outcome.is_status_changed {
         return Ok(());
@@ -60,7 +60,7 @@ pub(super) async fn status(
 
 /// The values of the metrics, such as `cpu at 93 % of requests`; without any, the bound that the
 /// count had left, as when a floor was raised.
-pub(super) fn why(outcome: &Outcome) -> String {
+pub(super) fn why(outcome: &HpaOutcome) -> String {
     let metrics = outcome.status.current_metrics.iter();
     let values: Vec<_> = metrics.filter_map(value).collect();
     if values.is_empty() {

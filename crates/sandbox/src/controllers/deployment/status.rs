@@ -68,7 +68,7 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
         (updated == desired && total == desired && has == desired) || (was_complete && is_of_one);
     let name = newest.map(ResourceExt::name_any).unwrap_or_default();
     let (availability, progress) = (availability(enough), progress(complete, &name));
-    let condition = |kind: &str, (holds, reason, message): Told| {
+    let condition = |kind: &str, (holds, reason, message): DeploymentConditionParts| {
         let since = condition_since(&before, kind, holds, now);
         let told = before["conditions"].as_array().into_iter().flatten();
         let mut told = told.filter(|is| is["type"] == kind && is["reason"] == reason);
@@ -87,9 +87,9 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
 }
 
 /// A condition's status, reason and message.
-type Told = (&'static str, &'static str, String);
+type DeploymentConditionParts = (&'static str, &'static str, String);
 
-fn availability(enough: bool) -> Told {
+fn availability(enough: bool) -> DeploymentConditionParts {
     if enough {
         (
             "True",
@@ -106,7 +106,7 @@ fn availability(enough: bool) -> Told {
 }
 
 /// How far the version of a ReplicaSet is out.
-fn progress(complete: bool, name: &str) -> Told {
+fn progress(complete: bool, name: &str) -> DeploymentConditionParts {
     if complete {
         (
             "True",

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt as _;
 
 use super::status::is_ready;
-use evenkeel_core::placement::deletion_order::{Phase, Victim, in_order as by_deletion};
+use evenkeel_core::placement::deletion_order::{ActivePodPhase, Victim, in_order as by_deletion};
 use evenkeel_kubernetes::annotations::POD_DELETION_COST;
 
 /// The Pods in the order in which they are deleted. `related` are the active Pods of all ReplicaSets with
@@ -28,9 +28,9 @@ fn victim(pod: &Pod, now: Timestamp) -> Victim<&str, String> {
     Victim {
         node: node(pod),
         phase: match phase {
-            Some("Pending") => Phase::Pending,
-            Some("Running") => Phase::Running,
-            Some(_) | None => Phase::Unknown,
+            Some("Pending") => ActivePodPhase::Pending,
+            Some("Running") => ActivePodPhase::Running,
+            Some(_) | None => ActivePodPhase::Unknown,
         },
         is_ready: is_ready(pod),
         cost: cost(pod),

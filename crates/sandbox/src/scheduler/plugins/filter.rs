@@ -9,13 +9,13 @@ use evenkeel_core::units::{Amount, Resource};
 
 /// One reason against a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Refusal {
+pub struct NodeRefusal {
     pub text: Cow<'static, str>,
     /// Evicting Pods could change it.
     pub resolvable: bool,
 }
 
-impl Refusal {
+impl NodeRefusal {
     /// A reason that no eviction changes.
     pub fn unresolvable(text: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -34,23 +34,23 @@ impl Refusal {
 
 /// The reasons of the first plugin that refuses; none where the node takes the Pod.
 #[must_use]
-pub fn refusals(pod: &PodRequest, node: &NodeRequest) -> Vec<Refusal> {
+pub fn refusals(pod: &PodRequest, node: &NodeRequest) -> Vec<NodeRefusal> {
     if node.unschedulable && !is_tolerated(&cordon(), &pod.tolerations) {
-        return vec![Refusal::unresolvable("node(s) were unschedulable")];
+        return vec![NodeRefusal::unresolvable("node(s) were unschedulable")];
     }
     let named = pod.node_name.as_deref();
     if named.is_some_and(|name| name != node.name) {
         let text = "node(s) didn't match the requested node name";
-        return vec![Refusal::unresolvable(text)];
+        return vec![NodeRefusal::unresolvable(text)];
     }
     if let Some(taint) = untolerated(pod, node) {
         let value = taint.value.as_deref().unwrap_or_default();
         let text = format!("node(s) had untolerated taint {{{}: {value}}}", taint.key);
-        return vec![Refusal::unresolvable(text)];
+        return vec![NodeRefusal::unresolvable(text)];
     }
     if !affinity::required(pod, node) {
         let text = "node(s) didn't match Pod's node affinity/selector";
-        return vec![Refusal::unresolvable(text)];
+        return vec![NodeRefusal::unresolvable(text)];
     }
     fit(pod, node)
 }
@@ -64,9 +64,9 @@ fn cordon() -> Taint {
     }
 }
 
-fn fit(pod: &PodRequest, node: &NodeRequest) -> Vec<Refusal> {
+fn fit(pod: &PodRequest, node: &NodeRequest) -> Vec<NodeRefusal> {
     let crowded = node.pods >= node.max_pods;
-    let crowded = crowded.then(|| Refusal::resolvable("Too many pods"));
+    let crowded = crowded.then(|| NodeRefusal::resolvable("Too many pods"));
     let lacking = [
         (Resource::Cpu, "Insufficient cpu"),
         (Resource::Memory, "Insufficient memory"),
@@ -79,7 +79,7 @@ fn fit(pod: &PodRequest, node: &NodeRequest) -> Vec<Refusal> {
             let asked = pod.requests[*resource];
             asked > Amount::ZERO && asked > free
         })
-        .map(|(_, text)| Refusal::resolvable(text));
+        .map(|(_, text)| NodeRefusal::resolvable(text));
     crowded.into_iter().chain(lacking).collect()
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::Refusal;
+use super::NodeRefusal;
 
 /// The text of the Pod's condition, from the reasons of every node.
 ///
 /// Reasons are counted and sorted, so the text stays the same as long as the counts do.
 #[must_use]
-pub fn unschedulable(refusals: &[Vec<Refusal>]) -> String {
+pub fn unschedulable(refusals: &[Vec<NodeRefusal>]) -> String {
     let nodes = refusals.len();
     if nodes == 0 {
         return "no nodes available to schedule pods".to_owned();
@@ -54,18 +54,18 @@ mod tests {
 
     #[test]
     fn reasons_are_counted_and_sorted_as_kube_scheduler_does() {
-        let headroom = || vec![Refusal::unresolvable("evenkeel: no headroom")];
+        let headroom = || vec![NodeRefusal::unresolvable("evenkeel: no headroom")];
         assert_eq!(
             unschedulable(&[headroom(), headroom()]),
             "0/2 nodes are available: 2 evenkeel: no headroom. preemption: 0/2 nodes are \
              available: 2 Preemption is not helpful for scheduling."
         );
         let full = vec![
-            Refusal {
+            NodeRefusal {
                 text: "Insufficient memory".into(),
                 resolvable: true,
             },
-            Refusal {
+            NodeRefusal {
                 text: "Insufficient cpu".into(),
                 resolvable: true,
             },

@@ -1,7 +1,9 @@
 //! How kube-scheduler ranks the nodes that take a Pod.
 
 use super::{NodeRequest, PodRequest, affinity, filter, for_scoring};
-use evenkeel_core::placement::in_tree::{MOST, TAINT_WEIGHT, balanced_allocation, least_allocated};
+use evenkeel_core::placement::kube_scheduler_scores::{
+    MOST, TAINT_WEIGHT, balanced_allocation, least_allocated,
+};
 use evenkeel_core::units::Amount;
 
 const AFFINITY_WEIGHT: i64 = 2;

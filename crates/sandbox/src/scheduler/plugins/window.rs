@@ -4,11 +4,11 @@ use evenkeel_core::placement::NodesToScore;
 
 /// The window of nodes that one Pod is shown; it moves on with each Pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct NodeSearchWindow {
     start: usize,
 }
 
-impl Window {
+impl NodeSearchWindow {
     /// Looks at so many nodes from where the last Pod stopped, until enough of them fit.
     pub fn find(
         &mut self,
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn the_window_moves_on_and_wraps() {
-        let (mut window, some) = (Window::default(), NodesToScore::default());
+        let (mut window, some) = (NodeSearchWindow::default(), NodesToScore::default());
         let hundred = |from: usize| (from..from + 100).map(|position| position % 150);
         assert_eq!(some.stops_at(150), 100);
         assert!(window.find(150, some, |_| true).into_iter().eq(hundred(0)));

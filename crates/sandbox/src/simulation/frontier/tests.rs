@@ -32,7 +32,7 @@ workloads:
 simulation: {duration: 6h}
 ";
 
-fn scored(way: Way, workload: usize, seed: u64) -> Option<Scored> {
+fn scored(way: Way, workload: usize, seed: u64) -> Option<ScalingScore> {
     let scenario: Scenario = SHOP.parse().unwrap();
     way.scored(
         &scenario.workloads[workload],

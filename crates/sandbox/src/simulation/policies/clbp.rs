@@ -8,12 +8,12 @@
 use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
-use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, InTree, LoadPolicy};
-use crate::simulation::subject::Subject;
-use evenkeel_core::placement::balance::{self, Normalization, Scoring};
+use crate::simulation::monitoring::NodeMonitor;
+use crate::simulation::policy::{InTree, LoadPolicy, NodeCandidate};
+use crate::simulation::policy_pods::PolicyPod;
+use evenkeel_core::placement::balance::{self, Normalization, ScoringStrategy};
 use evenkeel_core::placement::node_table::median;
-use evenkeel_core::placement::{NodeLoad, Policy, headroom};
+use evenkeel_core::placement::{NodeLoad, SchedulingPolicy, headroom};
 use evenkeel_core::profile;
 use evenkeel_core::units::{Amount, i64_nearest};
 
@@ -24,11 +24,11 @@ pub(super) struct Clbp {
     /// As of the last measurement.
     nodes: Vec<NodeLoad>,
     /// Headroom, threshold and weights.
-    policy: Policy,
+    policy: SchedulingPolicy,
 }
 
 impl Clbp {
-    pub(super) fn new(nodes: &[NodeShape], policy: &Policy) -> Self {
+    pub(super) fn new(nodes: &[NodeShape], policy: &SchedulingPolicy) -> Self {
         let empty = |shape: &NodeShape| NodeLoad {
             capacity: shape.capacity.map(Some),
             ..NodeLoad::default()
@@ -45,18 +45,23 @@ impl LoadPolicy for Clbp {
         InTree::Disabled
     }
 
-    fn measured(&mut self, monitoring: &Monitoring, _now: SignedDuration) {
+    fn measured(&mut self, monitoring: &NodeMonitor, _now: SignedDuration) {
         for (node, sample) in monitoring.node_samples() {
             self.nodes[node].load = sample.used.map(Amount::from_f64);
         }
     }
 
-    fn filter(&mut self, pod: &Subject<'_>, nodes: &mut Vec<usize>, _now: SignedDuration) {
+    fn filter(&mut self, pod: &PolicyPod<'_>, nodes: &mut Vec<usize>, _now: SignedDuration) {
         let (demand, limit) = (&pod.workload.demand, self.policy.headroom);
         nodes.retain(|&node| headroom::fits(demand, &self.nodes[node], limit));
     }
 
-    fn score(&mut self, pod: &Subject<'_>, candidates: &mut [Candidate], _now: SignedDuration) {
+    fn score(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        candidates: &mut [NodeCandidate],
+        _now: SignedDuration,
+    ) {
         let demand = &pod.workload.demand;
         let nodes = candidates
             .iter()
@@ -65,7 +70,7 @@ impl LoadPolicy for Clbp {
         let free = median(&loads).free();
         let class = profile::classify(demand, &free, self.policy.profile_threshold);
         let weights = self.policy.profiles.built_in(class.profile);
-        let scoring = Scoring::pure(Normalization::PerResource);
+        let scoring = ScoringStrategy::pure(Normalization::PerResource);
         let scores = balance::scores(&loads, demand, weights, scoring);
         for (candidate, score) in candidates.iter_mut().zip(scores) {
             candidate.sum += i64_nearest(score * HUNDREDTHS);
@@ -78,10 +83,10 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::load::Used;
+    use crate::load::UsageAmounts;
     use crate::scenario::Scenario;
+    use crate::scrape_timing::Timing;
     use crate::simulation::tests::own;
-    use crate::timing::Timing;
     use evenkeel_core::placement::usage::PodName;
     use evenkeel_core::units::Resources;
 
@@ -90,9 +95,9 @@ mod tests {
         let mut scenario = Scenario::mixed();
         scenario.nodes = vec![scenario.nodes[0].clone(); 3];
         let capacity = scenario.nodes[0].capacity;
-        let mut monitoring = Monitoring::new(Timing::default());
+        let mut monitoring = NodeMonitor::new(Timing::default());
         for turn in 0..2 {
-            let used = [0.85, 0.5, 0.2].map(|share| -> Used {
+            let used = [0.85, 0.5, 0.2].map(|share| -> UsageAmounts {
                 Resources::from_fn(|resource| capacity[resource].as_f64() * share)
             });
             let at = SignedDuration::from_secs(15) * turn;
@@ -102,7 +107,7 @@ mod tests {
         let mut clbp = Clbp::new(&scenario.nodes, &own().policy);
         clbp.measured(&monitoring, now);
         let workload = Arc::new(scenario.workloads[0].clone());
-        let pod = Subject {
+        let pod = PolicyPod {
             id: 0,
             name: &PodName::new("shop", "web-0"),
             workload: &workload,
@@ -111,7 +116,7 @@ mod tests {
         let mut nodes = vec![0, 1, 2];
         clbp.filter(&pod, &mut nodes, now);
         assert_eq!(nodes, [1, 2]);
-        let mut candidates = [1, 2].map(|node| Candidate { node, sum: 0 });
+        let mut candidates = [1, 2].map(|node| NodeCandidate { node, sum: 0 });
         clbp.score(&pod, &mut candidates, now);
         assert_eq!(candidates.map(|candidate| candidate.sum), [0, 1000]);
     }

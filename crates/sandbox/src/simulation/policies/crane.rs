@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
-use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, LoadPolicy};
-use crate::simulation::subject::{Step, Subject};
+use crate::simulation::monitoring::NodeMonitor;
+use crate::simulation::policy::{LoadPolicy, NodeCandidate};
+use crate::simulation::policy_pods::{PodLifecycleStep, PolicyPod};
 use evenkeel_core::units::{Amount, Resource, Resources, count_as_f64, i64_nearest};
 
 /// The resources of the policy as shipped.
@@ -49,7 +49,7 @@ const WEIGHT: i64 = 3;
 
 /// A node as its annotations tell.
 #[derive(Debug, Clone, Default)]
-struct Annotated {
+struct CraneNode {
     /// By resource of [`RESOURCES`], by metric; `None` until the first was written.
     usage: [[Option<f64>; 3]; 2],
     hot: i64,
@@ -60,7 +60,7 @@ struct Annotated {
 
 pub(super) struct Crane {
     capacity: Vec<Resources<Amount>>,
-    nodes: Vec<Annotated>,
+    nodes: Vec<CraneNode>,
     /// When each metric is written next.
     due: [SignedDuration; 3],
 }
@@ -69,14 +69,14 @@ impl Crane {
     pub(super) fn new(nodes: &[NodeShape]) -> Self {
         Self {
             capacity: nodes.iter().map(|node| node.capacity).collect(),
-            nodes: vec![Annotated::default(); nodes.len()],
+            nodes: vec![CraneNode::default(); nodes.len()],
             due: [SignedDuration::ZERO; 3],
         }
     }
 }
 
 impl LoadPolicy for Crane {
-    fn measured(&mut self, monitoring: &Monitoring, now: SignedDuration) {
+    fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         let means = monitoring.statistics(MEAN);
         let due = self.due.map(|due| due <= now);
         for (metric, is_due) in due.into_iter().enumerate() {
@@ -96,24 +96,35 @@ impl LoadPolicy for Crane {
         }
     }
 
-    fn filter(&mut self, _pod: &Subject<'_>, nodes: &mut Vec<usize>, _now: SignedDuration) {
+    fn filter(&mut self, _pod: &PolicyPod<'_>, nodes: &mut Vec<usize>, _now: SignedDuration) {
         nodes.retain(|&node| self.nodes[node].is_within_limits());
     }
 
-    fn score(&mut self, _pod: &Subject<'_>, candidates: &mut [Candidate], _now: SignedDuration) {
+    fn score(
+        &mut self,
+        _pod: &PolicyPod<'_>,
+        candidates: &mut [NodeCandidate],
+        _now: SignedDuration,
+    ) {
         for candidate in candidates {
             candidate.sum += WEIGHT * self.nodes[candidate.node].score();
         }
     }
 
-    fn step(&mut self, _pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
-        if step == Step::Bound {
+    fn step(
+        &mut self,
+        _pod: &PolicyPod<'_>,
+        node: usize,
+        step: PodLifecycleStep,
+        now: SignedDuration,
+    ) {
+        if step == PodLifecycleStep::Bound {
             self.nodes[node].bindings.push_back(now);
         }
     }
 }
 
-impl Annotated {
+impl CraneNode {
     /// Takes the means of now into the largest of an hour and of a day.
     fn remember(&mut self, usage: [f64; 2], now: SignedDuration) {
         for (largest, usage) in self.largest.iter_mut().zip(usage) {
@@ -186,12 +197,12 @@ mod tests {
 
     #[test]
     fn the_score_is_the_weighted_free_share_less_ten_for_each_unit_of_heat() {
-        let mut node = Annotated {
+        let mut node = CraneNode {
             usage: [
                 [Some(0.5), Some(0.6), Some(0.8)],
                 [Some(0.1), Some(0.2), Some(0.4)],
             ],
-            ..Annotated::default()
+            ..CraneNode::default()
         };
         // cpu: 0.2 * 50 + 0.3 * 40 + 0.5 * 20 = 32; memory: 18 + 24 + 30 = 72; of 2: 52.
         assert_eq!(node.score(), 52);
@@ -207,9 +218,9 @@ mod tests {
     #[test]
     fn heat_is_counted_over_one_and_five_minutes() {
         let second = SignedDuration::from_secs;
-        let mut node = Annotated {
+        let mut node = CraneNode {
             bindings: [10, 100, 110, 290, 295, 299].map(second).into(),
-            ..Annotated::default()
+            ..CraneNode::default()
         };
         // Six within five minutes make one, three within the last minute another.
         assert_eq!(node.heat(second(300)), 2);
@@ -220,9 +231,9 @@ mod tests {
 
     #[test]
     fn a_node_above_the_limits_of_mean_or_hour_takes_nothing() {
-        let node = |mean, hour| Annotated {
+        let node = |mean, hour| CraneNode {
             usage: [[Some(mean), Some(hour), Some(1.0)], [None; 3]],
-            ..Annotated::default()
+            ..CraneNode::default()
         };
         assert!(node(0.65, 0.75).is_within_limits());
         assert!(!node(0.66, 0.1).is_within_limits());
@@ -231,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_largest_mean_of_a_span_is_kept_until_it_is_too_old() {
-        let mut node = Annotated::default();
+        let mut node = CraneNode::default();
         for (minute, usage) in [(0, 0.9), (30, 0.4), (50, 0.6), (61, 0.1)] {
             node.remember([usage, 0.0], SignedDuration::from_mins(minute));
         }

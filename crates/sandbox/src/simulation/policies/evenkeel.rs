@@ -11,29 +11,31 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::OwnSettings;
-use crate::annotated;
 use crate::autoscaler;
 use crate::objects;
-use crate::scenario::{Scenario, Workload};
-use crate::scrape::Sample;
-use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, LoadPolicy};
-use crate::simulation::subject::{Leaving, PodId, Step, Subject};
-use evenkeel_core::placement::node_table::{Near, NodeFacts, NodeTable, PodFacts};
+use crate::opt_in_annotations;
+use crate::scenario::{Scenario, ScenarioWorkload};
+use crate::scrape::ScrapedSample;
+use crate::simulation::monitoring::NodeMonitor;
+use crate::simulation::policy::{LoadPolicy, NodeCandidate};
+use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod, ScaleInCandidate};
+use evenkeel_core::placement::node_table::{NearTies, NodeFacts, NodeTable, PodFacts};
 use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
-use evenkeel_core::placement::{Policy, in_tree};
+use evenkeel_core::placement::{SchedulingPolicy, kube_scheduler_scores};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::extender::{Call, Request, VerdictCache, decide};
+use evenkeel_kubernetes::extender::{ExtenderRequest, PlacementContext, VerdictCache, decide};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::deletion_cost::{self, NodeLabels, Situation};
 use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::removable_pod::{Common, Mark, RemovablePod};
+use evenkeel_kubernetes::removable_pod::{
+    DeletionCostAnnotations, RemovablePod, ReplicaSetPodData,
+};
 use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
 
 pub(super) struct Evenkeel {
     names: Vec<Arc<str>>,
-    policy: Policy,
+    policy: SchedulingPolicy,
     table: NodeTable,
     namespaces: Arc<Namespaces>,
     verdicts: VerdictCache,
@@ -42,14 +44,14 @@ pub(super) struct Evenkeel {
     /// The demand of each workload's Pods as it counts for others.
     counted: Vec<Resources<Amount>>,
     /// The facts of Pods that are there.
-    pods: BTreeMap<PodId, Known>,
+    pods: BTreeMap<PodId, WatchedPodState>,
     refused_since: BTreeMap<PodId, Timestamp>,
     balances_scale_in: bool,
 }
 
 /// What watches have told of a Pod.
 #[derive(Debug, Clone)]
-struct Known {
+struct WatchedPodState {
     name: PodName,
     demand: Resources<Amount>,
     bound: Timestamp,
@@ -105,8 +107,13 @@ impl Evenkeel {
         }
     }
 
-    fn call<'a>(&'a self, snapshot: &'a Snapshot, pod: PodId, now: Timestamp) -> Call<'a> {
-        Call {
+    fn call<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        pod: PodId,
+        now: Timestamp,
+    ) -> PlacementContext<'a> {
+        PlacementContext {
             snapshot,
             policy: &self.policy,
             now,
@@ -115,7 +122,7 @@ impl Evenkeel {
     }
 
     /// Takes a Pod that kube-scheduler asks about: what an earlier answer made of it no longer holds.
-    fn ask(&mut self, pod: &Subject<'_>, now: Timestamp) {
+    fn ask(&mut self, pod: &PolicyPod<'_>, now: Timestamp) {
         let facts = facts(pod.name, self.counted[pod.index]);
         self.table.ask(&uid(pod.id), &facts, now);
     }
@@ -135,7 +142,7 @@ impl Evenkeel {
     }
 
     /// A Pod as far as it may go.
-    fn removable(&self, pod: &Leaving<'_>) -> RemovablePod {
+    fn removable(&self, pod: &ScaleInCandidate<'_>) -> RemovablePod {
         let template = &self.templates[pod.subject.index];
         RemovablePod {
             name: pod.subject.name.name().into(),
@@ -143,21 +150,25 @@ impl Evenkeel {
             node: pod.node.map(|node| Arc::clone(&self.names[node])),
             goes_first: !pod.is_ready,
             profile: template.declared_profile().map(Arc::from),
-            common: Arc::new(Common {
+            common: Arc::new(ReplicaSetPodData {
                 namespace: pod.subject.name.namespace().to_owned(),
                 priority_class: template.spec.priority_class_name.clone(),
-                ..Common::default()
+                ..ReplicaSetPodData::default()
             }),
-            mark: Mark::default(),
+            mark: DeletionCostAnnotations::default(),
         }
     }
 
     /// The Pod and the nodes at these positions, as kube-scheduler asks about them.
-    fn request<'a>(&'a self, pod: &Subject<'_>, nodes: impl Iterator<Item = usize>) -> Request<'a> {
+    fn request<'a>(
+        &'a self,
+        pod: &PolicyPod<'_>,
+        nodes: impl Iterator<Item = usize>,
+    ) -> ExtenderRequest<'a> {
         let mut asked = self.templates[pod.index].clone();
         asked.metadata.name = Some(pod.name.name().to_owned());
         asked.metadata.uid = Some(uid(pod.id));
-        Request {
+        ExtenderRequest {
             pod: asked,
             names: nodes
                 .map(|node| Cow::Borrowed(&*self.names[node]))
@@ -168,7 +179,7 @@ impl Evenkeel {
 }
 
 impl LoadPolicy for Evenkeel {
-    fn measured(&mut self, monitoring: &Monitoring, now: SignedDuration) {
+    fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         let now = autoscaler::date(now);
         let mut round = UsageSample::default();
         for (node, sample) in monitoring.node_samples() {
@@ -192,7 +203,7 @@ impl LoadPolicy for Evenkeel {
         self.table.apply_sample(Arc::new(round), now);
     }
 
-    fn doubts(&mut self, pod: &Subject<'_>, nodes: &[usize], now: SignedDuration) -> bool {
+    fn doubts(&mut self, pod: &PolicyPod<'_>, nodes: &[usize], now: SignedDuration) -> bool {
         let now = autoscaler::date(now);
         self.ask(pod, now);
         let snapshot = self.snapshot();
@@ -201,7 +212,7 @@ impl LoadPolicy for Evenkeel {
         snapshot.nodes.is_in_doubt() && decide::filter(&request, &call, &self.verdicts).doubted
     }
 
-    fn filter(&mut self, pod: &Subject<'_>, nodes: &mut Vec<usize>, now: SignedDuration) {
+    fn filter(&mut self, pod: &PolicyPod<'_>, nodes: &mut Vec<usize>, now: SignedDuration) {
         let now = autoscaler::date(now);
         self.table.advance(now);
         self.ask(pod, now);
@@ -215,14 +226,20 @@ impl LoadPolicy for Evenkeel {
         nodes.retain(|_| positions.next().is_some_and(|at| filtered.passes(at)));
         if let Some(only) = only {
             let name = &self.names[only];
-            self.table.place(&uid(pod.id), name, Near::default(), now);
+            self.table
+                .place(&uid(pod.id), name, NearTies::default(), now);
         }
         if nodes.is_empty() {
             self.refused_since.entry(pod.id).or_insert(now);
         }
     }
 
-    fn score(&mut self, pod: &Subject<'_>, candidates: &mut [Candidate], now: SignedDuration) {
+    fn score(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        candidates: &mut [NodeCandidate],
+        now: SignedDuration,
+    ) {
         let now = autoscaler::date(now);
         self.ask(pod, now);
         let snapshot = self.snapshot();
@@ -230,7 +247,7 @@ impl LoadPolicy for Evenkeel {
         let prioritized = decide::prioritize(&request, &self.call(&snapshot, pod.id, now));
         drop(request);
         for (candidate, score) in candidates.iter_mut().zip(&prioritized.scores) {
-            candidate.sum += i64::from(*score) * in_tree::POINT;
+            candidate.sum += i64::from(*score) * kube_scheduler_scores::POINT;
         }
         if let Some(best) = prioritized.best {
             let name = &self.names[candidates[best].node];
@@ -238,7 +255,7 @@ impl LoadPolicy for Evenkeel {
         }
     }
 
-    fn deletion_costs(&self, pods: &[Leaving<'_>], count: usize) -> BTreeMap<PodId, i32> {
+    fn deletion_costs(&self, pods: &[ScaleInCandidate<'_>], count: usize) -> BTreeMap<PodId, i32> {
         // Of Pods that all go nobody goes before others.
         if !self.balances_scale_in || count >= pods.len() {
             return BTreeMap::new();
@@ -262,17 +279,23 @@ impl LoadPolicy for Evenkeel {
         given.collect()
     }
 
-    fn step(&mut self, pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
+    fn step(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        node: usize,
+        step: PodLifecycleStep,
+        now: SignedDuration,
+    ) {
         let now = autoscaler::date(now);
         match step {
-            Step::Chosen => {
+            PodLifecycleStep::Chosen => {
                 self.refused_since.remove(&pod.id);
             }
-            Step::Noticed => {
+            PodLifecycleStep::Noticed => {
                 self.table.notice(&uid(pod.id), &self.names[node], now);
             }
-            Step::Bound => {
-                let known = Known {
+            PodLifecycleStep::Bound => {
+                let known = WatchedPodState {
                     name: pod.name.clone(),
                     demand: self.counted[pod.index],
                     bound: now,
@@ -281,13 +304,13 @@ impl LoadPolicy for Evenkeel {
                 self.pods.insert(pod.id, known);
                 self.show(pod.id, node, now);
             }
-            Step::Started => {
+            PodLifecycleStep::Started => {
                 if let Some(known) = self.pods.get_mut(&pod.id) {
                     known.started = Some(now);
                 }
                 self.show(pod.id, node, now);
             }
-            Step::Gone => {
+            PodLifecycleStep::Gone => {
                 self.pods.remove(&pod.id);
                 self.table.remove_pod(&uid(pod.id), now);
             }
@@ -321,7 +344,7 @@ const fn window(resource: Resource, window: SignedDuration) -> SignedDuration {
 
 /// The use of a Pod as Prometheus' `rate` over the window tells it: of one that is younger than the window
 /// only as much as its life is of that, which is what the rate of its node over the same window has of it.
-fn rates_over(window: SignedDuration, sample: &Sample) -> Resources<Option<Amount>> {
+fn rates_over(window: SignedDuration, sample: &ScrapedSample) -> Resources<Option<Amount>> {
     let lived = sample.window.as_secs_f64() / window.as_secs_f64();
     Resources::from_fn(|resource| {
         let used = sample.used[resource];
@@ -337,8 +360,8 @@ fn uid(pod: PodId) -> String {
 }
 
 /// A Pod of the workload as kube-scheduler sends it.
-fn template(workload: &Workload) -> Pod {
-    let template = annotated::deployment(workload)
+fn template(workload: &ScenarioWorkload) -> Pod {
+    let template = opt_in_annotations::deployment(workload)
         .spec
         .map(|spec| spec.template);
     let template = serde_json::to_value(template).expect("its keys are texts");
@@ -364,7 +387,7 @@ mod tests {
             let names: Vec<PodName> = (0..4)
                 .map(|id| PodName::new("shop", &format!("web-{id}")))
                 .collect();
-            let subject = |id: PodId| Subject {
+            let subject = |id: PodId| PolicyPod {
                 id,
                 name: &names[id],
                 workload: &workload,
@@ -373,9 +396,14 @@ mod tests {
             // Three on the first node, the newest on the second.
             let nodes = [0, 0, 0, 1];
             for (id, node) in nodes.into_iter().enumerate() {
-                policy.step(&subject(id), node, Step::Bound, SignedDuration::ZERO);
+                policy.step(
+                    &subject(id),
+                    node,
+                    PodLifecycleStep::Bound,
+                    SignedDuration::ZERO,
+                );
             }
-            let leaving = |(id, node)| Leaving {
+            let leaving = |(id, node)| ScaleInCandidate {
                 subject: subject(id),
                 node: Some(node),
                 is_ready: true,

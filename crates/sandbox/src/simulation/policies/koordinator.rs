@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use crate::scenario::{NodeShape, Workload};
-use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, LoadPolicy};
-use crate::simulation::subject::{PodId, Step, Subject};
+use crate::scenario::{NodeShape, ScenarioWorkload};
+use crate::simulation::monitoring::NodeMonitor;
+use crate::simulation::policy::{LoadPolicy, NodeCandidate};
+use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod};
 use evenkeel_core::units::{Amount, Resource, Resources, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
@@ -32,7 +32,7 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(5);
 type Pair = [f64; 2];
 
 #[derive(Debug, Clone, Copy)]
-struct Assigned {
+struct AssignedPodEstimate {
     at: SignedDuration,
     estimate: Pair,
     /// The use of it in the last report.
@@ -40,18 +40,18 @@ struct Assigned {
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct KoordinatorNode {
     capacity: Pair,
     /// `None` before the first report.
     used: Option<Pair>,
     /// Pods that a report may not show wholly.
-    assigned: BTreeMap<PodId, Assigned>,
+    assigned: BTreeMap<PodId, AssignedPodEstimate>,
     /// What they add to the measured use.
     delta: Pair,
 }
 
 pub(super) struct Koordinator {
-    nodes: Vec<Node>,
+    nodes: Vec<KoordinatorNode>,
     /// The time of the last report.
     reported: SignedDuration,
     due: SignedDuration,
@@ -59,9 +59,9 @@ pub(super) struct Koordinator {
 
 impl Koordinator {
     pub(super) fn new(nodes: &[NodeShape]) -> Self {
-        let node = |shape: &NodeShape| Node {
+        let node = |shape: &NodeShape| KoordinatorNode {
             capacity: pair(&shape.capacity.map(Amount::as_f64)),
-            ..Node::default()
+            ..KoordinatorNode::default()
         };
         Self {
             nodes: nodes.iter().map(node).collect(),
@@ -79,7 +79,7 @@ impl Koordinator {
 }
 
 impl LoadPolicy for Koordinator {
-    fn measured(&mut self, monitoring: &Monitoring, now: SignedDuration) {
+    fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         let Some(scraped) = monitoring.scraped().filter(|_| self.due <= now) else {
             return;
         };
@@ -99,7 +99,7 @@ impl LoadPolicy for Koordinator {
         }
     }
 
-    fn filter(&mut self, pod: &Subject<'_>, nodes: &mut Vec<usize>, _now: SignedDuration) {
+    fn filter(&mut self, pod: &PolicyPod<'_>, nodes: &mut Vec<usize>, _now: SignedDuration) {
         let estimate = estimate(pod.workload);
         nodes.retain(|&node| {
             let expected = self.expected(node, estimate);
@@ -107,7 +107,12 @@ impl LoadPolicy for Koordinator {
         });
     }
 
-    fn score(&mut self, pod: &Subject<'_>, candidates: &mut [Candidate], _now: SignedDuration) {
+    fn score(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        candidates: &mut [NodeCandidate],
+        _now: SignedDuration,
+    ) {
         let estimate = estimate(pod.workload);
         for candidate in candidates {
             let expected = self.expected(candidate.node, estimate);
@@ -116,27 +121,35 @@ impl LoadPolicy for Koordinator {
         }
     }
 
-    fn step(&mut self, pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
+    fn step(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        node: usize,
+        step: PodLifecycleStep,
+        now: SignedDuration,
+    ) {
         let node = &mut self.nodes[node];
         match step {
-            Step::Chosen => {
-                let assigned = Assigned {
+            PodLifecycleStep::Chosen => {
+                let assigned = AssignedPodEstimate {
                     at: now,
                     estimate: estimate(pod.workload),
                     used: None,
                 };
                 node.assigned.insert(pod.id, assigned);
             }
-            Step::Gone => {
+            PodLifecycleStep::Gone => {
                 node.assigned.remove(&pod.id);
             }
-            Step::Noticed | Step::Bound | Step::Started => return,
+            PodLifecycleStep::Noticed | PodLifecycleStep::Bound | PodLifecycleStep::Started => {
+                return;
+            }
         }
         node.delta = node.estimated();
     }
 }
 
-impl Node {
+impl KoordinatorNode {
     /// What the assigned Pods add: their estimate or their use, whichever is larger, in place of the use
     /// that is in the measurement already.
     fn estimated(&self) -> Pair {
@@ -156,7 +169,7 @@ fn pair(used: &Resources<f64>) -> Pair {
 }
 
 /// What a Pod is expected to use.
-fn estimate(workload: &Workload) -> Pair {
+fn estimate(workload: &ScenarioWorkload) -> Pair {
     [0, 1].map(|at| match workload.demand[RESOURCES[at]] {
         Amount::ZERO => NO_REQUEST[at],
         request => (request.as_f64() * FACTORS[at] / 100.0).round(),
@@ -208,12 +221,12 @@ mod tests {
 
     #[test]
     fn what_is_measured_of_a_pod_takes_the_place_of_its_estimate_where_it_is_more() {
-        let assigned = |used| Assigned {
+        let assigned = |used| AssignedPodEstimate {
             at: SignedDuration::ZERO,
             estimate: [400.0, 100.0],
             used,
         };
-        let mut node = Node::default();
+        let mut node = KoordinatorNode::default();
         node.assigned.insert(1, assigned(None));
         node.assigned.insert(2, assigned(Some([300.0, 150.0])));
         assert!(same(node.estimated(), [500.0, 100.0]));

@@ -9,9 +9,9 @@
 use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
-use crate::simulation::monitoring::{Monitoring, Statistics};
-use crate::simulation::policy::{Candidate, LoadPolicy};
-use crate::simulation::subject::Subject;
+use crate::simulation::monitoring::{NodeMonitor, Statistics};
+use crate::simulation::policy::{LoadPolicy, NodeCandidate};
+use crate::simulation::policy_pods::PolicyPod;
 use evenkeel_core::units::{Amount, Resource, Resources, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
@@ -52,14 +52,19 @@ impl LoadVariation {
 }
 
 impl LoadPolicy for LoadVariation {
-    fn measured(&mut self, monitoring: &Monitoring, now: SignedDuration) {
+    fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         if self.due <= now {
             self.due = now.saturating_add(FETCH);
             self.measured = monitoring.statistics(WINDOW);
         }
     }
 
-    fn score(&mut self, pod: &Subject<'_>, candidates: &mut [Candidate], _now: SignedDuration) {
+    fn score(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        candidates: &mut [NodeCandidate],
+        _now: SignedDuration,
+    ) {
         for candidate in candidates {
             candidate.sum += self.points(candidate.node, &pod.workload.demand);
         }

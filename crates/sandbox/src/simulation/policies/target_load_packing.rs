@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 
 use jiff::SignedDuration;
 
-use crate::scenario::{NodeShape, Workload};
-use crate::simulation::monitoring::Monitoring;
-use crate::simulation::policy::{Candidate, InTree, LoadPolicy};
-use crate::simulation::subject::{PodId, Step, Subject};
+use crate::scenario::{NodeShape, ScenarioWorkload};
+use crate::simulation::monitoring::NodeMonitor;
+use crate::simulation::policy::{InTree, LoadPolicy, NodeCandidate};
+use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod};
 use evenkeel_core::units::{Amount, Resource, i64_nearest};
 
 /// The utilisation up to which nodes are filled, in percent.
@@ -66,7 +66,7 @@ impl LoadPolicy for TargetLoadPacking {
         InTree::Disabled
     }
 
-    fn measured(&mut self, monitoring: &Monitoring, now: SignedDuration) {
+    fn measured(&mut self, monitoring: &NodeMonitor, now: SignedDuration) {
         let Some(end) = monitoring.scraped().filter(|_| self.due <= now) else {
             return;
         };
@@ -82,7 +82,12 @@ impl LoadPolicy for TargetLoadPacking {
         }
     }
 
-    fn score(&mut self, pod: &Subject<'_>, candidates: &mut [Candidate], _now: SignedDuration) {
+    fn score(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        candidates: &mut [NodeCandidate],
+        _now: SignedDuration,
+    ) {
         let own = predicted(pod.workload);
         for candidate in candidates {
             let node = candidate.node;
@@ -92,18 +97,26 @@ impl LoadPolicy for TargetLoadPacking {
         }
     }
 
-    fn step(&mut self, pod: &Subject<'_>, node: usize, step: Step, now: SignedDuration) {
+    fn step(
+        &mut self,
+        pod: &PolicyPod<'_>,
+        node: usize,
+        step: PodLifecycleStep,
+        now: SignedDuration,
+    ) {
         match step {
             // Its cache is filled by the watch on Pods.
-            Step::Bound => self.placed[node].push_back((now, pod.id, predicted(pod.workload))),
-            Step::Gone => self.placed[node].retain(|(_, placed, _)| *placed != pod.id),
-            Step::Chosen | Step::Noticed | Step::Started => {}
+            PodLifecycleStep::Bound => {
+                self.placed[node].push_back((now, pod.id, predicted(pod.workload)));
+            }
+            PodLifecycleStep::Gone => self.placed[node].retain(|(_, placed, _)| *placed != pod.id),
+            PodLifecycleStep::Chosen | PodLifecycleStep::Noticed | PodLifecycleStep::Started => {}
         }
     }
 }
 
 /// The millicores that a Pod is expected to use.
-fn predicted(workload: &Workload) -> f64 {
+fn predicted(workload: &ScenarioWorkload) -> f64 {
     match workload.demand[Resource::Cpu] {
         Amount::ZERO => NO_REQUEST,
         request => (request.as_f64() * MULTIPLIER).round(),

@@ -4,22 +4,22 @@ use super::*;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+use crate::scrape_timing::Timing;
 use crate::target::{self, DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
-use crate::timing::Timing;
 use evenkeel_core::forecast::{Minutes, ModelSet, NotEnoughHistory, Quantiles};
+use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::tracker::Learnt;
-use evenkeel_core::scaling::trial::{Trial, TrialPods};
-use evenkeel_core::scaling::{Bounds, ScaleDown};
+use evenkeel_core::scaling::tracker::LoadPastFit;
+use evenkeel_core::scaling::{ReplicaBounds, ScaleDown};
 use evenkeel_core::units::Resource;
 
 const HOUR: i64 = 3_600;
 
-fn target() -> Target {
-    Target {
+fn target() -> ReplayTarget {
+    ReplayTarget {
         resource: Resource::Cpu,
         capacity: PodCapacity::new(500.0, Ratio::new(0.6).unwrap()).unwrap(),
-        bounds: Bounds::new(2, 30).unwrap(),
+        bounds: ReplicaBounds::new(2, 30).unwrap(),
         start_up: SignedDuration::from_secs(90),
         metrics: Timing::default(),
         edges: Edges::default(),
@@ -32,35 +32,35 @@ fn second(second: i64) -> Timestamp {
 }
 
 /// Hills of two hours, from `from` on; the same at the same time wherever it begins.
-fn hills(from: i64, hours: i64) -> Series {
+fn hills(from: i64, hours: i64) -> RegularSeries {
     let value = |tick: i64| {
         let tick = u32::try_from(tick).unwrap();
         let phase = f64::from(tick) * 15.0 / 7200.0 * std::f64::consts::TAU;
         Some(2800.0 - 2200.0 * phase.cos())
     };
     let ticks = from / 15..(from + hours * HOUR) / 15;
-    Series::new(second(from), GRID, ticks.map(value).collect()).unwrap()
+    RegularSeries::new(second(from), GRID, ticks.map(value).collect()).unwrap()
 }
 
 fn load(from: i64, hours: i64, count_from: i64) -> ReplayLoad {
     ReplayLoad::new(hills(from, hours), second(count_from)).unwrap()
 }
 
-fn plain(share: f64) -> Policy {
-    Policy::Hpa {
+fn plain(share: f64) -> ReplayPolicy {
+    ReplayPolicy::Hpa {
         target: Ratio::new(share).unwrap(),
     }
 }
 
-fn floored(models: ModelSet) -> Policy {
-    Policy::Evenkeel(Floors::by(models))
+fn floored(models: ModelSet) -> ReplayPolicy {
+    ReplayPolicy::Evenkeel(Floors::by(models))
 }
 
 #[test]
 fn floors_that_go_down_early_cost_fewer_replica_hours_on_a_load_that_repeats() {
     let judged = load(0, 40, 24 * HOUR);
     let cost = |scale_down| {
-        let policy = Policy::Evenkeel(Floors {
+        let policy = ReplayPolicy::Evenkeel(Floors {
             scale_down,
             ..Floors::by(ModelSet::SHpa)
         });
@@ -187,14 +187,14 @@ fn the_long_past_is_not_run() {
 fn a_frontier_has_whole_percentages_down_to_two_thirds_and_all_risks() {
     let shares = |own: f64| {
         let capacity = PodCapacity::new(500.0, Ratio::new(own).unwrap()).unwrap();
-        let target = Target {
+        let target = ReplayTarget {
             capacity,
             ..target()
         };
-        let policies = Policy::frontier(&target, Floors::by(ModelSet::Auto));
+        let policies = ReplayPolicy::frontier(&target, Floors::by(ModelSet::Auto));
         let (plain, floored) = policies.split_at(policies.len() - 5);
         let risks = floored.iter().map(|policy| match policy {
-            Policy::Evenkeel(floors) if floors.models == ModelSet::Auto => floors.risk,
+            ReplayPolicy::Evenkeel(floors) if floors.models == ModelSet::Auto => floors.risk,
             other => panic!("{other:?}"),
         });
         assert_eq!(risks.collect::<Vec<_>>(), Risk::FRONTIER);
@@ -219,7 +219,7 @@ fn a_frontier_has_whole_percentages_down_to_two_thirds_and_all_risks() {
 #[test]
 fn what_cannot_be_replayed_is_refused() {
     let minutes = SignedDuration::from_mins(1);
-    let coarse = Series::new(second(0), minutes, vec![Some(1.0)]).unwrap();
+    let coarse = RegularSeries::new(second(0), minutes, vec![Some(1.0)]).unwrap();
     assert_eq!(
         ReplayLoad::new(coarse, second(0)),
         Err(ReplayError::Step(minutes))
@@ -248,7 +248,7 @@ fn the_parts_of_the_judged_time_add_up_to_the_whole() {
     // 29 judged hours are two parts of twelve, and one of five.
     assert_eq!(hours.len(), 3, "{hours:?}");
     assert!(hours[2] < 0.6 * hours[0], "{hours:?}");
-    let sum = |of: fn(&evenkeel_core::scaling::frontier::Cost) -> f64| {
+    let sum = |of: fn(&evenkeel_core::scaling::pareto_frontier::Cost) -> f64| {
         replayed.parts.iter().map(of).sum::<f64>()
     };
     let under = sum(|part| part.under_provisioned_seconds);
@@ -275,7 +275,7 @@ fn fits_are_made_when_the_service_makes_them() {
     let learn = |past: &Minutes, _: usize, _: &TrialPods| {
         let minutes = i64::try_from(past.values().len()).unwrap();
         ends.lock().unwrap().insert(past.start() + 60 * minutes);
-        Some(Learnt::default())
+        Some(LoadPastFit::default())
     };
     let judged = load(0, 60, 40 * HOUR);
     let floors = floored(ModelSet::Auto);
@@ -325,12 +325,12 @@ fn floors_that_the_own_trial_does_not_trust_are_not_acted_on() {
         fitted.filter(|point| point.floor > 2).count()
     };
     let tried = |past: &Minutes, pods: &TrialPods, rise: fn(&[f32]) -> f64| {
-        let trial = Trial::over(past, 0, pods, |index| {
+        let trial = Counterfactual::over(past, 0, pods, |index| {
             let next = past.values().get(index + 1..index + 6)?;
             Some(Quantiles::new([rise(next); 4]))
         });
-        let learnt = Learnt::default();
-        Some(Learnt { trial, ..learnt })
+        let learnt = LoadPastFit::default();
+        Some(LoadPastFit { trial, ..learnt })
     };
     let exact = |past: &Minutes, _: usize, pods: &TrialPods| {
         tried(past, pods, |next| {
@@ -345,7 +345,7 @@ fn floors_that_the_own_trial_does_not_trust_are_not_acted_on() {
 #[test]
 fn a_created_target_has_no_requests_before_its_first_pod_is_ready() {
     let created = load(0, 4, 2 * HOUR).created();
-    let target = Target {
+    let target = ReplayTarget {
         initial: Some(3),
         ..target()
     };

@@ -1,14 +1,14 @@
 //! Amounts of a target as its HPA and its Pods have them.
 
-use crate::target::settings::Target;
+use crate::target::settings::ReplayTarget;
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::pod::Requests;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, Target as Wanted};
+use evenkeel_core::scaling::pod::ResourceRequests;
+use evenkeel_core::scaling::signal::{MetricTarget as Wanted, ResourceName, Signal};
 use evenkeel_core::units::{Resource, i64_ceil};
 
 /// The metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an
 /// amount per Pod.
-pub(in crate::target) fn metric(target: &Target, share: f64) -> MetricSpec {
+pub(in crate::target) fn metric(target: &ReplayTarget, share: f64) -> MetricSpec {
     let request = target.capacity.request();
     let percent = i64_ceil((share * 100.0).round());
     let is_whole = (share * 100.0 - (share * 100.0).round()).abs() < 1e-9;
@@ -19,7 +19,7 @@ pub(in crate::target) fn metric(target: &Target, share: f64) -> MetricSpec {
     MetricSpec::new(Signal::from(target.resource), wanted)
 }
 
-pub(super) fn requests(target: &Target) -> Requests {
+pub(super) fn requests(target: &ReplayTarget) -> ResourceRequests {
     let request = milli(target.resource, target.capacity.request());
     [(name(target.resource), request)].into_iter().collect()
 }

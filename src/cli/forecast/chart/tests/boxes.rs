@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cli::forecast::chart::letters;
+use crate::cli::forecast::chart::text_width;
 
 /// A text as it stands on the page.
 struct TextBox {
@@ -45,7 +45,7 @@ fn boxes(svg: &str) -> Vec<TextBox> {
             let text = text.replace("&quot;", "\"").replace("&amp;", "&");
             let size = number(element, "font-size");
             let (x, y) = (number(element, "x"), number(element, "y") + moved);
-            let width = letters::width(&text, size);
+            let width = text_width::width(&text, size);
             let left = match attribute(element, "text-anchor") {
                 "start" => x,
                 "middle" => x - width / 2.0,
@@ -104,7 +104,7 @@ fn panel() -> impl Strategy<Value = Panel> {
         whole,
         marks: marks
             .into_iter()
-            .map(|(name, value)| Mark {
+            .map(|(name, value)| ChartMark {
                 name,
                 colour: Colour::Ink,
                 shape: Shape::Line(vec![point(0, Some(value))], Stroke::Solid),
@@ -113,13 +113,13 @@ fn panel() -> impl Strategy<Value = Panel> {
     })
 }
 
-fn any_figure() -> impl Strategy<Value = Figure> {
+fn any_figure() -> impl Strategy<Value = ChartFigure> {
     let panels = prop::collection::vec(panel(), 1..9);
     let span = (0..2_000_000_000_i64, 1..100_000_000_i64);
     let zone = prop_oneof![Just("UTC"), Just("Europe/Berlin"), Just("Asia/Kolkata")];
     let notes = prop::collection::vec(name(), 0..4);
     (name(), notes, panels, span, zone).prop_map(|(title, notes, panels, (from, span), zone)| {
-        Figure {
+        ChartFigure {
             title,
             notes,
             from: at(from),

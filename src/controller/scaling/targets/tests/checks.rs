@@ -2,16 +2,18 @@
 
 use super::*;
 use crate::controller::scaling::targets::checks;
-use crate::metrics::Failed;
-use evenkeel_core::scaling::Evidence;
-use evenkeel_core::scaling::stability::Reading as Told;
+use crate::metrics::FailedRefresh;
+use evenkeel_core::scaling::CheckInput;
+use evenkeel_core::scaling::stability::CheckReading as Told;
 use evenkeel_kubernetes::ihpa::CheckedIhpa;
 use evenkeel_kubernetes::metric_query::MetricSubject;
 use evenkeel_kubernetes::plan::scaling::ihpa::portray;
-use evenkeel_kubernetes::plan::scaling::{HpaInput, PlanMemory, Question, Subject, resolve};
+use evenkeel_kubernetes::plan::scaling::{
+    CheckSubject, HpaInput, PlanMemory, SignalQuerySource, resolve,
+};
 
 /// A Deployment whose IHPA checks the share of its requests that fail.
-fn checked() -> Observed {
+fn checked() -> TargetObjects {
     let ihpa = json!({
         "metadata": {"name": "a", "namespace": "shop", "uid": "i", "resourceVersion": "1"},
         "spec": {
@@ -28,7 +30,7 @@ fn checked() -> Observed {
             "phase": "Stepping"}},
     });
     let ihpa = serde_json::from_value(ihpa).unwrap();
-    Observed {
+    TargetObjects {
         autoscaler: None,
         ihpa: Some(Arc::new(CheckedIhpa::new(Arc::new(ihpa), None))),
         ..observed("a", "direct")
@@ -42,18 +44,22 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
     portray(&observed, &mut resolved, &mut PlanMemory::default(), now);
     let target = resolved.target.unwrap();
     let portraits = target.portraits.as_deref().unwrap();
-    let Subject::Errors { questions, .. } = &portraits.checks[0].subjects[0] else {
+    let CheckSubject::Errors { questions, .. } = &portraits.checks[0].subjects[0] else {
         panic!("{:?}", portraits.checks);
     };
-    let [Question::Asked(of_errors), Question::Asked(of_requests)] = questions else {
+    let [
+        SignalQuerySource::Asked(of_errors),
+        SignalQuerySource::Asked(of_requests),
+    ] = questions
+    else {
         panic!("{questions:?}");
     };
     assert!(matches!(of_errors.subject, MetricSubject::PromQl(_)));
     let answers = [(of_errors.clone(), errors), (of_requests.clone(), requests)];
     let signals: SignalReadings = answers.into_iter().collect();
-    let traces = Traces::default();
+    let traces = RecentHistory::default();
     let around = Around::default();
-    let tick = Tick {
+    let tick = ScalingTickInput {
         settings: settings(),
         signals: &signals,
         serves: false,
@@ -61,11 +67,11 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
     };
     let readings =
         crate::controller::scaling::targets::signal_answers::readings(&observed, &target, &tick);
-    let told = evenkeel_kubernetes::plan::scaling::Told::default();
+    let told = evenkeel_kubernetes::plan::scaling::LastStatus::default();
     let measured = HpaInput::new(&observed, readings, told);
     let checks = checks::learned(&observed, portraits, Some(&measured), &tick);
     match &checks[0].evidence[0] {
-        Evidence::Errors {
+        CheckInput::Errors {
             errors, requests, ..
         } => (*errors, *requests),
         other => panic!("{other:?}"),
@@ -77,8 +83,8 @@ fn answer(value: i64, at: i64) -> SignalReading {
     let timestamp = second(at);
     let sample = ValueSample { timestamp, value };
     SignalReading {
-        answer: Some(Entry {
-            value: Arc::new(Reading::Series(vec![sample])),
+        answer: Some(CachedValue {
+            value: Arc::new(MetricsApiReading::Series(vec![sample])),
             fetched_at: timestamp,
         }),
         failed: None,
@@ -89,7 +95,7 @@ fn answer(value: i64, at: i64) -> SignalReading {
 fn failed(error: MetricsError, at: i64) -> SignalReading {
     SignalReading {
         answer: None,
-        failed: Some(Failed {
+        failed: Some(FailedRefresh {
             error: Arc::new(error),
             attempted_at: second(at),
         }),

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::controller::scaling::targets::{FitBatch, FitEnd, FitPast, Fitted, Lane};
-use evenkeel_core::forecast::{Node, OwnPeaks, Resolution, Trees};
+use crate::controller::scaling::targets::{FitBatch, FitEnd, FitLane, FitPast, LoadFitResult};
+use evenkeel_core::forecast::{OwnPeaks, Resolution, TreeNode, Trees};
 use evenkeel_core::scaling::signal::{PromQl, Signal};
-use evenkeel_core::scaling::tracker::Learnt;
+use evenkeel_core::scaling::tracker::LoadPastFit;
 
 const DAY: i64 = 86_400;
 
@@ -15,7 +15,7 @@ fn known(at: i64) -> Three {
     let mut three = Three::new();
     three.tick(at, &[]);
     for name in ["a", "b"] {
-        let key = Key::of(&observed(name, "recommend"));
+        let key = TargetKey::of(&observed(name, "recommend"));
         let tracker = &mut three.targets.states.get_mut(&key).unwrap().tracker;
         for (resolution, back) in [(Resolution::FiveMinutes, 2 * DAY), (Resolution::Fine, 1800)] {
             let step = usize::try_from(resolution.step().as_secs()).unwrap();
@@ -32,7 +32,7 @@ fn known(at: i64) -> Three {
 
 /// The batches that are due at a time, one after the other.
 fn due(three: &mut Three, at: i64) -> Vec<FitBatch> {
-    let next = || three.targets.next_fits(Lane::Workloads, second(at));
+    let next = || three.targets.next_fits(FitLane::Workloads, second(at));
     std::iter::from_fn(next).collect()
 }
 
@@ -43,19 +43,19 @@ fn names(batches: &[FitBatch]) -> BTreeSet<String> {
 }
 
 fn trees(window: usize) -> OwnPeaks {
-    let trees = || Trees::new(0.0, &[vec![Node::Leaf(0.5)]]).unwrap();
+    let trees = || Trees::new(0.0, &[vec![TreeNode::Leaf(0.5)]]).unwrap();
     OwnPeaks::new(window, [trees(), trees(), trees()])
 }
 
 fn learnt(own: Option<OwnPeaks>) -> FitEnd {
-    FitEnd::Learnt(Box::new(Learnt {
+    FitEnd::Learnt(Box::new(LoadPastFit {
         own: own.map(Arc::new),
-        ..Learnt::default()
+        ..LoadPastFit::default()
     }))
 }
 
 /// The models of the targets' loads, with the means that they forecast.
-fn models(ticked: &Ticked) -> Vec<(String, f64)> {
+fn models(ticked: &ScalingTickOutput) -> Vec<(String, f64)> {
     let loads = ticked.shown.iter().flat_map(|entry| &entry.status.loads);
     let forecasts = loads.filter_map(|load| load.forecast.as_ref());
     let models = forecasts.map(|forecast| (forecast.model.to_string(), forecast.mean));
@@ -109,7 +109,9 @@ fn trees_serve_from_the_next_tick_on_until_the_shared_model_does_better() {
     for load in &loads {
         let end = learnt(Some(trees(load.window)));
         let load = load.clone();
-        three.targets.take_fitted(Fitted { load, end }, second(15));
+        three
+            .targets
+            .take_fitted(LoadFitResult { load, end }, second(15));
     }
     let own = models(&three.tick(30, &[]));
     assert!(is_all(&own, "own"), "{own:?}");
@@ -118,7 +120,9 @@ fn trees_serve_from_the_next_tick_on_until_the_shared_model_does_better() {
     }
     for load in loads {
         let end = learnt(None);
-        three.targets.take_fitted(Fitted { load, end }, second(30));
+        three
+            .targets
+            .take_fitted(LoadFitResult { load, end }, second(30));
     }
     let after = models(&three.tick(45, &[]));
     assert!(after.len() == 2 && is_all(&after, "global"), "{after:?}");
@@ -127,7 +131,7 @@ fn trees_serve_from_the_next_tick_on_until_the_shared_model_does_better() {
 /// Tells that the fits of some batches ended so.
 fn end(three: &mut Three, batches: Vec<FitBatch>, end: impl Fn() -> FitEnd, at: i64) {
     for load in batches.into_iter().flat_map(|batch| batch.loads) {
-        let fitted = Box::new(Fitted { load, end: end() });
+        let fitted = Box::new(LoadFitResult { load, end: end() });
         three.targets.take_told(FitTold::Trees(fitted), second(at));
     }
 }
@@ -175,11 +179,16 @@ fn targets_whose_replicas_follow_are_fitted_before_those_that_recommend() {
 #[test]
 fn what_came_of_a_target_that_is_gone_is_left() {
     let mut three = known(0);
-    let batch = three.targets.next_fits(Lane::Workloads, second(0)).unwrap();
+    let batch = three
+        .targets
+        .next_fits(FitLane::Workloads, second(0))
+        .unwrap();
     three.targets.states.clear();
     for load in batch.loads {
         let end = learnt(Some(trees(load.window)));
-        three.targets.take_fitted(Fitted { load, end }, second(0));
+        three
+            .targets
+            .take_fitted(LoadFitResult { load, end }, second(0));
     }
     assert!(three.targets.states.is_empty());
 }
@@ -187,11 +196,11 @@ fn what_came_of_a_target_that_is_gone_is_left() {
 #[test]
 fn a_load_without_a_past_to_be_had_is_never_due() {
     let queue = Signal::PromQl(PromQl::own("sum(queue)"));
-    let state = TargetState {
+    let state = TargetRuntime {
         past_queries: vec![(queue.clone(), "sum(queue)".into())],
-        ..TargetState::default()
+        ..TargetRuntime::default()
     };
-    let rollout = Key {
+    let rollout = TargetKey {
         workload: TargetRef::new("argoproj.io/v1alpha1", "Rollout", "shop", "web"),
         ..key("web")
     };

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::*;
 use crate::api::scaling::ObjectName;
-use crate::controller::scaling::targets::{FitEnd, Fitted, Lane};
+use crate::controller::scaling::targets::{FitEnd, FitLane, LoadFitResult};
 use crate::metrics::prometheus::WorkloadSums;
-use evenkeel_core::forecast::{Minutes, Node, OwnPeaks, Quantiles, Resolution, Trees};
+use evenkeel_core::forecast::{Minutes, OwnPeaks, Quantiles, Resolution, TreeNode, Trees};
 use evenkeel_core::placement::usage::Span;
-use evenkeel_core::scaling::tracker::{Learnt, Lesson};
-use evenkeel_core::scaling::trial::{Trial, TrialPods};
-use evenkeel_sandbox::scenario::{Scale, ScaleBy, Scenario, Workload as ScenarioWorkload};
+use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
+use evenkeel_core::scaling::tracker::{FitTask, LoadPastFit};
+use evenkeel_sandbox::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload};
 use evenkeel_sandbox::simulation::replicas::observe_floors;
 use evenkeel_sandbox::target::{FitFunctions, ObservedTick, ReplayEvent};
 
@@ -24,16 +24,16 @@ struct Taught {
     end: i64,
     window: usize,
     pods: TrialPods,
-    learnt: Learnt,
+    learnt: LoadPastFit,
 }
 
 /// The service with one target, an HPA in mode floor.
 struct Service {
-    targets: Targets,
-    traces: Traces,
-    samples: Samples,
+    targets: ScalingTargets,
+    traces: RecentHistory,
+    samples: LatestScalingSample,
     hpa: Value,
-    key: Key,
+    key: TargetKey,
     /// The time of the tick before.
     last: Option<Timestamp>,
     /// What was told of it.
@@ -42,7 +42,7 @@ struct Service {
 
 impl Service {
     fn new(workload: &ScenarioWorkload) -> Self {
-        let Scale { min, max, by } = workload.scale.unwrap();
+        let ScenarioHpa { min, max, by } = workload.scale.unwrap();
         let ScaleBy::Cpu(share) = by else {
             panic!("{by:?}");
         };
@@ -58,7 +58,7 @@ impl Service {
             "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
                 "minReplicas": min, "maxReplicas": max, "metrics": [metric]},
         });
-        let key = Key {
+        let key = TargetKey {
             namespace: namespace.into(),
             scaler: Some(ObjectName {
                 kind: "HorizontalPodAutoscaler".into(),
@@ -67,9 +67,9 @@ impl Service {
             workload: TargetRef::new("apps/v1", "Deployment", namespace, name),
         };
         Self {
-            targets: Targets::default(),
-            traces: Traces::default(),
-            samples: Samples::default(),
+            targets: ScalingTargets::default(),
+            traces: RecentHistory::default(),
+            samples: LatestScalingSample::default(),
             hpa,
             key,
             last: None,
@@ -85,7 +85,7 @@ impl Service {
             ..WorkloadSums::default()
         };
         let signal = Signal::CPU;
-        let filled = Filled {
+        let filled = SignalBackfill {
             signal,
             resolution,
             sums,
@@ -99,14 +99,14 @@ impl Service {
         let Some(now) = self.last else {
             return;
         };
-        while let Some(batch) = self.targets.next_fits(Lane::Workloads, now) {
+        while let Some(batch) = self.targets.next_fits(FitLane::Workloads, now) {
             for load in batch.loads {
                 let one = taught.next().expect("the replay makes this fit");
                 assert_eq!(batch.end.as_second(), one.end);
                 assert_eq!(load.window, one.window);
-                assert_eq!(load.lesson, Lesson::Trees(one.pods));
+                assert_eq!(load.lesson, FitTask::Trees(one.pods));
                 let end = FitEnd::Learnt(Box::new(one.learnt));
-                self.targets.take_fitted(Fitted { load, end }, now);
+                self.targets.take_fitted(LoadFitResult { load, end }, now);
             }
         }
         let left = taught.next();
@@ -127,7 +127,7 @@ impl Service {
         let observed = [self.observed(seen)];
         let sample = self.samples.newest();
         let around = Around::default();
-        let tick = Tick {
+        let tick = ScalingTickInput {
             settings: Settings::default(),
             sample: sample.as_deref(),
             has_past: true,
@@ -137,7 +137,7 @@ impl Service {
         let ticked = self.targets.tick(&observed, &tick);
         self.last = Some(seen.now);
         for write in ticked.writes {
-            if let Operation::Conditional(patch) = &write.operation {
+            if let WriteOperation::Conditional(patch) = &write.operation {
                 let changes = patch.to_patch().0.into_iter();
                 let changes = changes.filter(|one| !matches!(one, PatchOperation::Test(_)));
                 json_patch::patch(&mut self.hpa, &changes.collect::<Vec<_>>()).unwrap();
@@ -161,15 +161,15 @@ impl Service {
             usage.insert_pod(&name, &used);
             usage.insert_pod_span(&name, Span::new(measured.timestamp, measured.window));
         }
-        let mut round = Round {
+        let mut round = MetricsRound {
             usage: Arc::new(usage),
-            ..Round::default()
+            ..MetricsRound::default()
         };
         round.pods_as_of[Resource::Cpu] = Some(seen.now);
         self.samples.put(&round, seen.now);
     }
 
-    fn observed(&self, seen: &ObservedTick<'_>) -> Observed {
+    fn observed(&self, seen: &ObservedTick<'_>) -> TargetObjects {
         let name = self.key.workload.name();
         let mut hpa = self.hpa.clone();
         let is_active = if seen.reactive.is_some() {
@@ -186,12 +186,12 @@ impl Service {
             "spec": {"replicas": seen.replicas},
         }))
         .unwrap();
-        Observed {
+        TargetObjects {
             namespace: Arc::clone(&self.key.namespace),
             autoscaler: Some(Arc::new(serde_json::from_value(hpa).unwrap())),
             workload: Some(Arc::new(workload.workload)),
             target: self.key.workload.clone(),
-            pods: Pods {
+            pods: TargetPodFacts {
                 members: seen.pods.to_vec(),
                 starts: seen.starts.to_vec(),
             },
@@ -216,16 +216,16 @@ fn scenario(file: &str, length: SignedDuration) -> Scenario {
 }
 
 /// What an exact forecast of the next minutes would have taught, with trees that see a rise ahead.
-fn learnt(past: &Minutes, window: usize, pods: &TrialPods) -> Learnt {
-    let trees = || Trees::new(0.0, &[vec![Node::Leaf(0.3)]]).unwrap();
-    Learnt {
+fn learnt(past: &Minutes, window: usize, pods: &TrialPods) -> LoadPastFit {
+    let trees = || Trees::new(0.0, &[vec![TreeNode::Leaf(0.3)]]).unwrap();
+    LoadPastFit {
         own: Some(Arc::new(OwnPeaks::new(window, [trees(), trees(), trees()]))),
-        trial: Trial::over(past, 0, pods, |index| {
+        trial: Counterfactual::over(past, 0, pods, |index| {
             let next = past.values().get(index + 1..=index + window)?;
             let largest = next.iter().copied().fold(0.0, f32::max);
             Some(Quantiles::new([f64::from(largest); 4]))
         }),
-        ..Learnt::default()
+        ..LoadPastFit::default()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::controller::scaling::targets::{
-    FitPast, FitTold, FitWork, Lane, TrafficFitted, TrafficTold, TrafficWork,
+    FitLane, FitPast, FitTold, FitWork, TrafficFitted, TrafficTold, TrafficWork,
 };
-use evenkeel_core::forecast::{HeldOutDay, Linear, LinearResidual, TrafficModel, Trees};
+use evenkeel_core::forecast::{HeldOutDay, LinearFunction, LinearResidual, TrafficModel, Trees};
 use evenkeel_core::scaling::{AcceptedTraffic, TrafficRefusal};
 
 const HOUR: i64 = 3600;
@@ -12,18 +12,18 @@ const TRAFFIC: &str = "evenkeel.dev/traffic";
 
 /// A target by 80 % of a core whose Deployment names its traffic.
 struct Named {
-    targets: Targets,
-    traces: Traces,
+    targets: ScalingTargets,
+    traces: RecentHistory,
     readings: SignalReadings,
-    target: Observed,
+    target: TargetObjects,
     queries: Queries,
 }
 
 impl Named {
     fn new(traffic: &str) -> Self {
         let mut named = Self {
-            targets: Targets::default(),
-            traces: Traces::default(),
+            targets: ScalingTargets::default(),
+            traces: RecentHistory::default(),
             readings: SignalReadings::default(),
             target: observed("a", "recommend"),
             queries: Queries::Any,
@@ -46,9 +46,9 @@ impl Named {
     fn answer(&mut self, query: &MetricQuery, asked: i64, value: i64) {
         let timestamp = second(asked);
         let value = value * 1000;
-        let sample = Reading::Series(vec![ValueSample { timestamp, value }]);
+        let sample = MetricsApiReading::Series(vec![ValueSample { timestamp, value }]);
         let reading = SignalReading {
-            answer: Some(Entry {
+            answer: Some(CachedValue {
                 value: Arc::new(sample),
                 fetched_at: timestamp,
             }),
@@ -58,9 +58,9 @@ impl Named {
         self.readings = [(query.clone(), reading)].into_iter().collect();
     }
 
-    fn tick(&mut self, at: i64) -> Ticked {
+    fn tick(&mut self, at: i64) -> ScalingTickOutput {
         let around = Around::default();
-        let tick = Tick {
+        let tick = ScalingTickInput {
             settings: Settings {
                 queries: self.queries,
                 max_age: SignedDuration::from_secs(90),
@@ -75,10 +75,10 @@ impl Named {
     }
 
     fn work(&mut self, at: i64) -> Option<TrafficWork> {
-        self.work_in(Lane::Queries, at)
+        self.work_in(FitLane::Queries, at)
     }
 
-    fn work_in(&mut self, lane: Lane, at: i64) -> Option<TrafficWork> {
+    fn work_in(&mut self, lane: FitLane, at: i64) -> Option<TrafficWork> {
         match self.targets.next_work(lane, second(at))? {
             FitWork::Traffic(work) => Some(*work),
             FitWork::Trees(batch) => panic!("{batch:?}"),
@@ -93,7 +93,7 @@ impl Named {
 
 /// 100 millicores of each Pod, and 5 for each request per second.
 fn accepted() -> TrafficTold {
-    let linear = Linear {
+    let linear = LinearFunction {
         coefficients: vec![5.0],
         intercept: 100.0,
     };
@@ -124,7 +124,7 @@ fn refusal(reason: &'static str) -> TrafficRefusal {
 }
 
 /// The condition of the model: its status, reason and message.
-fn condition(ticked: &Ticked) -> Option<(String, String, String)> {
+fn condition(ticked: &ScalingTickOutput) -> Option<(String, String, String)> {
     let mut conditions = ticked.shown[0].status.conditions.iter();
     let found = conditions.find(|one| one.kind == "TrafficModel")?;
     let status = found.status.to_string();
@@ -253,7 +253,7 @@ fn queries_that_may_not_be_asked_are_told_and_nothing_is_fitted() {
     named.name("network");
     named.tick(15);
     assert!(named.work(15).is_none());
-    let work = named.work_in(Lane::Workloads, 15).unwrap();
+    let work = named.work_in(FitLane::Workloads, 15).unwrap();
     let network = FitPast::Workloads(Resource::NetworkIo.into());
     assert_eq!(work.kinds, [("networkIo".to_owned(), network)]);
 }

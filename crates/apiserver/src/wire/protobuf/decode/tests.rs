@@ -41,14 +41,17 @@ fn a_deployment_is_read() {
 #[test]
 fn times_quantities_and_choices_have_their_own_forms() {
     assert_eq!(
-        value("T", &Raw::Bytes(&[8, 60])),
+        value("T", &WireValue::Bytes(&[8, 60])),
         Ok(json!("1970-01-01T00:01:00Z"))
     );
-    assert_eq!(value("T", &Raw::Bytes(&[])), Ok(Value::Null));
-    assert_eq!(value("Q", &Raw::Bytes(&bytes(1, b"5Mi"))), Ok(json!("5Mi")));
-    assert_eq!(value("I", &Raw::Bytes(&varint(2, 80))), Ok(json!(80)));
+    assert_eq!(value("T", &WireValue::Bytes(&[])), Ok(Value::Null));
+    assert_eq!(
+        value("Q", &WireValue::Bytes(&bytes(1, b"5Mi"))),
+        Ok(json!("5Mi"))
+    );
+    assert_eq!(value("I", &WireValue::Bytes(&varint(2, 80))), Ok(json!(80)));
     let percent = [varint(1, 1), bytes(3, b"25%")].concat();
-    assert_eq!(value("I", &Raw::Bytes(&percent)), Ok(json!("25%")));
+    assert_eq!(value("I", &WireValue::Bytes(&percent)), Ok(json!("25%")));
 }
 
 #[test]

@@ -17,8 +17,8 @@ fn load(count: u32, value: impl Fn(f64) -> f64) -> Vec<f64> {
 #[test]
 fn all_is_relative_to_the_last_value() {
     let values = load(2500, |index| 1000.0 + index);
-    let (past, grid) = (Before(&values), Grid::new(5 * MINUTE));
-    let known = Known::at(past, grid, 2000.0).unwrap();
+    let (past, grid) = (GaplessHistory(&values), Grid::new(5 * MINUTE));
+    let known = GbdtOriginInputs::at(past, grid, 2000.0).unwrap();
     assert!((known.last - 3499.0).abs() < 1e-9);
     // The mean of the last 48 steps.
     assert!((known.scale - 3475.5).abs() < 1e-9);
@@ -56,8 +56,8 @@ fn all_is_relative_to_the_last_value() {
 #[test]
 fn what_is_not_known_is_missing() {
     let values = load(10, |index| 5.0 + index);
-    let (past, grid) = (Before(&values), Grid::new(5 * MINUTE));
-    let inputs = Known::at(past, grid, 10.0)
+    let (past, grid) = (GaplessHistory(&values), Grid::new(5 * MINUTE));
+    let inputs = GbdtOriginInputs::at(past, grid, 10.0)
         .unwrap()
         .towards(past, grid, 1, 0);
     let known: Vec<usize> = (0..INPUTS)
@@ -70,8 +70,8 @@ fn what_is_not_known_is_missing() {
     );
     // A step of a day has no day, nor an hour.
     let values = load(400, |index| 5.0 + index);
-    let (past, grid) = (Before(&values), Grid::new(1440 * MINUTE));
-    let inputs = Known::at(past, grid, 10.0)
+    let (past, grid) = (GaplessHistory(&values), Grid::new(1440 * MINUTE));
+    let inputs = GbdtOriginInputs::at(past, grid, 10.0)
         .unwrap()
         .towards(past, grid, 1, 0);
     assert!(inputs[30..34].iter().all(|&input| input == MISSING));
@@ -83,15 +83,21 @@ fn the_size_of_a_load_changes_nothing_and_no_load_is_nothing() {
     let values = load(2500, |index| 50.0 + (index / 7.0).sin());
     let inputs = |factor: f64| {
         let values: Vec<f64> = values.iter().map(|value| value * factor).collect();
-        let (past, grid) = (Before(&values), Grid::new(5 * MINUTE));
-        let known = Known::at(past, grid, 50.0 * factor).unwrap();
+        let (past, grid) = (GaplessHistory(&values), Grid::new(5 * MINUTE));
+        let known = GbdtOriginInputs::at(past, grid, 50.0 * factor).unwrap();
         known.towards(past, grid, 4, 0)
     };
     // A power of two, which leaves all digits.
     assert_eq!(inputs(1.0), inputs(2.0_f64.powi(200)));
     assert_eq!(inputs(1.0), inputs(2.0_f64.powi(-200)));
     let grid = Grid::new(MINUTE);
-    assert_eq!(Known::at(Before(&[]), grid, 1.0), None);
-    assert_eq!(Known::at(Before(&[0.0; 300]), grid, 1.0), None);
-    assert_eq!(Known::at(Before(&[f64::MAX; 300]), grid, 1.0), None);
+    assert_eq!(GbdtOriginInputs::at(GaplessHistory(&[]), grid, 1.0), None);
+    assert_eq!(
+        GbdtOriginInputs::at(GaplessHistory(&[0.0; 300]), grid, 1.0),
+        None
+    );
+    assert_eq!(
+        GbdtOriginInputs::at(GaplessHistory(&[f64::MAX; 300]), grid, 1.0),
+        None
+    );
 }

@@ -4,8 +4,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::NodeEntry;
 use crate::placement::node_table::node_set::Freshness;
+use crate::placement::node_table::resource_sums::clamp;
 use crate::placement::node_table::settings::Settings;
-use crate::placement::node_table::sums::clamp;
 use crate::placement::usage::Measurement;
 use crate::units::{Amount, Resource, Resources};
 

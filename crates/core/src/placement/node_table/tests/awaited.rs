@@ -8,7 +8,7 @@ fn possible(table: &NodeTable, name: &str) -> u64 {
     nodes.possible(position).unwrap_or_default()[Resource::Cpu].get()
 }
 
-fn near(table: &NodeTable, names: &[&str]) -> Near {
+fn near(table: &NodeTable, names: &[&str]) -> NearTies {
     let nodes = table.nodes();
     nodes.near(names.iter().filter_map(|name| nodes.position(name)))
 }

@@ -4,7 +4,7 @@ use super::*;
 
 fn ahead() -> NodeTable {
     let mut table = NodeTable::new(Settings {
-        forecast: Forecasting::On,
+        forecast: NodeForecasting::On,
         ..Settings::default()
     });
     table.apply_node("a", node(1000), at(0));

@@ -146,10 +146,15 @@ fn model(
 
 /// The minutes at which the service has a window open.
 fn service(spec: &CronSpec, from: Timestamp, minutes: Range<i64>) -> Vec<bool> {
-    let mut agenda = Agenda::default();
+    let mut agenda = ScheduleCache::default();
     let at = |place| from + SignedDuration::from_mins(place);
     minutes
-        .map(|place| matches!(asked(spec, &mut agenda, at(place)), Asked::Replicas { .. }))
+        .map(|place| {
+            matches!(
+                asked(spec, &mut agenda, at(place)),
+                OpenWindows::Replicas { .. }
+            )
+        })
         .collect()
 }
 
@@ -164,7 +169,7 @@ fn printed(spec: &CronSpec, from: Timestamp, minutes: i64) -> Vec<bool> {
     );
     let mut shown = vec![false; usize::try_from(minutes).unwrap()];
     for one in all {
-        let Occasion::Window { end } = one.occasion else {
+        let CronOccasion::Window { end } = one.occasion else {
             panic!("only windows are asked for")
         };
         assert!(one.at < end, "an empty window is not printed");
@@ -258,7 +263,7 @@ proptest! {
         let (opens, closes) = (of_zone(&start), of_zone(&end));
         prop_assume!(!opens.includes(&closes, &ExcludedDays::default()));
         let rule = Rule {
-            when: When::Window { start: opens, end: closes },
+            when: RuleTiming::Window { start: opens, end: closes },
             ..run("a", "0 0 * * *", 3)
         };
         let spec = spec(vec![rule]);
@@ -296,10 +301,10 @@ fn windows(zone: &str, (start, end): (&str, &str), after: &str) -> Vec<String> {
     let format = "%dT%H:%M%:z";
     shown
         .map(|one| match one.occasion {
-            Occasion::Window { end } => {
+            CronOccasion::Window { end } => {
                 format!("{} {}", one.at.strftime(format), end.strftime(format))
             }
-            Occasion::Run => "a run".to_owned(),
+            CronOccasion::Run => "a run".to_owned(),
         })
         .collect()
 }

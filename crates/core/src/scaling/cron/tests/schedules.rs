@@ -354,8 +354,8 @@ fn what_is_to_come_is_shown_in_order_with_the_ends_of_windows() {
         .map(|one| {
             let at = one.at.strftime("%d %H:%M");
             let until = match &one.occasion {
-                Occasion::Run => String::new(),
-                Occasion::Window { end } => end.strftime(" until %H:%M").to_string(),
+                CronOccasion::Run => String::new(),
+                CronOccasion::Window { end } => end.strftime(" until %H:%M").to_string(),
             };
             format!("{} {at}{until}", one.rule.name)
         })
@@ -372,8 +372,8 @@ fn what_is_to_come_is_shown_in_order_with_the_ends_of_windows() {
     let seen = tick(
         &spec,
         &CronState::default(),
-        &Observation {
-            saying: Saying::Bounds,
+        &CronObservation {
+            saying: CronEffect::Bounds,
             now,
             created: now,
             current: Some(1),
@@ -384,7 +384,7 @@ fn what_is_to_come_is_shown_in_order_with_the_ends_of_windows() {
             effective: None,
             recorded: None,
         },
-        &mut Agenda::default(),
+        &mut ScheduleCache::default(),
     );
     let later = upcoming(&spec, &seen.state, at("2026-11-29T00:00:00Z"), 2);
     assert!(later.iter().all(|one| one.rule.name != "sale"));

@@ -3,7 +3,7 @@
 use super::*;
 use crate::scaling::ObjectBounds;
 use crate::scaling::bounds_record::BoundsRecord;
-use crate::scaling::contribution::{Contribution, Contributor};
+use crate::scaling::contribution::{Contributor, ReplicaRecommendation};
 
 const CREATED: &str = "2026-11-22T00:00:00Z";
 
@@ -11,9 +11,9 @@ const CREATED: &str = "2026-11-22T00:00:00Z";
 struct Played {
     spec: CronSpec,
     state: CronState,
-    agenda: Agenda,
+    agenda: ScheduleCache,
     user: ObjectBounds,
-    saying: Saying,
+    saying: CronEffect,
     current: i32,
     effective: Option<i32>,
     recorded: Option<i32>,
@@ -28,9 +28,9 @@ impl Played {
         Self {
             spec: spec(rules),
             state: CronState::default(),
-            agenda: Agenda::default(),
+            agenda: ScheduleCache::default(),
             user,
-            saying: Saying::Bounds,
+            saying: CronEffect::Bounds,
             current,
             effective: None,
             recorded: None,
@@ -41,18 +41,18 @@ impl Played {
     fn alone(rules: Vec<Rule>, count: i32) -> Self {
         Self {
             user: ObjectBounds::of_count(count),
-            saying: Saying::Count,
+            saying: CronEffect::Count,
             ..Self::new(rules, (count, count), count)
         }
     }
 
     /// Gives it other rules, and so another agenda.
     fn change(&mut self, rules: Vec<Rule>) {
-        (self.spec, self.agenda) = (spec(rules), Agenda::default());
+        (self.spec, self.agenda) = (spec(rules), ScheduleCache::default());
     }
 
-    fn observe(&mut self, now: &str) -> Ticked {
-        let observation = Observation {
+    fn observe(&mut self, now: &str) -> CronTickResult {
+        let observation = CronObservation {
             now: at(now),
             created: at(CREATED),
             current: Some(self.current),
@@ -74,12 +74,12 @@ impl Played {
 }
 
 /// The names of what happened.
-fn told(ticked: &Ticked) -> Vec<String> {
+fn told(ticked: &CronTickResult) -> Vec<String> {
     let told = ticked.happened.iter().map(|one| match one {
-        Happening::Ran { rule, min, .. } => format!("ran {rule} {min:?}"),
-        Happening::Missed { rule, .. } => format!("missed {rule}"),
-        Happening::Opened { rule, .. } => format!("opened {rule}"),
-        Happening::Closed { rule } => format!("closed {rule}"),
+        CronEvent::Ran { rule, min, .. } => format!("ran {rule} {min:?}"),
+        CronEvent::Missed { rule, .. } => format!("missed {rule}"),
+        CronEvent::Opened { rule, .. } => format!("opened {rule}"),
+        CronEvent::Closed { rule } => format!("closed {rule}"),
     });
     told.collect()
 }
@@ -193,7 +193,7 @@ fn a_restart_repeats_nothing_and_forgets_nothing() {
     assert_eq!(told(&ticked), [""; 0]);
     assert_eq!(
         ticked.wanted,
-        Some(Wanted {
+        Some(RequestedMinimum {
             min: 6,
             until: None,
             raises: true,
@@ -218,7 +218,7 @@ fn nothing_from_before_the_object_was_made_is_made_up_for() {
 #[test]
 fn without_a_count_runs_wait_for_one_within_their_deadline() {
     let mut played = Played::new(vec![run("a", "0 8 * * *", 6)], (1, 10), 5);
-    let unknown = Observation {
+    let unknown = CronObservation {
         saying: played.saying,
         now: at("2026-11-22T08:00:00Z"),
         created: at(CREATED),
@@ -243,7 +243,7 @@ fn a_window_holds_its_replicas_while_it_is_open() {
     let until = Some(at("2026-11-22T13:00:00Z"));
     assert_eq!(
         ticked.wanted,
-        Some(Wanted {
+        Some(RequestedMinimum {
             min: 8,
             until,
             raises: true
@@ -308,7 +308,7 @@ fn a_window_that_spans_a_change_of_the_clocks_opens_and_closes_once() {
         for _ in 0..4 * 60 {
             for happening in played.observe(&now.to_string()).happened {
                 match happening {
-                    Happening::Opened { .. } => opened.push(now),
+                    CronEvent::Opened { .. } => opened.push(now),
                     _ => closed.push(now),
                 }
             }
@@ -387,7 +387,7 @@ fn while_suspended_nothing_is_asked_for() {
     );
     let deadline = SignedDuration::from_mins(5);
     played.spec = CronSpec::new(rules.clone(), true, deadline).unwrap();
-    played.agenda = Agenda::default();
+    played.agenda = ScheduleCache::default();
     let ticked = played.observe("2026-11-22T12:00:00Z");
     assert_eq!(
         (told(&ticked), ticked.wanted),
@@ -538,11 +538,11 @@ fn merged(cron: Option<i32>, floor: Option<i32>) -> (i32, i32) {
     let until = at("2026-11-22T09:00:00Z");
     let mut record = BoundsRecord::of_user(user);
     if let Some(floor) = floor {
-        record.contribute(Contribution::of_prediction(floor, until), now);
+        record.contribute(ReplicaRecommendation::of_prediction(floor, until), now);
     }
     if let Some(min) = cron {
         let who = Contributor::Cron("shop".to_owned());
-        record.contribute(Contribution::of_cron(who, min, user, until), now);
+        record.contribute(ReplicaRecommendation::of_cron(who, min, user, until), now);
     }
     let bounds = record.settle(now);
     (bounds.min.unwrap(), bounds.max)

@@ -39,7 +39,7 @@ fn rules(days: &[String], rule: impl Fn(String) -> Rule) -> Vec<Rule> {
 struct Followed {
     spec: CronSpec,
     state: CronState,
-    agenda: Agenda,
+    agenda: ScheduleCache,
 }
 
 impl Followed {
@@ -47,7 +47,7 @@ impl Followed {
         Self {
             spec: spec(rules),
             state: CronState::default(),
-            agenda: Agenda::default(),
+            agenda: ScheduleCache::default(),
         }
     }
 
@@ -58,12 +58,12 @@ impl Followed {
             min: Some(1),
             max: 10,
         };
-        let observation = Observation {
+        let observation = CronObservation {
             now,
             created: at("2026-01-01T00:00:00Z"),
             current: Some(5),
             user,
-            saying: Saying::Bounds,
+            saying: CronEffect::Bounds,
             effective: Some(1),
             recorded: None,
         };

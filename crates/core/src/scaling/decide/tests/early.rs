@@ -1,12 +1,12 @@
 //! Scaling in ahead of a falling load, by a floor, by a count of one's own and among portraits.
 
 use super::*;
-use crate::scaling::portrait::{Outcome, Provided, Value};
-use crate::scaling::stages::StagedBehavior;
-use crate::scaling::{PortraitInput, ReplicaCounts, Speaker};
+use crate::scaling::portrait::{ProviderOutcome, ProviderRecommendation, Value};
+use crate::scaling::staged_change::StagedBehavior;
+use crate::scaling::{PortraitInput, ProviderRef, ReplicaCounts};
 
-fn early(mode: Mode, behavior: Option<Behavior>) -> Policy {
-    Policy {
+fn early(mode: ScalingMode, behavior: Option<Behavior>) -> TargetPolicy {
+    TargetPolicy {
         mode,
         behavior,
         scale_down: ScaleDown::Early,
@@ -25,8 +25,8 @@ fn falling(second: i64) -> Told {
 }
 
 /// The times at which the floor of a falling load changes, with what it is from then on.
-fn floors(policy: &Policy, told: impl Fn(i64) -> Told) -> Vec<(i64, i32)> {
-    let (mut state, mut found, mut before) = (State::default(), Vec::new(), 0);
+fn floors(policy: &TargetPolicy, told: impl Fn(i64) -> Told) -> Vec<(i64, i32)> {
+    let (mut state, mut found, mut before) = (DecisionState::default(), Vec::new(), 0);
     for second in (0..900).step_by(15) {
         let (decision, next) = told(second).decide(policy, state);
         if decision.replicas != before {
@@ -50,10 +50,10 @@ fn an_early_floor_does_not_wait_for_the_window_and_keeps_to_the_policies() {
             vec![(0, 7), (90, 6), (195, 5), (255, 4)],
         ),
     ] {
-        let policy = early(Mode::Floor, behavior);
+        let policy = early(ScalingMode::Floor, behavior);
         let found = floors(&policy, falling);
         assert_eq!(found, expected, "{:?}", policy.behavior);
-        let reactive = Policy {
+        let reactive = TargetPolicy {
             scale_down: ScaleDown::Reactive,
             ..policy
         };
@@ -68,9 +68,9 @@ fn an_early_floor_does_not_wait_for_the_window_and_keeps_to_the_policies() {
         }
     }
     let later = floors(
-        &Policy {
+        &TargetPolicy {
             scale_down: ScaleDown::Reactive,
-            ..early(Mode::Floor, None)
+            ..early(ScalingMode::Floor, None)
         },
         falling,
     );
@@ -88,7 +88,7 @@ fn a_floor_stays_where_the_bound_or_the_trust_is_missing() {
         trust: if second <= 75 { TRUSTED } else { DISTRUSTED },
         ..falling(second)
     };
-    let policy = early(Mode::Floor, None);
+    let policy = early(ScalingMode::Floor, None);
     for found in [floors(&policy, above), floors(&policy, untrusted)] {
         assert!(
             found
@@ -101,12 +101,12 @@ fn a_floor_stays_where_the_bound_or_the_trust_is_missing() {
 
 #[test]
 fn what_was_taken_away_is_not_given_back_by_a_reaction_that_remembers() {
-    let policy = early(Mode::Direct, None);
+    let policy = early(ScalingMode::Direct, None);
     let told = |second, current, load| Told {
         reactive: Some(8),
         ..Told::new(second, current, load, load * 0.9)
     };
-    let (decision, state) = told(0, 8, 4100.0).decide(&policy, State::default());
+    let (decision, state) = told(0, 8, 4100.0).decide(&policy, DecisionState::default());
     assert_eq!(decision.replicas, 4);
     // The count has not been seen yet.
     let (decision, state) = told(15, 8, 4100.0).decide(&policy, state);
@@ -119,21 +119,21 @@ fn what_was_taken_away_is_not_given_back_by_a_reaction_that_remembers() {
 }
 
 /// A tick of a target with a reaction and a forecast, which have the same priority, beside a constant.
-fn portrayed(policy: &Policy, told: &Told, constant: i32) -> i32 {
-    let speaker = |name: &str| Speaker {
+fn portrayed(policy: &TargetPolicy, told: &Told, constant: i32) -> i32 {
+    let speaker = |name: &str| ProviderRef {
         name: name.into(),
         priority: 1,
     };
-    let constant = Provided {
+    let constant = ProviderRecommendation {
         name: "static".into(),
         priority: 1,
-        outcome: Outcome::Value(Value {
+        outcome: ProviderOutcome::Value(Value {
             replicas: constant,
             until: None,
         }),
     };
     let (reactive, predictive) = (speaker("reactive"), speaker("predictive"));
-    let mut state = State::default();
+    let mut state = DecisionState::default();
     told.with_input(|input| {
         let portraits = PortraitInput {
             given: std::slice::from_ref(&constant),
@@ -165,8 +165,8 @@ fn among_portraits_neither_reaction_nor_forecast_hold_up_an_early_scale_in() {
         strategy: Method::Forecast,
         ..Told::new(0, 8, 3600.0, 3600.0)
     };
-    let early = early(Mode::Direct, None);
-    let reactive = Policy {
+    let early = early(ScalingMode::Direct, None);
+    let reactive = TargetPolicy {
         scale_down: ScaleDown::Reactive,
         ..early.clone()
     };
@@ -187,7 +187,7 @@ proptest! {
         load in 100.0..9_000.0_f64, mean in 10.0..9_000.0_f64, current in 4..10_i32, held in 4..10_i32
     ) {
         let told = Told { reactive: Some(held), ..Told::new(0, current, load, mean) };
-        let (decision, _) = told.decide(&early(Mode::Direct, None), State::default());
+        let (decision, _) = told.decide(&early(ScalingMode::Direct, None), DecisionState::default());
         let tolerances = Tolerances::default();
         let now = capacity().reactive(current, load, tolerances);
         let bounds = policy().bounds;

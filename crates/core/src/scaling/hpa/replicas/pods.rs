@@ -3,18 +3,18 @@
 //! Pods that are not ready, or not measured, are assumed to use what makes the change smaller, and
 //! what is assumed of them never turns its direction.
 
-use super::{Proposal, ReplicaCalculator};
-use crate::scaling::hpa::by_pod::ByPod;
+use super::{MetricProposal, ReplicaCalculator};
 use crate::scaling::hpa::error::ReplicasError;
 use crate::scaling::hpa::groups::PodGroups;
+use crate::scaling::hpa::pod_values::ByPod;
 use crate::scaling::hpa::requests::requests;
 use crate::scaling::sample::Measurement;
-use crate::scaling::signal::{ResourceName, Signal, Target};
+use crate::scaling::signal::{MetricTarget, ResourceName, Signal};
 use crate::units::{count_as_f64, i64_as_f64, replicas_ceil, wrapped_i32};
 
 /// Usage against its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Usage {
+pub struct TargetUsage {
     /// Usage over target.
     pub ratio: f64,
     /// Mean usage in percent of the requests, for a utilisation target.
@@ -35,7 +35,7 @@ pub fn resource_utilization(
     values: &ByPod<'_, i64>,
     requests: &ByPod<'_, i64>,
     target: i32,
-) -> Result<Usage, ReplicasError> {
+) -> Result<TargetUsage, ReplicasError> {
     let (mut used, mut requested, mut pods) = (0_i64, 0_i64, 0_i64);
     let mut requests = requests.lookups();
     for (pod, value) in values.iter() {
@@ -49,7 +49,7 @@ pub fn resource_utilization(
         return Err(ReplicasError::NoMatchingMetrics);
     }
     let utilization = wrapped_i32(used.wrapping_mul(100).wrapping_div(requested));
-    Ok(Usage {
+    Ok(TargetUsage {
         ratio: f64::from(utilization) / f64::from(target),
         utilization: Some(utilization),
         average: used / pods,
@@ -58,13 +58,13 @@ pub fn resource_utilization(
 
 /// The mean over the Pods that have a value, against a target in thousandths
 /// (`GetMetricUsageRatio`); the mean is cut off to a whole number. There is at least one value.
-pub fn metric_usage(values: &ByPod<'_, i64>, target: i64) -> Usage {
+pub fn metric_usage(values: &ByPod<'_, i64>, target: i64) -> TargetUsage {
     let used = values
         .iter()
         .fold(0_i64, |sum, (_, value)| sum.wrapping_add(*value));
     let pods = i64::try_from(values.len()).unwrap_or(i64::MAX).max(1);
     let average = used / pods;
-    Usage {
+    TargetUsage {
         ratio: i64_as_f64(average) / i64_as_f64(target),
         utilization: None,
         average,
@@ -72,18 +72,20 @@ pub fn metric_usage(values: &ByPod<'_, i64>, target: i64) -> Usage {
 }
 
 /// The yardstick for the values of Pods.
-struct Comparison<'a> {
+struct PodUsageTarget<'a> {
     /// A utilisation or an amount per Pod.
-    target: Target,
+    target: MetricTarget,
     /// Requests by Pod, for a utilisation.
     requests: ByPod<'a, i64>,
 }
 
-impl Comparison<'_> {
-    fn usage(&self, values: &ByPod<'_, i64>) -> Result<Usage, ReplicasError> {
+impl PodUsageTarget<'_> {
+    fn usage(&self, values: &ByPod<'_, i64>) -> Result<TargetUsage, ReplicasError> {
         match self.target {
-            Target::Utilization(percent) => resource_utilization(values, &self.requests, percent),
-            Target::AverageValue(target) | Target::Value(target) => {
+            MetricTarget::Utilization(percent) => {
+                resource_utilization(values, &self.requests, percent)
+            }
+            MetricTarget::AverageValue(target) | MetricTarget::Value(target) => {
                 Ok(metric_usage(values, target))
             }
         }
@@ -93,11 +95,11 @@ impl Comparison<'_> {
     /// or the target where that is more.
     fn fallback(&self, pod: &str) -> i64 {
         match self.target {
-            Target::Utilization(percent) => {
+            MetricTarget::Utilization(percent) => {
                 let request = self.requests.get(pod).copied().unwrap_or(0);
                 request.wrapping_mul(i64::from(percent.max(100))) / 100
             }
-            Target::AverageValue(target) | Target::Value(target) => target,
+            MetricTarget::AverageValue(target) | MetricTarget::Value(target) => target,
         }
     }
 
@@ -125,27 +127,27 @@ impl<'a> ReplicaCalculator<'a> {
     pub(super) fn of_resource(
         &self,
         signal: &Signal,
-        target: Target,
-    ) -> Result<Proposal, ReplicasError> {
+        target: MetricTarget,
+    ) -> Result<MetricProposal, ReplicasError> {
         let usage = self.reader().usage(signal)?;
         let Some((resource, container)) = signal.resource() else {
             return Err(ReplicasError::no_target(signal));
         };
         let requests = || match target {
-            Target::Utilization(_) => {
+            MetricTarget::Utilization(_) => {
                 let gates = self.controller.feature_gates;
                 requests(self.pods, resource, container, gates.pod_level_resources)
             }
-            Target::AverageValue(_) | Target::Value(_) => Ok(ByPod::default()),
+            MetricTarget::AverageValue(_) | MetricTarget::Value(_) => Ok(ByPod::default()),
         };
         let comparison = || {
-            Ok(Comparison {
+            Ok(PodUsageTarget {
                 target,
                 requests: requests()?,
             })
         };
         let proposal = self.compare(usage.by_pod, Some(resource), comparison)?;
-        Ok(Proposal {
+        Ok(MetricProposal {
             timestamp: usage.timestamp,
             ..proposal
         })
@@ -155,20 +157,20 @@ impl<'a> ReplicaCalculator<'a> {
     pub(super) fn of_pods(
         &self,
         signal: &Signal,
-        target: Target,
-    ) -> Result<Proposal, ReplicasError> {
+        target: MetricTarget,
+    ) -> Result<MetricProposal, ReplicasError> {
         let samples = self.reader().pods(signal)?;
         let measured = samples
             .iter()
             .map(|sample| (sample.pod.as_str(), sample.measurement));
         let comparison = || {
-            Ok(Comparison {
+            Ok(PodUsageTarget {
                 target,
                 requests: ByPod::default(),
             })
         };
         let proposal = self.compare(measured.collect(), None, comparison)?;
-        Ok(Proposal {
+        Ok(MetricProposal {
             timestamp: samples.first().map(|sample| sample.measurement.timestamp),
             ..proposal
         })
@@ -179,8 +181,8 @@ impl<'a> ReplicaCalculator<'a> {
         &self,
         measured: ByPod<'a, Measurement>,
         resource: Option<&ResourceName>,
-        comparison: impl FnOnce() -> Result<Comparison<'a>, ReplicasError>,
-    ) -> Result<Proposal, ReplicasError> {
+        comparison: impl FnOnce() -> Result<PodUsageTarget<'a>, ReplicasError>,
+    ) -> Result<MetricProposal, ReplicasError> {
         if self.pods.is_empty() {
             return Err(ReplicasError::NoPods);
         }
@@ -193,7 +195,7 @@ impl<'a> ReplicaCalculator<'a> {
         let comparison = comparison()?;
         let values = measured.map(|one| one.value);
         let usage = comparison.usage(&values)?;
-        Ok(Proposal {
+        Ok(MetricProposal {
             replicas: self.replicas(usage.ratio, &groups, &comparison, values)?,
             utilization: usage.utilization,
             value: usage.average,
@@ -206,7 +208,7 @@ impl<'a> ReplicaCalculator<'a> {
         &self,
         ratio: f64,
         groups: &PodGroups<'a>,
-        comparison: &Comparison<'_>,
+        comparison: &PodUsageTarget<'_>,
         values: ByPod<'a, i64>,
     ) -> Result<i32, ReplicasError> {
         let current = self.spec_replicas;

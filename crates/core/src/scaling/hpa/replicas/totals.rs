@@ -4,10 +4,10 @@
 //! A target for the total scales the Pods that are ready; without Pods the ratio itself is the
 //! count, so that a target can come back from zero. A target per Pod divides the total.
 
-use super::{Proposal, ReplicaCalculator};
+use super::{MetricProposal, ReplicaCalculator};
 use crate::scaling::hpa::error::ReplicasError;
 use crate::scaling::sample::ValueSample;
-use crate::scaling::signal::{Signal, Target};
+use crate::scaling::signal::{MetricTarget, Signal};
 use crate::units::{count_as_f64, i64_as_f64, i64_ceil, replicas_ceil};
 
 impl ReplicaCalculator<'_> {
@@ -15,24 +15,24 @@ impl ReplicaCalculator<'_> {
     pub(super) fn of_object(
         &self,
         signal: &Signal,
-        target: Option<Target>,
-    ) -> Result<Proposal, ReplicasError> {
+        target: Option<MetricTarget>,
+    ) -> Result<MetricProposal, ReplicasError> {
         match target {
-            Some(Target::Value(target)) => {
+            Some(MetricTarget::Value(target)) => {
                 let sample = self.reader().object(signal)?;
                 self.of_total(sample.value, target)
             }
-            Some(Target::AverageValue(target)) => {
+            Some(MetricTarget::AverageValue(target)) => {
                 let sample = self.reader().object(signal)?;
                 let average = i64_as_f64(sample.value) / f64::from(self.status_replicas);
-                Ok(Proposal {
+                Ok(MetricProposal {
                     replicas: self.of_share(sample.value, target),
                     utilization: None,
                     value: i64_ceil(average),
                     timestamp: Some(sample.timestamp),
                 })
             }
-            Some(Target::Utilization(_)) | None => Err(ReplicasError::no_target(signal)),
+            Some(MetricTarget::Utilization(_)) | None => Err(ReplicasError::no_target(signal)),
         }
     }
 
@@ -40,32 +40,32 @@ impl ReplicaCalculator<'_> {
     pub(super) fn of_series(
         &self,
         signal: &Signal,
-        target: Option<Target>,
-    ) -> Result<Proposal, ReplicasError> {
+        target: Option<MetricTarget>,
+    ) -> Result<MetricProposal, ReplicasError> {
         match target {
-            Some(Target::Value(target)) => {
+            Some(MetricTarget::Value(target)) => {
                 let samples = self.reader().series(signal)?;
                 self.of_total(capped_sum(samples), target)
             }
-            Some(Target::AverageValue(target)) => {
+            Some(MetricTarget::AverageValue(target)) => {
                 let samples = self.reader().series(signal)?;
                 let sum = sum_for_share(samples);
                 let average = i64_as_f64(sum) / f64::from(self.status_replicas);
                 // 2^63 - 1 is 2^63 as a float: sums just below the largest count as it.
                 let is_most = i64_as_f64(sum) >= i64_as_f64(i64::MAX);
-                Ok(Proposal {
+                Ok(MetricProposal {
                     replicas: self.of_share(sum, target),
                     utilization: None,
                     value: if is_most { i64::MAX } else { i64_ceil(average) },
                     timestamp: samples.first().map(|sample| sample.timestamp),
                 })
             }
-            Some(Target::Utilization(_)) | None => Err(ReplicasError::no_target(signal)),
+            Some(MetricTarget::Utilization(_)) | None => Err(ReplicasError::no_target(signal)),
         }
     }
 
     /// Replicas for a total against a target for the total.
-    fn of_total(&self, total: i64, target: i64) -> Result<Proposal, ReplicasError> {
+    fn of_total(&self, total: i64, target: i64) -> Result<MetricProposal, ReplicasError> {
         let ratio = i64_as_f64(total) / i64_as_f64(target);
         let replicas = if self.spec_replicas == 0 {
             replicas_ceil(ratio)
@@ -74,7 +74,7 @@ impl ReplicaCalculator<'_> {
         } else {
             replicas_ceil(ratio * count_as_f64(self.ready_pods()?))
         };
-        Ok(Proposal {
+        Ok(MetricProposal {
             replicas,
             utilization: None,
             value: total,

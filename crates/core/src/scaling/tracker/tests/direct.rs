@@ -7,16 +7,17 @@ use proptest::strategy::Strategy;
 use super::*;
 use crate::scaling::hpa::{
     Action, Behavior, BehaviorSpec, ConditionType, Controller, EventType, FeatureGates,
-    HorizontalPodAutoscaler, Memory, MetricSpec, Observed, PolicyType, Reading, Readings,
-    RulesSpec, Scale, ScalingPolicy, SelectPolicy, Spec, Status, reconcile, reconciler,
+    HorizontalPodAutoscaler, HpaMemory, HpaSpec, HpaStatus, MetricSpec, MetricsApiReading,
+    ObservedTarget, PolicyType, Readings, RulesSpec, ScalingPolicy, SelectPolicy, TargetScale,
+    reconcile, reconciler,
 };
 use crate::scaling::pod::{
-    ConditionStatus, ContainerFacts, PodFacts, PodPhase, ReadyCondition, Requests,
+    ConditionStatus, ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests,
 };
 use crate::scaling::sample::{ContainerMetrics, PodMetrics, ValueSample};
-use crate::scaling::signal::{MetricIdentifier, ObjectReference, ResourceName, Target};
-use crate::scaling::stages::StagedBehavior;
-use crate::scaling::{Decision, LimitedBy, PortraitInput, ReplicaCounts, Speaker};
+use crate::scaling::signal::{MetricIdentifier, MetricTarget, ObjectReference, ResourceName};
+use crate::scaling::staged_change::StagedBehavior;
+use crate::scaling::{LimitedBy, PortraitInput, ProviderRef, ReplicaCounts, ScalingDecision};
 
 /// Usage of each Pod in millicores; `None` where it is not measured.
 type Usages = Vec<Option<i64>>;
@@ -31,8 +32,8 @@ fn gates() -> Controller {
     }
 }
 
-fn spec(min: i32, max: i32, metric: MetricSpec, behavior: Option<Behavior>) -> Spec {
-    Spec {
+fn spec(min: i32, max: i32, metric: MetricSpec, behavior: Option<Behavior>) -> HpaSpec {
+    HpaSpec {
         scale_target: ObjectReference {
             name: "web".to_owned(),
             ..ObjectReference::default()
@@ -45,12 +46,12 @@ fn spec(min: i32, max: i32, metric: MetricSpec, behavior: Option<Behavior>) -> S
 }
 
 fn cpu() -> MetricSpec {
-    MetricSpec::new(Signal::CPU, Target::Utilization(80))
+    MetricSpec::new(Signal::CPU, MetricTarget::Utilization(80))
 }
 
 fn queue() -> MetricSpec {
     let queue = Signal::External(MetricIdentifier::named("queue"));
-    MetricSpec::new(queue, Target::AverageValue(10_000))
+    MetricSpec::new(queue, MetricTarget::AverageValue(10_000))
 }
 
 /// Pods that request half a core each and have been ready for an hour.
@@ -70,8 +71,8 @@ fn pods(count: i32) -> Vec<PodFacts> {
             is_sidecar: false,
         }],
         init_containers: Vec::new(),
-        pod_requests: Requests::default(),
-        overhead: Requests::default(),
+        pod_requests: ResourceRequests::default(),
+        overhead: ResourceRequests::default(),
     };
     (0..count).map(pod).collect()
 }
@@ -102,7 +103,7 @@ fn queued(length: Option<i64>, tick: i64) -> Readings {
         timestamp: time(tick),
         value: value * 1000,
     };
-    let reading = length.map(|length| Reading::Series(vec![sample(length)]));
+    let reading = length.map(|length| MetricsApiReading::Series(vec![sample(length)]));
     let reading = reading.ok_or_else(|| "no answer".to_owned());
     Readings {
         others: [(queue, reading)].into_iter().collect(),
@@ -113,21 +114,21 @@ fn queued(length: Option<i64>, tick: i64) -> Readings {
 /// A target that is set directly; each decision is in force at the next tick.
 struct Directly {
     run: Run,
-    spec: Spec,
+    spec: HpaSpec,
     told: Option<i32>,
     generation: Option<i64>,
-    status: Status,
+    status: HpaStatus,
     /// Where the reaction is the only provider of a target by portraits.
-    reactive: Option<Speaker>,
+    reactive: Option<ProviderRef>,
 }
 
 impl Directly {
-    fn new(current: i32, spec: Spec, models: Option<ModelSet>) -> Self {
+    fn new(current: i32, spec: HpaSpec, models: Option<ModelSet>) -> Self {
         let mut run = Run::new(models);
         run.current = current;
-        run.policy = Policy {
-            mode: Mode::Direct,
-            bounds: Bounds::new(spec.min_replicas, spec.max_replicas).unwrap(),
+        run.policy = TargetPolicy {
+            mode: ScalingMode::Direct,
+            bounds: ReplicaBounds::new(spec.min_replicas, spec.max_replicas).unwrap(),
             behavior: spec.behavior.clone(),
             ..policy()
         };
@@ -136,13 +137,13 @@ impl Directly {
             spec,
             told: None,
             generation: None,
-            status: Status::default(),
+            status: HpaStatus::default(),
             reactive: None,
         }
     }
 
     fn by_portrait(mut self) -> Self {
-        self.reactive = Some(Speaker {
+        self.reactive = Some(ProviderRef {
             name: "reactive".into(),
             priority: 1,
         });
@@ -151,7 +152,7 @@ impl Directly {
 
     fn decide(&mut self, pods: &[PodFacts], readings: &Readings, tick: i64) -> TickReport {
         let controller = gates();
-        let scale = Scale {
+        let scale = TargetScale {
             spec_replicas: self.run.current,
             status_replicas: self.run.current,
             selector: "app=web",
@@ -162,7 +163,7 @@ impl Directly {
             controller: &controller,
             namespace: "shop",
             spec: &self.spec,
-            observed: Observed {
+            observed: ObservedTarget {
                 scale: Ok(scale),
                 readings,
             },
@@ -191,7 +192,7 @@ impl Directly {
             now: time(tick),
             current: self.run.current,
             ready: self.run.current,
-            reaction: Reaction::Reconciled(Reconciled {
+            reaction: Reaction::Reconciled(ReconciledTarget {
                 input,
                 told,
                 generation: self.generation,
@@ -204,7 +205,7 @@ impl Directly {
             },
             recorded: None,
             portraits: self.reactive.is_some().then_some(portraits),
-            shared: &Shared::default(),
+            shared: &ModelAssets::default(),
         };
         self.run.tracker.tick(&self.run.policy, &input)
     }
@@ -295,13 +296,13 @@ proptest! {
         if by_portrait {
             direct = direct.by_portrait();
         }
-        let (controller, mut memory) = (gates(), Memory::default());
+        let (controller, mut memory) = (gates(), HpaMemory::default());
         let mut hpa = HorizontalPodAutoscaler {
             namespace: "shop".to_owned(),
             name: "web".to_owned(),
             generation: None,
             spec,
-            status: Status::default(),
+            status: HpaStatus::default(),
         };
         let mut expected = current;
         for (tick, (each, share)) in (0_i64..).zip(usage) {
@@ -312,8 +313,8 @@ proptest! {
                 .collect();
             let readings = used(&pods, &usages, tick);
             let report = direct.decide(&pods, &readings, tick);
-            let observed = Observed {
-                scale: Ok(Scale {
+            let observed = ObservedTarget {
+                scale: Ok(TargetScale {
                     spec_replicas: expected,
                     status_replicas: expected,
                     selector: "app=web",
@@ -413,9 +414,10 @@ fn a_forecast_adds_and_its_way_down_is_that_of_the_hpa() {
         decisions
     };
     let (plain, ahead) = (run(None), run(Some(ModelSet::SHpa)));
-    let forecast = |decision: &&Decision| decision.grounds == Grounds::Forecast;
+    let forecast = |decision: &&ScalingDecision| decision.grounds == DecisionBasis::Forecast;
     assert!(ahead.iter().filter(forecast).count() > 20, "{ahead:?}");
-    let sum = |decisions: &[Decision]| -> i32 { decisions.iter().map(|one| one.replicas).sum() };
+    let sum =
+        |decisions: &[ScalingDecision]| -> i32 { decisions.iter().map(|one| one.replicas).sum() };
     assert!(
         sum(&ahead[..120]) > sum(&plain[..120]) + 60,
         "{} and {}",
@@ -455,10 +457,10 @@ fn it_sleeps_without_a_queue_and_wakes_by_it_and_by_nothing_else() {
     assert_eq!(decide(&mut direct, Some(25), tick + 2).decision.replicas, 3);
 
     // Whoever takes over knows it by what was told.
-    let status = |told| Status {
+    let status = |told| HpaStatus {
         conditions: report.hpa.as_ref().unwrap().conditions.clone(),
         desired_replicas: told,
-        ..Status::default()
+        ..HpaStatus::default()
     };
     let mut other = Directly::new(0, spec(0, 20, queue(), None), None);
     other.status = status(0);

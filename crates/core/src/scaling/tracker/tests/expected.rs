@@ -94,7 +94,7 @@ fn what_grows_with_the_pods_is_not_expected() {
         signals: &held,
         recorded: None,
         portraits: None,
-        shared: &Shared::default(),
+        shared: &ModelAssets::default(),
     };
     let report = run.tracker.tick(&run.policy, &input);
     assert!(report.loads[0].fresh && expected(&report).is_none());

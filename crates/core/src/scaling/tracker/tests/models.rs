@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::forecast::Minutes;
-use crate::random::Random;
-use crate::scaling::tracker::{Lesson, LoadModel};
+use crate::random::RandomSource;
+use crate::scaling::tracker::{FitTask, LoadModel};
 
 /// The ticks of a minute.
 const MINUTE: i64 = 4;
@@ -11,7 +11,7 @@ const WINDOW: usize = 4;
 
 /// A wave of 80 minutes, with noise.
 fn wave(tick: i64) -> f64 {
-    let noise = 40.0 * Random::new(1).normal(u64::try_from(tick + 100_000).unwrap());
+    let noise = 40.0 * RandomSource::new(1).normal(u64::try_from(tick + 100_000).unwrap());
     let tick = f64::from(i32::try_from(tick).unwrap());
     5000.0 - 2500.0 * (tick / 51.0).cos() + noise
 }
@@ -28,7 +28,7 @@ fn before(minutes: i64) -> Minutes {
 
 fn arima(minutes: i64) -> LoadModel {
     let past = before(minutes);
-    LoadModel::fitted(ModelSet::Arima, &past, WINDOW, &Shared::default()).unwrap()
+    LoadModel::fitted(ModelSet::Arima, &past, WINDOW, &ModelAssets::default()).unwrap()
 }
 
 fn model(report: &TickReport) -> &'static str {
@@ -122,7 +122,7 @@ fn a_model_that_waited_for_longer_than_minutes_are_remembered_is_not_taken() {
 #[test]
 fn a_past_that_is_too_short_or_has_a_hole_at_its_end_makes_no_model() {
     let fitted = |past: &Minutes| {
-        LoadModel::fitted(ModelSet::Arima, past, WINDOW, &Shared::default()).map(|_| ())
+        LoadModel::fitted(ModelSet::Arima, past, WINDOW, &ModelAssets::default()).map(|_| ())
     };
     assert!(fitted(&before(0)).is_err());
     assert!(fitted(&before(245)).is_err());
@@ -148,7 +148,7 @@ fn a_fit_is_asked_for_up_to_the_newest_hour_and_again_for_another_window() {
             .next()
     };
     let (lesson, end, window) = due(&run, 0).unwrap();
-    assert_eq!(lesson, Lesson::Model(ModelSet::Gru));
+    assert_eq!(lesson, FitTask::Model(ModelSet::Gru));
     assert_eq!(end.as_second(), START - START % 3600);
     run.tracker.fitting(&Signal::CPU, hour, time(0));
     run.measured(1, 1.0);
@@ -164,5 +164,5 @@ fn a_fit_is_asked_for_up_to_the_newest_hour_and_again_for_another_window() {
     run.models = Some(ModelSet::Gbdt);
     run.measured(30, 1.0);
     let (lesson, ..) = due(&run, 30).unwrap();
-    assert_eq!(lesson, Lesson::Model(ModelSet::Gbdt));
+    assert_eq!(lesson, FitTask::Model(ModelSet::Gbdt));
 }

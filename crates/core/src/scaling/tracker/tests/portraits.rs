@@ -1,45 +1,46 @@
 //! A target by portraits: the reaction and the forecast among the other providers, and the steps to their count.
 
 use super::*;
-use crate::scaling::portrait::{Outcome, Provided, Value};
+use crate::scaling::portrait::{ProviderOutcome, ProviderRecommendation, Value};
 use crate::scaling::stability::{
-    Action, Checker, Happening as Judgement, MetricBound, Operator, Reading,
+    Action, CheckReading, CheckTransition as Judgement, Checker, ComparisonOperator, MetricBound,
 };
-use crate::scaling::stages::{
-    Change, Happening, Pace, Park, Phase, ScaleDownStages, ScaleDownWay, ScaleUpWay,
-    StagedBehavior, StepSize,
+use crate::scaling::staged_change::{
+    ChangePhase, ScaleDownStages, ScaleDownTarget, ScaleDownWay, ScaleUpBehavior, StagedBehavior,
+    StagedChange, StagedChangeEvent, StepPace, StepSize,
 };
 use crate::scaling::{
-    Check, Evidence, LimitedBy, PortraitInput, Portrayed, ReplicaCounts, Speaker,
+    CheckInput, LimitedBy, MergedPortraits, PortraitInput, ProviderRef, ReplicaCounts,
+    StabilityCheck,
 };
 
 /// A target by portraits whose decision is in force at the next tick.
 struct Staged {
     run: Run,
-    given: Vec<Provided>,
-    predictive: Option<Speaker>,
+    given: Vec<ProviderRecommendation>,
+    predictive: Option<ProviderRef>,
     behavior: StagedBehavior,
-    change: Option<Change>,
-    holds: Vec<crate::scaling::stability::Hold>,
-    checks: Vec<Check>,
+    change: Option<StagedChange>,
+    holds: Vec<crate::scaling::stability::PausedChange>,
+    checks: Vec<StabilityCheck>,
     resume: Option<Timestamp>,
     told: Option<i32>,
     rests_at_zero: bool,
 }
 
-fn says(name: &str, priority: i32, replicas: i32) -> Provided {
-    Provided {
+fn says(name: &str, priority: i32, replicas: i32) -> ProviderRecommendation {
+    ProviderRecommendation {
         name: name.into(),
         priority,
-        outcome: Outcome::Value(Value {
+        outcome: ProviderOutcome::Value(Value {
             replicas,
             until: None,
         }),
     }
 }
 
-fn percent(percent: u8, interval: i64) -> Pace {
-    Pace {
+fn percent(percent: u8, interval: i64) -> StepPace {
+    StepPace {
         size: StepSize::Percent(percent),
         interval: SignedDuration::from_secs(interval),
         observation: SignedDuration::ZERO,
@@ -47,12 +48,12 @@ fn percent(percent: u8, interval: i64) -> Pace {
 }
 
 impl Staged {
-    fn new(current: i32, given: &[Provided]) -> Self {
+    fn new(current: i32, given: &[ProviderRecommendation]) -> Self {
         let mut run = Run::new(None);
         run.current = current;
-        run.policy = Policy {
-            mode: Mode::Direct,
-            bounds: Bounds::new(0, 20).unwrap(),
+        run.policy = TargetPolicy {
+            mode: ScalingMode::Direct,
+            bounds: ReplicaBounds::new(0, 20).unwrap(),
             ..policy()
         };
         Self {
@@ -110,13 +111,13 @@ impl Staged {
             traffic: None,
             recorded: None,
             portraits: Some(portraits),
-            shared: &Shared::default(),
+            shared: &ModelAssets::default(),
         };
         self.run.tracker.tick(&self.run.policy, &input)
     }
 }
 
-fn portrayed(report: &TickReport) -> &Portrayed {
+fn portrayed(report: &TickReport) -> &MergedPortraits {
     report.portrayed.as_ref().unwrap()
 }
 
@@ -155,11 +156,11 @@ fn the_highest_priority_holds_within_the_bounds_and_its_reason_is_told() {
 #[test]
 fn a_preview_shows_the_count_in_the_end_and_asks_for_nothing() {
     let mut staged = Staged::new(4, &[says("static", 1, 12)]);
-    staged.run.policy.mode = Mode::Recommend;
+    staged.run.policy.mode = ScalingMode::Recommend;
     staged.behavior.up.stages = Some(percent(25, 60));
     let report = staged.only_tick(0);
     assert_eq!(report.decision.replicas, 12);
-    assert_eq!(portrayed(&report).staged.phase, Phase::Settled);
+    assert_eq!(portrayed(&report).staged.phase, ChangePhase::Settled);
     assert!(staged.run.tracker.state.asked.is_none());
 }
 
@@ -167,7 +168,7 @@ fn a_preview_shows_the_count_in_the_end_and_asks_for_nothing() {
 fn steps_are_made_by_their_interval_and_a_failed_check_takes_them_back() {
     let mut staged = Staged::new(4, &[says("static", 1, 12)]);
     staged.behavior = StagedBehavior {
-        up: ScaleUpWay {
+        up: ScaleUpBehavior {
             disabled: false,
             stages: Some(percent(50, 60)),
         },
@@ -175,24 +176,24 @@ fn steps_are_made_by_their_interval_and_a_failed_check_takes_them_back() {
             disabled: false,
             stages: Some(ScaleDownStages {
                 pace: percent(50, 60),
-                park: Park::Deleted,
+                park: ScaleDownTarget::Deleted,
             }),
         },
     };
     let latency = |milli, tick| {
-        vec![Check {
+        vec![StabilityCheck {
             checker: Checker {
                 name: "latency".to_owned(),
                 action: Action::Rollback,
                 cool_down: SignedDuration::from_secs(30),
             },
-            evidence: vec![Evidence::Metric {
+            evidence: vec![CheckInput::Metric {
                 bound: MetricBound {
                     metric: "p99".to_owned(),
-                    operator: Operator::Greater,
+                    operator: ComparisonOperator::Greater,
                     milli: 500,
                 },
-                reading: Some(Reading {
+                reading: Some(CheckReading {
                     milli,
                     since: time(tick),
                     at: time(tick),
@@ -212,7 +213,7 @@ fn steps_are_made_by_their_interval_and_a_failed_check_takes_them_back() {
     assert_eq!(report.decision.replicas, 4, "{:?}", report.decision);
     assert_eq!(
         portrayed(&report).staged.happened,
-        Some(Happening::RolledBack)
+        Some(StagedChangeEvent::RolledBack)
     );
     assert_eq!(portrayed(&report).decided.happened, Some(Judgement::Held));
     staged.checks = latency(900, 3);
@@ -247,7 +248,7 @@ fn a_zero_of_the_users_is_left_alone_and_one_that_a_portrait_asked_for_is_not() 
 fn a_forecast_counts_once_it_is_trusted_and_never_below_what_the_load_asks_for_now() {
     let mut staged = Staged::new(5, &[says("least", 0, 2)]);
     staged.run.models = Some(ModelSet::Auto);
-    staged.predictive = Some(Speaker {
+    staged.predictive = Some(ProviderRef {
         name: "predictive".into(),
         priority: 1,
     });
@@ -263,7 +264,7 @@ fn a_forecast_counts_once_it_is_trusted_and_never_below_what_the_load_asks_for_n
         let needed = signals()[0].capacity.desired_for_sum(hill(tick));
         let provided = portrayed(&report).provided.last().unwrap();
         match &provided.outcome {
-            Outcome::Value(value) => {
+            ProviderOutcome::Value(value) => {
                 // The HPA's tolerance is a tenth.
                 let least = f64::from(needed.min(20)) / 1.1;
                 assert!(
@@ -273,7 +274,9 @@ fn a_forecast_counts_once_it_is_trusted_and_never_below_what_the_load_asks_for_n
                 ahead += i32::from(value.replicas > needed);
             }
             other => {
-                assert!(matches!(other, Outcome::Failed(why) if why.reason == "ForecastUntrusted"));
+                assert!(
+                    matches!(other, ProviderOutcome::Failed(why) if why.reason == "ForecastUntrusted")
+                );
                 failed += 1;
             }
         }

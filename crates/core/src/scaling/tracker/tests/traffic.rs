@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::forecast::{HeldOutDay, Linear, LinearResidual, Node, TrafficModel, Trees, tree_input};
+use crate::forecast::{
+    HeldOutDay, LinearFunction, LinearResidual, TrafficModel, TreeNode, Trees, tree_input,
+};
 use crate::scaling::signal::{PromQl, PromQlMetric};
 use crate::scaling::{
     AcceptedTraffic, LimitedBy, TrafficFit, TrafficLack, TrafficRefusal, TrafficStanding,
@@ -18,8 +20,8 @@ fn requests() -> Signal {
 }
 
 /// 100 millicores of each Pod, and 5 for each request per second; with what `residual` adds, in 300.
-fn accepted(residual: &[Vec<Node>]) -> TrafficFit {
-    let linear = Linear {
+fn accepted(residual: &[Vec<TreeNode>]) -> TrafficFit {
+    let linear = LinearFunction {
         coefficients: vec![5.0],
         intercept: 100.0,
     };
@@ -46,8 +48,8 @@ fn accepted(residual: &[Vec<Node>]) -> TrafficFit {
 
 /// A target by cpu with traffic.
 struct Served {
-    tracker: Tracker,
-    policy: Policy,
+    tracker: TargetState,
+    policy: TargetPolicy,
     models: Option<ModelSet>,
     fit: TrafficFit,
     current: i32,
@@ -58,10 +60,10 @@ struct Served {
 }
 
 impl Served {
-    fn new(mode: Mode, fit: TrafficFit) -> Self {
+    fn new(mode: ScalingMode, fit: TrafficFit) -> Self {
         Self {
-            tracker: Tracker::default(),
-            policy: Policy { mode, ..policy() },
+            tracker: TargetState::default(),
+            policy: TargetPolicy { mode, ..policy() },
             models: Some(ModelSet::Auto),
             fit,
             current: 5,
@@ -117,7 +119,7 @@ impl Served {
             signals: &signals,
             recorded: self.recorded,
             portraits: None,
-            shared: &Shared::default(),
+            shared: &ModelAssets::default(),
         };
         let report = self.tracker.tick(&self.policy, &input);
         self.current = report.decision.replicas.max(3);
@@ -127,7 +129,7 @@ impl Served {
 
 #[test]
 fn a_model_that_tells_of_more_than_pods_carry_raises_nothing_any_more() {
-    let mut served = Served::new(Mode::Floor, accepted(&[]));
+    let mut served = Served::new(ScalingMode::Floor, accepted(&[]));
     // Pods carry 0.2 of a core each, where the model tells of 0.4.
     served.each = 5.0 / 3.0;
     let reports: Vec<_> = (0..60)
@@ -141,18 +143,18 @@ fn a_model_that_tells_of_more_than_pods_carry_raises_nothing_any_more() {
     assert_eq!(reports[30].decision.replicas, 20);
     let last = reports.last().unwrap();
     assert_eq!(lack(last), Some(TrafficLack::Contradicted));
-    assert_ne!(last.decision.grounds, Grounds::Traffic);
+    assert_ne!(last.decision.grounds, DecisionBasis::Traffic);
 }
 
 #[test]
 fn a_floor_follows_the_traffic_and_stays_while_that_is_not_known() {
-    let mut served = Served::new(Mode::Floor, accepted(&[]));
+    let mut served = Served::new(ScalingMode::Floor, accepted(&[]));
     let first = served.tick(0, Some(1200.0));
     assert_eq!(first.decision.replicas, 10, "as fast as the HPA: {first:?}");
     assert_eq!(first.decision.limited_by, Some(LimitedBy::DefaultScaleUp));
     let second = served.tick(1, Some(1200.0));
     assert_eq!(second.decision.replicas, 20);
-    assert_eq!(second.decision.grounds, Grounds::Traffic);
+    assert_eq!(second.decision.grounds, DecisionBasis::Traffic);
     assert_eq!(second.contribution.unwrap().min, Some(20));
     assert_eq!(
         second.decision.reason,
@@ -185,7 +187,7 @@ fn a_floor_follows_the_traffic_and_stays_while_that_is_not_known() {
 /// The harm: a metric that was called otherwise from a release on held the highest floor for ever.
 #[test]
 fn traffic_that_is_not_known_for_hours_holds_nothing_any_more() {
-    for mode in [Mode::Floor, Mode::Direct] {
+    for mode in [ScalingMode::Floor, ScalingMode::Direct] {
         let mut served = Served::new(mode, accepted(&[]));
         served.loads_are_forecast = false;
         for tick in 0..3 {
@@ -218,7 +220,7 @@ fn traffic_that_is_not_known_for_hours_holds_nothing_any_more() {
 
 #[test]
 fn a_count_never_shrinks_for_want_of_the_traffic() {
-    for mode in [Mode::Recommend, Mode::Direct] {
+    for mode in [ScalingMode::Recommend, ScalingMode::Direct] {
         let mut served = Served::new(mode, accepted(&[]));
         for tick in 0..3 {
             served.tick(tick, Some(1200.0));
@@ -246,7 +248,7 @@ fn a_floor_that_was_taken_over_waits_for_the_loads_that_are_forecast() {
                 replicas: 9,
                 until: time(200),
             }),
-            ..Served::new(Mode::Floor, accepted(&[]))
+            ..Served::new(ScalingMode::Floor, accepted(&[]))
         };
         let floors = (0..60).map(|tick| served.tick(tick, Some(300.0)).decision.replicas);
         assert_eq!(floors.last(), Some(expected), "{loads_are_forecast}");
@@ -260,7 +262,7 @@ fn without_a_model_or_where_nothing_is_predicted_traffic_asks_for_nothing() {
         why: "traffic does not explain the utilisation: 12 %".to_owned(),
     });
     for (fit, why) in [(TrafficFit::Awaited, "not been read"), (refused, "12 %")] {
-        let mut served = Served::new(Mode::Floor, fit);
+        let mut served = Served::new(ScalingMode::Floor, fit);
         let report = served.tick(0, Some(1200.0));
         assert_eq!(report.decision.replicas, 2, "{report:?}");
         let Some(TrafficStanding::Without { why: told, .. }) =
@@ -271,7 +273,7 @@ fn without_a_model_or_where_nothing_is_predicted_traffic_asks_for_nothing() {
         assert!(told.contains(why), "{told}");
         assert_eq!(report.loads.len(), 1);
     }
-    let mut off = Served::new(Mode::Floor, accepted(&[]));
+    let mut off = Served::new(ScalingMode::Floor, accepted(&[]));
     off.models = None;
     let report = off.tick(0, Some(1200.0));
     assert_eq!((report.decision.replicas, report.traffic), (2, None));
@@ -283,17 +285,17 @@ fn what_the_time_of_day_adds_is_ready_when_it_begins() {
     let begin = time(40);
     let seconds = f64::from(i32::try_from(begin.as_second().rem_euclid(86_400)).unwrap());
     let job = vec![
-        Node::Split {
+        TreeNode::Split {
             feature: 1,
             threshold: f32::from(tree_input(8.0 * seconds / 86_400.0)),
             missing_left: true,
             left: 1,
             right: 2,
         },
-        Node::Leaf(0.0),
-        Node::Leaf(0.5),
+        TreeNode::Leaf(0.0),
+        TreeNode::Leaf(0.5),
     ];
-    let mut served = Served::new(Mode::Floor, accepted(&[job]));
+    let mut served = Served::new(ScalingMode::Floor, accepted(&[job]));
     // 300 requests need 5 Pods, and 10 during the job, which leaves them half of what they have.
     let mut before = None;
     for tick in 0..40 {

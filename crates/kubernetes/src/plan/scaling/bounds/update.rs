@@ -1,7 +1,7 @@
 //! The change of an object's bounds, and of the record of whose they are.
 
 use crate::annotations::BOUNDS;
-use crate::plan::conditional::ConditionalPatch;
+use crate::plan::conditional_patch::ConditionalPatch;
 use crate::plan::scaling::owner::Owner;
 use evenkeel_core::scaling::ObjectBounds;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::problem::CronProblem;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaSpec, ScaledRef};
 use crate::kinds::Kind;
-use crate::plan::scaling::observed::Observed;
 use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::target_ref::TargetRef;
 
 /// What a CronHPA scales.
@@ -23,7 +23,7 @@ pub enum CronTarget {
 /// another HPA.
 #[must_use]
 pub fn assign(
-    targets: &[Observed],
+    targets: &[TargetObjects],
     conflicts: &[bool],
     crons: &[Arc<CheckedCronHpa>],
 ) -> Vec<CronTarget> {
@@ -55,19 +55,19 @@ pub fn assign(
 
 /// The targets in two orders: those with an HPA by its name, and all by the workload.
 struct Index<'a> {
-    targets: &'a [Observed],
+    targets: &'a [TargetObjects],
     conflicts: &'a [bool],
     by_name: Vec<usize>,
     by_workload: Vec<usize>,
 }
 
-fn name_of(observed: &Observed) -> (&str, &str) {
+fn name_of(observed: &TargetObjects) -> (&str, &str) {
     let autoscaler = observed.autoscaler.as_ref();
     let name = autoscaler.and_then(|autoscaler| autoscaler.metadata.name.as_deref());
     (&observed.namespace, name.unwrap_or_default())
 }
 
-fn workload_order(targets: &[Observed], place: usize, workload: &TargetRef) -> Ordering {
+fn workload_order(targets: &[TargetObjects], place: usize, workload: &TargetRef) -> Ordering {
     targets[place].target.workload_order(workload)
 }
 
@@ -125,19 +125,19 @@ impl Index<'_> {
             });
         };
         match &targets[place] {
-            Observed {
+            TargetObjects {
                 autoscaler: Some(_),
                 ..
             } => Ok(place),
-            Observed {
+            TargetObjects {
                 scaled_object: Some(_),
                 ..
             } => Err(CronProblem::ScaledObjectAlone(name)),
-            Observed {
+            TargetObjects {
                 workload: Some(workload),
                 ..
             } if !workload.kind.has_scale() => Err(CronProblem::NoScale(name)),
-            Observed { .. } => Ok(place),
+            TargetObjects { .. } => Ok(place),
         }
     }
 

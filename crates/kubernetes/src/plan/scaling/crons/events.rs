@@ -2,15 +2,15 @@
 //! what keeps its crons from being followed. Of each reason there is one now and then: a schedule may
 //! come as often as anybody likes.
 
-use evenkeel_core::scaling::cron::{Happening, Saying};
+use evenkeel_core::scaling::cron::{CronEffect, CronEvent};
 
-use super::followed::Followed;
+use super::cron_tick::CronOutcome;
 use super::status::READY;
 use crate::condition::{Condition, ConditionStatus};
 use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 use crate::kinds::Kind;
-use crate::plan::event::{Event, Regarding, Severity};
-use crate::plan::scaling::context::Context;
+use crate::plan::event::{EventContent, EventSeverity, RegardingObject};
+use crate::plan::scaling::context::ScalingContext;
 use crate::plan::scaling::event_pauses::EventPauses;
 use crate::plan::write::{Purpose, Write};
 
@@ -18,14 +18,14 @@ use crate::plan::write::{Purpose, Write};
 pub(super) struct Changes<'a> {
     pub(super) before: &'a CronHpaStatus,
     pub(super) status: &'a CronHpaStatus,
-    pub(super) followed: &'a Followed<'a>,
+    pub(super) followed: &'a CronOutcome<'a>,
 }
 
 pub(super) fn events(
     cron: &CheckedCronHpa,
     changes: &Changes<'_>,
     pauses: &mut EventPauses,
-    context: &Context<'_>,
+    context: &ScalingContext<'_>,
 ) -> Vec<Write> {
     let Changes {
         before,
@@ -33,7 +33,7 @@ pub(super) fn events(
         followed,
     } = *changes;
     let happened = followed.ticked.iter().flat_map(|ticked| &ticked.happened);
-    let mut all: Vec<(Severity, &'static str, String)> = Vec::new();
+    let mut all: Vec<(EventSeverity, &'static str, String)> = Vec::new();
     // What happened for one reason is one Event.
     for (severity, reason, note) in happened.filter_map(|one| told(one, followed.saying)) {
         match all.iter_mut().find(|(_, other, _)| *other == reason) {
@@ -47,12 +47,16 @@ pub(super) fn events(
     if let Some(problem) = followed.problem.as_ref()
         && begins(before, status)
     {
-        all.push((Severity::Warning, problem.reason(), problem.to_string()));
+        all.push((
+            EventSeverity::Warning,
+            problem.reason(),
+            problem.to_string(),
+        ));
     }
-    let regarding = Regarding::of(Kind::CronHpa, &cron.object.metadata);
+    let regarding = RegardingObject::of(Kind::CronHpa, &cron.object.metadata);
     all.retain(|(_, reason, _)| pauses.allow(reason, context.now));
     let events = all.iter().map(|(severity, reason, note)| {
-        let event = Event {
+        let event = EventContent {
             purpose: Purpose::ScalingEvent,
             severity: *severity,
             reason,
@@ -65,14 +69,17 @@ pub(super) fn events(
 }
 
 /// The Event of what happened; a run that changes nothing has none.
-fn told(happening: &Happening, saying: Saying) -> Option<(Severity, &'static str, String)> {
+fn told(
+    happening: &CronEvent,
+    saying: CronEffect,
+) -> Option<(EventSeverity, &'static str, String)> {
     let (field, bounds) = match saying {
-        Saying::Bounds => ("minReplicas", "bounds are"),
-        Saying::Count => ("replicas", "count is"),
+        CronEffect::Bounds => ("minReplicas", "bounds are"),
+        CronEffect::Count => ("replicas", "count is"),
     };
     Some(match happening {
-        Happening::Ran { changes: false, .. } => return None,
-        Happening::Ran {
+        CronEvent::Ran { changes: false, .. } => return None,
+        CronEvent::Ran {
             rule,
             at,
             target,
@@ -86,25 +93,25 @@ fn told(happening: &Happening, saying: Saying) -> Option<(Severity, &'static str
             };
             let note =
                 format!("{rule}: {target} replicas at {at}, where there were {current}; {outcome}");
-            (Severity::Normal, "CronRan", note)
+            (EventSeverity::Normal, "CronRan", note)
         }
-        Happening::Missed { rule, at } => {
+        CronEvent::Missed { rule, at } => {
             let note = format!(
                 "{rule}: the run of {at} was missed and is not made up for, because it is older \
                  than startingDeadlineSeconds"
             );
-            (Severity::Warning, "CronMissed", note)
+            (EventSeverity::Warning, "CronMissed", note)
         }
-        Happening::Opened {
+        CronEvent::Opened {
             rule,
             replicas,
             until,
         } => {
             let note = format!("{rule}: {field} is {replicas} or more until {until}");
-            (Severity::Normal, "WindowOpened", note)
+            (EventSeverity::Normal, "WindowOpened", note)
         }
-        Happening::Closed { rule } => (
-            Severity::Normal,
+        CronEvent::Closed { rule } => (
+            EventSeverity::Normal,
             "WindowClosed",
             format!("{rule}: its window has closed, and what it changed is put back"),
         ),

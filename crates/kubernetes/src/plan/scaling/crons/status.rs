@@ -1,9 +1,11 @@
 //! The status of a CronHPA after a tick.
 
-use evenkeel_core::scaling::cron::{Agenda, CronSpec, Happening, Occasion, Saying, local_time};
+use evenkeel_core::scaling::cron::{
+    CronEffect, CronEvent, CronOccasion, CronSpec, ScheduleCache, local_time,
+};
 use jiff::Timestamp;
 
-use super::followed::Followed;
+use super::cron_tick::CronOutcome;
 use crate::condition::{Condition, settle};
 use crate::cron_hpa::{ActiveCron, CheckedCronHpa, CronHpaStatus, LastRun, NextRun};
 
@@ -18,7 +20,7 @@ const SHOWN: usize = 5;
 pub(super) fn status(
     cron: &CheckedCronHpa,
     before: &CronHpaStatus,
-    followed: &Followed<'_>,
+    followed: &CronOutcome<'_>,
     next_runs: Vec<NextRun>,
     now: Timestamp,
 ) -> CronHpaStatus {
@@ -38,7 +40,7 @@ pub(super) fn status(
     status
 }
 
-fn active(followed: &Followed<'_>) -> Option<ActiveCron> {
+fn active(followed: &CronOutcome<'_>) -> Option<ActiveCron> {
     let wanted = followed.ticked.as_ref()?.wanted?;
     let contribution = followed.contribution.as_ref()?;
     Some(ActiveCron {
@@ -47,10 +49,10 @@ fn active(followed: &Followed<'_>) -> Option<ActiveCron> {
     })
 }
 
-fn last_run(followed: &Followed<'_>) -> Option<LastRun> {
+fn last_run(followed: &CronOutcome<'_>) -> Option<LastRun> {
     let happened = &followed.ticked.as_ref()?.happened;
     happened.iter().rev().find_map(|happening| match happening {
-        Happening::Ran {
+        CronEvent::Ran {
             rule,
             at,
             target,
@@ -63,15 +65,15 @@ fn last_run(followed: &Followed<'_>) -> Option<LastRun> {
             target: *target,
             replicas: *current,
         }),
-        Happening::Missed { .. } | Happening::Opened { .. } | Happening::Closed { .. } => None,
+        CronEvent::Missed { .. } | CronEvent::Opened { .. } | CronEvent::Closed { .. } => None,
     })
 }
 
 /// The runs to come, of rules that are accepted, whether they are followed or not.
 pub(super) fn next_runs(
-    followed: &Followed<'_>,
+    followed: &CronOutcome<'_>,
     before: &CronHpaStatus,
-    agenda: &mut Agenda,
+    agenda: &mut ScheduleCache,
     now: Timestamp,
 ) -> Vec<NextRun> {
     let Some(spec) = followed.spec else {
@@ -84,14 +86,14 @@ pub(super) fn next_runs(
         local_time: local_time(&one.at),
         replicas: one.rule.replicas,
         end: match one.occasion {
-            Occasion::Run => None,
-            Occasion::Window { end } => Some(end.timestamp()),
+            CronOccasion::Run => None,
+            CronOccasion::Window { end } => Some(end.timestamp()),
         },
     });
     shown.collect()
 }
 
-fn ready(cron: &CheckedCronHpa, followed: &Followed<'_>) -> Condition {
+fn ready(cron: &CheckedCronHpa, followed: &CronOutcome<'_>) -> Condition {
     if let Some(problem) = &followed.problem {
         return Condition::new(READY, false, problem.reason(), problem.to_string());
     }
@@ -105,7 +107,7 @@ fn ready(cron: &CheckedCronHpa, followed: &Followed<'_>) -> Condition {
     Condition::new(READY, true, reason, message)
 }
 
-fn asks(followed: &Followed<'_>) -> Condition {
+fn asks(followed: &CronOutcome<'_>) -> Condition {
     let (holds, reason, message) = match active(followed) {
         Some(ActiveCron {
             min_replicas,
@@ -116,10 +118,10 @@ fn asks(followed: &Followed<'_>) -> Condition {
                 |until| format!("until {until}"),
             );
             let message = match followed.saying {
-                Saying::Bounds => {
+                CronEffect::Bounds => {
                     format!("at least {min_replicas} replicas are asked for, {until}")
                 }
-                Saying::Count => format!("{min_replicas} replicas are asked for, {until}"),
+                CronEffect::Count => format!("{min_replicas} replicas are asked for, {until}"),
             };
             (true, "ReplicasAsked", message)
         }

@@ -11,12 +11,12 @@ use crate::condition::ConditionStatus;
 use crate::cron_hpa::CronHpa;
 use crate::kinds::Kind;
 use crate::namespace_policy::NamespacePolicy;
-use crate::plan::scaling::observed::Pods;
+use crate::plan::scaling::target_objects::TargetPodFacts;
 use crate::plan::scaling::target_ref::TargetRef;
 use crate::plan::scaling::{Queries, Settings, resolve};
-use crate::plan::write::Operation;
-use crate::scaling_policy::Predict;
-use crate::watched::WatchedDeployment;
+use crate::plan::write::WriteOperation;
+use crate::scaling_policy::PredictionModel;
+use crate::watched_types::WatchedDeployment;
 use crate::workload::Workload;
 
 fn at(text: &str) -> Timestamp {
@@ -41,12 +41,12 @@ fn targeting(target: &Value) -> Arc<CheckedCronHpa> {
 }
 
 /// A Deployment of a name that no HPA scales.
-fn alone(name: &str) -> Observed {
+fn alone(name: &str) -> TargetObjects {
     let workload: WatchedDeployment = serde_json::from_value(json!({
         "metadata": {"name": name, "namespace": "shop"}, "spec": {"replicas": 2}}))
     .unwrap();
     let opted_in = BTreeMap::from([("evenkeel.dev/enabled".to_owned(), "true".to_owned())]);
-    Observed {
+    TargetObjects {
         autoscaler: None,
         workload: Some(Arc::new(workload.workload)),
         namespace_policy: Arc::new(NamespacePolicy::parse(&opted_in).0),
@@ -55,7 +55,7 @@ fn alone(name: &str) -> Observed {
 }
 
 /// A DaemonSet, which no CronHPA could scale.
-fn daemon_set(name: &str) -> Observed {
+fn daemon_set(name: &str) -> TargetObjects {
     let mut observed = alone(name);
     let mut workload = Workload::clone(observed.workload.as_ref().unwrap());
     workload.kind = Kind::DaemonSet;
@@ -65,10 +65,10 @@ fn daemon_set(name: &str) -> Observed {
 }
 
 /// A Deployment of a name whose ScaledObject has no HPA.
-fn kept_by_keda(name: &str) -> Observed {
+fn kept_by_keda(name: &str) -> TargetObjects {
     let scaled_object = json!({"metadata": {"name": name, "namespace": "shop"},
         "spec": {"scaleTargetRef": {"name": name}}});
-    Observed {
+    TargetObjects {
         scaled_object: Some(Arc::new(serde_json::from_value(scaled_object).unwrap())),
         workload: None,
         ..alone(name)
@@ -76,13 +76,13 @@ fn kept_by_keda(name: &str) -> Observed {
 }
 
 /// The HPA of a name, for a Deployment of a name.
-fn observed(hpa: &str, workload: &str) -> Observed {
+fn observed(hpa: &str, workload: &str) -> TargetObjects {
     let autoscaler = json!({
         "metadata": {"name": hpa, "namespace": "shop"},
         "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": workload},
             "minReplicas": 1, "maxReplicas": 10},
     });
-    Observed {
+    TargetObjects {
         namespace: Arc::from("shop"),
         namespace_policy: Arc::new(NamespacePolicy::default()),
         autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
@@ -92,7 +92,7 @@ fn observed(hpa: &str, workload: &str) -> Observed {
         scaled_object: None,
         workload: None,
         target: TargetRef::new("apps/v1", "Deployment", "shop", workload),
-        pods: Pods::default(),
+        pods: TargetPodFacts::default(),
     }
 }
 
@@ -149,7 +149,7 @@ fn a_cron_hpa_goes_through_the_hpa_of_its_workload() {
 
 /// The place of what is scaled, or why nothing is.
 fn assigned(
-    targets: &[Observed],
+    targets: &[TargetObjects],
     conflicts: &[bool],
     target: &Value,
 ) -> Result<usize, &'static str> {
@@ -185,8 +185,8 @@ fn a_workload_without_an_hpa_is_scaled_itself_where_it_can_be_and_nothing_else_d
 
 fn settings() -> Settings {
     Settings {
-        mode: Mode::Recommend,
-        predict: Predict::Auto,
+        mode: ScalingMode::Recommend,
+        predict: PredictionModel::Auto,
         interval: SignedDuration::from_secs(15),
         max_age: SignedDuration::from_mins(3),
         queries: Queries::Any,
@@ -215,7 +215,7 @@ fn of_a_workload_alone_one_cron_hpa_sets_the_count_and_two_are_refused_both() {
     for others in [&[][..], &[&*asleep], &[&*broken]] {
         let crons: Vec<&CheckedCronHpa> = others.iter().copied().chain([&*one]).collect();
         let scaled = scaled(&observed, &resolved, &one, &crons).unwrap();
-        assert_eq!(scaled.saying, Saying::Count);
+        assert_eq!(scaled.saying, CronEffect::Count);
         assert_eq!(
             (scaled.user, scaled.current),
             (ObjectBounds::of_count(2), Some(2))
@@ -235,7 +235,7 @@ fn what_a_run_says_to_a_count_is_told_as_a_count() {
     let mut played = Played::new(&day_and_night());
     if let Ok(scaled) = &mut played.scaled {
         scaled.user = ObjectBounds::of_count(8);
-        scaled.saying = Saying::Count;
+        scaled.saying = CronEffect::Count;
         scaled.current = Some(8);
     }
     assert_eq!(
@@ -257,7 +257,7 @@ fn what_a_run_says_to_a_count_is_told_as_a_count() {
 struct Played {
     object: CronHpa,
     memory: CronMemory,
-    scaled: Result<Scaled, CronProblem>,
+    scaled: Result<CronScaleTarget, CronProblem>,
     told: Vec<String>,
 }
 
@@ -267,12 +267,12 @@ impl Played {
         Self {
             object: cron_hpa(&json!({"scaleTargetRef": target, "crons": crons})),
             memory: CronMemory::default(),
-            scaled: Ok(Scaled {
+            scaled: Ok(CronScaleTarget {
                 user: ObjectBounds {
                     min: Some(1),
                     max: 10,
                 },
-                saying: Saying::Bounds,
+                saying: CronEffect::Bounds,
                 effective: Some(1),
                 recorded: None,
                 least: 1,
@@ -285,7 +285,7 @@ impl Played {
 
     fn plan(&mut self, now: &str) -> CronPlan {
         let checked = CheckedCronHpa::new(Arc::new(self.object.clone()), None);
-        let context = Context {
+        let context = ScalingContext {
             now: at(now),
             reporter: "pod-a",
         };
@@ -297,7 +297,7 @@ impl Played {
         let plan = self.plan(now);
         for write in &plan.writes {
             match &write.operation {
-                Operation::Merge(body) => {
+                WriteOperation::Merge(body) => {
                     assert_eq!(
                         write.target.to_string(),
                         "cronhpas.autoscaling.evenkeel.dev/status shop/shop"
@@ -307,11 +307,13 @@ impl Played {
                     json_patch::merge(&mut status, &body["status"]);
                     self.object.status = Some(serde_json::from_value(status).unwrap());
                 }
-                Operation::Create(event) => {
+                WriteOperation::Create(event) => {
                     assert_eq!(event["regarding"]["kind"], "CronHPA");
                     self.told.push(event["reason"].as_str().unwrap().to_owned());
                 }
-                Operation::Conditional(_) | Operation::Delete { .. } => panic!("{write:?}"),
+                WriteOperation::Conditional(_) | WriteOperation::Delete { .. } => {
+                    panic!("{write:?}")
+                }
             }
         }
         let again = self.plan(now);
@@ -519,7 +521,7 @@ fn a_schedule_of_seconds_costs_a_status_a_minute_and_an_event_for_what_it_change
         for second in (0..180).step_by(15) {
             let now = at("2026-11-22T08:00:00Z") + SignedDuration::from_secs(second);
             let plan = played.tick(&now.to_string());
-            let is_status = |write: &&Write| matches!(write.operation, Operation::Merge(_));
+            let is_status = |write: &&Write| matches!(write.operation, WriteOperation::Merge(_));
             statuses += plan.writes.iter().filter(is_status).count();
             runs += plan.happened.len();
             assert_eq!(plan.contribution.and_then(|one| one.min), min);
@@ -548,7 +550,7 @@ fn what_happens_again_and_again_is_told_now_and_then_and_several_at_once_togethe
     for tick in 0..30 {
         let now = at("2026-11-22T08:00:00Z") + SignedDuration::from_secs(15 * tick);
         for write in played.tick(&now.to_string()).writes {
-            if let Operation::Create(event) = write.operation {
+            if let WriteOperation::Create(event) = write.operation {
                 notes.push(event["note"].as_str().unwrap().to_owned());
             }
         }

@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 
 use crate::condition::{Condition, ConditionStatus, settle};
-use crate::excerpt::excerpt;
 use crate::ihpa::IhpaStatus;
-use crate::plan::scaling::targets::Resolved;
-use evenkeel_core::scaling::portrait::{Outcome, Unheard};
-use evenkeel_core::scaling::stages::Phase;
+use crate::plan::scaling::targets::ResolvedTarget;
+use crate::truncate::excerpt;
+use evenkeel_core::scaling::portrait::{ProviderOutcome, UnavailableProvider};
+use evenkeel_core::scaling::staged_change::ChangePhase;
 use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_core::scaling::{LimitedBy, Mode, Portrayed};
+use evenkeel_core::scaling::{LimitedBy, MergedPortraits, ScalingMode};
 
 /// The condition that the replicas of the workload follow the portraits.
 pub(super) const SCALING_ACTIVE: &str = IhpaStatus::SCALING_ACTIVE;
@@ -34,7 +34,7 @@ const LONGEST: usize = 1000;
 /// The conditions of a target in general, with those of an IHPA in place of those of an HPA.
 pub(super) fn conditions(
     general: Vec<Condition>,
-    resolved: &Resolved,
+    resolved: &ResolvedTarget,
     report: Option<&TickReport>,
     before: &[Condition],
     now: Timestamp,
@@ -44,7 +44,7 @@ pub(super) fn conditions(
     if let Some(portrayed) = portrayed {
         own.push(limited(report, portrayed));
         own.push(available(portrayed));
-        if resolved.mode == Mode::Direct {
+        if resolved.mode == ScalingMode::Direct {
             own.push(progressing(portrayed));
             own.extend(stable(portrayed));
         }
@@ -57,7 +57,7 @@ pub(super) fn conditions(
     own
 }
 
-fn active(resolved: &Resolved, report: Option<&TickReport>) -> Condition {
+fn active(resolved: &ResolvedTarget, report: Option<&TickReport>) -> Condition {
     let condition = |holds, reason: &str, message: String| {
         Condition::new(SCALING_ACTIVE, holds, reason, message)
     };
@@ -68,7 +68,7 @@ fn active(resolved: &Resolved, report: Option<&TickReport>) -> Condition {
         };
     };
     let reason = report.decision.reason.clone();
-    if resolved.mode != Mode::Direct {
+    if resolved.mode != ScalingMode::Direct {
         return condition(false, "Preview", reason);
     }
     let portraits = target.portraits.as_ref();
@@ -84,7 +84,7 @@ fn active(resolved: &Resolved, report: Option<&TickReport>) -> Condition {
     }
 }
 
-fn limited(report: Option<&TickReport>, portrayed: &Portrayed) -> Condition {
+fn limited(report: Option<&TickReport>, portrayed: &MergedPortraits) -> Condition {
     let limit = report.and_then(|report| report.decision.limited_by);
     if let Some(limit) = limit.filter(|limit| !matches!(limit, LimitedBy::MissingData)) {
         Condition::new(SCALING_LIMITED, true, limit.reason(), limit.to_string())
@@ -97,24 +97,24 @@ fn limited(report: Option<&TickReport>, portrayed: &Portrayed) -> Condition {
     }
 }
 
-fn available(portrayed: &Portrayed) -> Condition {
+fn available(portrayed: &MergedPortraits) -> Condition {
     let unheard = &portrayed.merged.unheard;
     if unheard.is_empty() {
         let message = "every portrait has a value, or none at this time".to_owned();
         return Condition::new(PORTRAITS_AVAILABLE, true, "Provided", message);
     }
     let words = unheard.iter().map(|one| {
-        let Unheard { provider, outcome } = one;
+        let UnavailableProvider { provider, outcome } = one;
         match outcome {
-            Outcome::Expired { at } => format!("{provider} expired at {at:.0}"),
-            Outcome::Failed(failure) => format!("{provider}: {}", failure.message),
-            Outcome::Value(_) | Outcome::Absent { .. } => provider.to_string(),
+            ProviderOutcome::Expired { at } => format!("{provider} expired at {at:.0}"),
+            ProviderOutcome::Failed(failure) => format!("{provider}: {}", failure.message),
+            ProviderOutcome::Value(_) | ProviderOutcome::Absent { .. } => provider.to_string(),
         }
     });
     let message = words.collect::<Vec<_>>().join("; ");
     let failed = unheard
         .iter()
-        .any(|one| matches!(one.outcome, Outcome::Failed(_)));
+        .any(|one| matches!(one.outcome, ProviderOutcome::Failed(_)));
     let reason = if failed {
         "PortraitFailed"
     } else {
@@ -128,9 +128,9 @@ fn available(portrayed: &Portrayed) -> Condition {
     )
 }
 
-fn progressing(portrayed: &Portrayed) -> Condition {
+fn progressing(portrayed: &MergedPortraits) -> Condition {
     let staged = &portrayed.staged;
-    let is_under_way = staged.phase != Phase::Settled;
+    let is_under_way = staged.phase != ChangePhase::Settled;
     Condition::new(
         GRAY_PROGRESSING,
         is_under_way,
@@ -140,7 +140,7 @@ fn progressing(portrayed: &Portrayed) -> Condition {
 }
 
 /// It does not hold where a check holds a change, and is not known while one does not know.
-fn stable(portrayed: &Portrayed) -> Option<Condition> {
+fn stable(portrayed: &MergedPortraits) -> Option<Condition> {
     let decided = &portrayed.decided;
     if let Some(hold) = decided.holds.first() {
         let message = excerpt(&decided.reason, LONGEST);

@@ -2,70 +2,80 @@
 
 use super::conditions::{PORTRAITS_AVAILABLE, turned};
 use crate::condition::{Condition, ConditionStatus};
-use crate::plan::event::Severity;
-use evenkeel_core::scaling::stability::Happening as Judgement;
-use evenkeel_core::scaling::stages::Happening;
-use evenkeel_core::scaling::{Portrayed, ReplicaCounts};
+use crate::plan::event::EventSeverity;
+use evenkeel_core::scaling::stability::CheckTransition as Judgement;
+use evenkeel_core::scaling::staged_change::StagedChangeEvent;
+use evenkeel_core::scaling::{MergedPortraits, ReplicaCounts};
 
 /// One thing to tell.
-pub(super) struct Told {
-    pub(super) severity: Severity,
+pub(super) struct IhpaEvent {
+    pub(super) severity: EventSeverity,
     pub(super) reason: &'static str,
     pub(super) note: String,
 }
 
 /// What happened to a staged change and its checks, which were `under_way` before.
-pub(super) fn of_stages(portrayed: &Portrayed, was_under_way: bool) -> Vec<Told> {
-    let Portrayed {
+pub(super) fn of_stages(portrayed: &MergedPortraits, was_under_way: bool) -> Vec<IhpaEvent> {
+    let MergedPortraits {
         staged, decided, ..
     } = portrayed;
-    let told = |severity, reason, note: &str| Told {
+    let told = |severity, reason, note: &str| IhpaEvent {
         severity,
         reason,
         note: note.to_owned(),
     };
     let judged = decided.happened.map(|happened| match happened {
-        Judgement::Held => told(Severity::Warning, "StabilityCheckFailed", &decided.reason),
+        Judgement::Held => told(
+            EventSeverity::Warning,
+            "StabilityCheckFailed",
+            &decided.reason,
+        ),
         Judgement::Passed => told(
-            Severity::Normal,
+            EventSeverity::Normal,
             "StabilityCheckPassed",
             "every stability check has passed during the cool-down, so the change continues",
         ),
         Judgement::Resumed => told(
-            Severity::Normal,
+            EventSeverity::Normal,
             "ChangeResumed",
             "the change continues, as evenkeel.dev/resume asks",
         ),
     });
     let stepped = staged.happened.and_then(|happened| match happened {
-        Happening::RolledBack => Some(told(Severity::Warning, "ChangeRolledBack", &staged.reason)),
-        Happening::Finished if was_under_way => {
-            Some(told(Severity::Normal, "ChangeFinished", &staged.reason))
-        }
+        StagedChangeEvent::RolledBack => Some(told(
+            EventSeverity::Warning,
+            "ChangeRolledBack",
+            &staged.reason,
+        )),
+        StagedChangeEvent::Finished if was_under_way => Some(told(
+            EventSeverity::Normal,
+            "ChangeFinished",
+            &staged.reason,
+        )),
         // The change of the count itself is told of.
-        Happening::Finished | Happening::Stepped => None,
+        StagedChangeEvent::Finished | StagedChangeEvent::Stepped => None,
     });
     judged.into_iter().chain(stepped).collect()
 }
 
 /// What the conditions tell of providers that fail, and are back.
-pub(super) fn of_portraits(before: &[Condition], now: &[Condition]) -> Option<Told> {
+pub(super) fn of_portraits(before: &[Condition], now: &[Condition]) -> Option<IhpaEvent> {
     let message = || {
         let mut now = now.iter();
         let found = now.find(|one| one.kind == PORTRAITS_AVAILABLE);
         found.map_or_else(String::new, |one| one.message.clone())
     };
     if turned(before, now, PORTRAITS_AVAILABLE, ConditionStatus::False) {
-        return Some(Told {
-            severity: Severity::Warning,
+        return Some(IhpaEvent {
+            severity: EventSeverity::Warning,
             reason: "PortraitFailed",
             note: message(),
         });
     }
     let was_told = before.iter().any(|one| one.kind == PORTRAITS_AVAILABLE);
     let is_back = turned(before, now, PORTRAITS_AVAILABLE, ConditionStatus::True);
-    (was_told && is_back).then(|| Told {
-        severity: Severity::Normal,
+    (was_told && is_back).then(|| IhpaEvent {
+        severity: EventSeverity::Normal,
         reason: "PortraitAvailable",
         note: message(),
     })

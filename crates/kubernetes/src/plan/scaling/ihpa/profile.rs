@@ -9,16 +9,16 @@ use serde_json::Value;
 use crate::ihpa::CheckedIhpa;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
-use crate::plan::conditional::ConditionalPatch;
-use crate::plan::scaling::direct;
-use crate::plan::scaling::observed::Observed;
+use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::scaling::direct_mode;
 use crate::plan::scaling::portraits::ProfileRole;
-use crate::plan::scaling::problem::Problem;
-use crate::plan::scaling::targets::Resolved;
-use crate::plan::write::{Operation, Purpose, Write};
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::ResolvedTarget;
+use crate::plan::write::{Purpose, Write, WriteOperation};
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfileSpec};
 use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_core::scaling::{Mode, ReplicaCounts};
+use evenkeel_core::scaling::{ReplicaCounts, ScalingMode};
 
 /// The fields of the spec that the IHPA says; all others are the user's.
 const FIELDS: [&str; 6] = [
@@ -35,21 +35,21 @@ const DECIDED_ON: [&str; 3] = ["onlineReplicas", "cutoffReplicas", "standbyRepli
 
 /// The writes that bring the count in line with what was decided.
 pub(super) fn writes(
-    observed: &Observed,
-    resolved: &Resolved,
+    observed: &TargetObjects,
+    resolved: &ResolvedTarget,
     report: Option<&TickReport>,
 ) -> Vec<Write> {
     let Some(ihpa) = observed.ihpa.as_deref() else {
         return Vec::new();
     };
     let own = observed.profiles.own(ihpa);
-    let by_scale = || direct::write(observed, resolved, report);
-    if resolved.mode != Mode::Direct {
+    let by_scale = || direct_mode::write(observed, resolved, report);
+    if resolved.mode != ScalingMode::Direct {
         return own.and_then(delete).into_iter().collect();
     }
     let target = resolved.target.as_ref();
     let Some(portraits) = target.and_then(|target| target.portraits.as_deref()) else {
-        let is_paused = resolved.problems.contains(&Problem::Paused);
+        let is_paused = resolved.problems.contains(&TargetProblem::Paused);
         let own = own.filter(|_| is_paused);
         return own.and_then(pause).into_iter().collect();
     };
@@ -96,7 +96,7 @@ fn create(ihpa: &CheckedIhpa, spec: &ReplicaProfileSpec) -> Option<Write> {
     let metadata = &ihpa.object.metadata;
     let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
     let body = ihpa.object.owned(Kind::ReplicaProfile, name, spec);
-    Some(write(namespace, name, Operation::Create(body)))
+    Some(write(namespace, name, WriteOperation::Create(body)))
 }
 
 /// The fields that are others, on the counts that were read.
@@ -130,7 +130,7 @@ fn pause(own: &CheckedReplicaProfile) -> Option<Write> {
 fn delete(own: &CheckedReplicaProfile) -> Option<Write> {
     let uid = own.object.metadata.uid.clone()?;
     let (namespace, name) = (own.object.namespace(), own.object.name());
-    Some(write(namespace, name, Operation::Delete { uid }))
+    Some(write(namespace, name, WriteOperation::Delete { uid }))
 }
 
 fn conditional(own: &CheckedReplicaProfile, patch: ConditionalPatch) -> Option<Write> {
@@ -138,10 +138,10 @@ fn conditional(own: &CheckedReplicaProfile, patch: ConditionalPatch) -> Option<W
         return None;
     }
     let (namespace, name) = (own.object.namespace(), own.object.name());
-    Some(write(namespace, name, Operation::Conditional(patch)))
+    Some(write(namespace, name, WriteOperation::Conditional(patch)))
 }
 
-fn write(namespace: &str, name: &str, operation: Operation) -> Write {
+fn write(namespace: &str, name: &str, operation: WriteOperation) -> Write {
     let target = ObjectRef::in_namespace(Kind::ReplicaProfile, namespace, name);
     Write::new(Purpose::ScalingReplicas, target, operation)
 }

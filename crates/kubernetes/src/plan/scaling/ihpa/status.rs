@@ -7,9 +7,11 @@ use crate::ihpa::{
     CheckerStatus, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
     StabilityStatus,
 };
-use evenkeel_core::scaling::portrait::{Asked, Outcome, Provided};
-use evenkeel_core::scaling::stability::Checked;
-use evenkeel_core::scaling::{Mode, Portrayed};
+use evenkeel_core::scaling::portrait::{
+    ProviderOutcome, ProviderRecommendation, SelectedRecommendation,
+};
+use evenkeel_core::scaling::stability::CheckResult;
+use evenkeel_core::scaling::{MergedPortraits, ScalingMode};
 
 /// The age that the texts of a written status may reach when nothing else changes.
 const TEXTS: SignedDuration = SignedDuration::from_mins(5);
@@ -18,19 +20,22 @@ const TEXTS: SignedDuration = SignedDuration::from_mins(5);
 const LONGEST: usize = 300;
 
 /// What a status is made of beside what was decided.
-pub(super) struct Surroundings<'a> {
+pub(super) struct IhpaStatusInput<'a> {
     pub(super) before: &'a IhpaStatus,
     pub(super) generation: Option<i64>,
     /// The replicas that the workload has.
     pub(super) current: Option<i32>,
-    pub(super) mode: Mode,
+    pub(super) mode: ScalingMode,
     pub(super) conditions: Vec<Condition>,
     pub(super) now: Timestamp,
 }
 
 /// The status that tells of what the portraits came to; without them nothing was decided, and what is under way stays.
-pub(super) fn status(portrayed: Option<&Portrayed>, surroundings: Surroundings<'_>) -> IhpaStatus {
-    let Surroundings {
+pub(super) fn status(
+    portrayed: Option<&MergedPortraits>,
+    surroundings: IhpaStatusInput<'_>,
+) -> IhpaStatus {
+    let IhpaStatusInput {
         before,
         generation,
         current,
@@ -61,7 +66,7 @@ pub(super) fn status(portrayed: Option<&Portrayed>, surroundings: Surroundings<'
         Some(asked) if is_new(asked) => before.current_portrait_value.clone(),
         _ => before.previous_portrait_value.clone(),
     };
-    let acts = mode == Mode::Direct;
+    let acts = mode == ScalingMode::Direct;
     let staged = &portrayed.staged;
     let change = staged.change.as_ref().filter(|_| acts);
     let desired = acts.then(|| staged.counts.into());
@@ -86,7 +91,7 @@ pub(super) fn status(portrayed: Option<&Portrayed>, surroundings: Surroundings<'
     }
 }
 
-fn value(asked: &Asked) -> PortraitValue {
+fn value(asked: &SelectedRecommendation) -> PortraitValue {
     PortraitValue {
         provider: asked.provider.to_string(),
         replicas: asked.replicas,
@@ -94,8 +99,12 @@ fn value(asked: &Asked) -> PortraitValue {
     }
 }
 
-fn portrait(provided: &Provided, before: &IhpaStatus, now: Timestamp) -> PortraitStatus {
-    let Provided {
+fn portrait(
+    provided: &ProviderRecommendation,
+    before: &IhpaStatus,
+    now: Timestamp,
+) -> PortraitStatus {
+    let ProviderRecommendation {
         name,
         priority,
         outcome,
@@ -111,22 +120,22 @@ fn portrait(provided: &Provided, before: &IhpaStatus, now: Timestamp) -> Portrai
         ..PortraitStatus::default()
     };
     match outcome {
-        Outcome::Value(value) => PortraitStatus {
+        ProviderOutcome::Value(value) => PortraitStatus {
             replicas: Some(value.replicas),
             expire_time: value.until,
             ..told
         },
-        Outcome::Absent { until } => PortraitStatus {
+        ProviderOutcome::Absent { until } => PortraitStatus {
             expire_time: *until,
             ..told
         },
-        Outcome::Expired { at } => PortraitStatus {
+        ProviderOutcome::Expired { at } => PortraitStatus {
             expire_time: Some(*at),
             ..told
         },
-        Outcome::Failed(failure) => PortraitStatus {
+        ProviderOutcome::Failed(failure) => PortraitStatus {
             reason: Some(failure.reason.to_owned()),
-            message: Some(crate::excerpt::excerpt(&failure.message, LONGEST)),
+            message: Some(crate::truncate::excerpt(&failure.message, LONGEST)),
             since: Some(failure.since),
             ..told
         },
@@ -135,7 +144,7 @@ fn portrait(provided: &Provided, before: &IhpaStatus, now: Timestamp) -> Portrai
 
 /// What the checks say; `None` while nothing is checked or held.
 fn stability(
-    portrayed: &Portrayed,
+    portrayed: &MergedPortraits,
     before: &IhpaStatus,
     now: Timestamp,
 ) -> Option<StabilityStatus> {
@@ -147,13 +156,13 @@ fn stability(
     }
     let known = before.stability.as_ref();
     let checkers = portrayed.checked.iter().map(|checked| {
-        let Checked { checker, verdict } = checked;
+        let CheckResult { checker, verdict } = checked;
         let mut told = known.into_iter().flat_map(|known| &known.checkers);
         let same = told.find(|one| one.name == checker.name && one.verdict == verdict.word());
         CheckerStatus {
             name: checker.name.clone(),
             verdict: verdict.word().to_owned(),
-            message: crate::excerpt::excerpt(verdict.message(), LONGEST),
+            message: crate::truncate::excerpt(verdict.message(), LONGEST),
             since: same.and_then(|same| same.since).or(Some(now)),
         }
     });

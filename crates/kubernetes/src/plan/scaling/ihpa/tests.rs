@@ -10,20 +10,21 @@ use super::portray;
 use crate::horizontal_portrait::CheckedHorizontalPortrait;
 use crate::ihpa::{CheckedIhpa, IhpaStatus};
 use crate::namespace_policy::NamespacePolicy;
-use crate::plan::conditional::apply;
+use crate::plan::conditional_patch::apply;
 use crate::plan::scaling::tests::{pods, readings, wave};
 use crate::plan::scaling::{
-    Context, HpaInput, Learned, Observed, ObservedProfiles, PlanMemory, Pods, Problem, Queries,
-    Resolved, Scalers, Settings, TargetRef, Told, plan, resolve,
+    HpaInput, LastStatus, ObservedProfiles, PlanMemory, Queries, ResolvedTarget, Scalers,
+    ScalingContext, Settings, TargetObjects, TargetPodFacts, TargetProblem, TargetRef,
+    TargetTickInputs, plan, resolve,
 };
-use crate::plan::write::{Operation, Purpose, Write};
+use crate::plan::write::{Purpose, Write, WriteOperation};
 use crate::replica_profile::CheckedReplicaProfile;
-use crate::watched::WatchedDeployment;
-use evenkeel_core::forecast::Shared;
-use evenkeel_core::scaling::Mode;
+use crate::watched_types::WatchedDeployment;
+use evenkeel_core::forecast::ModelAssets;
+use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::scaling::tracker::TargetState;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + second).unwrap()
@@ -47,7 +48,7 @@ struct World {
     workload: Value,
     /// The millicores that its four Pods use; `None` without Pods.
     load: Option<f64>,
-    tracker: Tracker,
+    tracker: TargetState,
     memory: PlanMemory,
     told: Vec<String>,
     now: i64,
@@ -70,14 +71,14 @@ impl World {
             replicas: 3,
             workload: json!({}),
             load: None,
-            tracker: Tracker::default(),
+            tracker: TargetState::default(),
             memory: PlanMemory::default(),
             told: Vec::new(),
             now: 0,
         }
     }
 
-    fn observed(&self) -> Observed {
+    fn observed(&self) -> TargetObjects {
         let ihpa = serde_json::from_value(self.ihpa.clone()).unwrap();
         let portrait = self.portrait.iter().map(|portrait| {
             let portrait = serde_json::from_value(portrait.clone()).unwrap();
@@ -88,7 +89,7 @@ impl World {
                 "annotations": self.workload},
             "spec": {"replicas": self.replicas}}))
         .unwrap();
-        Observed {
+        TargetObjects {
             namespace: "shop".into(),
             namespace_policy: Arc::new(NamespacePolicy::parse(&self.namespace).0),
             autoscaler: None,
@@ -100,7 +101,7 @@ impl World {
             target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
             pods: self
                 .load
-                .map_or_else(Pods::default, |_| pods(Some(1500), true)),
+                .map_or_else(TargetPodFacts::default, |_| pods(Some(1500), true)),
         }
     }
 
@@ -115,20 +116,20 @@ impl World {
     }
 
     /// What the API server makes of a write on the profile, and the controller of profiles of the count.
-    fn change_profile(&mut self, operation: &Operation) {
+    fn change_profile(&mut self, operation: &WriteOperation) {
         match operation {
-            Operation::Create(body) => {
+            WriteOperation::Create(body) => {
                 let mut made = body.clone();
                 made["metadata"]["uid"] = json!("p");
                 self.profiles.push(made);
             }
-            Operation::Conditional(patch) => {
+            WriteOperation::Conditional(patch) => {
                 apply(self.profiles.last_mut().unwrap(), patch).unwrap();
             }
-            Operation::Delete { uid } => {
+            WriteOperation::Delete { uid } => {
                 self.profiles.retain(|one| one["metadata"]["uid"] != **uid);
             }
-            Operation::Merge(_) => panic!("{operation:?}"),
+            WriteOperation::Merge(_) => panic!("{operation:?}"),
         }
         self.follow_profile();
     }
@@ -162,28 +163,28 @@ impl World {
     }
 
     /// One tick, 15 s after the one before; statuses and counts that are written are there at the next.
-    fn tick(&mut self) -> (Resolved, Vec<Write>) {
+    fn tick(&mut self) -> (ResolvedTarget, Vec<Write>) {
         self.now += 15;
         let (observed, now) = (self.observed(), at(self.now));
         let mut resolved = resolve(&observed, false, &self.settings, None, now);
         portray(&observed, &mut resolved, &mut self.memory, now);
-        let shared = Shared::default();
+        let shared = ModelAssets::default();
         let measured = self.load.map(|load| {
             let sample = LoadSample::of_moment(load, now);
             self.tracker.measure(&Signal::CPU, &sample, now).unwrap();
             #[expect(clippy::cast_possible_truncation)] // a few thousand
             let readings = readings(&observed, Some((load / 4.0) as i64), now);
-            HpaInput::new(&observed, readings, Told::default())
+            HpaInput::new(&observed, readings, LastStatus::default())
         });
         let report = resolved.target.as_ref().map(|target| {
-            let learned = Learned {
+            let learned = TargetTickInputs {
                 measured: measured.as_ref(),
-                ..Learned::default()
+                ..TargetTickInputs::default()
             };
             let input = target.input(now, &shared, learned);
             self.tracker.tick(&target.policy, &input)
         });
-        let context = Context {
+        let context = ScalingContext {
             now,
             reporter: "test",
         };
@@ -201,14 +202,14 @@ impl World {
                 continue;
             }
             match (&write.operation, write.purpose) {
-                (Operation::Merge(body), Purpose::ScalingStatus) => {
+                (WriteOperation::Merge(body), Purpose::ScalingStatus) => {
                     assert_eq!(body["metadata"]["resourceVersion"], "1");
                     json_patch::merge(&mut self.ihpa["status"], &body["status"]);
                 }
-                (Operation::Create(event), _) => {
+                (WriteOperation::Create(event), _) => {
                     self.told.push(event["reason"].as_str().unwrap().to_owned());
                 }
-                (Operation::Conditional(_), Purpose::ScalingReplicas) => {
+                (WriteOperation::Conditional(_), Purpose::ScalingReplicas) => {
                     self.replicas = report.as_ref().unwrap().decision.replicas;
                 }
                 _ => panic!("{write:?}"),
@@ -256,34 +257,34 @@ fn who_may_act_is_said_by_the_object_its_namespace_and_the_mode_of_scale() {
         let mut world = World::new(&[constant(7)]);
         change(&mut world);
         let (resolved, _) = world.tick();
-        let kinds: Vec<_> = resolved.problems.iter().map(Problem::kind).collect();
+        let kinds: Vec<_> = resolved.problems.iter().map(TargetProblem::kind).collect();
         (resolved.mode, kinds, world.replicas)
     };
     let scaling = |world: &mut World, word: &str| {
         let key = "evenkeel.dev/scaling".to_owned();
         world.namespace.insert(key, word.to_owned());
     };
-    assert_eq!(modes(|_| ()), (Mode::Direct, vec![], 7));
+    assert_eq!(modes(|_| ()), (ScalingMode::Direct, vec![], 7));
     for word in ["off", "recommend"] {
         let mut world = World::new(&[constant(7)]);
         scaling(&mut world, word);
         let (resolved, _) = world.tick();
-        assert_eq!(resolved.mode, Mode::Recommend);
+        assert_eq!(resolved.mode, ScalingMode::Recommend);
         assert_eq!(resolved.problems[0].kind(), "ScaleModeLimited");
         assert_eq!(world.replicas, 3);
         assert_eq!(world.status().desired, None);
         // The object itself is nearer.
         world.ihpa["metadata"]["annotations"] = json!({"evenkeel.dev/scaling": "direct"});
-        assert_eq!(world.tick().0.mode, Mode::Direct);
+        assert_eq!(world.tick().0.mode, ScalingMode::Direct);
     }
     let preview = modes(|world| world.ihpa["spec"]["scaleMode"] = json!("Preview"));
-    assert_eq!(preview, (Mode::Recommend, vec![], 3));
+    assert_eq!(preview, (ScalingMode::Recommend, vec![], 3));
     let paused = modes(|world| world.ihpa["spec"]["paused"] = json!(true));
-    assert_eq!(paused, (Mode::Direct, vec!["Paused"], 3));
+    assert_eq!(paused, (ScalingMode::Direct, vec!["Paused"], 3));
     let closed = modes(|world| world.namespace.clear());
-    assert_eq!(closed, (Mode::Off, vec![], 3));
+    assert_eq!(closed, (ScalingMode::Off, vec![], 3));
     let broken = modes(|world| world.ihpa["spec"]["maxReplicas"] = json!(-1));
-    assert_eq!(broken, (Mode::Recommend, vec!["InvalidSpec"], 3));
+    assert_eq!(broken, (ScalingMode::Recommend, vec!["InvalidSpec"], 3));
 }
 
 #[test]
@@ -364,7 +365,7 @@ fn whoever_takes_over_goes_on_with_the_steps_from_the_status() {
     let stepped = world.now;
     while world.replicas == 6 {
         // Another leader at each tick.
-        (world.memory, world.tracker) = (PlanMemory::default(), Tracker::default());
+        (world.memory, world.tracker) = (PlanMemory::default(), TargetState::default());
         world.tick();
     }
     assert_eq!((world.replicas, world.now - stepped), (9, 60));
@@ -511,7 +512,7 @@ fn a_change_that_is_done_is_told_until_its_interval_is_over_and_finished_once() 
     assert_eq!(world.replicas, 4, "it goes on with the change before");
     assert!(world.condition("GrayProgressing").unwrap().0);
     for _ in 0..3 {
-        (world.memory, world.tracker) = (PlanMemory::default(), Tracker::default());
+        (world.memory, world.tracker) = (PlanMemory::default(), TargetState::default());
         world.tick();
     }
     assert_eq!(world.replicas, 9);
@@ -530,7 +531,7 @@ fn whoever_takes_over_goes_on_from_the_counts_of_the_profile() {
     want(&mut world, 4);
     let mut seen = vec![(8, 0, 0)];
     for _ in 0..12 {
-        (world.memory, world.tracker) = (PlanMemory::default(), Tracker::default());
+        (world.memory, world.tracker) = (PlanMemory::default(), TargetState::default());
         world.tick();
         let counts = world.profiled().unwrap();
         if seen.last() != Some(&counts) {
@@ -799,7 +800,7 @@ fn a_field_or_annotation_without_effect_is_named_with_the_place_where_it_acts() 
             .problems
             .iter()
             .filter_map(|problem| match problem {
-                Problem::OptionIgnored { option, .. } => Some(*option),
+                TargetProblem::OptionIgnored { option, .. } => Some(*option),
                 _ => None,
             });
         assert_eq!(ignored.collect::<Vec<_>>(), expected, "{name}");

@@ -1,36 +1,36 @@
 //! The writes of an IHPA at one tick: its status, the count, and Events.
 
 use super::conditions::conditions;
-use super::events::{Told, of_count, of_portraits, of_stages};
-use super::portray::before;
+use super::events::{IhpaEvent, of_count, of_portraits, of_stages};
 use super::profile;
-use super::status::{Surroundings, is_due, status};
+use super::provider_inputs::before;
+use super::status::{IhpaStatusInput, is_due, status};
 use crate::ihpa::{CheckedIhpa, GrayStatus, IhpaStatus};
 use crate::kinds::Kind;
-use crate::plan::scaling::beside::{left_behind, told_beside};
 use crate::plan::scaling::bounds::FloorChange;
 use crate::plan::scaling::conditions::Circumstances;
-use crate::plan::scaling::context::Context;
+use crate::plan::scaling::context::ScalingContext;
 use crate::plan::scaling::events::EventPlan;
 use crate::plan::scaling::memory::PlanMemory;
-use crate::plan::scaling::observed::Observed;
 use crate::plan::scaling::owner::Owner;
-use crate::plan::scaling::problem::Problem;
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::stale_metadata::{left_behind, told_beside};
 use crate::plan::scaling::status::TargetStatus;
-use crate::plan::scaling::targets::Resolved;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::ResolvedTarget;
 use crate::plan::write::Write;
 use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_core::scaling::{Mode, Portrayed};
+use evenkeel_core::scaling::{MergedPortraits, ScalingMode};
 use jiff::Timestamp;
 
 /// The writes that bring an IHPA and its workload in line with the decision of a tick. The status goes first: what is under
 /// way stands in it.
 pub(in crate::plan::scaling) fn plan(
-    observed: &Observed,
-    resolved: &Resolved,
+    observed: &TargetObjects,
+    resolved: &ResolvedTarget,
     report: Option<&TickReport>,
     memory: &mut PlanMemory,
-    context: &Context<'_>,
+    context: &ScalingContext<'_>,
 ) -> Vec<Write> {
     let Some(ihpa) = observed.ihpa.as_deref() else {
         return Vec::new();
@@ -38,11 +38,11 @@ pub(in crate::plan::scaling) fn plan(
     let now = context.now;
     let owner = Owner::of_ihpa(ihpa);
     let known = before(ihpa, memory.ihpa.as_ref(), now).cloned();
-    let ticked = Ticked::new(observed, resolved, report, known.unwrap_or_default());
+    let ticked = IhpaTick::new(observed, resolved, report, known.unwrap_or_default());
     let told = ticked.told(memory, now);
     let next = ticked.status(ihpa, &told, now);
     let events = ticked.events(EventPlan::new(observed, owner, context, memory), &told);
-    let beside = if told.condition(Problem::DIRECT_CONFLICT).is_some() {
+    let beside = if told.condition(TargetProblem::DIRECT_CONFLICT).is_some() {
         told_beside(observed, owner, &told, context)
     } else {
         left_behind(observed, owner, now).into_iter().collect()
@@ -68,18 +68,18 @@ pub(in crate::plan::scaling) fn plan(
 }
 
 /// One tick of an IHPA, with the status of the tick before.
-struct Ticked<'a> {
-    observed: &'a Observed,
-    resolved: &'a Resolved,
+struct IhpaTick<'a> {
+    observed: &'a TargetObjects,
+    resolved: &'a ResolvedTarget,
     report: Option<&'a TickReport>,
-    portrayed: Option<&'a Portrayed>,
+    portrayed: Option<&'a MergedPortraits>,
     known: IhpaStatus,
 }
 
-impl<'a> Ticked<'a> {
+impl<'a> IhpaTick<'a> {
     fn new(
-        observed: &'a Observed,
-        resolved: &'a Resolved,
+        observed: &'a TargetObjects,
+        resolved: &'a ResolvedTarget,
         report: Option<&'a TickReport>,
         known: IhpaStatus,
     ) -> Self {
@@ -111,7 +111,7 @@ impl<'a> Ticked<'a> {
         let workload = self.observed.workload.as_ref();
         status(
             self.portrayed,
-            Surroundings {
+            IhpaStatusInput {
                 before: &self.known,
                 generation: ihpa.object.metadata.generation,
                 current: workload.map(|workload| workload.replicas),
@@ -132,7 +132,7 @@ impl<'a> Ticked<'a> {
             ..told.clone()
         };
         events.conditions(Some(&previous), told);
-        let acts = resolved.mode == Mode::Direct;
+        let acts = resolved.mode == ScalingMode::Direct;
         let staged = self.portrayed.filter(|_| acts);
         let was_under_way = self
             .known
@@ -141,7 +141,7 @@ impl<'a> Ticked<'a> {
             .is_some_and(GrayStatus::is_under_way);
         let staged = staged.map(|one| of_stages(one, was_under_way));
         let portraits = of_portraits(&self.known.conditions, &told.conditions);
-        for Told {
+        for IhpaEvent {
             severity,
             reason,
             note,

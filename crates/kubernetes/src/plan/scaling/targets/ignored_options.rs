@@ -3,24 +3,24 @@
 //!
 //! Loads are known by the Pods: while there are none, no option is judged by them.
 
-use super::Rules;
+use super::TargetResolver;
 use crate::annotations::{
     BEHAVIOR, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, QUERY, QUERY_TARGET, RISK,
     SCALE_DOWN, SCALING, TARGET, TRAFFIC,
 };
 use crate::ihpa::{CheckedIhpa, PortraitProvider};
-use crate::meta::{Annotations, Meta};
+use crate::meta::{Meta, RelevantAnnotations};
 use crate::plan::scaling::bounds::ObservedBounds;
 use crate::plan::scaling::capacity::leaves_any;
 use crate::plan::scaling::owner::Owner;
-use crate::plan::scaling::problem::Problem;
-use crate::plan::scaling::target::Target;
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::target::ScalingTarget;
 use crate::portrait_spec::{FORECAST, KUBE_HPA};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::hpa::SelectPolicy;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::stages::Park;
-use evenkeel_core::scaling::{Mode, ScaleDown};
+use evenkeel_core::scaling::staged_change::ScaleDownTarget;
+use evenkeel_core::scaling::{ScaleDown, ScalingMode};
 
 /// The reasons, each of which says where the option acts.
 const NO_MODEL: &str = "it needs a forecast, and predict is off";
@@ -68,16 +68,16 @@ const FIELDS_OF_IHPA: [&str; 11] = [
 /// An option, and the reason why it has no effect; `None` where it is not set, or acts.
 type OptionVerdict = (&'static str, Option<&'static str>);
 
-impl Rules<'_> {
+impl TargetResolver<'_> {
     /// The options that have no effect on `target`, whose object has these `bounds`; `overlooks` as
     /// [`Self::overlooks`] says of a target that is to be scaled in early.
     pub(super) fn ignored_options(
         &self,
-        mode: Mode,
+        mode: ScalingMode,
         bounds: Option<&ObservedBounds>,
-        target: &Target,
+        target: &ScalingTarget,
         overlooks: bool,
-    ) -> Vec<Problem> {
+    ) -> Vec<TargetProblem> {
         let mut verdicts: Vec<OptionVerdict> = self.of_forecasts(target, overlooks).into();
         if let Some(ihpa) = &self.observed.ihpa {
             verdicts.extend(self.of_annotations(ihpa));
@@ -88,13 +88,13 @@ impl Rules<'_> {
         }
         let ignored = verdicts.into_iter().filter_map(|(option, why)| {
             let why = why?;
-            Some(Problem::OptionIgnored { option, why })
+            Some(TargetProblem::OptionIgnored { option, why })
         });
         ignored.collect()
     }
 
     /// What is said of forecasts.
-    fn of_forecasts(&self, target: &Target, overlooks: bool) -> [OptionVerdict; 4] {
+    fn of_forecasts(&self, target: &ScalingTarget, overlooks: bool) -> [OptionVerdict; 4] {
         let policy = &self.requested.policy;
         let is_ihpa = self.observed.ihpa.is_some();
         let named = |annotation, field| if is_ihpa { field } else { annotation };
@@ -116,7 +116,7 @@ impl Rules<'_> {
     }
 
     /// Why no forecast takes replicas away early.
-    fn early(&self, target: &Target, overlooks: bool) -> Option<&'static str> {
+    fn early(&self, target: &ScalingTarget, overlooks: bool) -> Option<&'static str> {
         let rules = target.policy.behavior.as_ref();
         let rules = rules.map(|rules| &rules.scale_down.select_policy);
         let portraits = target.portraits.as_ref();
@@ -129,7 +129,7 @@ impl Rules<'_> {
 
     /// True where a count by the loads that are known could overlook a metric that replicas are counted by here. Beside
     /// an HPA that metric holds the replicas itself.
-    pub(super) fn overlooks(&self, target: &Target) -> bool {
+    pub(super) fn overlooks(&self, target: &ScalingTarget) -> bool {
         let Self {
             observed,
             requested,
@@ -140,7 +140,7 @@ impl Rules<'_> {
     }
 
     /// Why no floor follows the risk.
-    fn risk(&self, target: &Target) -> Option<&'static str> {
+    fn risk(&self, target: &ScalingTarget) -> Option<&'static str> {
         match target.models {
             _ if target.traffic.is_some() => None,
             None => Some(NO_MODEL),
@@ -151,7 +151,7 @@ impl Rules<'_> {
     }
 
     /// Why no load is forecast that would not be forecast without the option.
-    fn memory(&self, target: &Target) -> Option<&'static str> {
+    fn memory(&self, target: &ScalingTarget) -> Option<&'static str> {
         let mut signals = target.signals.iter();
         let acts = signals.any(|one| one.is_forecast && !one.signal.is_conserved());
         let without = (self.has_pods() && !acts).then_some(NO_MEMORY);
@@ -159,7 +159,7 @@ impl Rules<'_> {
     }
 
     /// What annotations say of the loads of a target.
-    fn of_loads(&self, target: &Target) -> [OptionVerdict; 4] {
+    fn of_loads(&self, target: &ScalingTarget) -> [OptionVerdict; 4] {
         let policy = &self.requested.policy;
         let has_autoscaler = self.observed.autoscaler.is_some();
         let own = has_autoscaler.then_some(HAS_AUTOSCALER);
@@ -182,7 +182,7 @@ impl Rules<'_> {
     }
 
     /// The annotations of the objects of a target that no IHPA scales.
-    fn annotations(&self) -> impl Iterator<Item = &Annotations> {
+    fn annotations(&self) -> impl Iterator<Item = &RelevantAnnotations> {
         let observed = self.observed;
         let scaled_object = observed.scaled_object.iter().map(|one| &one.metadata);
         let autoscaler = observed.autoscaler.iter().map(|one| &one.metadata);
@@ -192,7 +192,7 @@ impl Rules<'_> {
     }
 
     /// What annotations say of the bounds of an HPA, where its own are others.
-    fn of_bounds(&self, mode: Mode, bounds: Option<&ObservedBounds>) -> [OptionVerdict; 2] {
+    fn of_bounds(&self, mode: ScalingMode, bounds: Option<&ObservedBounds>) -> [OptionVerdict; 2] {
         let policy = &self.requested.policy;
         let has_autoscaler = self.observed.autoscaler.is_some();
         let user = bounds.filter(|_| has_autoscaler).map(ObservedBounds::user);
@@ -200,9 +200,9 @@ impl Rules<'_> {
         let why = |key| {
             let is_own = owner.is_some_and(|one| one.metadata.annotations.contains_key(key));
             match mode {
-                Mode::Floor if is_own => BOUNDS_REFUSED,
-                Mode::Floor => BOUNDS_ON_OBJECT,
-                Mode::Off | Mode::Recommend | Mode::Direct => BOUNDS_IN_FLOOR,
+                ScalingMode::Floor if is_own => BOUNDS_REFUSED,
+                ScalingMode::Floor => BOUNDS_ON_OBJECT,
+                ScalingMode::Off | ScalingMode::Recommend | ScalingMode::Direct => BOUNDS_IN_FLOOR,
             }
         };
         let min = policy.min_replicas.zip(user);
@@ -230,7 +230,7 @@ impl Rules<'_> {
     }
 
     /// Why nothing follows what is said of forecasts: no load of the target is forecast.
-    fn no_forecast(&self, target: &Target) -> Option<&'static str> {
+    fn no_forecast(&self, target: &ScalingTarget) -> Option<&'static str> {
         let is_forecast = target.signals.iter().any(|signal| signal.is_forecast);
         (self.has_pods() && !is_forecast).then_some(NO_FORECAST)
     }
@@ -240,7 +240,7 @@ impl Rules<'_> {
     }
 }
 
-fn no_model(target: &Target) -> Option<&'static str> {
+fn no_model(target: &ScalingTarget) -> Option<&'static str> {
     target.models.is_none().then_some(NO_MODEL)
 }
 
@@ -252,7 +252,7 @@ fn of_spec(ihpa: &CheckedIhpa) -> Vec<OptionVerdict> {
     let drains = behavior.is_some_and(|behavior| behavior.replica_profile.is_some());
     let parks = ihpa
         .rules()
-        .is_ok_and(|rules| rules.behavior.park() != Park::Deleted);
+        .is_ok_and(|rules| rules.behavior.park() != ScaleDownTarget::Deleted);
     let profile = (drains && !parks).then_some(NO_PARKING);
     providers
         .chain([("behavior.replicaProfile", profile)])

@@ -5,59 +5,61 @@
 
 use std::sync::Arc;
 
-use super::Rules;
+use super::TargetResolver;
 use crate::external_check::CheckQuestion;
-use crate::ihpa::{CheckRule, CheckedIhpa, Criterion, IhpaRules, Provider, ScaleMode, Source};
+use crate::ihpa::{
+    CheckRule, CheckedIhpa, Criterion, IhpaRules, PortraitSource, Provider, ScaleMode,
+};
 use crate::kinds::Kind;
 use crate::plan::scaling::capacity::{TargetMetrics, scaled_signals, target_metrics};
 use crate::plan::scaling::hpa_input;
 use crate::plan::scaling::observed_profiles::is_about;
-use crate::plan::scaling::portraits::{ProfileRole, Subject, TargetCheck, TargetPortraits};
-use crate::plan::scaling::problem::{NoProfile, Problem};
+use crate::plan::scaling::portraits::{CheckSubject, ProfileRole, TargetCheck, TargetPortraits};
+use crate::plan::scaling::problem::{NoProfile, TargetProblem};
 use crate::plan::scaling::query;
-use crate::plan::scaling::target::{Target, TargetReaction};
+use crate::plan::scaling::target::{ScalingTarget, TargetReaction};
 use crate::plan::scaling::traffic;
 use crate::replica_profile::ReplicaProfileStatus;
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::stages::{Park, Reached, StagedBehavior};
-use evenkeel_core::scaling::{Mode, ReplicaCounts, Speaker};
+use evenkeel_core::scaling::staged_change::{ReplicaProgress, ScaleDownTarget, StagedBehavior};
+use evenkeel_core::scaling::{ProviderRef, ReplicaCounts, ScalingMode};
 
 /// Why external checks are not asked.
 const CHECKS_OFF: &str =
     "external checks are not called: scaling.checks.external is off in Evenkeel's configuration";
 
-impl Rules<'_> {
+impl TargetResolver<'_> {
     /// The target of an IHPA, with the problems that do not stop it.
     pub(super) fn target_of_ihpa(
         &self,
         ihpa: &CheckedIhpa,
-        mode: Mode,
+        mode: ScalingMode,
         conflict: bool,
-    ) -> Result<(Target, Vec<Problem>), Problem> {
+    ) -> Result<(ScalingTarget, Vec<TargetProblem>), TargetProblem> {
         if let Some(refused) = self.refused(conflict) {
             return Err(refused);
         }
         let rules = ihpa.rules();
-        let rules = rules.map_err(|error| Problem::InvalidSpec(error.to_string().into()))?;
+        let rules = rules.map_err(|error| TargetProblem::InvalidSpec(error.to_string().into()))?;
         if rules.paused {
-            return Err(Problem::Paused);
+            return Err(TargetProblem::Paused);
         }
         let observed = self.observed;
         let workload = self
             .current()
-            .ok_or_else(|| Problem::NoWorkload(Box::new(observed.target.clone())))?;
+            .ok_or_else(|| TargetProblem::NoWorkload(Box::new(observed.target.clone())))?;
         if let Some(other) = self
             .other_profile(ihpa, rules)
-            .filter(|_| mode == Mode::Direct)
+            .filter(|_| mode == ScalingMode::Direct)
         {
-            return Err(Problem::ProfileConflict(other.into()));
+            return Err(TargetProblem::ProfileConflict(other.into()));
         }
         let mut problems: Vec<_> = self
             .requested
             .held_back(self.settings)
             .filter(|_| rules.mode == ScaleMode::Auto)
-            .map(Problem::ScaleModeLimited)
+            .map(TargetProblem::ScaleModeLimited)
             .into_iter()
             .collect();
         let metrics = target_metrics(observed, self.requested, self.settings.queries);
@@ -77,7 +79,7 @@ impl Rules<'_> {
         let portraits = self.portraits(ihpa, rules, workload, &mut problems);
         // Those that wait out of traffic are none of the count that is decided.
         let current = portraits.counts.online;
-        let target = Target {
+        let target = ScalingTarget {
             namespace: Arc::clone(&observed.namespace),
             policy: self.policy(mode, rules.bounds),
             models: self.requested.predict(self.settings).models(),
@@ -100,25 +102,25 @@ impl Rules<'_> {
         ihpa: &CheckedIhpa,
         rules: &IhpaRules,
         workload: i32,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<TargetProblem>,
     ) -> TargetPortraits {
         let (behavior, profile) = self.parking(rules.behavior, problems);
         let counts = self.profiled(ihpa, profile);
         let counts = counts.unwrap_or_else(|| ReplicaCounts::all_online(workload));
         let resume = ihpa.object.resume().unwrap_or_else(|invalid| {
-            problems.push(Problem::InvalidSpec(invalid.to_string().into()));
+            problems.push(TargetProblem::InvalidSpec(invalid.to_string().into()));
             None
         });
         let workload = self.observed.workload.as_ref();
-        let by = |is: fn(&Source) -> bool| {
+        let by = |is: fn(&PortraitSource) -> bool| {
             let mut providers = rules.providers.iter();
             let found = providers.find(|provider| is(&provider.source));
             found.map(speaker)
         };
         TargetPortraits {
             given: Vec::new(),
-            reactive: by(|source| matches!(source, Source::Reactive(_))),
-            predictive: by(|source| matches!(source, Source::Predictive(_))),
+            reactive: by(|source| matches!(source, PortraitSource::Reactive(_))),
+            predictive: by(|source| matches!(source, PortraitSource::Predictive(_))),
             behavior,
             counts,
             reached: self.reached(ihpa, profile),
@@ -140,7 +142,7 @@ impl Rules<'_> {
     fn parking(
         &self,
         mut behavior: StagedBehavior,
-        problems: &mut Vec<Problem>,
+        problems: &mut Vec<TargetProblem>,
     ) -> (StagedBehavior, ProfileRole) {
         let why = if !self.settings.follows_profiles {
             Some(NoProfile::Off)
@@ -150,14 +152,14 @@ impl Rules<'_> {
             Some(NoProfile::Kind)
         };
         let state = match behavior.park() {
-            Park::Cutoff => Some("Cutoff"),
-            Park::Standby => Some("Standby"),
-            Park::Deleted => None,
+            ScaleDownTarget::Cutoff => Some("Cutoff"),
+            ScaleDownTarget::Standby => Some("Standby"),
+            ScaleDownTarget::Deleted => None,
         };
         if let Some((state, why)) = state.zip(why) {
-            problems.push(Problem::GrayStateUnsupported { state, why });
+            problems.push(TargetProblem::GrayStateUnsupported { state, why });
             if let Some(stages) = &mut behavior.down.stages {
-                stages.park = Park::Deleted;
+                stages.park = ScaleDownTarget::Deleted;
             }
         }
         let role = match (state, why) {
@@ -183,7 +185,7 @@ impl Rules<'_> {
     }
 
     /// What has come of the counts of that profile; nobody has told while its status is of other counts, or there is none.
-    fn reached(&self, ihpa: &CheckedIhpa, role: ProfileRole) -> Option<Reached> {
+    fn reached(&self, ihpa: &CheckedIhpa, role: ProfileRole) -> Option<ReplicaProgress> {
         if role != ProfileRole::SetsCount {
             return None;
         }
@@ -192,7 +194,7 @@ impl Rules<'_> {
         let generation = object.and_then(|object| object.metadata.generation);
         let status = object.and_then(|object| object.status.as_ref());
         let status = status.filter(|status| status.observed_generation == generation);
-        Some(Reached {
+        Some(ReplicaProgress {
             online: status.and_then(|status| status.ready_replicas),
             refused: status.and_then(ReplicaProfileStatus::staying),
         })
@@ -204,7 +206,8 @@ impl Rules<'_> {
             return None;
         }
         let profiles = &self.observed.profiles;
-        let needs_own = rules.behavior.park() != Park::Deleted && self.can_have_profile();
+        let needs_own =
+            rules.behavior.park() != ScaleDownTarget::Deleted && self.can_have_profile();
         let rival = profiles.rival(Some(ihpa), &self.observed.target);
         rival.or_else(|| profiles.namesake(ihpa).filter(|_| needs_own))
     }
@@ -223,7 +226,7 @@ impl Rules<'_> {
         let CheckRule { checker, criteria } = rule;
         let subject = |criterion: &Criterion| match criterion {
             Criterion::External(asked) if self.settings.asks_checks => {
-                Subject::External(CheckQuestion {
+                CheckSubject::External(CheckQuestion {
                     namespace: Arc::clone(&self.observed.namespace),
                     autoscaler: ihpa.object.metadata.name.as_deref().unwrap_or("").into(),
                     check: (*checker.name).into(),
@@ -238,7 +241,7 @@ impl Rules<'_> {
         }
     }
 
-    fn subject(&self, criterion: &Criterion) -> Subject {
+    fn subject(&self, criterion: &Criterion) -> CheckSubject {
         let question = |signal: &Signal| {
             let accepted = query::accepted(signal, self.observed, self.settings.queries);
             accepted.map_err(|why| format!("{}: {why}", signal.label()))
@@ -249,36 +252,36 @@ impl Rules<'_> {
                 target,
                 bound,
             } => match question(signal) {
-                Ok(question) => Subject::Metric {
+                Ok(question) => CheckSubject::Metric {
                     metric: Box::new(MetricSpec::new(signal.clone(), *target)),
                     bound: bound.clone(),
                     question,
                 },
-                Err(why) => Subject::Refused(why.into()),
+                Err(why) => CheckSubject::Refused(why.into()),
             },
             Criterion::ErrorRate {
                 errors,
                 requests,
                 rule,
             } => match (question(errors), question(requests)) {
-                (Ok(of_errors), Ok(of_requests)) => Subject::Errors {
+                (Ok(of_errors), Ok(of_requests)) => CheckSubject::Errors {
                     rate: *rule,
                     errors: Box::new(errors.clone()),
                     requests: Box::new(requests.clone()),
                     questions: [of_errors, of_requests],
                 },
-                (Err(why), _) | (_, Err(why)) => Subject::Refused(why.into()),
+                (Err(why), _) | (_, Err(why)) => CheckSubject::Refused(why.into()),
             },
-            Criterion::PodsReady(ready) => Subject::Ready(*ready),
+            Criterion::PodsReady(ready) => CheckSubject::Ready(*ready),
             Criterion::External(check) => {
-                Subject::Refused(format!("{}: {CHECKS_OFF}", check.name).into())
+                CheckSubject::Refused(format!("{}: {CHECKS_OFF}", check.name).into())
             }
         }
     }
 }
 
-fn speaker(provider: &Provider) -> Speaker {
-    Speaker {
+fn speaker(provider: &Provider) -> ProviderRef {
+    ProviderRef {
         name: Arc::clone(&provider.name),
         priority: provider.priority,
     }

@@ -7,7 +7,7 @@ use crate::plan::scaling::bounds::ObservedBounds;
 use crate::plan::scaling::crons::{CronProblem, scaled};
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_core::scaling::contribution::Contributor;
-use evenkeel_core::scaling::cron::Saying;
+use evenkeel_core::scaling::cron::CronEffect;
 
 const DIRECT: [(&str, &str); 3] = [
     (SCALING, "direct"),
@@ -16,9 +16,9 @@ const DIRECT: [(&str, &str); 3] = [
 ];
 
 /// What a CronHPA asks for, within bounds of the user's.
-fn asking(min: i32, user: ObjectBounds, second: i64) -> Contribution {
+fn asking(min: i32, user: ObjectBounds, second: i64) -> ReplicaRecommendation {
     let who = Contributor::Cron("sale".to_owned());
-    Contribution::of_cron(who, min, user, at(second + 7200))
+    ReplicaRecommendation::of_cron(who, min, user, at(second + 7200))
 }
 
 /// A CronHPA whose status tells that it asks for that many.
@@ -228,7 +228,7 @@ fn mode_direct_takes_the_count_over_and_crons_move_its_bounds() {
         min: Some(2),
         max: 10,
     };
-    assert_eq!((direct.user, direct.saying), (user, Saying::Bounds));
+    assert_eq!((direct.user, direct.saying), (user, CronEffect::Bounds));
     assert_eq!((direct.current, direct.least), (Some(9), 1));
     let asks = |min| vec![asking(min, user, 15)];
     for (wanted, bounds) in [

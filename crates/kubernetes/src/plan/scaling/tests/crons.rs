@@ -8,10 +8,10 @@ use evenkeel_core::scaling::contribution::Contributor;
 
 impl World {
     /// The contribution of a CronHPA for two hours.
-    fn asked(&self, name: &str, min: i32, second: i64) -> Contribution {
+    fn asked(&self, name: &str, min: i32, second: i64) -> ReplicaRecommendation {
         let user = self.resolve(at(second)).bounds.unwrap().user();
         let who = Contributor::Cron(name.to_owned());
-        Contribution::of_cron(who, min, user, at(second + 7200))
+        ReplicaRecommendation::of_cron(who, min, user, at(second + 7200))
     }
 
     /// Plans with these CronHPAs and applies, and holds the plan to being empty afterwards.
@@ -222,7 +222,7 @@ impl Followed {
         let scaled = scaled(&observed, &resolved, &cron, &[&cron]);
         let planned = plan_cron(&cron, scaled, &mut self.memory, &context(now));
         for write in planned.writes {
-            if let Operation::Merge(body) = write.operation {
+            if let WriteOperation::Merge(body) = write.operation {
                 let mut status = json!(self.object.status);
                 json_patch::merge(&mut status, &body["status"]);
                 self.object.status = serde_json::from_value(status).unwrap();

@@ -4,7 +4,7 @@
 use super::*;
 use crate::cron_hpa::CheckedCronHpa;
 use crate::custom_kind::CustomKind;
-use crate::plan::scaling::MissingPods;
+use crate::plan::scaling::PodCoverage;
 use crate::plan::scaling::crons::{CronProblem, CronTarget, assign, scaled};
 use crate::scaled_kind::ScaledKind;
 use crate::workload::Workload;
@@ -42,21 +42,21 @@ fn healthy() -> (Value, Value) {
 }
 
 /// The world's four Pods as those of a Rollout that nothing else scales.
-fn observed(object: &Value) -> Observed {
+fn observed(object: &Value) -> TargetObjects {
     let kind = Kind::Custom(rollouts());
-    Observed {
+    TargetObjects {
         workload: Some(Arc::new(Workload::deserialize(kind, object).unwrap())),
         target: TargetRef::of_kind(kind, "shop", "web"),
         ..World::alone(&[]).observed()
     }
 }
 
-fn resolved(observed: &Observed) -> Resolved {
+fn resolved(observed: &TargetObjects) -> ResolvedTarget {
     resolve(observed, false, &settings(), None, at(0))
 }
 
-fn kinds(resolved: &Resolved) -> Vec<&'static str> {
-    resolved.problems.iter().map(Problem::kind).collect()
+fn kinds(resolved: &ResolvedTarget) -> Vec<&'static str> {
+    resolved.problems.iter().map(TargetProblem::kind).collect()
 }
 
 #[test]
@@ -67,7 +67,12 @@ fn a_custom_resource_is_read_by_the_paths_of_its_definition() {
     assert_eq!(workload.replicas, 4);
     assert_eq!(workload.selector.as_deref(), Some("app=web,tier in (a,b)"));
     let resolved = resolved(&observed);
-    assert_eq!(resolved.mode, Mode::Direct, "{:?}", resolved.problems);
+    assert_eq!(
+        resolved.mode,
+        ScalingMode::Direct,
+        "{:?}",
+        resolved.problems
+    );
     assert_eq!(resolved.target.as_ref().unwrap().current, 4);
     assert!(resolved.bounds.is_none(), "its spec is not written");
 }
@@ -98,11 +103,11 @@ fn its_count_is_written_through_scale_and_its_status_and_events_on_itself() {
             "rollouts.argoproj.io shop/web"
         ]
     );
-    let Operation::Conditional(patch) = &writes[0].operation else {
+    let WriteOperation::Conditional(patch) = &writes[0].operation else {
         panic!("{:?}", writes[0].operation);
     };
     let mut scale = json!({"metadata": {"uid": "r"}, "spec": {"replicas": 4}});
-    conditional::apply(&mut scale, patch).unwrap();
+    conditional_patch::apply(&mut scale, patch).unwrap();
     assert_eq!(scale["spec"]["replicas"], 7);
 }
 
@@ -169,7 +174,7 @@ fn a_count_is_not_made_of_some_of_the_pods() {
         let status = json!({"pods": there, "selector": "app=web"});
         let mut observed = observed(&rollout(&DIRECT, &spec, &status));
         observed.pods.members.truncate(known);
-        let mut missing = MissingPods::default();
+        let mut missing = PodCoverage::default();
         let place = format!("{known} of {there}");
         assert_eq!(
             missing.see(&observed, at(0)),
@@ -198,7 +203,7 @@ fn pods_are_missing_from_the_last_time_that_they_began_to_be() {
     let (spec, _) = healthy();
     let status = json!({"pods": 10});
     let few = observed(&rollout(&DIRECT, &spec, &status));
-    let mut missing = MissingPods::default();
+    let mut missing = PodCoverage::default();
     assert_eq!(missing.see(&few, at(100)), None);
     // The clock is set back.
     assert_eq!(missing.see(&few, at(0)), None);
@@ -222,17 +227,17 @@ fn a_selector_that_selects_everything_is_none() {
 fn an_hpa_of_a_custom_resource_has_its_floor() {
     let (spec, status) = healthy();
     let plain = rollout(&[], &spec, &status);
-    let observed = Observed {
+    let observed = TargetObjects {
         workload: observed(&plain).workload,
         target: observed(&plain).target,
         ..World::new().observed()
     };
     let found = resolved(&observed);
-    assert_eq!(found.mode, Mode::Floor, "{:?}", found.problems);
+    assert_eq!(found.mode, ScalingMode::Floor, "{:?}", found.problems);
     assert_eq!(found.target.unwrap().current, 4);
     // The word of the workload is direct: then one of the two is too many.
     let direct = rollout(&DIRECT, &spec, &status);
-    let observed = Observed {
+    let observed = TargetObjects {
         workload: self::observed(&direct).workload,
         ..observed
     };
@@ -307,7 +312,7 @@ fn what_sleeps_is_woken_by_whoever_takes_evenkeel_away() {
     let kind = Kind::Custom(rollouts());
     let patch = uninstall::patch(kind, &object, uninstall::Extent::All, at(0));
     let mut woken = object.clone();
-    conditional::apply(&mut woken, &patch.unwrap().unwrap()).unwrap();
+    conditional_patch::apply(&mut woken, &patch.unwrap().unwrap()).unwrap();
     assert_eq!(woken["spec"], json!({"size": {"pods": 1}}));
     assert_eq!(woken["metadata"]["annotations"].get(SCALING_STATUS), None);
 }

@@ -4,12 +4,12 @@ use super::*;
 use crate::annotations::SCALE_DOWN;
 use crate::plan::scaling::Scalers;
 use crate::replica_profile::CheckedReplicaProfile;
-use evenkeel_core::forecast::Shared;
-use evenkeel_core::scaling::hpa::{MetricSpec, Reading};
+use evenkeel_core::forecast::ModelAssets;
+use evenkeel_core::scaling::hpa::{MetricSpec, MetricsApiReading};
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
-use evenkeel_core::scaling::signal::{MetricIdentifier, Target as Value_};
-use evenkeel_core::scaling::tracker::{Reaction, Tracker};
+use evenkeel_core::scaling::signal::{MetricIdentifier, MetricTarget as Value_};
+use evenkeel_core::scaling::tracker::{Reaction, TargetState};
 use evenkeel_core::scaling::{LimitedBy, ScaleDown};
 
 const MIN: &str = "evenkeel.dev/min-replicas";
@@ -20,14 +20,14 @@ fn direct() -> World {
     World::alone(&[(SCALING, "direct"), (MIN, "2"), (MAX, "10")])
 }
 
-fn kinds(resolved: &Resolved) -> Vec<&'static str> {
-    resolved.problems.iter().map(Problem::kind).collect()
+fn kinds(resolved: &ResolvedTarget) -> Vec<&'static str> {
+    resolved.problems.iter().map(TargetProblem::kind).collect()
 }
 
 /// One replica of the service that looks at the world.
 #[derive(Default)]
 struct Replica {
-    tracker: Tracker,
+    tracker: TargetState,
     memory: PlanMemory,
     count: Option<i32>,
 }
@@ -43,17 +43,17 @@ impl Replica {
         let known = if is_new {
             told(&observed)
         } else {
-            Told::default()
+            LastStatus::default()
         };
         let readings = readings(&observed, millicores, now);
         let measured = HpaInput::new(&observed, readings, known);
-        let shared = Shared::default();
+        let shared = ModelAssets::default();
         let input = target.input(
             now,
             &shared,
-            Learned {
+            TargetTickInputs {
                 measured: Some(&measured),
-                ..Learned::default()
+                ..TargetTickInputs::default()
             },
         );
         let report = self.tracker.tick(&target.policy, &input);
@@ -187,21 +187,28 @@ fn a_follower_takes_over_where_the_leader_was() {
 #[test]
 fn the_word_may_come_from_namespace_or_configuration_for_what_has_bounds() {
     let mut world = World::alone(&[(MIN, "2"), (MAX, "10")]);
-    assert_eq!(world.resolve(at(0)).mode, Mode::Off, "nobody asks");
+    assert_eq!(world.resolve(at(0)).mode, ScalingMode::Off, "nobody asks");
     world
         .namespace
         .insert(SCALING.to_owned(), "direct".to_owned());
     let resolved = world.resolve(at(0));
-    assert_eq!((resolved.mode, kinds(&resolved)), (Mode::Direct, vec![]));
+    assert_eq!(
+        (resolved.mode, kinds(&resolved)),
+        (ScalingMode::Direct, vec![])
+    );
     let mut bare = World::alone(&[]);
     bare.namespace = world.namespace.clone();
-    assert_eq!(bare.resolve(at(0)).mode, Mode::Off, "it has no bounds");
+    assert_eq!(
+        bare.resolve(at(0)).mode,
+        ScalingMode::Off,
+        "it has no bounds"
+    );
 
     let mut settings = settings();
-    settings.mode = Mode::Direct;
+    settings.mode = ScalingMode::Direct;
     world.namespace.remove(SCALING);
     let resolved = resolve(&world.observed(), false, &settings, None, at(0));
-    assert_eq!(resolved.mode, Mode::Direct);
+    assert_eq!(resolved.mode, ScalingMode::Direct);
 }
 
 #[test]
@@ -311,11 +318,18 @@ fn where_the_word_of_the_namespace_is_direct_an_hpa_gets_recommendations() {
         .namespace
         .insert(SCALING.to_owned(), "direct".to_owned());
     let resolved = world.resolve(at(0));
-    assert_eq!((resolved.mode, kinds(&resolved)), (Mode::Recommend, vec![]));
+    assert_eq!(
+        (resolved.mode, kinds(&resolved)),
+        (ScalingMode::Recommend, vec![])
+    );
     world.annotate(SCALING, json!("direct"));
     assert_eq!(kinds(&world.resolve(at(0))), ["DirectConflict"]);
     world.annotate(SCALING, json!("floor"));
-    assert_eq!(world.resolve(at(0)).mode, Mode::Floor, "it says so itself");
+    assert_eq!(
+        world.resolve(at(0)).mode,
+        ScalingMode::Floor,
+        "it says so itself"
+    );
 }
 
 #[test]
@@ -409,7 +423,7 @@ fn pods_that_go_are_no_replicas_of_the_status() {
         panic!("nothing else scales it");
     };
     for (observed, replicas) in [(observed, count), (going, count - 1)] {
-        let measured = HpaInput::new(&observed, Readings::default(), Told::default());
+        let measured = HpaInput::new(&observed, Readings::default(), LastStatus::default());
         let Reaction::Reconciled(reconciled) = measured.reaction("shop", spec, count) else {
             panic!("nothing else scales it");
         };
@@ -436,7 +450,7 @@ fn values_of_the_pods_of_others_count_for_nobody() {
             value: 1000,
         },
     };
-    let reading = Reading::Pods(["web-0", "other-0", "web-3"].map(sample).to_vec());
+    let reading = MetricsApiReading::Pods(["web-0", "other-0", "web-3"].map(sample).to_vec());
     let others = [
         (Signal::Pods(metric), Ok(reading)),
         (Signal::CPU, Err("no answer".to_owned())),
@@ -449,12 +463,12 @@ fn values_of_the_pods_of_others_count_for_nobody() {
     let TargetReaction::Reconciled(spec) = &resolved.target.unwrap().reaction else {
         panic!("nothing else scales it");
     };
-    let measured = HpaInput::new(&observed, readings, Told::default());
+    let measured = HpaInput::new(&observed, readings, LastStatus::default());
     let Reaction::Reconciled(reconciled) = measured.reaction("shop", spec, 4) else {
         panic!("nothing else scales it");
     };
     let kept: Vec<_> = reconciled.input.observed.readings.others.values().collect();
-    let expected = Reading::Pods(["web-0", "web-3"].map(sample).to_vec());
+    let expected = MetricsApiReading::Pods(["web-0", "web-3"].map(sample).to_vec());
     assert!(kept.contains(&&Ok(expected)), "{kept:?}");
     assert!(kept.contains(&&Err("no answer".to_owned())), "{kept:?}");
 }
@@ -482,9 +496,9 @@ fn what_pods_use_that_wait_out_of_traffic_is_in_no_mean() {
             value: used(&pod.name),
         },
     });
-    let reading = Reading::Pods(samples.collect());
+    let reading = MetricsApiReading::Pods(samples.collect());
     readings.others.insert(requests.clone(), Ok(reading));
-    let measured = HpaInput::new(&observed, readings, Told::default());
+    let measured = HpaInput::new(&observed, readings, LastStatus::default());
     for signal in [Signal::CPU, requests] {
         let metric = MetricSpec::new(signal, Value_::AverageValue(100));
         let mean = measured.value(&observed.target, &metric, 2, at(0));
@@ -505,12 +519,12 @@ fn a_value_for_the_whole_is_known_without_a_pod_and_one_for_each_is_not() {
         timestamp: at(-5),
         value: 2500,
     };
-    let reading = Reading::Series(vec![sample]);
+    let reading = MetricsApiReading::Series(vec![sample]);
     let readings = Readings {
         others: [(signal.clone(), Ok(reading))].into_iter().collect(),
         ..Readings::default()
     };
-    let measured = HpaInput::new(&observed, readings, Told::default());
+    let measured = HpaInput::new(&observed, readings, LastStatus::default());
     let value = |target| {
         let metric = MetricSpec::new(signal.clone(), target);
         let value = measured.value(&observed.target, &metric, 0, at(0))?;
@@ -527,7 +541,7 @@ fn what_pods_on_standby_ask_for_is_in_no_mean() {
     let mut world = direct();
     world.started();
     let mut observed = world.observed();
-    let request = |observed: &Observed| {
+    let request = |observed: &TargetObjects| {
         let resolved = resolve(observed, false, &settings(), None, at(0));
         resolved.target.unwrap().signals[0].capacity.request()
     };
@@ -642,7 +656,7 @@ fn what_was_put_to_sleep_is_woken_where_nobody_will_wake_it_any_more() {
     let now = at(0);
     let patch = uninstall::patch(Kind::Deployment, &object, uninstall::Extent::All, now);
     let mut woken = object.clone();
-    conditional::apply(&mut woken, &patch.unwrap().unwrap()).unwrap();
+    conditional_patch::apply(&mut woken, &patch.unwrap().unwrap()).unwrap();
     assert_eq!(woken["spec"]["replicas"], 1);
     assert_eq!(woken["metadata"]["annotations"].get(SCALING_STATUS), None);
 }

@@ -22,12 +22,12 @@ fn memory() -> Value {
 }
 
 /// The options that are said to have no effect.
-fn ignored(resolved: &Resolved) -> Vec<&'static str> {
+fn ignored(resolved: &ResolvedTarget) -> Vec<&'static str> {
     let named = resolved
         .problems
         .iter()
         .filter_map(|problem| match problem {
-            Problem::OptionIgnored { option, .. } => Some(*option),
+            TargetProblem::OptionIgnored { option, .. } => Some(*option),
             _ => None,
         });
     named.collect()
@@ -315,18 +315,18 @@ impl Objects {
     }
 
     /// All that decides, without words on what does not.
-    fn resolved(&self) -> Resolved {
+    fn resolved(&self) -> ResolvedTarget {
         let mut resolved = self.world().resolve(at(0));
         resolved
             .problems
-            .retain(|problem| !matches!(problem, Problem::OptionIgnored { .. }));
+            .retain(|problem| !matches!(problem, TargetProblem::OptionIgnored { .. }));
         resolved
     }
 }
 
 /// A load that nobody reacts to and no model forecasts decides nothing, and neither does a right or a risk of
 /// forecasts by itself.
-fn decides(mut resolved: Resolved) -> Resolved {
+fn decides(mut resolved: ResolvedTarget) -> ResolvedTarget {
     if let Some(target) = &mut resolved.target {
         target.policy.scale_down = ScaleDown::Reactive;
         target.policy.risk = Risk::default();

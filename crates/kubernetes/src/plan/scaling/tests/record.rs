@@ -8,7 +8,7 @@ use super::*;
 fn a_floor_is_raised_in_one_request_with_its_record() {
     let mut world = World::new();
     let writes = world.tick(Some(6), 0);
-    let Operation::Conditional(patch) = &writes[0].operation else {
+    let WriteOperation::Conditional(patch) = &writes[0].operation else {
         panic!("a conditional patch")
     };
     let patch = serde_json::to_value(patch.to_patch()).unwrap();
@@ -602,11 +602,11 @@ fn a_write_outlives_a_change_of_what_it_was_not_decided_on() {
     for (number, (change, applies)) in changes.into_iter().enumerate() {
         let mut world = World::new();
         let writes = world.plan(Some(&report(Some(6), 0)), at(0));
-        let Operation::Conditional(patch) = &writes[0].operation else {
+        let WriteOperation::Conditional(patch) = &writes[0].operation else {
             panic!("a conditional patch")
         };
         change(&mut world);
-        let applied = conditional::apply(world.hpa(), patch);
+        let applied = conditional_patch::apply(world.hpa(), patch);
         assert_eq!(applied.is_ok(), applies, "change {number}: {applied:?}");
     }
 }

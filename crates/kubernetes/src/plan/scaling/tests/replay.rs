@@ -3,16 +3,16 @@
 use proptest::prelude::*;
 
 use super::*;
-use evenkeel_core::forecast::Shared;
+use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::scaling::hpa::{Settings, legacy_scale_up_limit};
 use evenkeel_core::scaling::observation::LoadSample;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::Tracker;
+use evenkeel_core::scaling::tracker::TargetState;
 
 /// One replica: what it has measured, and what it remembers of its plans.
 #[derive(Default)]
 struct Replica {
-    tracker: Tracker,
+    tracker: TargetState,
     memory: PlanMemory,
 }
 
@@ -30,8 +30,8 @@ impl Replica {
         let now = at(second);
         let resolved = world.resolved_by(&self.memory, now);
         let target = resolved.target.as_ref().unwrap();
-        let shared = Shared::default();
-        let input = target.input(now, &shared, Learned::default());
+        let shared = ModelAssets::default();
+        let input = target.input(now, &shared, TargetTickInputs::default());
         self.tracker.tick(&target.policy, &input)
     }
 
@@ -52,7 +52,7 @@ impl Replica {
 }
 
 impl World {
-    pub(super) fn resolved_by(&self, memory: &PlanMemory, now: Timestamp) -> Resolved {
+    pub(super) fn resolved_by(&self, memory: &PlanMemory, now: Timestamp) -> ResolvedTarget {
         resolve(
             &self.observed(),
             self.conflict,

@@ -67,8 +67,10 @@ fn reasons<'a>(writes: impl IntoIterator<Item = &'a Write>) -> Vec<String> {
     let events = writes
         .into_iter()
         .filter_map(|write| match &write.operation {
-            Operation::Create(event) => event["reason"].as_str().map(str::to_owned),
-            Operation::Merge(_) | Operation::Conditional(_) | Operation::Delete { .. } => None,
+            WriteOperation::Create(event) => event["reason"].as_str().map(str::to_owned),
+            WriteOperation::Merge(_)
+            | WriteOperation::Conditional(_)
+            | WriteOperation::Delete { .. } => None,
         });
     events.collect()
 }

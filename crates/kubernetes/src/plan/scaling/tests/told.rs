@@ -2,24 +2,26 @@
 
 use super::*;
 use crate::condition::ConditionStatus;
-use evenkeel_core::forecast::{Accuracy, Cover, Distrust, Interval, Rival, Step, Trust};
+use evenkeel_core::forecast::{
+    Cover, Distrust, ForecastStep, HorizonAccuracy, Interval, ModelTrust, Rival,
+};
 use evenkeel_core::scaling::LimitedBy;
+use evenkeel_core::scaling::counterfactual::{CounterfactualResult, PolicyRunResult};
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{LoadReport, ModelReport};
-use evenkeel_core::scaling::trial::{Outcome, Tried};
 use evenkeel_core::units::Ratio;
 
-const TRUSTED: Trust = Trust::Trusted {
+const TRUSTED: ModelTrust = ModelTrust::Trusted {
     ratio: 0.83,
     rival: Rival::LastValue,
 };
 
-fn distrusted(ratio: f64) -> Trust {
-    Trust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) })
+fn distrusted(ratio: f64) -> ModelTrust {
+    ModelTrust::Untrusted(Distrust::NotBetterThanNaive { ratio: Some(ratio) })
 }
 
-fn with_load(trust: Trust, fresh: bool) -> TickReport {
+fn with_load(trust: ModelTrust, fresh: bool) -> TickReport {
     let interval = Interval {
         lower: 1.0,
         upper: 9000.0,
@@ -37,13 +39,13 @@ fn with_load(trust: Trust, fresh: bool) -> TickReport {
         capacity: PodCapacity::new(1500.0, Ratio::new(0.8).unwrap()).unwrap(),
         model: Some(ModelReport {
             name: "s-hpa",
-            at_horizon: Some(Step {
+            at_horizon: Some(ForecastStep {
                 mean: 7200.0,
                 interval80: interval,
                 interval95: interval,
             }),
             trust,
-            accuracy: Accuracy {
+            accuracy: HorizonAccuracy {
                 scored: 120,
                 mae: 83.0,
                 naive_mae: 100.0,
@@ -124,13 +126,13 @@ fn conditions_that_somebody_else_wrote_are_none() {
 fn signals_that_fail_are_one_condition_which_is_written_once() {
     let mut world = World::new();
     let failing = |count: usize, answer: &str| {
-        let of = |number: usize| Problem::SignalUnknown {
+        let of = |number: usize| TargetProblem::SignalUnknown {
             signal: Box::new(Signal::Resource(format!("queue-{number}").as_str().into())),
             why: format!("HTTP 503: {answer}"),
         };
         (0..count).map(of).collect::<Vec<_>>()
     };
-    let mut tick = |second: i64, problems: &[Problem]| {
+    let mut tick = |second: i64, problems: &[TargetProblem]| {
         let observed = world.observed();
         let mut resolved = world.resolve(at(second));
         resolved.problems.extend_from_slice(problems);
@@ -178,12 +180,12 @@ fn signals_that_fail_are_one_condition_which_is_written_once() {
 
 #[test]
 fn what_floors_are_worth_stands_in_a_condition_with_its_figures() {
-    let outcome = |under, replicas| Outcome { under, replicas };
+    let outcome = |under, replicas| PolicyRunResult { under, replicas };
     let told = |floors, plain, rival, cost_more| {
         let mut report = with_load(TRUSTED, true);
         let load = &mut report.loads[0];
         load.cover = Some(Cover::new(0.01, 1.28));
-        load.tried = Some(Tried {
+        load.tried = Some(CounterfactualResult {
             floors,
             plain,
             rival,
@@ -227,7 +229,7 @@ fn figures_alone_wait_five_minutes_and_changes_do_not() {
         [Purpose::ScalingStatus]
     );
     let figures = with_load(
-        Trust::Trusted {
+        ModelTrust::Trusted {
             ratio: 0.5,
             rival: Rival::LastValue,
         },

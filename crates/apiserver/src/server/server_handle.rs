@@ -1,0 +1,169 @@
+//! A running server: what starts it, and what the embedding code can ask of it.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock;
+use crate::cluster::{garbage_collector, initial_objects};
+use crate::fault_injection::Control;
+use crate::server::authority::{self, Authority};
+use crate::server::listener::{self, ListenerContext};
+use crate::settings::Settings;
+use crate::state::Api;
+use crate::store::ObjectStore;
+
+/// The reason for which a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address is taken or not this machine's.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address of the settings.
+        address: SocketAddr,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// The certificates for TLS cannot be made.
+    #[error("no certificates: {0}")]
+    Certificates(String),
+    /// The objects that every cluster has from the start could not be written.
+    #[error("the cluster's first objects: {0}")]
+    Seed(String),
+}
+
+impl StartError {
+    /// One word for the kind of error, for logs and metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::Listen { .. } => "AddressUnavailable",
+            Self::Certificates(_) => "CertificateFailed",
+            Self::Seed(_) => "SeedFailed",
+        }
+    }
+}
+
+/// A running API server. It ends when this is dropped, and its objects with it.
+pub struct ApiServer {
+    address: SocketAddr,
+    certificate_pem: Option<String>,
+    token: Option<String>,
+    control: Control,
+    stop: CancellationToken,
+    server: JoinHandle<()>,
+    collector: JoinHandle<()>,
+}
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Never the token: what is printed ends up in logs.
+        f.debug_struct("ApiServer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ApiServer {
+    /// Starts a server that holds the objects of a new cluster: the four namespaces with their
+    /// ServiceAccounts, the two system priority classes and the Service `kubernetes`.
+    ///
+    /// # Errors
+    /// Where the address cannot be listened on or certificates cannot be made.
+    pub async fn start(settings: Settings) -> Result<Self, StartError> {
+        let listen = |source| StartError::Listen {
+            address: settings.address,
+            source,
+        };
+        let listener = TcpListener::bind(settings.address).await.map_err(listen)?;
+        let address = listener.local_addr().map_err(listen)?;
+        let authority = if settings.tls {
+            // Certificates are checked against the machine's clock, whatever the cluster's says.
+            let authority = Authority::new(address, clock::now());
+            Some(authority.map_err(|error| StartError::Certificates(error.to_string()))?)
+        } else {
+            None
+        };
+        let control = Control::new();
+        let (store, work) = ObjectStore::new(settings.history);
+        let api = Arc::new(Api::new(&settings, store, control.clone()));
+        initial_objects::write(&api)
+            .await
+            .map_err(|error| StartError::Seed(error.to_string()))?;
+        let stop = CancellationToken::new();
+        let collector = tokio::spawn(garbage_collector::run(Arc::clone(&api), work));
+        let service = ListenerContext {
+            api,
+            tls: authority
+                .as_ref()
+                .map(|authority| TlsAcceptor::from(Arc::clone(&authority.tls))),
+            control: control.clone(),
+        };
+        let server = tokio::spawn(listener::serve(listener, service, stop.clone()));
+        Ok(Self {
+            address,
+            certificate_pem: authority.map(|authority| authority.certificate_pem),
+            token: settings.token,
+            control,
+            stop,
+            server,
+            collector,
+        })
+    }
+
+    /// The address that it listens on, with the port that it was given.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL for clients: `https` where it speaks TLS, else `http`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.certificate_pem.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// The certificate, as PEM, of the authority that clients have to trust; `None` without TLS.
+    #[must_use]
+    pub fn certificate_pem(&self) -> Option<&str> {
+        self.certificate_pem.as_deref()
+    }
+
+    /// A kubeconfig for kubectl and every client library, as YAML. It carries the token of the
+    /// settings: whoever may read the file is an administrator of the server.
+    #[must_use]
+    pub fn kubeconfig(&self) -> String {
+        authority::kubeconfig(&self.url(), self.certificate_pem(), self.token.as_deref())
+    }
+
+    /// A handle to make the server fail on command.
+    #[must_use]
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Cuts all connections and waits until the port is free.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        self.collector.abort();
+        // A panic in the server was reported where it happened.
+        let _ = (&mut self.server).await;
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.collector.abort();
+    }
+}

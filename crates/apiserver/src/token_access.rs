@@ -1,0 +1,63 @@
+//! Who is served: whoever sends the one token of the settings, or everybody where there is none.
+//!
+//! Digests are compared, so that the time that it takes tells nothing of the token, and the token
+//! itself is not kept here.
+
+use sha2::{Digest, Sha256};
+
+/// The callers that are served.
+#[derive(Debug)]
+pub(crate) enum AllowedCallers {
+    Everybody,
+    /// Whoever sends the token with this digest.
+    Token([u8; 32]),
+}
+
+impl AllowedCallers {
+    pub(crate) fn new(token: Option<&str>) -> Self {
+        token.map_or(Self::Everybody, |token| Self::Token(digest(token)))
+    }
+
+    /// True where a request with this `Authorization` header is served.
+    pub(crate) fn admits(&self, authorization: &str) -> bool {
+        let Self::Token(expected) = self else {
+            return true;
+        };
+        let given = authorization.split_once(' ');
+        given.is_some_and(|(scheme, token)| {
+            scheme.eq_ignore_ascii_case("bearer") && digest(token.trim()) == *expected
+        })
+    }
+}
+
+fn digest(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_itself_is_admitted() {
+        let access = AllowedCallers::new(Some("a-b"));
+        for authorization in ["Bearer a-b", "bearer a-b", "Bearer  a-b "] {
+            assert!(access.admits(authorization), "{authorization}");
+        }
+        for authorization in [
+            "",
+            "a-b",
+            "Bearer",
+            "Bearer ",
+            "Bearer a",
+            "Bearer a-b-c",
+            "Bearer A-B",
+            "Basic a-b",
+            "Bearer in-memory",
+        ] {
+            assert!(!access.admits(authorization), "{authorization}");
+        }
+        assert!(AllowedCallers::new(None).admits(""));
+        assert!(!AllowedCallers::new(Some("")).admits(""));
+    }
+}

@@ -1,0 +1,110 @@
+//! The state of one reconciliation while it runs: the status that it builds up, and its Events.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use super::outcome::{Action, HpaOutcome, ReconcileError};
+use super::settings::Controller;
+use super::spec::HorizontalPodAutoscaler;
+use super::status::{
+    ConditionReason, ConditionType, EventType, HpaCondition, HpaEvent, HpaStatus, MetricStatus,
+};
+
+/// One reconciliation of one HPA.
+#[derive(Debug)]
+pub(super) struct HpaReconciliation<'a> {
+    pub(super) controller: &'a Controller,
+    pub(super) hpa: &'a HorizontalPodAutoscaler,
+    pub(super) now: Timestamp,
+    /// The status so far, which starts as the previous one.
+    pub(super) status: HpaStatus,
+    /// The error of the reconciliation so far.
+    pub(super) error: Option<ReconcileError>,
+    events: Vec<HpaEvent>,
+}
+
+impl<'a> HpaReconciliation<'a> {
+    pub(super) fn new(
+        controller: &'a Controller,
+        hpa: &'a HorizontalPodAutoscaler,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            controller,
+            hpa,
+            now,
+            status: hpa.status.clone(),
+            error: None,
+            events: Vec::new(),
+        }
+    }
+
+    /// The target in the words of errors: `kind/namespace/name`.
+    pub(super) fn reference(&self) -> String {
+        let target = &self.hpa.spec.scale_target;
+        format!("{}/{}/{}", target.kind, self.hpa.namespace, target.name)
+    }
+
+    /// Sets a condition whose message is always the same.
+    pub(super) fn set(&mut self, condition: ConditionType, holds: bool, because: ConditionReason) {
+        self.set_because(condition, holds, because.reason, because.message);
+    }
+
+    /// Sets a condition.
+    pub(super) fn set_because(
+        &mut self,
+        condition_type: ConditionType,
+        holds: bool,
+        reason: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        self.status.set_condition(HpaCondition {
+            condition_type,
+            status: holds.into(),
+            reason: reason.into(),
+            message: message.into(),
+            last_transition_time: Some(self.now),
+            observed_generation: self.hpa.generation,
+        });
+    }
+
+    pub(super) fn normal(&mut self, reason: &'static str, message: String) {
+        self.event(EventType::Normal, reason, message);
+    }
+
+    pub(super) fn warn(&mut self, reason: &'static str, message: String) {
+        self.event(EventType::Warning, reason, message);
+    }
+
+    fn event(&mut self, event_type: EventType, reason: &'static str, message: String) {
+        self.events.push(HpaEvent {
+            event_type,
+            reason,
+            message,
+        });
+    }
+
+    /// Writes counts and metrics into the status. Without a `desired` count the previous one stays.
+    pub(super) fn set_counts(
+        &mut self,
+        current: i32,
+        desired: Option<i32>,
+        metrics: Vec<MetricStatus>,
+    ) {
+        self.status.current_replicas = current;
+        self.status.desired_replicas = desired.unwrap_or(self.status.desired_replicas);
+        self.status.current_metrics = metrics;
+    }
+
+    /// Ends the reconciliation.
+    pub(super) fn end(self, action: Action) -> HpaOutcome {
+        HpaOutcome {
+            is_status_changed: self.status != self.hpa.status,
+            status: self.status,
+            events: self.events,
+            action,
+            error: self.error,
+        }
+    }
+}

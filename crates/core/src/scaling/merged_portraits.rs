@@ -1,0 +1,160 @@
+//! A target whose count several providers have a say in: what a tick reads of it beside its loads, and what it
+//! comes to.
+//!
+//! The reaction to the load and its forecast are two providers among the others; what they come to is known
+//! only within the tick, after the loads. So are the stability checks, which ask about the step that follows.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::decision_basis::DecisionBasis;
+use super::portrait::{BoundedReplicas, MergedOutcomes, ProviderRecommendation};
+use super::replica_counts::ReplicaCounts;
+use super::stability::{
+    CheckDecision, CheckReading, CheckResult, CheckVerdict, Checker, ErrorRate,
+    ExternalCheckAnswer, Freshness, MetricBound, PausedChange, PodsReady,
+};
+use super::staged_change::{ReplicaProgress, StagedBehavior, StagedChange, StepResult};
+
+/// A provider by its name and its priority, without what it comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderRef {
+    /// The name, unique among the providers of one target.
+    pub name: Arc<str>,
+    /// Of those that have a value, the highest holds.
+    pub priority: i32,
+}
+
+/// What a tick reads of a target that portraits scale, beside its loads.
+#[derive(Debug, Clone, Copy)]
+pub struct PortraitInput<'a> {
+    /// The providers that are known without the loads: one count, the calendar, what others have computed.
+    pub given: &'a [ProviderRecommendation],
+    /// The one that reacts to the load as it is now, where there is one.
+    pub reactive: Option<&'a ProviderRef>,
+    /// The one that forecasts it.
+    pub predictive: Option<&'a ProviderRef>,
+    /// The user's rules for changes of the count.
+    pub behavior: &'a StagedBehavior,
+    /// The counts that are written in the cluster at present.
+    pub counts: ReplicaCounts,
+    /// What has come of them; `None` where they are the Pods that there are.
+    pub reached: Option<ReplicaProgress>,
+    /// The change that is under way.
+    pub change: Option<&'a StagedChange>,
+    /// The stability checks, with what was last learned for each.
+    pub checks: &'a [StabilityCheck],
+    /// What checks that failed hold, of each direction one at most.
+    pub holds: &'a [PausedChange],
+    /// The moment in the user's request to go on with what is held.
+    pub resume: Option<Timestamp>,
+    /// The count that whoever decided last has told of.
+    pub told: Option<i32>,
+    /// `metadata.generation` of what is scaled, where it has one.
+    pub generation: Option<i64>,
+    /// True for a count of 0 that the user has set by hand, which switches scaling off as it does an HPA.
+    pub rests_at_zero: bool,
+}
+
+/// A stability check, with what was last learned for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StabilityCheck {
+    pub checker: Checker,
+    pub evidence: Vec<CheckInput>,
+}
+
+/// One thing that a check looks at.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CheckInput {
+    /// A value against a bound.
+    Metric {
+        bound: MetricBound,
+        reading: Option<CheckReading>,
+    },
+    /// The share of requests that fail.
+    Errors {
+        rate: ErrorRate,
+        errors: Option<CheckReading>,
+        requests: Option<CheckReading>,
+    },
+    /// The readiness of the Pods that are to be online.
+    Ready(PodsReady),
+    /// The newest word of somebody outside on the last step, and why there is no newer one.
+    External {
+        answer: Option<ExternalCheckAnswer>,
+        failure: Option<String>,
+    },
+    /// Something that may not or cannot be asked for, and why in words.
+    Refused(String),
+}
+
+/// The Pods of a change at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PodsNow {
+    pub(super) ready: i32,
+    pub(super) online: i32,
+}
+
+/// What the providers come to at one tick, and the count that follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedPortraits {
+    /// Every provider with its outcome.
+    pub provided: Vec<ProviderRecommendation>,
+    /// The one that holds, and those that were not heard.
+    pub merged: MergedOutcomes,
+    /// What the target is to have in the end.
+    pub target: BoundedReplicas,
+    /// What it is to have now, and what is under way.
+    pub staged: StepResult,
+    /// The stability checks with their verdicts; none while nothing is under way.
+    pub checked: Vec<CheckResult>,
+    /// What follows from them.
+    pub decided: CheckDecision,
+    /// The extent of what the provider that holds knows.
+    pub(super) grounds: DecisionBasis,
+    /// The words of the provider that holds.
+    pub(super) because: String,
+    /// True for a count of 0 that the user has set.
+    pub(super) rests_at_zero: bool,
+}
+
+impl StabilityCheck {
+    /// The check with its verdict on a change that made its last step at `stepped`.
+    pub(super) fn judge(
+        &self,
+        pods: PodsNow,
+        stepped: Option<Timestamp>,
+        freshness: &Freshness,
+    ) -> CheckResult {
+        let evidence = self.evidence.iter();
+        let verdicts = evidence.map(|one| one.judge(pods, stepped, freshness));
+        CheckResult {
+            checker: self.checker.clone(),
+            verdict: CheckVerdict::of_all(verdicts),
+        }
+    }
+}
+
+impl CheckInput {
+    fn judge(
+        &self,
+        pods: PodsNow,
+        stepped: Option<Timestamp>,
+        freshness: &Freshness,
+    ) -> CheckVerdict {
+        match self {
+            Self::Metric { bound, reading } => bound.judge(*reading, freshness),
+            Self::Errors {
+                rate,
+                errors,
+                requests,
+            } => rate.judge(*errors, *requests, freshness),
+            Self::Ready(ready) => ready.judge(pods.ready, pods.online, stepped, freshness.now),
+            Self::External { answer, failure } => {
+                ExternalCheckAnswer::judge(answer.as_ref(), failure.as_deref(), freshness)
+            }
+            Self::Refused(why) => CheckVerdict::Unknown(why.clone()),
+        }
+    }
+}

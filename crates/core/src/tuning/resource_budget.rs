@@ -1,0 +1,147 @@
+//! What is left to give in a round: of a node, and of the quotas of a namespace. What one Pod is given is not there
+//! for the next.
+
+use super::cpu_memory::{CpuMemory, TunedResource};
+use super::resource_decision::{TuningDecision, TuningInput};
+use crate::placement::headroom;
+use crate::placement::node_table::NodeState;
+use crate::units::{Amount, Ratio};
+
+/// The amounts by which limits and requests may still grow; `None` where nothing holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ResourceBudget {
+    pub limits: CpuMemory<Option<Amount>>,
+    pub requests: CpuMemory<Option<Amount>>,
+}
+
+impl ResourceBudget {
+    /// That of a node: limits under the rule of headroom, requests as far as kubelet can set them aside.
+    #[must_use]
+    pub fn of_node(node: &NodeState, ratio: Ratio) -> Self {
+        let left = headroom::left(&node.ahead(), ratio);
+        Self {
+            limits: CpuMemory::from_fn(|resource| left[resource.resource()]),
+            requests: CpuMemory::from_fn(|resource| {
+                let of = resource.resource();
+                let allocatable = node.detail.allocatable[of]?;
+                Some(allocatable.saturating_sub(node.detail.committed[of]))
+            }),
+        }
+    }
+
+    /// What is left of it.
+    #[must_use]
+    pub fn without(&self, given: &ResourceGrants) -> Self {
+        let less = |all: &CpuMemory<Option<Amount>>, given: &CpuMemory<Amount>| {
+            CpuMemory::from_fn(|resource| {
+                let left = all[resource];
+                left.map(|left| left.saturating_sub(given[resource]))
+            })
+        };
+        Self {
+            limits: less(&self.limits, &given.limits),
+            requests: less(&self.requests, &given.requests),
+        }
+    }
+
+    /// The amount by which a limit may grow, and where the Pod is Guaranteed its request with it.
+    #[must_use]
+    pub fn for_limit(&self, resource: TunedResource, guaranteed: bool) -> Option<Amount> {
+        let requests = self.requests[resource].filter(|_| guaranteed);
+        [self.limits[resource], requests]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
+
+/// What a round has given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ResourceGrants {
+    limits: CpuMemory<Amount>,
+    requests: CpuMemory<Amount>,
+}
+
+impl ResourceGrants {
+    /// Counts what a decision gives a container.
+    pub fn count(&mut self, container: &TuningInput, decision: &TuningDecision) {
+        let resource = container.resource;
+        let (before, after) = (container.current, decision.values);
+        for (given, before, after) in [
+            (&mut self.limits, before.limit, after.limit),
+            (&mut self.requests, before.request, after.request),
+        ] {
+            let before = before.unwrap_or_default();
+            let grown = after.unwrap_or_default().saturating_sub(before);
+            given[resource] = given[resource].saturating_add(grown);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tuning::{RequestAndLimit, Trend, TuningBounds};
+
+    fn both(amount: u64) -> CpuMemory<Option<Amount>> {
+        CpuMemory::from_fn(|_| Some(Amount::new(amount)))
+    }
+
+    fn values(request: u64, limit: u64) -> RequestAndLimit {
+        RequestAndLimit {
+            request: Some(Amount::new(request)),
+            limit: Some(Amount::new(limit)),
+        }
+    }
+
+    /// Counts a decision that gives a container these values of cpu.
+    fn count(given: &mut ResourceGrants, before: RequestAndLimit, after: RequestAndLimit) {
+        let container = TuningInput {
+            resource: TunedResource::Cpu,
+            current: before,
+            original: None,
+            was_killed: false,
+            guaranteed: false,
+            scaled_by: false,
+            working_set: None,
+            bounds: TuningBounds::default(),
+        };
+        let decision = TuningDecision {
+            trend: Trend::Rising,
+            target: Amount::ZERO,
+            values: after,
+            limited_by: None,
+        };
+        given.count(&container, &decision);
+    }
+
+    #[test]
+    fn what_one_is_given_is_not_there_for_the_next_and_what_is_taken_comes_later() {
+        let room = ResourceBudget {
+            limits: both(200),
+            requests: both(100),
+        };
+        let mut given = ResourceGrants::default();
+        count(&mut given, values(100, 300), values(130, 350));
+        let left = room.without(&given);
+        let amount = |value| Some(Amount::new(value));
+        assert_eq!(left.for_limit(TunedResource::Cpu, false), amount(150));
+        assert_eq!(left.for_limit(TunedResource::Cpu, true), amount(70));
+        assert_eq!(left.for_limit(TunedResource::Memory, false), amount(200));
+        // It is not known yet that kubelet takes it away.
+        count(&mut given, values(100, 300), values(50, 100));
+        assert_eq!(room.without(&given), left);
+        count(&mut given, values(100, 300), values(100, 900));
+        let left = room.without(&given);
+        assert_eq!(left.for_limit(TunedResource::Cpu, false), amount(0));
+    }
+
+    #[test]
+    fn what_nothing_holds_stays_so() {
+        let mut given = ResourceGrants::default();
+        count(&mut given, values(1, 1), values(9, 9));
+        let left = ResourceBudget::default().without(&given);
+        assert_eq!(left, ResourceBudget::default());
+        assert_eq!(left.for_limit(TunedResource::Cpu, true), None);
+    }
+}

@@ -1,0 +1,242 @@
+//! The rules that hold for one Pod, or the exemption from them.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::demand::{Demand, demand};
+use crate::namespace_policy::{NamespacePolicy, RelaxAfter};
+use crate::pod::Pod;
+use crate::snapshot::{OptIn, Snapshot, SnapshotGap};
+use evenkeel_core::placement::{NoHeadroom, SchedulingPolicy};
+use evenkeel_core::units::Ratio;
+
+/// The circumstances in which one Pod is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct PlacementContext<'a> {
+    /// The cluster as it is known now.
+    pub snapshot: &'a Snapshot,
+    /// The policy of the configuration.
+    pub policy: &'a SchedulingPolicy,
+    /// The time of the request.
+    pub now: Timestamp,
+    /// The time since which this Pod has been refused; `None` while it has not been.
+    pub refused_since: Option<Timestamp>,
+}
+
+/// A reason for which all nodes pass without a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Exemption {
+    /// The Pod's namespace has not been seen.
+    NamespaceUnknown,
+    /// The Pod's namespace has not opted in.
+    NotOptedIn,
+    /// The Pod is annotated to be skipped.
+    Skipped,
+    /// The Pod belongs to a DaemonSet: its node is given.
+    DaemonSet,
+    /// The Pod mirrors a static one, which runs already.
+    Mirror,
+    /// The Pod has a `system-*-critical` priority class.
+    Critical,
+    /// The objects of the cluster have not all been listed.
+    NotSynced,
+    /// No node has a fresh measurement.
+    NoMetrics,
+}
+
+impl Exemption {
+    /// All reasons.
+    pub const ALL: [Self; 8] = [
+        Self::NamespaceUnknown,
+        Self::NotOptedIn,
+        Self::Skipped,
+        Self::DaemonSet,
+        Self::Mirror,
+        Self::Critical,
+        Self::NotSynced,
+        Self::NoMetrics,
+    ];
+
+    /// The reason with this name; `None` for the name of a reason of another version.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == name)
+    }
+
+    /// True where prioritize scores the nodes all the same: the Pod is exempt from the headroom rule alone.
+    #[must_use]
+    pub const fn is_scored(self) -> bool {
+        matches!(self, Self::DaemonSet | Self::Mirror | Self::Critical)
+    }
+
+    /// The name in metrics and explanations.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NamespaceUnknown => "namespace_unknown",
+            Self::NotOptedIn => "not_opted_in",
+            Self::Skipped => "skipped",
+            Self::DaemonSet => "daemon_set",
+            Self::Mirror => "mirror",
+            Self::Critical => "critical",
+            Self::NotSynced => "not_synced",
+            Self::NoMetrics => "no_metrics",
+        }
+    }
+}
+
+impl fmt::Display for Exemption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NamespaceUnknown => "its namespace is not known",
+            Self::NotOptedIn => {
+                "its namespace has not opted in (annotation evenkeel.dev/enabled: \"true\")"
+            }
+            Self::Skipped => "it has the annotation evenkeel.dev/skip: \"true\"",
+            Self::DaemonSet => "it belongs to a DaemonSet, which names its node",
+            Self::Mirror => "it mirrors a static Pod, which runs already",
+            Self::Critical => "its priority class is critical to the system",
+            Self::NotSynced => "the objects of the cluster are not all listed yet",
+            Self::NoMetrics => "no node has a fresh measurement",
+        })
+    }
+}
+
+/// The figures and rules by which one Pod is judged.
+#[derive(Debug, Clone)]
+pub(crate) struct PlacementRules<'a> {
+    /// R in `[CLBP] (4.1)`, with the source of each number.
+    pub demand: Demand,
+    /// h in `[CLBP] (4.1)`: the largest share of a node that may be in use.
+    pub headroom: Ratio,
+    /// The policy of its namespace.
+    pub namespace: &'a NamespacePolicy,
+}
+
+impl<'a> PlacementRules<'a> {
+    /// The rules for `pod`.
+    ///
+    /// # Errors
+    /// The exemption, where `pod` is not judged and every node passes. That is no failure.
+    pub(crate) fn of(pod: &Pod, call: &PlacementContext<'a>) -> Result<Self, Exemption> {
+        let namespace = match call.snapshot.opt_in(pod.namespace()) {
+            _ if !call.snapshot.synced => return Err(Exemption::NotSynced),
+            OptIn::Unknown => return Err(Exemption::NamespaceUnknown),
+            OptIn::Out => return Err(Exemption::NotOptedIn),
+            OptIn::In(policy) => policy,
+        };
+        if pod.is_skipped() {
+            return Err(Exemption::Skipped);
+        }
+        Ok(Self::within(namespace, pod, call.policy))
+    }
+
+    /// The rules that would hold for `pod` if it were judged. A namespace that is not known has no
+    /// policy of its own.
+    #[must_use]
+    pub(crate) fn if_judged(pod: &Pod, call: &PlacementContext<'a>) -> Self {
+        static NO_POLICY: NamespacePolicy = NamespacePolicy {
+            enabled: false,
+            headroom: None,
+            profile_threshold: None,
+            no_headroom: None,
+            relax_after: None,
+            scaling: None,
+            risk: None,
+            tuning: None,
+        };
+        let namespace = call.snapshot.namespaces.get(pod.namespace());
+        Self::within(
+            namespace.map_or(&NO_POLICY, |policy| policy),
+            pod,
+            call.policy,
+        )
+    }
+
+    /// True where the Pod goes to the least loaded nodes, given that no node asked about has
+    /// headroom.
+    ///
+    /// By policy it does so, unless another node has room that kube-scheduler may only not have shown. One
+    /// that has waited long enough does even then: that node was not among those asked about for as long as
+    /// it waited, so the Pod cannot go there.
+    #[must_use]
+    pub(crate) fn relaxes(&self, call: &PlacementContext<'_>, room_elsewhere: bool) -> bool {
+        let mode = self
+            .namespace
+            .no_headroom
+            .unwrap_or(call.policy.no_headroom);
+        mode == NoHeadroom::Relax && !room_elsewhere || self.has_waited_out(call)
+    }
+
+    /// True once the Pod has been refused for as long as its policy allows.
+    fn has_waited_out(&self, call: &PlacementContext<'_>) -> bool {
+        let limit: Option<SignedDuration> = match self.namespace.relax_after {
+            Some(RelaxAfter::Never) => None,
+            Some(RelaxAfter::After(limit)) => Some(limit),
+            None => call.policy.relax_after,
+        };
+        limit
+            .zip(call.refused_since)
+            .is_some_and(|(limit, since)| call.now.duration_since(since) >= limit)
+    }
+
+    fn within(namespace: &'a NamespacePolicy, pod: &Pod, policy: &SchedulingPolicy) -> Self {
+        Self {
+            demand: demand(pod, policy.caps_as_demand),
+            headroom: headroom_for(pod.spec.priority_class_name.as_deref(), namespace, policy),
+            namespace,
+        }
+    }
+}
+
+/// The exemption that holds for a Pod, if there is one; one from any score comes before one from the headroom rule
+/// alone.
+#[must_use]
+pub fn exemption(pod: &Pod, call: &PlacementContext<'_>) -> Option<Exemption> {
+    PlacementRules::of(pod, call)
+        .err()
+        .or_else(|| blind(call.snapshot))
+        .or_else(|| headroom_exemption(pod))
+}
+
+/// h for Pods: that of their priority class, else that of their namespace, else the configured one.
+pub(crate) fn headroom_for(
+    priority_class: Option<&str>,
+    namespace: &NamespacePolicy,
+    policy: &SchedulingPolicy,
+) -> Ratio {
+    priority_class
+        .and_then(|class| policy.headroom_by_priority_class.get(class))
+        .copied()
+        .or(namespace.headroom)
+        .unwrap_or(policy.headroom)
+}
+
+/// The exemption from the headroom rule alone, by the kind of Pod.
+pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
+    if pod.is_mirror() {
+        Some(Exemption::Mirror)
+    } else if pod.is_daemon_set() {
+        Some(Exemption::DaemonSet)
+    } else if pod.is_system_critical() {
+        Some(Exemption::Critical)
+    } else {
+        None
+    }
+}
+
+/// True where the headroom rule holds for Pods of this kind, so that what they claim was held against
+/// the node that they are on. What others claim was held against nothing.
+#[must_use]
+pub fn has_checked_claims(pod: &Pod) -> bool {
+    !pod.is_skipped() && headroom_exemption(pod).is_none()
+}
+
+/// The exemption of every Pod while too little is known of the cluster.
+pub(super) fn blind(snapshot: &Snapshot) -> Option<Exemption> {
+    snapshot.blind().map(|blind| match blind {
+        SnapshotGap::NotSynced => Exemption::NotSynced,
+        SnapshotGap::NoMetrics => Exemption::NoMetrics,
+    })
+}

@@ -1,0 +1,171 @@
+//! Who goes first of a ReplicaSet: the order of [`evenkeel_core::placement::deletion_cost`], asked with
+//! the cluster's nodes, the Pods' own part of their loads, and the domains that their constraints name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use evenkeel_core::placement::deletion_cost::{self, Removal};
+use evenkeel_core::placement::node_table::{NodeSet, median};
+use evenkeel_core::placement::{
+    NodeLoad, SchedulingPolicy, deletion_cost::RemovablePod as Candidate,
+};
+use evenkeel_core::profile::{self, Weights};
+use evenkeel_core::units::{Amount, Resources};
+
+use super::constraints::{MOST_CONSTRAINTS, NamespacePods, NodeLabels, constraints};
+use crate::annotations::POD_DELETION_COST;
+use crate::extender::placement_rules::headroom_for;
+use crate::namespace_policy::NamespacePolicy;
+use crate::removable_pod::{Cost, RemovablePod};
+
+/// A scale-in that takes few Pods may be followed by others before the next round: so many times as many Pods
+/// are marked, one time for each tick of the HPA within a round's minute.
+const AHEAD: usize = 4;
+/// No more Pods than this are marked ahead.
+const MOST_AHEAD: usize = 20;
+/// No more are marked in a round: the writer makes a hundred writes a second, and the scale-in waits.
+const MOST: usize = 200;
+
+/// The Pods that a scale-in by so many marks, of a ReplicaSet with `pods`. Where all go nobody goes first.
+#[must_use]
+pub fn count_to_mark(removed: usize, pods: usize) -> usize {
+    let ahead = removed.saturating_mul(AHEAD).min(MOST_AHEAD);
+    removed.max(ahead).min(MOST).min(pods.saturating_sub(1))
+}
+
+/// The circumstances in which Pods are chosen.
+#[derive(Clone, Copy)]
+pub struct Situation<'a> {
+    pub nodes: &'a NodeSet,
+    pub labels: &'a NodeLabels,
+    pub policy: &'a SchedulingPolicy,
+    /// The policy of the Pods' namespace.
+    pub namespace: &'a NamespacePolicy,
+    /// What goes with a Pod, by its UID: measured, or its demand.
+    pub usage: &'a dyn Fn(&str) -> Resources<Amount>,
+    /// The Pods of the namespace, which constraints count too: asked for where there are any.
+    pub around: &'a dyn Fn() -> NamespacePods,
+}
+
+/// The most looks at a Pod or a node that the choice of so many of `pods` takes: each that goes is looked for among
+/// all, by each constraint, and moves the mean of all nodes; constraints count the Pods `around`.
+#[must_use]
+pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> usize {
+    let once = pods
+        .saturating_mul(1 + MOST_CONSTRAINTS)
+        .saturating_add(nodes);
+    let counted = around.saturating_mul(MOST_CONSTRAINTS);
+    count.saturating_mul(once).saturating_add(counted)
+}
+
+/// A reason for which no Pod of a workload is given a cost.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DeletionCostRefusal {
+    /// A Pod carries a cost that is not Evenkeel's.
+    #[error(
+        "Pod {0} has a {key} of its own, which stays: no Pod of this ReplicaSet gets another",
+        key = POD_DELETION_COST
+    )]
+    UsersCost(String),
+    /// Its Pods belong to no ReplicaSet, whose controller alone reads costs.
+    #[error("its Pods belong to no ReplicaSet")]
+    NoReplicaSet,
+    /// Its Pods belong to several ReplicaSets, whose counts its controller moves by its own rules.
+    #[error("it is being rolled out: its Pods belong to several ReplicaSets")]
+    Rollout,
+    /// Too little is known of the cluster.
+    #[error("no node has a fresh measurement")]
+    Unmeasured,
+    /// Its Pods have more constraints on their spread than are gone by.
+    #[error(
+        "its Pods have more topologySpreadConstraints than Evenkeel evaluates (12, with 200 terms \
+         in total), so no Pod gets a cost"
+    )]
+    Constraints,
+    /// Others were before it for as long as a scale-in waits.
+    #[error(
+        "too many workloads are scaled in at once, and its turn did not come before its scale-in"
+    )]
+    Busy,
+}
+
+impl DeletionCostRefusal {
+    /// The reason in a word, for metrics.
+    #[must_use]
+    pub const fn reason(&self) -> &'static str {
+        match self {
+            Self::UsersCost(_) => "users_cost",
+            Self::NoReplicaSet => "no_replica_set",
+            Self::Rollout => "rollout",
+            Self::Unmeasured => "unmeasured",
+            Self::Constraints => "constraints",
+            Self::Busy => "busy",
+        }
+    }
+}
+
+/// The costs of those Pods of a ReplicaSet that are among the first `count` to go, by their UIDs.
+///
+/// # Errors
+/// A Pod carries a cost that is not Evenkeel's, or there are more constraints than are gone by.
+pub fn choose(
+    pods: &[Arc<RemovablePod>],
+    count: usize,
+    situation: &Situation<'_>,
+) -> Result<BTreeMap<Arc<str>, Cost>, DeletionCostRefusal> {
+    if let Some(pod) = pods.iter().find(|pod| pod.mark.is_users()) {
+        return Err(DeletionCostRefusal::UsersCost(pod.name.to_string()));
+    }
+    let spread = constraints(pods, situation.around, situation.labels);
+    let spread = spread.ok_or(DeletionCostRefusal::Constraints)?;
+    let loads: Vec<NodeLoad> = situation.nodes.iter().map(|node| node.load).collect();
+    let candidates: Vec<Candidate<'_>> = pods
+        .iter()
+        .map(|pod| Candidate {
+            name: &pod.name,
+            node: pod
+                .node
+                .as_deref()
+                .and_then(|node| situation.nodes.position(node)),
+            usage: (situation.usage)(&pod.uid),
+            goes_first: pod.goes_first,
+        })
+        .collect();
+    let Some(first) = pods.iter().min_by_key(|pod| (pod.goes_first, &pod.name)) else {
+        return Ok(BTreeMap::new());
+    };
+    let class = first.common.priority_class.as_deref();
+    let removal = Removal {
+        nodes: &loads,
+        pods: &candidates,
+        spread: &spread,
+        weights: weights(first, &loads, situation),
+        headroom: headroom_for(class, situation.namespace, situation.policy),
+    };
+    let order = removal.order(count);
+    let costs = order.iter().enumerate().map(|(place, choice)| {
+        let cost = Cost {
+            cost: deletion_cost::cost(place, order.len()),
+            ground: choice.ground,
+        };
+        (pods[choice.pod].uid.clone(), cost)
+    });
+    Ok(costs.collect())
+}
+
+/// The weights of a Pod's profile: the annotated one, else that which what it uses gives it.
+fn weights<'a>(
+    pod: &'a RemovablePod,
+    loads: &[NodeLoad],
+    situation: &Situation<'a>,
+) -> &'a Weights {
+    let Situation {
+        policy, namespace, ..
+    } = situation;
+    let choice = policy.profiles.choose(pod.profile.as_deref(), || {
+        let free = median(loads).free();
+        let usage = (situation.usage)(&pod.uid);
+        profile::classify(&usage, &free, namespace.threshold(policy))
+    });
+    choice.weights
+}

@@ -1,0 +1,102 @@
+//! What the plan of external portraits is made on, and what is allowed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use crate::ihpa::CheckedIhpa;
+use crate::json::null_is_default;
+use crate::kinds::Kind;
+use crate::meta::Meta;
+use crate::portrait_data::ResultData;
+use crate::portrait_job::TEMPLATE_HASH;
+
+/// The namespace and the name of an object.
+pub type NamespacedName = (String, String);
+
+/// A CronJob, as far as it is compared.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct FoundJob {
+    #[serde(deserialize_with = "null_is_default")]
+    pub(super) metadata: Meta,
+    #[serde(deserialize_with = "null_is_default")]
+    spec: FoundSpec,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+struct FoundSpec {
+    #[serde(deserialize_with = "null_is_default")]
+    suspend: bool,
+}
+
+/// A ConfigMap in which a job leaves its result; of all other data nothing is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct FoundResult {
+    #[serde(deserialize_with = "null_is_default")]
+    pub data: ResultData,
+}
+
+/// What is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The namespace in which Evenkeel runs: no job of anybody's runs by the ServiceAccounts there.
+    pub own_namespace: String,
+    /// True where jobs are run at all.
+    pub runs_jobs: bool,
+    /// The most jobs in one namespace, beside what its ResourceQuota allows.
+    pub most_jobs: usize,
+}
+
+/// What the plan is made on.
+#[derive(Debug, Clone, Copy)]
+pub struct ExternalPortraitObjects<'a> {
+    /// The autoscalers of namespaces that have opted in.
+    pub ihpas: &'a [Arc<CheckedIhpa>],
+    /// The HorizontalPortraits of these namespaces.
+    pub portraits: &'a [Arc<CheckedHorizontalPortrait>],
+    /// The outlines of those of all other namespaces.
+    pub outlines: &'a [Arc<HorizontalPortrait>],
+    /// What was found last for those that have a job, by the HorizontalPortrait: no CronJob of the name that its job has,
+    /// or this one. Where nobody has been able to look yet, nothing.
+    pub jobs: &'a HashMap<NamespacedName, Option<FoundJob>>,
+}
+
+/// The namespace and the name of the ConfigMap in which the job of a HorizontalPortrait leaves its result.
+#[must_use]
+pub fn result_name(portrait: &str) -> String {
+    format!("{portrait}-result")
+}
+
+/// The namespace and the name of a HorizontalPortrait.
+#[must_use]
+pub fn key_of(portrait: &HorizontalPortrait) -> Option<NamespacedName> {
+    let Meta {
+        namespace, name, ..
+    } = &portrait.metadata;
+    Some((namespace.clone()?, name.clone()?))
+}
+
+impl FoundJob {
+    pub(super) const fn is_suspended(&self) -> bool {
+        self.spec.suspend
+    }
+
+    /// The hash of what it was made from.
+    pub(super) fn hash(&self) -> Option<&str> {
+        self.metadata.annotation(TEMPLATE_HASH)
+    }
+
+    /// True for the job of a HorizontalPortrait, false for one of its name that somebody else has made.
+    pub(super) fn belongs_to(&self, portrait: &HorizontalPortrait) -> bool {
+        self.metadata.controller().is_some_and(|owner| {
+            Kind::HorizontalPortrait.is(&owner.api_version, &owner.kind)
+                && portrait.metadata.uid.as_deref() == Some(owner.uid.as_str())
+                && portrait.metadata.namespace == self.metadata.namespace
+        })
+    }
+}

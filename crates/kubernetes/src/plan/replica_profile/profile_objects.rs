@@ -1,0 +1,56 @@
+//! What one round of a profile is planned from.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::resource_restores::GiveBacks;
+use crate::disruption_budget::DisruptionBudget;
+use crate::plan::scaling::{Scalers, Settings};
+use crate::pod::Pod;
+use crate::replica_profile::CheckedReplicaProfile;
+use crate::workload::Workload;
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::tuning::CpuMemory;
+use evenkeel_core::units::Amount;
+
+/// A profile with everything that belongs to it.
+#[derive(Debug, Clone)]
+pub struct ProfileObjects {
+    pub profile: Arc<CheckedReplicaProfile>,
+    /// `None` where there is no such workload.
+    pub workload: Option<Arc<Workload>>,
+    /// The Pods of the workload that have the readiness gate.
+    pub gated: Vec<Arc<Pod>>,
+    /// Those that have none.
+    pub ungated: Vec<Arc<PodFacts>>,
+    /// True while Pods of several versions of the workload are there.
+    pub is_rolling: bool,
+    /// What Pods that stand by use, by their UIDs, where it is measured.
+    pub used: BTreeMap<String, CpuMemory<Amount>>,
+    /// The PodDisruptionBudgets of the namespace.
+    pub budgets: Vec<Arc<DisruptionBudget>>,
+    /// What else may scale the workload.
+    pub scalers: Scalers,
+}
+
+/// What plans of all profiles share.
+#[derive(Debug, Clone, Copy)]
+pub struct ProfileContext<'a> {
+    /// The settings of scaling, by which other targets are judged and profiles are followed or not.
+    pub settings: &'a Settings,
+    /// This replica's name in Events.
+    pub reporter: &'a str,
+    pub now: Timestamp,
+}
+
+/// What is remembered of a profile from one round to the next: nothing that its Pods need.
+#[derive(Debug, Default)]
+pub struct ProfileMemory {
+    /// What was told, so that nothing is told twice.
+    pub(super) told: BTreeSet<String>,
+    pub(super) give_backs: GiveBacks,
+    /// Since when a scale-in waits for limits.
+    pub(super) waits_since: Option<Timestamp>,
+}

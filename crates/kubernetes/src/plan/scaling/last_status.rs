@@ -1,0 +1,84 @@
+//! What the status of a target in mode direct tells, as far as decisions go on from it: those of another
+//! replica, and those before a restart.
+
+use super::hpa_input::LastStatus;
+use super::owner::Owner;
+use super::sink::{StatusSink, status_of};
+use super::status::TargetStatus;
+use super::target_objects::TargetObjects;
+use crate::condition::{Condition, ConditionStatus};
+use crate::meta::Meta;
+use evenkeel_core::scaling::ScalingMode;
+use evenkeel_core::scaling::hpa;
+
+/// What the workload of a target tells.
+#[must_use]
+pub fn told(observed: &TargetObjects) -> LastStatus {
+    if let Some(ihpa) = &observed.ihpa {
+        let status = ihpa.object.status.clone().unwrap_or_default();
+        let desired = status.desired.map(|desired| desired.online_replicas);
+        return of_conditions(desired, status.conditions);
+    }
+    let owner = Owner::workload(observed);
+    let status = owner.and_then(|owner| status_of(&owner));
+    status.map(of).unwrap_or_default()
+}
+
+/// True where the status on a workload says that its last replica was taken away in mode direct: who
+/// does so owes it the way back.
+pub(in crate::plan) fn sleeps(metadata: &Meta) -> bool {
+    let status = StatusSink::on_a_workload().read(metadata);
+    let asleep = |condition: &hpa::HpaCondition| {
+        let is_true = condition.status == hpa::ConditionStatus::True;
+        condition.condition_type == hpa::ConditionType::ScaledToZero && is_true
+    };
+    status.is_some_and(|status| {
+        let is_direct = status.mode == ScalingMode::Direct.as_str();
+        is_direct && of(status).status.conditions.iter().any(asleep)
+    })
+}
+
+fn of(status: TargetStatus) -> LastStatus {
+    let is_direct = status.mode == ScalingMode::Direct.as_str();
+    of_conditions(status.replicas.filter(|_| is_direct), status.conditions)
+}
+
+fn of_conditions(replicas: Option<i32>, conditions: Vec<Condition>) -> LastStatus {
+    let condition = |condition: Condition| hpa::HpaCondition {
+        condition_type: condition.kind.as_str().into(),
+        status: (condition.status == ConditionStatus::True).into(),
+        reason: condition.reason.into(),
+        message: condition.message.into(),
+        last_transition_time: Some(condition.last_transition_time),
+        observed_generation: condition.observed_generation,
+    };
+    let own = conditions.into_iter().map(condition);
+    let mut conditions: Vec<_> = own
+        .filter(|condition| !matches!(condition.condition_type, hpa::ConditionType::Other(_)))
+        .collect();
+    conditions.extend(put_to_sleep(replicas, &conditions));
+    LastStatus {
+        replicas,
+        status: hpa::HpaStatus {
+            desired_replicas: replicas.unwrap_or_default(),
+            conditions,
+            ..hpa::HpaStatus::default()
+        },
+    }
+}
+
+/// The condition of a target whose last replica was just taken away by a decision on its metrics: it is
+/// told of only once that has been seen. A count of 0 that the user has set is decided on by none.
+fn put_to_sleep(replicas: Option<i32>, told: &[hpa::HpaCondition]) -> Option<hpa::HpaCondition> {
+    let of = |condition_type| {
+        let mut told = told.iter();
+        told.find(|one| one.condition_type == condition_type)
+    };
+    let active = of(hpa::ConditionType::ScalingActive)?;
+    let decided = replicas == Some(0) && active.status == hpa::ConditionStatus::True;
+    let is_told = of(hpa::ConditionType::ScaledToZero).is_some();
+    (decided && !is_told).then(|| hpa::HpaCondition {
+        condition_type: hpa::ConditionType::ScaledToZero,
+        ..active.clone()
+    })
+}

@@ -1,0 +1,88 @@
+//! What stands on the workload of a target beside the object that scales it: the word of a conflict on both sides, and
+//! what is left of a time in which the workload was a target by itself.
+
+use jiff::Timestamp;
+
+use super::bounds::ObservedBounds;
+use super::context::ScalingContext;
+use super::events;
+use super::owner::Owner;
+use super::sink::StatusSink;
+use super::status::TargetStatus;
+use super::target_objects::TargetObjects;
+use crate::annotations::BOUNDS;
+use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::write::{Purpose, Write, WriteOperation};
+
+/// The status of a refused target on its workload, beside the autoscaler that carries it.
+pub(super) fn told_beside(
+    observed: &TargetObjects,
+    owner: Owner<'_>,
+    status: &TargetStatus,
+    context: &ScalingContext<'_>,
+) -> Vec<Write> {
+    let Some(workload) = Owner::workload(observed).filter(|one| one.kind != owner.kind) else {
+        return Vec::new();
+    };
+    let now = context.now;
+    let sink = StatusSink::of(&workload);
+    let held = sink.read(workload.metadata);
+    if held.as_ref().is_some_and(|held| held.tells_as(status)) {
+        return left_record(observed, workload, now).into_iter().collect();
+    }
+    let event = events::first_told(held.as_ref(), status).map(|event| {
+        let regarding = workload.regarding(&observed.namespace);
+        event.at(&regarding, context.reporter, context.now)
+    });
+    let mut patch = ConditionalPatch::of(workload.metadata);
+    sink.put(&mut patch, workload.metadata, Some(status));
+    take_record(&mut patch, workload, now);
+    let purpose = Purpose::ScalingStatus;
+    let told = write(workload, &observed.namespace, purpose, patch);
+    told.into_iter().chain(event).collect()
+}
+
+/// Removes the status and the record from a workload that an HPA scales by now. Its count is the HPA's.
+pub(super) fn left_behind(
+    observed: &TargetObjects,
+    owner: Owner<'_>,
+    now: Timestamp,
+) -> Option<Write> {
+    let workload = Owner::workload(observed).filter(|one| one.kind != owner.kind)?;
+    let sink = StatusSink::of(&workload);
+    let mut patch = ConditionalPatch::of(workload.metadata);
+    if sink.is_used(workload.metadata) {
+        sink.put(&mut patch, workload.metadata, None);
+    }
+    take_record(&mut patch, workload, now);
+    write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
+}
+
+/// Removes the record alone.
+fn left_record(observed: &TargetObjects, workload: Owner<'_>, now: Timestamp) -> Option<Write> {
+    let mut patch = ConditionalPatch::of(workload.metadata);
+    take_record(&mut patch, workload, now);
+    write(workload, &observed.namespace, Purpose::ScalingStatus, patch)
+}
+
+/// Takes away a record that was written here and is of no more use, and lets the count go.
+fn take_record(patch: &mut ConditionalPatch, owner: Owner<'_>, now: Timestamp) {
+    let bounds = ObservedBounds::read(&owner, None, now);
+    if let Some(update) = bounds.and_then(|bounds| bounds.release()) {
+        update.put(&owner, patch);
+    } else if owner.metadata.own_records.bounds && owner.metadata.annotation(BOUNDS).is_some() {
+        patch.annotate(BOUNDS, true, None);
+    }
+}
+
+/// The write of a patch; `None` where it changes nothing.
+pub(super) fn write(
+    owner: Owner<'_>,
+    namespace: &str,
+    purpose: Purpose,
+    patch: ConditionalPatch,
+) -> Option<Write> {
+    let target = owner.object(namespace).filter(|_| !patch.is_empty())?;
+    let operation = WriteOperation::Conditional(patch);
+    Some(Write::new(purpose, target, operation))
+}

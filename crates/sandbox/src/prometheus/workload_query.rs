@@ -1,0 +1,90 @@
+//! The one form of a query by workload that the service asks, for sums or for numbers of Pods.
+
+use jiff::SignedDuration;
+
+use super::names::POD_METRICS;
+use evenkeel_core::units::Resource;
+
+/// What Evenkeel's built-in queries for Pods read of cAdvisor.
+const BUILT_IN: [(&str, Resource); 5] = [
+    ("container_cpu_usage_seconds_total", Resource::Cpu),
+    ("container_memory_working_set_bytes", Resource::Memory),
+    ("container_network_receive_bytes_total", Resource::NetworkIo),
+    ("container_fs_reads_bytes_total", Resource::DiskIo),
+    ("container_fs_usage_bytes", Resource::Disk),
+];
+
+/// What is told of the Pods of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Aggregate {
+    Sum,
+    Count,
+}
+
+/// What a query asks for by workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WorkloadPromQuery<'q> {
+    pub(super) aggregate: Aggregate,
+    /// The query by Pod.
+    pods: &'q str,
+    /// Regular expressions for the namespaces and names of workloads: names side by side, or any name.
+    namespaces: &'q str,
+    workloads: &'q str,
+    /// How long ago Pods have to have been measured.
+    pub(super) ago: SignedDuration,
+    /// Of how many Pods one may be newer.
+    pub(super) share: usize,
+}
+
+/// What is asked for; `None` for another query than the service's.
+pub(super) fn by_workload(query: &str) -> Option<WorkloadPromQuery<'_>> {
+    let (all, new) = query.split_once(" unless on (namespace, workload) (")?;
+    let (new, _) = new.split_once(" > on (namespace, workload) ")?;
+    let (new, share) = new.rsplit_once(" * ")?;
+    let (aggregate, rest) = all.split_once(" by (namespace, workload) ")?;
+    let aggregate = match aggregate {
+        "sum" => Aggregate::Sum,
+        "count" => Aggregate::Count,
+        _ => return None,
+    };
+    let rest = rest.strip_prefix("(label_replace(label_replace(label_join(")?;
+    let (pods, rest) = rest.split_once(r#", "pod_path", "/", "namespace", "pod")"#)?;
+    let (_, path) = rest.split_once(r#""pod_path", "("#)?;
+    let (namespaces, names) = path.split_once(")/(")?;
+    let (workloads, _) = names.split_once(')')?;
+    let new_pods =
+        format!("({pods} unless on (namespace, pod) last_over_time(({pods})[1s:1s] offset ");
+    let (_, ago) = new.split_once(&new_pods)?;
+    let (ago, _) = ago.split_once("ms))")?;
+    Some(WorkloadPromQuery {
+        aggregate,
+        pods,
+        namespaces,
+        workloads,
+        ago: SignedDuration::from_millis(ago.parse().ok()?),
+        share: share.parse().ok()?,
+    })
+}
+
+impl WorkloadPromQuery<'_> {
+    /// The resource that the query by Pod is for: one of the dev configuration, or one that is built in.
+    pub(super) fn resource(&self) -> Option<Resource> {
+        let mut all = Resource::ALL.into_iter();
+        let own = all.find(|resource| POD_METRICS[*resource].1 == self.pods);
+        let by_pod = ["sum by (namespace, pod) (", "max by (namespace, pod) ("];
+        let is_by_pod = by_pod.iter().any(|begin| self.pods.starts_with(begin));
+        let mut built_in = BUILT_IN.into_iter();
+        own.or_else(|| {
+            let found = built_in.find(|(metric, _)| is_by_pod && self.pods.contains(metric));
+            found.map(|(_, resource)| resource)
+        })
+    }
+
+    /// True for a workload that the query names.
+    pub(super) fn names(&self, namespace: &str, name: &str) -> bool {
+        let accepts = |names: &str, name: &str| {
+            names.ends_with('+') || names.split('|').any(|one| one == name)
+        };
+        accepts(self.namespaces, namespace) && accepts(self.workloads, name)
+    }
+}

@@ -1,0 +1,107 @@
+//! The recorded lives of Pods (`pod_lifecycles`), by which those are simulated that end by themselves, such as
+//! those of Jobs.
+//!
+//! They are keyed by a pair, the kind of the Pods' owner (`batch/v1.Job`) and its name (`shop/report`), and then
+//! by a hash of the Pod, which says nothing here: owners are told apart, and Pods of one owner are alike.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use serde::Deserialize;
+
+/// An object with Pods: its kind, namespace and name.
+pub(super) type PodOwnerKey = (String, String, String);
+
+/// What was recorded of the Pods of all owners, as the trace has it.
+#[derive(Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct RecordedLifecycles(BTreeMap<(String, String), BTreeMap<u64, Vec<RecordedLife>>>);
+
+/// One Pod's; times are seconds of the epoch.
+#[derive(Deserialize)]
+enum RecordedLife {
+    /// Nothing is known of it.
+    Empty,
+    /// It ran from then on.
+    Running(i64),
+    /// It ran from the one to the other.
+    Finished(i64, i64),
+}
+
+/// From when to when a Pod ran; one that ran on has no end.
+#[derive(Debug, Clone, Copy)]
+struct Life {
+    start: SignedDuration,
+    end: Option<SignedDuration>,
+}
+
+/// The lives of the Pods of each owner, in the time of the scenario.
+#[derive(Default)]
+pub(super) struct Lives(BTreeMap<PodOwnerKey, Vec<Life>>);
+
+impl Lives {
+    /// Those that were recorded, with times moved into the scenario by `at`.
+    pub(super) fn of(recorded: RecordedLifecycles, at: impl Fn(i64) -> SignedDuration) -> Self {
+        let mut lives: BTreeMap<PodOwnerKey, Vec<Life>> = BTreeMap::new();
+        for ((kind, name), by_pod) in recorded.0 {
+            let Some((_, kind)) = kind.rsplit_once('.') else {
+                continue;
+            };
+            let (namespace, name) = name.split_once('/').unwrap_or(("default", &name));
+            let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
+            let life = |recorded: &RecordedLife| match *recorded {
+                RecordedLife::Empty => None,
+                RecordedLife::Running(start) => Some(Life {
+                    start: at(start),
+                    end: None,
+                }),
+                RecordedLife::Finished(start, end) => Some(Life {
+                    start: at(start),
+                    end: Some(at(end)),
+                }),
+            };
+            let all = by_pod.values().flatten().filter_map(life);
+            lives.entry(key).or_default().extend(all);
+        }
+        Self(lives)
+    }
+
+    /// True where the Pods of an owner are known.
+    pub(super) fn has(&self, owner: &PodOwnerKey) -> bool {
+        self.0.get(owner).is_some_and(|lives| !lives.is_empty())
+    }
+
+    /// The Pods of an owner that run at a time.
+    pub(super) fn running(&self, owner: &PodOwnerKey, at: SignedDuration) -> u32 {
+        let lives = self.0.get(owner).into_iter().flatten();
+        let runs = |life: &&Life| life.start <= at && life.end.is_none_or(|end| at < end);
+        u32::try_from(lives.filter(runs).count()).unwrap_or(u32::MAX)
+    }
+
+    /// The times after `from` and before `until` at which that number changes, with what it then is.
+    pub(super) fn changes(
+        &self,
+        owner: &PodOwnerKey,
+        from: SignedDuration,
+        until: SignedDuration,
+    ) -> Vec<(SignedDuration, u32)> {
+        let mut steps: BTreeMap<SignedDuration, i64> = BTreeMap::new();
+        for life in self.0.get(owner).into_iter().flatten() {
+            *steps.entry(life.start).or_default() += 1;
+            if let Some(end) = life.end {
+                *steps.entry(end).or_default() -= 1;
+            }
+        }
+        let mut running = i64::from(self.running(owner, from));
+        let within = steps
+            .into_iter()
+            .filter(|(at, _)| from < *at && *at < until);
+        let changed = within.filter(|(_, step)| *step != 0);
+        changed
+            .map(|(at, step)| {
+                running += step;
+                (at, u32::try_from(running).unwrap_or(0))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,217 @@
+//! A workload that is scaled: its Pods, and the load that its requests make of all of them together.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::responses::{Responses, ServedStep};
+use crate::load;
+use crate::portraits::Portraits;
+use crate::scenario::simulation::Simulation;
+use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload, Startup, Surge, Traffic};
+use crate::target::{
+    self, DailyFit, Edges, FitFunctions, GRID, Knowledge, ReplayEvent, ReplayInput, ReplayLoad,
+    ReplayOutcome, ReplayPoint, ReplayPolicy, ReplayTarget, with_noise,
+};
+use evenkeel_core::forecast::RegularSeries;
+use evenkeel_core::random::RandomSource;
+use evenkeel_core::scaling::ReplicaBounds;
+use evenkeel_core::scaling::fit_times::daily_hour;
+use evenkeel_core::scaling::pareto_frontier::Cost;
+use evenkeel_core::units::{Ratio, Resource};
+
+/// A workload that is scaled, with its load.
+pub(super) struct ScaledWorkload {
+    pub(super) target: ReplayTarget,
+    /// The HPA's own target.
+    pub(super) share: Ratio,
+    pub(super) portraits: Option<Arc<Portraits>>,
+    load: ReplayLoad,
+    /// The hour of the day at which the service fits its trees.
+    fit_hour: i64,
+    /// What one request a second uses, in millicores.
+    per_request: f64,
+    /// The most that one replica serves in a second.
+    per_replica: f64,
+}
+
+/// The replicas of a scaled workload under one way of scaling.
+pub(super) struct ScaledRun {
+    pub(super) points: Vec<ReplayPoint>,
+    pub(super) cost: Cost,
+    pub(super) responses: Responses,
+    /// Requests that came while all ready replicas together could not serve as many.
+    pub(super) unserved: f64,
+}
+
+impl ScaledWorkload {
+    /// `None` for a workload that is not scaled by cpu, or has no requests. With a `seed` its surges and its load
+    /// are as that has them.
+    pub(super) fn of(
+        workload: &ScenarioWorkload,
+        scenario: &Scenario,
+        seed: Option<RandomSource>,
+    ) -> Option<Self> {
+        let ScaleBy::Cpu(share) = workload.scale?.by else {
+            return None;
+        };
+        let traffic = workload.traffic.as_ref()?;
+        let target = target(workload, &scenario.simulation)?;
+        let per_request = workload.usage.per_request[Resource::Cpu].as_f64();
+        let stream = seed.map(|seed| seed.stream(&workload.namespace).stream(&workload.name));
+        let load = match stream {
+            Some(stream) => {
+                let moved = moved(traffic, stream);
+                let load = series(workload, &moved, scenario)?;
+                with_noise(load, traffic.noise, stream.stream("noise"))
+            }
+            None => series(workload, traffic, scenario)?,
+        };
+        let begin = load.start().checked_add(scenario.past).ok()?;
+        Some(Self {
+            target,
+            share,
+            portraits: workload.portraits.clone(),
+            load: ReplayLoad::new(load, begin).ok()?.created(),
+            fit_hour: daily_hour(&workload.namespace, "Deployment", &workload.name),
+            per_request,
+            per_replica: traffic.per_replica,
+        })
+    }
+
+    /// The run under an HPA, above floors or not, with the fits that the service makes.
+    pub(super) fn by_hpa(&self, policy: ReplayPolicy, fits: FitFunctions<'_>) -> ScaledRun {
+        self.observed(policy, fits, &mut |_| ())
+    }
+
+    /// The same, of which `observe` is shown all that decides the floors.
+    pub(super) fn observed(
+        &self,
+        policy: ReplayPolicy,
+        fits: FitFunctions<'_>,
+        observe: &mut dyn FnMut(ReplayEvent<'_>),
+    ) -> ScaledRun {
+        let input = ReplayInput {
+            target: &self.target,
+            load: &self.load,
+            knowledge: &self.knowledge(fits),
+            with_points: true,
+        };
+        self.run(target::replay_observed(policy, input, observe))
+    }
+
+    /// The run under portraits.
+    pub(super) fn by_portraits(&self, portraits: &Portraits, fits: FitFunctions<'_>) -> ScaledRun {
+        let knowledge = self.knowledge(fits);
+        self.run(target::replay_portraits(
+            &self.target,
+            portraits,
+            &self.load,
+            &knowledge,
+        ))
+    }
+
+    fn knowledge<'a>(&self, fits: FitFunctions<'a>) -> Knowledge<'a> {
+        let hour = self.fit_hour;
+        Knowledge {
+            own: Some(DailyFit { hour, fits }),
+            ..Knowledge::default()
+        }
+    }
+
+    fn run(&self, replayed: ReplayOutcome) -> ScaledRun {
+        let ReplayOutcome { cost, points, .. } = replayed;
+        let step = |point: &ReplayPoint| ServedStep {
+            seconds: GRID.as_secs_f64(),
+            offered: point.load.unwrap_or(0.0) / self.per_request,
+            ready: point.ready,
+            per_replica: self.per_replica,
+        };
+        ScaledRun {
+            cost,
+            responses: Responses::of(points.iter().map(step)),
+            unserved: points.iter().map(|point| step(point).unserved()).sum(),
+            points,
+        }
+    }
+}
+
+/// How often a count changed, after the first.
+pub(super) fn changes(points: &[ReplayPoint]) -> usize {
+    let pairs = points.windows(2);
+    pairs
+        .filter(|pair| pair[0].replicas != pair[1].replicas)
+        .count()
+}
+
+/// The traffic as a seed has it.
+fn moved(traffic: &Traffic, seed: RandomSource) -> Traffic {
+    let surges = traffic.surges.iter().enumerate();
+    let surges = surges.map(|(place, surge): (usize, &Surge)| {
+        let place = format!("surge {place}");
+        surge.moved(seed.stream(&place))
+    });
+    Traffic {
+        surges: surges.collect(),
+        ..traffic.clone()
+    }
+}
+
+/// The workload as its HPA has it.
+fn target(workload: &ScenarioWorkload, simulation: &Simulation) -> Option<ReplayTarget> {
+    let ScenarioHpa { min, max, .. } = workload.scale?;
+    let bound = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
+    let (_, capacity) = workload.capacity()?;
+    let carried = capacity.request() * capacity.target();
+    let Startup {
+        pull,
+        start,
+        warm_up,
+    } = workload.startup;
+    Some(ReplayTarget {
+        resource: Resource::Cpu,
+        capacity,
+        bounds: ReplicaBounds::new(bound(min), bound(max)).ok()?,
+        start_up: pull.saturating_add(start).saturating_add(warm_up),
+        metrics: simulation.timing(),
+        edges: Edges {
+            warm_up: workload.usage.warm_up[Resource::Cpu].as_f64() / carried,
+            settling: SignedDuration::ZERO,
+            ending: workload.shutdown,
+        },
+        initial: Some(bound(workload.replicas)),
+    })
+}
+
+/// The cpu that the workload's requests ask for, in millicores on the grid of an HPA, from the begin of the
+/// scenario's past on.
+fn series(
+    workload: &ScenarioWorkload,
+    traffic: &Traffic,
+    scenario: &Scenario,
+) -> Option<RegularSeries> {
+    let per_request = workload.usage.per_request[Resource::Cpu].as_f64();
+    let Scenario { past, .. } = *scenario;
+    let length = scenario
+        .simulation
+        .duration
+        .saturating_sub(workload.arrival)
+        .saturating_add(past);
+    let begin = workload.arrival.saturating_sub(past);
+    let steps = i32::try_from(length.as_secs() / GRID.as_secs()).ok()?;
+    let value = |step: i32| {
+        let at = begin.saturating_add(GRID * step);
+        let in_trace = at.saturating_add(scenario.trace_offset);
+        Some(load::serve(traffic, in_trace, u32::MAX).offered * per_request)
+    };
+    let values = (0..=steps).map(value).collect();
+    let start = midnight(past)?.checked_add(begin).ok()?;
+    RegularSeries::new(start, GRID, values).ok()
+}
+
+/// The begin of a run by the calendar: a midnight before which there is room for its past.
+fn midnight(past: SignedDuration) -> Option<Timestamp> {
+    let day = SignedDuration::from_hours(24).as_secs();
+    let days = (past.as_secs() + day - 1) / day;
+    Timestamp::from_second(days * day).ok()
+}

@@ -1,0 +1,97 @@
+//! What forecasts of a run know beside the load.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::coarse_history;
+use evenkeel_core::forecast::{
+    GlobalPeaks, Minutes, ModelSet, NotEnoughHistory, RegularSeries, Resolution,
+};
+use evenkeel_core::scaling::counterfactual::TrialPods;
+use evenkeel_core::scaling::tracker::{LoadModel, LoadPastFit};
+
+/// Learns from the past of a target's Pods, for a window of so many minutes; `None` where it is too
+/// short.
+pub type LearnOwn<'a> = &'a (dyn Fn(&Minutes, usize, &TrialPods) -> Option<LoadPastFit> + Sync);
+
+/// Fits a model that a target names on its past, for a window of so many minutes.
+pub type FitModel<'a> =
+    &'a (dyn Fn(&Minutes, usize, ModelSet) -> Result<LoadModel, NotEnoughHistory> + Sync);
+
+/// The fits that the service makes in the background.
+#[derive(Clone, Copy)]
+pub struct FitFunctions<'a> {
+    pub trees: LearnOwn<'a>,
+    pub model: FitModel<'a>,
+}
+
+impl FitFunctions<'static> {
+    /// No fit is made.
+    pub const NONE: Self = Self {
+        trees: &|_, _, _| None,
+        model: &|_, _, _| Err(NotEnoughHistory { need: 1, have: 0 }),
+    };
+}
+
+/// What forecasts of a run know beside the load.
+#[derive(Clone)]
+pub struct Knowledge<'a> {
+    /// The weights of `global`.
+    pub global: Arc<GlobalPeaks>,
+    /// The fits of the target's own trees; without them all that is known of floors is the load itself.
+    pub own: Option<DailyFit<'a>>,
+}
+
+/// The fits of a target, which are due when the service's are ([`Tracker::fits_due`]).
+///
+/// [`Tracker::fits_due`]: evenkeel_core::scaling::tracker::Tracker::fits_due
+#[derive(Clone, Copy)]
+pub struct DailyFit<'a> {
+    /// The hour of the day, by [`evenkeel_core::scaling::fit_times::daily_hour`].
+    pub hour: i64,
+    pub fits: FitFunctions<'a>,
+}
+
+impl Default for Knowledge<'_> {
+    /// What is shipped.
+    fn default() -> Self {
+        Self {
+            global: GlobalPeaks::shipped(),
+            own: None,
+        }
+    }
+}
+
+impl fmt::Debug for Knowledge<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = if self.own.is_some() { "fitted" } else { "none" };
+        write!(f, "Knowledge {{ global: {:?}, own: {own} }}", self.global)
+    }
+}
+
+/// A load as trees are fitted on it: the means of its whole minutes. `None` where there is none.
+#[must_use]
+pub fn minutes_of(load: &RegularSeries) -> Option<Minutes> {
+    let end = load.end().checked_add(load.step()).ok()?;
+    Some(minutes(&coarse_history::means(
+        load,
+        Resolution::Minute.step(),
+        end,
+    )?))
+}
+
+/// A past of minutes as trees are fitted on it.
+fn minutes(past: &RegularSeries) -> Minutes {
+    Minutes::new(past.start().as_second(), narrowed(past))
+}
+
+/// The same as the service gets it from a database, with short gaps led across.
+pub(super) fn bridged(past: &RegularSeries) -> Minutes {
+    Minutes::bridged(past.start().as_second(), narrowed(past))
+}
+
+fn narrowed(past: &RegularSeries) -> Vec<f32> {
+    #[expect(clippy::cast_possible_truncation, reason = "as histories are kept")]
+    let narrowed = |value: &Option<f64>| value.map_or(f32::NAN, |value| value as f32);
+    past.values().iter().map(narrowed).collect()
+}

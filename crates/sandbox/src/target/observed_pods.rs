@@ -1,0 +1,123 @@
+//! The Pods of one side as HPA and service saw them last.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use crate::autoscaler::{self, Life};
+use evenkeel_core::scaling::hpa::{MetricsApiReading, Readings};
+use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
+use evenkeel_core::scaling::sample::{Measurement, PodSample};
+use evenkeel_core::scaling::signal::Signal;
+
+/// The Pods as of the last tick, with their measurements. Most are as they were at the tick before, so that
+/// only those that changed are made anew.
+pub(super) struct ObservedPodSet {
+    /// What is measured of each.
+    signal: Signal,
+    shown: Vec<ObservedPodState>,
+    /// What is shown, as the HPA takes it.
+    pub(super) facts: Vec<PodFacts>,
+    /// The same, as sums take it.
+    pub(super) shared: Vec<Arc<PodFacts>>,
+    pub(super) measured: Vec<Option<Measurement>>,
+    /// What was measured, as the HPA takes it.
+    pub(super) readings: Readings,
+}
+
+/// What can change of a Pod.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ObservedPodState {
+    pub(super) batch: u32,
+    pub(super) number: i32,
+    pub(super) life: Life,
+    pub(super) is_ready: bool,
+    pub(super) is_deleted: bool,
+}
+
+impl ObservedPodSet {
+    /// No Pods yet, of which `signal` is to be measured.
+    pub(super) fn of(signal: Signal) -> Self {
+        Self {
+            signal,
+            shown: Vec::new(),
+            facts: Vec::new(),
+            shared: Vec::new(),
+            measured: Vec::new(),
+            readings: Readings::default(),
+        }
+    }
+
+    /// The Pod at this place is shown so from now on.
+    pub(super) fn show(
+        &mut self,
+        place: usize,
+        shown: ObservedPodState,
+        requests: &ResourceRequests,
+        at: SignedDuration,
+    ) {
+        if self.shown.get(place) == Some(&shown) {
+            return;
+        }
+        let ObservedPodState {
+            batch,
+            number,
+            life,
+            is_ready: _,
+            is_deleted,
+        } = shown;
+        // Names in the order in which Pods are made, which is the order that the HPA looks them up in.
+        let name = format!("{batch:08}-{number:06}");
+        let pod = PodFacts {
+            deleted: is_deleted,
+            ..autoscaler::pod(name, Some(life), requests, at)
+        };
+        // What stood here and later has moved, if it is there at all.
+        self.truncate(place);
+        self.shown.push(shown);
+        self.shared.push(Arc::new(pod.clone()));
+        self.facts.push(pod);
+    }
+
+    /// There are no more Pods than these measurements.
+    pub(super) fn keep(&mut self, measured: Vec<Option<Measurement>>) {
+        self.truncate(measured.len());
+        self.measured = measured;
+        self.read();
+    }
+
+    /// Puts the measurements down for the HPA, each over the one that the same Pod had before.
+    fn read(&mut self) {
+        let answer = self.readings.others.remove(&self.signal);
+        let mut samples = match answer {
+            Some(Ok(MetricsApiReading::Pods(samples))) => samples,
+            _ => Vec::new(),
+        };
+        let mut read = 0;
+        for (pod, measured) in self.facts.iter().zip(&self.measured) {
+            let Some(measurement) = *measured else {
+                continue;
+            };
+            match samples.get_mut(read) {
+                Some(sample) if sample.pod == pod.name => sample.measurement = measurement,
+                _ => {
+                    samples.truncate(read);
+                    samples.push(PodSample {
+                        pod: pod.name.clone(),
+                        measurement,
+                    });
+                }
+            }
+            read += 1;
+        }
+        samples.truncate(read);
+        let answer = Ok(MetricsApiReading::Pods(samples));
+        self.readings.others.insert(self.signal.clone(), answer);
+    }
+
+    fn truncate(&mut self, pods: usize) {
+        self.shown.truncate(pods);
+        self.facts.truncate(pods);
+        self.shared.truncate(pods);
+    }
+}

@@ -1,0 +1,28 @@
+//! What the Pods of a cohort use.
+
+use jiff::SignedDuration;
+
+use super::Cohort;
+use crate::target::settings::ReplayTarget;
+use evenkeel_core::units::Resource;
+
+impl Cohort {
+    /// The use of each Pod, where each that serves carries `each`.
+    pub(super) fn used(&self, target: &ReplayTarget, each: f64, at: SignedDuration) -> f64 {
+        // What starts computes; it holds no memory for it that it would give back.
+        let busy = target.resource == Resource::Cpu;
+        let carried = target.capacity.request() * target.capacity.target();
+        let warm_up = if busy {
+            carried * target.edges.warm_up
+        } else {
+            0.0
+        };
+        match self.end {
+            Some(end) => end.load,
+            None if self.is_cutoff => 0.0,
+            None if self.ready > at => warm_up,
+            None if self.ready.saturating_add(target.edges.settling) > at => each + warm_up,
+            None => each,
+        }
+    }
+}

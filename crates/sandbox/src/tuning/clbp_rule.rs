@@ -1,0 +1,54 @@
+//! The rule of `[CLBP]` 4.5 alone: the limit is (4.18) where usage rises and (4.19) where it falls, whatever
+//! the container has just used.
+
+use std::collections::VecDeque;
+
+use jiff::Timestamp;
+
+use super::container::{Rhythm, Tuner, scaled};
+use evenkeel_core::tuning::{Elasticity, MinuteSamples, SAMPLES, Trend, target};
+use evenkeel_core::units::Amount;
+
+pub(super) struct Thesis {
+    samples: VecDeque<Amount>,
+    turn: usize,
+    seen: usize,
+    margin: f64,
+}
+
+impl Thesis {
+    pub(super) fn new(rhythm: Rhythm, margin: f64) -> Self {
+        Self {
+            samples: VecDeque::with_capacity(SAMPLES),
+            turn: rhythm.turn,
+            seen: 0,
+            margin,
+        }
+    }
+}
+
+impl Tuner for Thesis {
+    fn see(&mut self, _: Timestamp, used: Amount, killed: bool) {
+        self.seen += 1;
+        if killed {
+            return;
+        }
+        if self.samples.len() == SAMPLES {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(used);
+    }
+
+    fn limit(&mut self, _: Timestamp, current: Amount) -> Amount {
+        if !self.seen.is_multiple_of(self.turn) {
+            return current;
+        }
+        let samples: Vec<Amount> = self.samples.iter().copied().collect();
+        let Ok(samples) = <[Amount; SAMPLES]>::try_from(samples) else {
+            return current;
+        };
+        let samples = MinuteSamples(samples);
+        let wanted = target(&samples, Trend::of(&samples), Elasticity::default());
+        wanted.map_or(current, |wanted| scaled(wanted, self.margin))
+    }
+}

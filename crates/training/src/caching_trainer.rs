@@ -1,0 +1,65 @@
+//! A trainer of networks that fits them once and keeps them: how networks come into files, and out of them.
+
+use std::sync::OnceLock;
+
+use evenkeel_core::forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees, WindowRows};
+
+use crate::trainer::ModelTrainer;
+
+/// Fits networks on the rows that it is handed first; whatever it is asked after that, these are the answer.
+#[derive(Debug)]
+pub struct TrainedOnce {
+    trainer: ModelTrainer,
+    /// The networks to go on from; none where they begin anew.
+    before: Vec<GruNetwork>,
+    fitted: OnceLock<Result<Vec<GruNetwork>, TrainingError>>,
+}
+
+impl TrainedOnce {
+    /// Networks that go on from those of `before`, where there are any.
+    #[must_use]
+    pub const fn after(before: Vec<GruNetwork>, trainer: ModelTrainer) -> Self {
+        Self {
+            trainer,
+            before,
+            fitted: OnceLock::new(),
+        }
+    }
+
+    /// Networks that were fitted already.
+    #[must_use]
+    pub fn with(networks: Vec<GruNetwork>, trainer: ModelTrainer) -> Self {
+        let this = Self::after(Vec::new(), trainer);
+        this.fitted.get_or_init(|| Ok(networks));
+        this
+    }
+
+    /// The networks that were fitted.
+    ///
+    /// # Errors
+    /// [`TrainingError`]: nobody asked for them, or they could not be.
+    pub fn fitted(&self) -> Result<&[GruNetwork], TrainingError> {
+        match self.fitted.get() {
+            Some(Ok(networks)) => Ok(networks),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(TrainingError(
+                "the load does not change, so there is nothing to learn".to_owned(),
+            )),
+        }
+    }
+}
+
+impl Trainer for TrainedOnce {
+    fn medians(&self, rows: &[TreeRow]) -> Result<Trees, TrainingError> {
+        self.trainer.medians(rows)
+    }
+
+    fn networks(
+        &self,
+        rows: &WindowRows,
+        _: &[GruNetwork],
+    ) -> Result<Vec<GruNetwork>, TrainingError> {
+        let fit = || self.trainer.networks(rows, &self.before);
+        self.fitted.get_or_init(fit).clone()
+    }
+}

@@ -1,0 +1,55 @@
+//! Who asks, as the API server's front proxy introduces them. Without the proxy's certificate its
+//! headers are anybody's words.
+
+use std::sync::Arc;
+
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use k8s_openapi::api::authentication::v1::UserInfo;
+
+use super::front_proxy::CallerHeaders;
+use crate::server::tls::{Authority, Peer};
+use evenkeel_clock as clock;
+
+/// Knows callers by what the front proxy says of them.
+#[derive(Debug, Clone)]
+pub struct Introductions(CallerHeaders);
+
+/// A caller who is not known, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnknownCallerError(pub String);
+
+impl Introductions {
+    /// Introductions by `headers`.
+    #[must_use]
+    pub const fn new(headers: CallerHeaders) -> Self {
+        Self(headers)
+    }
+
+    /// The caller that the front proxy introduces.
+    ///
+    /// # Errors
+    /// A connection that is not the front proxy's, or a caller without a name.
+    pub(crate) fn caller(&self, request: &Parts) -> Result<UserInfo, UnknownCallerError> {
+        let refused = |why: &str| UnknownCallerError(why.to_owned());
+        let peer = request.extensions.get::<Arc<Peer>>();
+        let peer = peer.ok_or_else(|| refused("callers must present a certificate over TLS"))?;
+        peer.authorise(Authority::FrontProxy, clock::now())
+            .map_err(|error| refused(&error.to_string()))?;
+        let names = self.0.names();
+        let names =
+            names.ok_or_else(|| refused("the API server passes no headers about callers"))?;
+        let caller = names.caller(&texts(&request.headers));
+        caller.ok_or_else(|| refused("the front proxy names no user"))
+    }
+}
+
+/// The headers that are text, in the order in which they came.
+fn texts(headers: &HeaderMap) -> Vec<(&str, &str)> {
+    let texts = headers.iter().filter_map(|(name, value)| {
+        let value = std::str::from_utf8(value.as_bytes()).ok()?;
+        Some((name.as_str(), value))
+    });
+    texts.collect()
+}

@@ -1,0 +1,196 @@
+//! The Secret that replicas serve from: the server's certificate with its key, and the public parts
+//! of the authorities. It is looked at by its name; whatever else the signer has is none of theirs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::plan::certificate_secret::Files;
+use k8s_openapi::api::core::v1::Secret;
+use kube::{Api, Client};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::bundle::Bundle;
+use super::error::CertificateError;
+use super::files::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE, SERVER_KEY};
+use super::secret::contents;
+use crate::server::tls::{
+    Authority, CertificateStore, CertificateUpdate, ClientAuthorities, ServerCertificate, TlsError,
+};
+use crate::telemetry::RateLimited;
+
+/// Pause between two looks at the Secret while there is nothing to serve with.
+const FIRST: Duration = Duration::from_secs(1);
+
+/// Pause between two looks afterwards: whoever changes what is served waits longer than that.
+const LATER: Duration = Duration::from_secs(10);
+
+impl Bundle {
+    /// The data of the Secret that replicas serve from: no authority's key is among it.
+    pub fn serving_files(&self) -> Files {
+        [
+            (AUTHORITIES, self.ca_bundle()),
+            (SERVER_CERTIFICATE, self.server_certificate()),
+            (SERVER_KEY, self.server_key()),
+            (SCHEDULER_AUTHORITIES, self.scheduler_ca_bundle()),
+        ]
+        .into_iter()
+        .map(|(file, pem)| (file.to_owned(), pem.into_bytes()))
+        .collect()
+    }
+}
+
+/// A reason for which the Secret cannot be served from.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error("the API server: {0}")]
+    Api(#[from] kube::Error),
+    #[error("there is no Secret {0}, which evenkeel-signer creates")]
+    Absent(String),
+    #[error("Secret {name}: {source}")]
+    Incomplete {
+        name: String,
+        source: CertificateError,
+    },
+    #[error("Secret {name} cannot be used: {source}")]
+    Unusable { name: String, source: TlsError },
+}
+
+impl Error {
+    const fn reason(&self) -> &'static str {
+        match self {
+            Self::Api(_) => "ApiServer",
+            Self::Absent(_) => "SecretMissing",
+            Self::Incomplete { source, .. } => source.reason(),
+            Self::Unusable { source, .. } => source.reason(),
+        }
+    }
+
+    /// True where it is the Secret that is at fault.
+    const fn is_of_the_secret(&self) -> bool {
+        match self {
+            Self::Incomplete { .. } | Self::Unusable { .. } => true,
+            Self::Api(_) | Self::Absent(_) => false,
+        }
+    }
+}
+
+/// Follows the Secret.
+pub(super) struct ServingSecret {
+    secrets: Api<Secret>,
+    name: String,
+    own_scheduler_authority: bool,
+    /// The version of the Secret that is in use.
+    version: Option<String>,
+    warned: RateLimited<&'static str>,
+}
+
+impl ServingSecret {
+    /// A follower of the Secret `name`, which need not be there yet. With `own_scheduler_authority`,
+    /// clients are known by the scheduler's authorities in it.
+    pub(super) fn new(
+        client: Client,
+        namespace: &str,
+        name: String,
+        own_scheduler_authority: bool,
+    ) -> Self {
+        Self {
+            secrets: Api::namespaced(client, namespace),
+            name,
+            own_scheduler_authority,
+            version: None,
+            warned: RateLimited::default(),
+        }
+    }
+
+    /// Waits until the Secret holds certificates.
+    pub(super) async fn first(&mut self) -> CertificateUpdate {
+        loop {
+            match self.read().await {
+                Ok((version, change)) => {
+                    self.version = Some(version);
+                    return change;
+                }
+                Err(error) => self.report(&error),
+            }
+            tokio::time::sleep(FIRST).await;
+        }
+    }
+
+    /// Takes what the Secret holds into use, until cancelled.
+    pub(super) async fn run(mut self, store: Arc<CertificateStore>, cancel: CancellationToken) {
+        let mut ticks = tokio::time::interval(LATER);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let looking = async {
+            loop {
+                ticks.tick().await;
+                match self.read().await {
+                    Ok((version, change)) => {
+                        if self.version.as_ref() != Some(&version) {
+                            store.replace(change);
+                            self.version = Some(version);
+                        }
+                    }
+                    Err(error) => {
+                        if error.is_of_the_secret() {
+                            store.metrics().certificate_reload_failed(error.reason());
+                        }
+                        self.report(&error);
+                    }
+                }
+            }
+        };
+        cancel.run_until_cancelled(looking).await;
+    }
+
+    /// The Secret's version, and what it holds.
+    async fn read(&self) -> Result<(String, CertificateUpdate), Error> {
+        let name = || self.name.clone();
+        let found = self.secrets.get_opt(&self.name).await?;
+        let secret = found.ok_or_else(|| Error::Absent(name()))?;
+        let files = files_of(secret.data);
+        let change = self.change(&files)?;
+        Ok((secret.metadata.resource_version.unwrap_or_default(), change))
+    }
+
+    fn change(&self, files: &Files) -> Result<CertificateUpdate, Error> {
+        let name = || self.name.clone();
+        let file = |file| {
+            contents(files, file).map_err(|source| Error::Incomplete {
+                name: name(),
+                source,
+            })
+        };
+        let unusable = |source| Error::Unusable {
+            name: name(),
+            source,
+        };
+        let server = ServerCertificate::from_pem(file(SERVER_CERTIFICATE)?, file(SERVER_KEY)?);
+        let authorities = if self.own_scheduler_authority {
+            let pem = file(SCHEDULER_AUTHORITIES)?;
+            let known = ClientAuthorities::default().with_pem(Authority::Scheduler, pem);
+            Some(known.map_err(unusable)?)
+        } else {
+            None
+        };
+        Ok(CertificateUpdate {
+            server: Some(server.map_err(unusable)?),
+            authorities,
+        })
+    }
+
+    fn report(&self, error: &Error) {
+        if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
+            warn!(%error, suppressed, "the certificates could not be read");
+        }
+    }
+}
+
+/// The contents of a Secret by file name.
+pub(super) fn files_of(
+    data: Option<std::collections::BTreeMap<String, k8s_openapi::ByteString>>,
+) -> Files {
+    let data = data.unwrap_or_default().into_iter();
+    data.map(|(file, content)| (file, content.0)).collect()
+}

@@ -1,0 +1,64 @@
+//! The way to a cluster, for subcommands that ask its API server.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::Client;
+
+use crate::kubeconfig;
+
+/// Time limit for reaching the API server, and for each call.
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Flags that say how to reach a cluster.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(super) struct KubeconfigArgs {
+    /// Use this kubeconfig instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", env = "EVENKEEL_KUBECONFIG")]
+    pub(super) kubeconfig: Option<PathBuf>,
+
+    /// Use this context of the kubeconfig instead of its current one
+    #[arg(long, value_name = "NAME", env = "EVENKEEL_CONTEXT")]
+    pub(super) context: Option<String>,
+}
+
+impl KubeconfigArgs {
+    /// A client of the cluster: by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's
+    /// service account.
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        let Self {
+            kubeconfig,
+            context,
+        } = self;
+        let mut config = kubeconfig::find(kubeconfig.as_deref(), context.as_deref()).await?;
+        config.connect_timeout = Some(PATIENCE);
+        config.read_timeout = Some(PATIENCE);
+        // Else a 503, such as the one for a Pod that does not answer, is tried for minutes.
+        config.default_retry = false;
+        Ok(Client::try_from(config)?)
+    }
+}
+
+/// Flags that name a cluster, and Evenkeel's namespace in it.
+#[derive(Debug, clap::Args)]
+pub(super) struct ClusterArgs {
+    #[command(flatten)]
+    kubeconfig: KubeconfigArgs,
+
+    /// The namespace that Evenkeel runs in
+    #[arg(
+        long,
+        short,
+        value_name = "NAME",
+        env = "EVENKEEL_NAMESPACE",
+        default_value = "evenkeel-system"
+    )]
+    pub(super) namespace: String,
+}
+
+impl ClusterArgs {
+    /// Makes a client of the cluster.
+    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+        self.kubeconfig.connect().await
+    }
+}

@@ -1,0 +1,50 @@
+//! Service and signer inside the program of `dev`: the same as in a cluster, with a configuration
+//! that says where that cluster is, and without signals and a log of their own.
+
+use futures::stream;
+use tokio_util::sync::CancellationToken;
+
+use super::cluster::ServiceWiring;
+use crate::certificates::signer;
+use crate::config::{ClusterConnection, Config, ConfigSources, Override};
+
+/// Runs both until it has drained after `wiring.stop`.
+///
+/// # Errors
+/// As [`run`](crate::service::run).
+pub async fn run(wiring: ServiceWiring) -> anyhow::Result<()> {
+    let ServiceWiring {
+        kubeconfig,
+        namespace,
+        file,
+        fields,
+        clock,
+        stop,
+    } = wiring;
+    let flag = |(path, value)| Override {
+        flag: "dev".to_owned(),
+        path,
+        value,
+    };
+    let mut config = Config::load(&ConfigSources {
+        file,
+        flags: fields.into_iter().map(flag).collect(),
+        ..ConfigSources::default()
+    })?;
+    config.connection = ClusterConnection {
+        kubeconfig: Some(kubeconfig),
+        context: None,
+        namespace: Some(namespace.to_owned()),
+    };
+    let signer = crate::service::signer(&config, signer::SignerMetrics::default()).await?;
+    // Boxed, being large: who starts a cluster holds this future among others.
+    let serving = Box::pin(crate::service::serve(
+        config,
+        clock,
+        stream::once(stop.cancelled_owned()),
+    ));
+    tokio::select! {
+        served = serving => served,
+        () = signer.run(|| (), CancellationToken::new()) => anyhow::bail!("the signer ended"),
+    }
+}

@@ -1,0 +1,82 @@
+//! What a series' own past taught, which all policies of the series share.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use evenkeel_core::forecast::{GlobalPeaks, Minutes, ModelAssets, ModelSet, NotEnoughHistory};
+use evenkeel_core::scaling::counterfactual::TrialPods;
+use evenkeel_core::scaling::tracker::{LoadModel, LoadPastFit};
+use evenkeel_sandbox::target::FitFunctions;
+use evenkeel_training::{ModelTrainer, OwnSettings, learn};
+
+/// The fits that the service makes, with the weights that are shipped.
+pub(in crate::cli) const AS_SHIPPED: FitFunctions<'static> = FitFunctions {
+    trees: &learnt_as_shipped,
+    model: &fit_model,
+};
+
+/// A model that a target names, as the service fits it.
+///
+/// # Errors
+/// [`NotEnoughHistory`] where its past is too short.
+pub(in crate::cli) fn fit_model(
+    past: &Minutes,
+    window: usize,
+    models: ModelSet,
+) -> Result<LoadModel, NotEnoughHistory> {
+    let shared = ModelAssets {
+        trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
+        ..ModelAssets::default()
+    };
+    LoadModel::fitted(models, past, window, &shared)
+}
+
+/// What a past teaches with the weights that are shipped, as the service learns from it.
+fn learnt_as_shipped(past: &Minutes, window: usize, pods: &TrialPods) -> Option<LoadPastFit> {
+    let (global, settings) = (GlobalPeaks::shipped(), OwnSettings::default());
+    // Rows of numbers that are finite are not refused.
+    learn(&global, past, window, pods, &settings).ok().flatten()
+}
+
+/// What the past of one series taught.
+#[derive(Debug, Default)]
+pub(in crate::cli) struct OwnPast {
+    /// By the minutes of the window and the begin and end of the past; `None` where it is too short.
+    known: Mutex<HashMap<(usize, i64, usize), Option<LoadPastFit>>>,
+    settings: OwnSettings,
+}
+
+impl OwnPast {
+    /// A past that is learnt from in half the time: trees are not fitted again on the data that
+    /// they were judged by.
+    pub(in crate::cli) fn quick() -> Self {
+        let plain = OwnSettings::default();
+        Self {
+            settings: OwnSettings {
+                refits: false,
+                ..plain
+            },
+            ..Self::default()
+        }
+    }
+
+    /// What it taught up to its end for a window, which is learnt at the first call.
+    pub(in crate::cli) fn learnt(
+        &self,
+        global: &GlobalPeaks,
+        past: &Minutes,
+        window: usize,
+        pods: &TrialPods,
+    ) -> Option<LoadPastFit> {
+        // Each fit is whole or not there, whoever panicked.
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let fit = || {
+            // Rows of numbers that are finite are not refused.
+            let fitted = learn(global, past, window, pods, &self.settings);
+            fitted.ok().flatten()
+        };
+        let key = (window, past.start(), past.values().len());
+        known.entry(key).or_insert_with(fit).clone()
+    }
+}

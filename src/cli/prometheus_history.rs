@@ -1,0 +1,154 @@
+//! A Prometheus that commands ask for the past: which one it is, and asking it for all of a past.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::output::CliFailure;
+use super::settings::ConfigArgs;
+use crate::config::{Config, ConfigError, Override};
+use crate::controller::scaling::HistorySource;
+use crate::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
+use crate::metrics::prometheus::PrometheusSource;
+use crate::metrics::{MetricsError, MetricsSourceSettings};
+use evenkeel_clock as clock;
+use evenkeel_core::scaling::history_backfill::{
+    BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
+};
+
+/// Times that a question is asked again while the server does not answer.
+const AGAIN: u32 = 3;
+/// The longest rest before a question is asked again.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// The Prometheus that is asked.
+#[derive(Debug, clap::Args)]
+pub(super) struct PrometheusArgs {
+    /// Address of Prometheus; overrides metrics.prometheus.url of the configuration
+    #[arg(long, value_name = "URL")]
+    prometheus: Option<String>,
+
+    /// A file with the bearer token for Prometheus; overrides metrics.prometheus.bearerTokenFile
+    #[arg(long, value_name = "FILE")]
+    bearer_token_file: Option<String>,
+
+    /// A PEM file with the authority of Prometheus' certificate; overrides
+    /// metrics.prometheus.caFile
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<String>,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+impl PrometheusArgs {
+    /// The configuration, with the flags over all other sources of it.
+    pub(super) fn config(&self) -> Result<Config, ConfigError> {
+        let set = |flag: &str, path: &str, value: &str| Override {
+            flag: flag.to_owned(),
+            path: format!("metrics.{path}"),
+            value: value.to_owned(),
+        };
+        let given = [
+            ("--prometheus", "prometheus.url", &self.prometheus),
+            (
+                "--bearer-token-file",
+                "prometheus.bearerTokenFile",
+                &self.bearer_token_file,
+            ),
+            ("--ca-file", "prometheus.caFile", &self.ca_file),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(flag, path, value)| Some(set(flag, path, value.as_deref()?)));
+        let source = self.prometheus.as_ref();
+        let source = source.map(|_| set("--prometheus", "source", "prometheus"));
+        Config::load(&self.config.clone().sources(given.chain(source)))
+    }
+}
+
+/// The Prometheus of a configuration, and its address.
+pub(super) fn source(config: &Config) -> Result<(PrometheusSource, String), CliFailure> {
+    match &config.metrics.source {
+        MetricsSourceSettings::Prometheus(settings) => {
+            let address = settings.connection.url.to_string();
+            Ok((PrometheusSource::new((**settings).clone()), address))
+        }
+        _ => Err(CliFailure::call(
+            "metrics.source of the configuration is not prometheus, and the history comes from \
+             Prometheus only: name one with --prometheus URL",
+        )),
+    }
+}
+
+/// The end of the past that a server remembers: its own time, and this machine's where it does not say.
+pub(super) async fn now(source: &PrometheusSource) -> Timestamp {
+    let told = source.now().await.ok().flatten();
+    told.unwrap_or_else(clock::now)
+}
+
+/// The failure of a call that Prometheus does not answer.
+pub(super) fn unreachable(url: &str, error: &MetricsError) -> CliFailure {
+    let hint = match error {
+        MetricsError::Connect(_) | MetricsError::Timeout => {
+            "; from outside the cluster: kubectl -n monitoring port-forward \
+             svc/prometheus-operated 9090, and --prometheus http://127.0.0.1:9090"
+        }
+        MetricsError::Unauthorized { .. } => "; see --bearer-token-file",
+        MetricsError::NotServed { .. } | MetricsError::Malformed { .. } => {
+            "; the address must be that of a Prometheus, without the /api/v1 of its API"
+        }
+        _ => "",
+    };
+    CliFailure::work(format_args!("Prometheus at {url}: {error}{hint}"))
+}
+
+/// Asks for all that is left, newest first, at the pace that the server can follow; what it refuses is not asked
+/// again.
+///
+/// # Errors
+/// A part of it cannot be had.
+pub(super) async fn ask_all(
+    past: &dyn HistorySource,
+    question: HistoryRequest<'_>,
+    mut rest: BackfillRemainder,
+    mut take: impl FnMut(HistoryResponse, Slots),
+) -> Result<(), MetricsError> {
+    let mut pace = BackfillPace::default();
+    let mut again = 0;
+    while let Some(slots) = rest.newest(pace.points()) {
+        let begun = clock::instant();
+        let Some(answer) = question.ask(past, slots).await else {
+            return Ok(());
+        };
+        let outcome = match &answer {
+            Ok(answer) => BackfillOutcome::Answered {
+                series: answer.series(),
+                took: begun.elapsed(),
+            },
+            Err(error) => question.outcome(error, slots),
+        };
+        match (pace.after(slots.points, outcome), answer) {
+            (BackfillStep::Take(_), Ok(answer)) => {
+                rest.took(slots.points);
+                again = 0;
+                take(answer, slots);
+            }
+            (BackfillStep::AskForLess, _) => {}
+            (BackfillStep::AskAgain(pause), Err(_))
+                if may_answer_later(outcome) && again < AGAIN =>
+            {
+                again += 1;
+                tokio::time::sleep(pause.min(PAUSE)).await;
+            }
+            (_, Err(error)) => return Err(error),
+            (_, Ok(_)) => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
+/// True where the same question may have an answer a little later.
+const fn may_answer_later(outcome: BackfillOutcome) -> bool {
+    matches!(outcome, BackfillOutcome::Down | BackfillOutcome::TooSlow)
+}

@@ -1,0 +1,104 @@
+//! One right at the Kubernetes API: who has it, in which installations, and where.
+
+use evenkeel_kubernetes::kinds::Kind;
+
+/// The namespaces in which a right is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// All of them, and the objects of the cluster.
+    Cluster,
+    /// The namespace of Evenkeel.
+    OwnNamespace,
+    /// `kube-system`, where the API server tells how it introduces callers.
+    KubeSystem,
+}
+
+/// The installations that need a right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// All installations.
+    Always,
+    /// Those that make their own certificates.
+    SelfManagedCertificates,
+    /// Those whose readers of metrics show a token.
+    AuthenticatedMetrics,
+    /// Those that give Pods to a second scheduler.
+    SecondScheduler,
+    /// Those that serve external metrics.
+    ExternalMetrics,
+    /// Those that serve series.
+    MetricsProvider,
+    /// Those that scale custom resources.
+    CustomKinds,
+    /// Those that give Pods costs of deletion before a scale-in.
+    ScaleInBalance,
+    /// Those that take Pods out of traffic for ReplicaProfiles.
+    ReplicaProfiles,
+    /// Those that resize Pods in place.
+    InPlaceTuning,
+    /// Those that run the jobs of external algorithms.
+    ExternalAlgorithms,
+    /// Those that ask external checks.
+    ExternalChecks,
+}
+
+/// Who asks: each runs by a ServiceAccount of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Identity {
+    /// The replicas that serve and decide.
+    Service,
+    /// The signer of certificates.
+    Signer,
+    /// The clean-up, which puts back bounds that nobody holds any more.
+    CleanUp,
+    /// The agents of the nodes.
+    NodeAgent,
+    /// The process that runs the jobs of external algorithms.
+    Jobs,
+    /// What kubelets are asked as; no Pod runs by it.
+    Kubelets,
+}
+
+impl Identity {
+    /// The name of the ServiceAccount.
+    #[must_use]
+    pub const fn account(self) -> &'static str {
+        match self {
+            Self::Service => "evenkeel",
+            Self::Signer => "evenkeel-signer",
+            Self::CleanUp => "evenkeel-restore",
+            Self::NodeAgent => "evenkeel-agent",
+            Self::Jobs => "evenkeel-jobs",
+            Self::Kubelets => "evenkeel-kubelets",
+        }
+    }
+}
+
+/// One right: verbs on a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RbacRule<'a> {
+    /// Who needs it.
+    pub identity: Identity,
+    /// The kind of the objects.
+    pub kind: Kind,
+    /// The part of the objects that the right is for; `None` for the objects themselves.
+    pub subresource: Option<&'static str>,
+    /// The verbs of the API, such as `patch`.
+    pub verbs: &'static [&'static str],
+    /// The names of the objects; empty for all.
+    pub names: &'a [&'a str],
+    /// The namespaces in which the right is needed.
+    pub scope: Scope,
+    /// The installations that need it.
+    pub need: Need,
+}
+
+impl RbacRule<'_> {
+    /// The resource as rights name it: `pods`, or `deployments/scale`.
+    #[must_use]
+    pub fn resource(&self) -> String {
+        let plural = self.kind.plural();
+        self.subresource
+            .map_or_else(|| plural.to_owned(), |part| format!("{plural}/{part}"))
+    }
+}

@@ -1,0 +1,333 @@
+//! Custom resources of all namespaces, of which those of opted-in namespaces are checked.
+//!
+//! Reading the rules of an object takes up to milliseconds, and anybody may write one: so it is done where somebody
+//! follows them, and once for each version of a spec. Where nobody does, an outline of the object is kept, since
+//! whoever writes it chooses how large it is; when its namespace opts in, the kind is to be listed again.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use evenkeel_kubernetes::condition::Condition;
+use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
+use evenkeel_kubernetes::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
+
+use super::keys::keys_of;
+
+/// An object with its rules checked.
+pub(super) trait CheckedResource: Debug + Sized {
+    /// The object as it is watched.
+    type Object: Debug;
+    /// Checks an object; the rules of the version `before` stand where its spec is the same.
+    fn check(object: Arc<Self::Object>, before: Option<&Self>) -> Self;
+    fn object(&self) -> &Arc<Self::Object>;
+    /// What is kept of an object that nobody follows.
+    fn outline(object: &Self::Object) -> Self::Object;
+    fn metadata(object: &Self::Object) -> &Meta;
+    fn conditions(object: &Self::Object) -> &[Condition];
+    const KIND: Kind;
+}
+
+impl CheckedResource for CheckedCronHpa {
+    type Object = CronHpa;
+
+    fn check(object: Arc<CronHpa>, before: Option<&Self>) -> Self {
+        Self::new(object, before)
+    }
+
+    fn object(&self) -> &Arc<CronHpa> {
+        &self.object
+    }
+
+    fn outline(cron: &CronHpa) -> CronHpa {
+        CronHpa {
+            metadata: cron.metadata.outline(),
+            ..CronHpa::default()
+        }
+    }
+
+    fn metadata(cron: &CronHpa) -> &Meta {
+        &cron.metadata
+    }
+
+    fn conditions(cron: &CronHpa) -> &[Condition] {
+        let status = cron.status.as_ref();
+        status.map_or(&[], |status| &status.conditions)
+    }
+
+    const KIND: Kind = Kind::CronHpa;
+}
+
+impl CheckedResource for CheckedIhpa {
+    type Object = Ihpa;
+
+    fn check(object: Arc<Ihpa>, before: Option<&Self>) -> Self {
+        Self::new(object, before)
+    }
+
+    fn object(&self) -> &Arc<Ihpa> {
+        &self.object
+    }
+
+    fn outline(ihpa: &Ihpa) -> Ihpa {
+        Ihpa {
+            metadata: ihpa.metadata.outline(),
+            ..Ihpa::default()
+        }
+    }
+
+    fn metadata(ihpa: &Ihpa) -> &Meta {
+        &ihpa.metadata
+    }
+
+    fn conditions(ihpa: &Ihpa) -> &[Condition] {
+        let status = ihpa.status.as_ref();
+        status.map_or(&[], |status| &status.conditions)
+    }
+
+    const KIND: Kind = Kind::Ihpa;
+}
+
+impl CheckedResource for CheckedHorizontalPortrait {
+    type Object = HorizontalPortrait;
+
+    fn check(object: Arc<HorizontalPortrait>, before: Option<&Self>) -> Self {
+        Self::new(object, before)
+    }
+
+    fn object(&self) -> &Arc<HorizontalPortrait> {
+        &self.object
+    }
+
+    fn outline(portrait: &HorizontalPortrait) -> HorizontalPortrait {
+        portrait.outline()
+    }
+
+    fn metadata(portrait: &HorizontalPortrait) -> &Meta {
+        &portrait.metadata
+    }
+
+    fn conditions(portrait: &HorizontalPortrait) -> &[Condition] {
+        let status = portrait.status.as_ref();
+        status.map_or(&[], |status| &status.conditions)
+    }
+
+    const KIND: Kind = Kind::HorizontalPortrait;
+}
+
+/// The objects of one kind by namespace and name.
+#[derive(Debug)]
+pub(super) struct CheckedObjects<C: CheckedResource> {
+    known: BTreeMap<String, RetainedObject<C>>,
+    /// True where objects are wanted of which there is but an outline.
+    is_unlisted: bool,
+}
+
+impl<C: CheckedResource> Default for CheckedObjects<C> {
+    fn default() -> Self {
+        Self {
+            known: BTreeMap::new(),
+            is_unlisted: false,
+        }
+    }
+}
+
+/// Whether the namespace of an object has opted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OptInState {
+    In,
+    Out,
+    /// It has not been seen yet.
+    Unknown,
+}
+
+#[derive(Debug)]
+enum RetainedObject<C: CheckedResource> {
+    /// One of a namespace that has not been seen yet.
+    Unread(Arc<C::Object>),
+    /// One that nobody follows, and whether its status has still to say so.
+    Outline {
+        object: Arc<C::Object>,
+        lacks_notice: bool,
+    },
+    Checked(Arc<C>),
+}
+
+impl<C: CheckedResource> RetainedObject<C> {
+    fn new(object: &Arc<C::Object>, before: Option<&Self>, opted: OptInState) -> Self {
+        let before = match before {
+            Some(Self::Checked(before)) => Some(&**before),
+            Some(Self::Unread(_) | Self::Outline { .. }) | None => None,
+        };
+        match opted {
+            OptInState::In => Self::Checked(Arc::new(C::check(Arc::clone(object), before))),
+            OptInState::Out => Self::Outline {
+                object: Arc::new(C::outline(object)),
+                lacks_notice: lacks_notice(C::KIND, C::conditions(object)),
+            },
+            OptInState::Unknown => Self::Unread(Arc::clone(object)),
+        }
+    }
+
+    fn checked(&self) -> Option<&Arc<C>> {
+        match self {
+            Self::Checked(checked) => Some(checked),
+            Self::Unread(_) | Self::Outline { .. } => None,
+        }
+    }
+}
+
+impl<C: CheckedResource> CheckedObjects<C> {
+    /// Takes one as it now is, and checks it where its namespace has opted in.
+    pub(super) fn apply(&mut self, key: String, object: &Arc<C::Object>, opted: OptInState) {
+        let known = RetainedObject::new(object, self.known.get(&key), opted);
+        self.known.insert(key, known);
+    }
+
+    /// Checks those of a namespace that has opted in, and keeps but an outline of those of one that has not.
+    pub(super) fn check(&mut self, namespace: &str, opted: OptInState) {
+        for (_, known) in self.known.range_mut(keys_of(namespace)) {
+            let object = match known {
+                RetainedObject::Outline { .. } => {
+                    self.is_unlisted |= opted == OptInState::In;
+                    continue;
+                }
+                RetainedObject::Unread(object) => Arc::clone(object),
+                RetainedObject::Checked(checked) => Arc::clone(checked.object()),
+            };
+            *known = RetainedObject::new(&object, Some(&*known), opted);
+        }
+    }
+
+    /// True once where objects are wanted of which there is but an outline.
+    pub(super) const fn take_unlisted(&mut self) -> bool {
+        std::mem::replace(&mut self.is_unlisted, false)
+    }
+
+    /// The outlines of those that nobody follows.
+    pub(super) fn outlines(&self) -> impl Iterator<Item = &Arc<C::Object>> {
+        self.known.values().filter_map(|known| match known {
+            RetainedObject::Outline { object, .. } => Some(object),
+            RetainedObject::Unread(_) | RetainedObject::Checked(_) => None,
+        })
+    }
+
+    /// Those that nobody follows and whose status has still to say so.
+    pub(super) fn unnoticed(&self) -> impl Iterator<Item = UnnoticedObject> {
+        self.known.values().filter_map(|known| match known {
+            RetainedObject::Outline {
+                object,
+                lacks_notice: true,
+            } => Some(UnnoticedObject {
+                kind: C::KIND,
+                metadata: C::metadata(object).clone(),
+            }),
+            _ => None,
+        })
+    }
+
+    /// Forgets those whose keys are gone.
+    pub(super) fn forget(&mut self, gone: impl Fn(&str) -> bool) {
+        self.known.retain(|key, _| !gone(key));
+    }
+
+    /// The one of a key, where it is checked.
+    pub(super) fn get(&self, key: &str) -> Option<&Arc<C>> {
+        self.known.get(key)?.checked()
+    }
+
+    /// Those that are checked, in the order of their keys.
+    pub(super) fn checked(&self) -> impl Iterator<Item = &Arc<C>> {
+        self.known.values().filter_map(RetainedObject::checked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn cron(name: &str) -> (String, Arc<CronHpa>) {
+        let object = json!({"metadata": {"name": name, "namespace": "shop", "uid": name,
+            "generation": 1}, "spec": {"crons": [{"schedule": "0 8 * * *", "target": 3}]}});
+        (
+            format!("shop/{name}"),
+            Arc::new(serde_json::from_value(object).unwrap()),
+        )
+    }
+
+    fn named(crons: &CheckedObjects<CheckedCronHpa>) -> Vec<String> {
+        let name = |cron: &Arc<CheckedCronHpa>| cron.object.metadata.name.clone().unwrap();
+        crons.checked().map(name).collect()
+    }
+
+    #[test]
+    fn rules_are_read_where_somebody_follows_them_and_once() {
+        let mut crons = CheckedObjects::<CheckedCronHpa>::default();
+        for (name, opted) in [("a", OptInState::Unknown), ("b", OptInState::In)] {
+            let (key, object) = cron(name);
+            crons.apply(key, &object, opted);
+        }
+        assert_eq!(named(&crons), ["b"], "nobody follows the other");
+        crons.check("shop", OptInState::In);
+        assert_eq!(named(&crons), ["a", "b"]);
+        assert!(!crons.take_unlisted(), "it was kept");
+        let rules = |crons: &CheckedObjects<CheckedCronHpa>| {
+            std::ptr::from_ref(crons.checked().next().unwrap().rules().unwrap())
+        };
+        let before = rules(&crons);
+        let (key, object) = cron("a");
+        crons.apply(key, &object, OptInState::In);
+        assert!(std::ptr::eq(rules(&crons), before), "its spec is the same");
+        crons.check("shopping", OptInState::Out);
+        assert_eq!(named(&crons).len(), 2);
+        crons.forget(|key| key == "shop/a");
+        assert_eq!(named(&crons), ["b"]);
+    }
+
+    /// The harm: objects of whatever size were kept for namespaces that nobody had opted in.
+    #[test]
+    fn an_outline_is_kept_where_nobody_follows_and_the_rest_is_listed_when_somebody_does() {
+        let mut crons = CheckedObjects::<CheckedCronHpa>::default();
+        let (key, object) = cron("a");
+        crons.apply(key.clone(), &object, OptInState::Out);
+        let outlines = |crons: &CheckedObjects<CheckedCronHpa>| -> Vec<usize> {
+            crons.outlines().map(|one| one.spec.crons.len()).collect()
+        };
+        assert_eq!(outlines(&crons), [0]);
+        crons.check("shop", OptInState::In);
+        assert_eq!(named(&crons), [""; 0]);
+        assert!(crons.take_unlisted() && !crons.take_unlisted());
+        crons.apply(key, &object, OptInState::In);
+        assert_eq!(named(&crons), ["a"]);
+        crons.check("shop", OptInState::Out);
+        assert_eq!((named(&crons).len(), outlines(&crons)), (0, vec![0]));
+    }
+
+    /// The harm: an object of a namespace that had not opted in stayed without any status.
+    #[test]
+    fn an_object_that_nobody_follows_is_unnoticed_until_its_status_says_why() {
+        let mut crons = CheckedObjects::<CheckedCronHpa>::default();
+        let (key, object) = cron("a");
+        let unnoticed = |crons: &CheckedObjects<CheckedCronHpa>| crons.unnoticed().count();
+        for (opted, count) in [
+            (OptInState::Unknown, 0),
+            (OptInState::In, 0),
+            (OptInState::Out, 1),
+        ] {
+            crons.apply(key.clone(), &object, opted);
+            assert_eq!(unnoticed(&crons), count, "{opted:?}");
+        }
+        let mut told = CronHpa::clone(&object);
+        let status = json!({"conditions": [{"type": "Ready", "status": "False",
+            "reason": "NotOptedIn", "message": "", "lastTransitionTime": "2026-11-22T08:00:00Z"}]});
+        told.status = serde_json::from_value(status).unwrap();
+        crons.apply(key, &Arc::new(told), OptInState::Out);
+        assert_eq!(unnoticed(&crons), 0);
+    }
+}

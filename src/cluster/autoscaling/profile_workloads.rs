@@ -1,0 +1,69 @@
+//! The workload of a ReplicaProfile: the object, its Pods, and what else may scale it.
+
+use std::sync::Arc;
+
+use super::{ScalingStore, WorkloadKey, key};
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::scaling::{Scalers, TargetRef};
+use evenkeel_kubernetes::workload::Workload;
+
+/// What has to be known completely before the replicas of a workload are set for a profile.
+const NEEDED: [Kind; 5] = [
+    Kind::Pod,
+    Kind::Namespace,
+    Kind::ReplicaSet,
+    Kind::Deployment,
+    Kind::StatefulSet,
+];
+
+/// A workload that a profile is about.
+#[derive(Debug, Default)]
+pub(crate) struct ProfiledWorkload {
+    /// `None` where there is no such object.
+    pub(crate) workload: Option<Arc<Workload>>,
+    /// All of its Pods.
+    pub(crate) pods: Vec<Arc<PodFacts>>,
+    /// The number of their controllers, of which there are several while one replaces another: what is deleted
+    /// already counts no more, however long it takes to end.
+    pub(crate) controllers: usize,
+    /// What may scale it, but for profiles.
+    pub(crate) scalers: Scalers,
+}
+
+impl ScalingStore {
+    /// True where workloads and their Pods are known.
+    pub(crate) fn knows_workloads(&self) -> bool {
+        NEEDED.iter().all(|kind| self.synced.contains(kind))
+    }
+
+    /// The workload of a profile.
+    pub(crate) fn profiled(&self, target: &TargetRef) -> ProfiledWorkload {
+        let own = WorkloadKey::of_target(target);
+        let kind = Kind::of("apps/v1", target.kind());
+        let name = key(Some(target.namespace()), Some(target.name()));
+        let workload = kind.and_then(|kind| self.workloads.get(&kind)?.get(&name));
+        ProfiledWorkload {
+            workload: workload.cloned(),
+            pods: self.pods.of(&own).members,
+            controllers: self.pods.living_controllers(&own),
+            scalers: Scalers {
+                targets: self.targets_of(target, workload),
+                crons: self.crons_of(target),
+                profiles: Vec::new(),
+            },
+        }
+    }
+
+    /// The CronHPAs that name a workload themselves.
+    fn crons_of(&self, target: &TargetRef) -> Vec<Arc<CheckedCronHpa>> {
+        let crons = self.crons.checked().filter(|cron| {
+            let scaled = &cron.object.spec.scale_target_ref;
+            let is_same = scaled.kind == target.kind() && scaled.name == target.name();
+            let within = cron.object.metadata.namespace.as_deref() == Some(target.namespace());
+            is_same && within
+        });
+        crons.map(Arc::clone).collect()
+    }
+}

@@ -1,0 +1,153 @@
+//! Whether new Pods may be given a readiness gate that somebody has to open.
+//!
+//! A gate fails closed: a Pod that has it is never ready unless its condition is written. So it is given only
+//! by a replica that can write the condition itself, as far as it can tell: it has written one, or was let to,
+//! within the last half minute and has not failed since; no Pod waits for its condition for longer than it
+//! takes; and its watch of Pods shows what kube-scheduler asks about. What a tenant can bring
+//! about, a Pod that waits or whose condition is refused, speaks for its own namespace alone, and a review, which anybody
+//! may send, for nothing. What is lost where it errs to the one side is that a few Pods cannot be cut off, to the other
+//! that they wait for another replica.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time for which a write that was made, or would have been, speaks for the next ones.
+const GOOD_FOR: Duration = Duration::from_secs(30);
+/// The time within which a Pod that kube-scheduler asks about is seen, or anything else of Pods.
+const SEEN_WITHIN: Duration = Duration::from_secs(10);
+/// The longest that a Pod waits for its condition.
+const OPENED_WITHIN: Duration = Duration::from_secs(5);
+
+/// What this replica knows of its own writes of conditions.
+#[derive(Debug, Default)]
+pub(super) struct Gate(Mutex<ReadinessGateState>);
+
+#[derive(Debug, Default)]
+struct ReadinessGateState {
+    /// The last write that was made, or would have been.
+    good: Option<Instant>,
+    /// When kube-scheduler first asked since about a Pod with a gate that had not been seen.
+    missed: Option<Instant>,
+    /// Since when the first Pod of a namespace has waited for its condition.
+    awaited: HashMap<Box<str>, Instant>,
+    /// The namespaces with a Pod whose condition was refused last.
+    refused: HashSet<Box<str>>,
+}
+
+impl Gate {
+    /// A condition was written, or would have been.
+    pub(super) fn good(&self, now: Instant) {
+        self.locked().good = Some(now);
+    }
+
+    /// A condition could not be written.
+    pub(super) fn failed(&self) {
+        self.locked().good = None;
+    }
+
+    /// The watch has shown a Pod.
+    pub(super) fn seen(&self) {
+        self.locked().missed = None;
+    }
+
+    /// kube-scheduler asks about a Pod with a gate that the watch has not shown.
+    pub(super) fn missed(&self, now: Instant) {
+        self.locked().missed.get_or_insert(now);
+    }
+
+    /// The namespaces whose Pods wait for their condition, each with the time since when the first does, and those with Pods
+    /// whose condition was refused last.
+    pub(super) fn waiting(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
+        let mut known = self.locked();
+        known.awaited = awaited;
+        known.refused = refused;
+    }
+
+    /// True where new Pods may be given a gate at all.
+    pub(super) fn is_open(&self, now: Instant) -> bool {
+        self.locked().is_open(now)
+    }
+
+    /// True where new Pods of a namespace may be given a gate.
+    pub(super) fn is_open_for(&self, namespace: &str, now: Instant) -> bool {
+        let known = self.locked();
+        let since = known.awaited.get(namespace).copied();
+        known.is_open(now)
+            && within(since, OPENED_WITHIN, now)
+            && !known.refused.contains(namespace)
+    }
+
+    /// Nothing here can be left half changed by a panic.
+    fn locked(&self) -> MutexGuard<'_, ReadinessGateState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ReadinessGateState {
+    fn is_open(&self, now: Instant) -> bool {
+        let is_good = self.good.is_some() && within(self.good, GOOD_FOR, now);
+        is_good && within(self.missed, SEEN_WITHIN, now)
+    }
+}
+
+fn within(since: Option<Instant>, most: Duration, now: Instant) -> bool {
+    since.is_none_or(|since| now.duration_since(since) <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_clock as clock;
+
+    use super::*;
+
+    #[test]
+    fn it_opens_with_a_write_that_was_made_and_shuts_when_one_fails_or_none_is_made() {
+        let (gate, now) = (Gate::default(), clock::instant());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        assert!(!gate.is_open(now), "nobody has tried");
+        gate.good(now);
+        assert!(gate.is_open(after(30)));
+        assert!(!gate.is_open(after(31)), "and nobody has since");
+        gate.good(after(31));
+        gate.failed();
+        assert!(!gate.is_open(after(32)));
+        gate.good(after(33));
+        assert!(gate.is_open(after(34)));
+    }
+
+    #[test]
+    fn it_shuts_where_pods_that_are_to_be_placed_are_not_seen() {
+        let (gate, now) = (Gate::default(), clock::instant());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        gate.good(after(5));
+        gate.missed(now);
+        gate.missed(after(9));
+        assert!(gate.is_open(after(10)));
+        assert!(!gate.is_open(after(11)), "the first counts");
+        gate.seen();
+        assert!(gate.is_open(after(13)));
+    }
+
+    /// The harm: one Pod after the other that waited for a moment, in any namespace, shut it for everybody.
+    #[test]
+    fn it_shuts_where_one_pod_waits_for_longer_than_it_takes() {
+        let (gate, now) = (Gate::default(), clock::instant());
+        let after = |seconds| now + Duration::from_secs(seconds);
+        gate.good(now);
+        gate.waiting([("shop".into(), now)].into(), HashSet::new());
+        assert!(gate.is_open_for("shop", after(5)));
+        assert!(!gate.is_open_for("shop", after(6)));
+        assert!(gate.is_open_for("other", after(6)) && gate.is_open(after(6)));
+        gate.waiting([("shop".into(), after(6))].into(), HashSet::new());
+        assert!(
+            gate.is_open_for("shop", after(7)),
+            "it is another that waits"
+        );
+        gate.waiting(HashMap::new(), ["shop".into()].into());
+        assert!(!gate.is_open_for("shop", after(7)));
+        assert!(gate.is_open_for("other", after(7)));
+        gate.waiting(HashMap::new(), HashSet::new());
+        assert!(gate.is_open_for("shop", after(7)));
+    }
+}

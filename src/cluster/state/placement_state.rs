@@ -1,0 +1,170 @@
+//! The part of the cluster's state that admission and the extender read, behind one lock.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use jiff::Timestamp;
+
+use super::claims::Claims;
+use super::node_addresses::NodeAddresses;
+use crate::cluster::owners::Owners;
+use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
+use evenkeel_core::placement::node_table::NodeTable;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::annotations::InvalidAnnotation;
+use evenkeel_kubernetes::demand::{CompactDemand, Demand};
+use evenkeel_kubernetes::extender::placement_rules::has_checked_claims;
+use evenkeel_kubernetes::extender::refused_since;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::meta::Meta;
+use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
+use evenkeel_kubernetes::plan::overload::TaintedNode;
+use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::scheduler_lease::SchedulerLease;
+use evenkeel_kubernetes::snapshot::Namespaces;
+
+type PlacementMap<K, V> = HashMap<K, V, RandomState>;
+
+#[derive(Debug, Default)]
+pub(super) struct PlacementState {
+    pub(super) table: NodeTable,
+    pub(super) namespaces: PlacementMap<Box<str>, NamespaceRecord>,
+    pub(super) policies: Arc<Namespaces>,
+    pub(super) policies_changed: bool,
+    pub(super) node_versions: PlacementMap<Box<str>, String>,
+    pub(super) contacts: NodeAddresses,
+    /// The nodes with their taints, by name.
+    pub(super) tainted: PlacementMap<Box<str>, Arc<TaintedNode>>,
+    pub(super) waiting: PlacementMap<Box<str>, WaitingPod>,
+    pub(super) owners: Owners,
+    pub(super) synced: HashSet<Kind>,
+    pub(super) warnings: WarningQueue,
+    /// The name of the second scheduler, where Pods are given to one.
+    pub(super) second_scheduler: Option<String>,
+    pub(super) scheduler_lease: Option<SchedulerLease>,
+    pub(super) claims: Claims,
+    /// The largest capacities that claims were counted by.
+    pub(super) largest: Resources<Option<Amount>>,
+}
+
+impl PlacementState {
+    pub(super) fn set_namespace(&mut self, name: &str, record: NamespaceRecord) {
+        let known = self.namespaces.get(name).map(|known| &known.policy);
+        self.policies_changed |= known != Some(&record.policy);
+        self.namespaces.insert(name.into(), record);
+    }
+
+    pub(super) fn remove_namespace(&mut self, name: &str, now: Timestamp) {
+        self.policies_changed |= self.namespaces.remove(name).is_some();
+        self.recount_claims(name, now);
+    }
+
+    /// Keeps a Pod that waits because it was refused, with the time since which it has been.
+    pub(super) fn apply_waiting(&mut self, pod: &Pod, now: Timestamp) {
+        let known = self.waiting.get(pod.uid()).map(|known| known.since);
+        let listed = self.synced.contains(&Kind::Pod);
+        let Some(since) = refused_since(pod, known, listed, now) else {
+            self.waiting.remove(pod.uid());
+            return;
+        };
+        let waiting = WaitingPod {
+            name: PodName::new(pod.namespace(), pod.name()),
+            pod: Arc::new(pod.clone()),
+            since,
+        };
+        self.waiting.insert(pod.uid().into(), waiting);
+    }
+
+    pub(super) fn has_opted_in(&self, namespace: &str) -> bool {
+        self.namespaces
+            .get(namespace)
+            .is_some_and(|record| record.policy.enabled)
+    }
+
+    /// The demand of a Pod as it counts in the sums that others are judged by.
+    pub(super) fn counted(&self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
+        let claims = if has_checked_claims(pod) && self.has_opted_in(pod.namespace()) {
+            demand.claims()
+        } else {
+            Resources::default()
+        };
+        demand.counted(&claims, &self.table.nodes().largest())
+    }
+
+    /// The same of a Pod that is on a node, whose claims are kept.
+    pub(super) fn counted_when_bound(&mut self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
+        let (uid, namespace) = (pod.uid(), pod.namespace());
+        let told = if has_checked_claims(pod) && !pod.is_finished() {
+            demand.claims()
+        } else {
+            Resources::default()
+        };
+        let claims = if self.table.is_bound(uid) {
+            let known = self.claims.of(uid);
+            Resources::from_fn(|resource| {
+                let (told, known) = told[resource].zip(known[resource])?;
+                Some(told.min(known))
+            })
+        } else {
+            told
+        };
+        let counting = CompactDemand::of(demand, &claims);
+        self.claims.set(uid, namespace, counting);
+        let opted_in = self.has_opted_in(namespace);
+        counting.counted(opted_in, &self.table.nodes().largest())
+    }
+
+    /// Counts the claims of a namespace as it now stands to them.
+    pub(super) fn recount_claims(&mut self, namespace: &str, now: Timestamp) {
+        let opted_in = self.has_opted_in(namespace);
+        for (uid, claimant) in self.claims.within(namespace) {
+            let largest = self.table.nodes().largest();
+            let demand = claimant.counting.counted(opted_in, &largest);
+            self.table.set_demand(uid, demand, now);
+        }
+    }
+
+    /// Counts all claims anew where the largest node is not what it was.
+    pub(super) fn follow_largest(&mut self, now: Timestamp) {
+        let largest = self.table.nodes().largest();
+        if !self.is_synced() || std::mem::replace(&mut self.largest, largest) == largest {
+            return;
+        }
+        for (uid, claimant) in self.claims.iter() {
+            let record = self.namespaces.get(&*claimant.namespace);
+            let opted_in = record.is_some_and(|record| record.policy.enabled);
+            let demand = claimant.counting.counted(opted_in, &largest);
+            self.table.set_demand(uid, demand, now);
+        }
+    }
+
+    /// Warns of what a Pod that is judged claims above what any node has.
+    pub(super) fn warn_of_claims(&mut self, pod: &Pod, demand: &Demand) {
+        // Of nodes that have not been listed yet nobody knows what they have.
+        if self.is_synced() && has_checked_claims(pod) && self.has_opted_in(pod.namespace()) {
+            let largest = self.table.nodes().largest();
+            let excessive = demand.excessive(&largest);
+            let warnings =
+                excessive.map(|claim| AnnotationWarning::of_claim(&pod.metadata, &claim));
+            self.warnings.extend(warnings);
+        }
+    }
+
+    /// True once all has been listed that Pods are judged by.
+    pub(super) fn is_synced(&self) -> bool {
+        self.synced.len() == PLACEMENT.len()
+    }
+
+    pub(super) fn warn(&mut self, kind: Kind, metadata: &Meta, invalid: &[InvalidAnnotation]) {
+        let warnings = invalid
+            .iter()
+            .map(|invalid| AnnotationWarning::new(kind, metadata, invalid));
+        self.warnings.extend(warnings);
+    }
+}
+
+pub(super) fn version(metadata: &Meta) -> String {
+    metadata.resource_version.clone().unwrap_or_default()
+}

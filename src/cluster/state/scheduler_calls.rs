@@ -1,0 +1,59 @@
+//! What kube-scheduler's calls tell of Pods that have no binding yet.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use super::ClusterState;
+use evenkeel_core::placement::node_table::{ChoiceTally, NearTies};
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_core::units::{Amount, Resources};
+use evenkeel_kubernetes::demand::demand;
+use evenkeel_kubernetes::pod::Pod;
+
+impl ClusterState {
+    /// Takes a Pod that kube-scheduler asks about, where an earlier answer put it before it is judged
+    /// again.
+    pub fn ask(&self, pod: &Pod, now: Timestamp) {
+        let demand = demand(pod, self.0.settings.caps_as_demand);
+        let name = PodName::new(pod.namespace(), pod.name());
+        self.change(|inner| {
+            let facts = pod.facts(&name, inner.counted(pod, &demand), now);
+            inner.table.ask(pod.uid(), &facts, now);
+        });
+        self.expect_gated(pod);
+    }
+
+    /// Counts a Pod on the node that it will most likely get, and as possible on those near it.
+    pub fn place(&self, uid: &str, node: &str, near: NearTies, now: Timestamp) {
+        self.change(|inner| inner.table.place(uid, node, near, now));
+    }
+
+    /// Counts a Pod on the node that kube-scheduler has chosen; false where nothing is known of either.
+    #[must_use]
+    pub fn notice(&self, uid: &str, node: &str, now: Timestamp) -> bool {
+        self.change(|inner| inner.table.notice(uid, node, now))
+    }
+
+    /// How kube-scheduler's choices have ended for the Pods that were placed here.
+    #[must_use]
+    pub fn choices(&self) -> ChoiceTally {
+        *self.lock().table.choices()
+    }
+
+    /// The load that leaves a node with these Pods, and with those that are being deleted there.
+    #[must_use]
+    pub fn relief(&self, node: &str, uids: &[Cow<'_, str>]) -> Resources<Amount> {
+        let inner = self.lock();
+        let leaving = inner.table.terminating(node).iter().map(|uid| &**uid);
+        let mut leaving: Vec<&str> = leaving.chain(uids.iter().map(|uid| &**uid)).collect();
+        leaving.sort_unstable();
+        leaving.dedup();
+        let parts = leaving
+            .iter()
+            .filter_map(|uid| inner.table.part_of_load(uid));
+        parts.fold(Resources::default(), |sum: Resources<Amount>, part| {
+            Resources::from_fn(|resource| sum[resource].saturating_add(part[resource]))
+        })
+    }
+}

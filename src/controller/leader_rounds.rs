@@ -1,0 +1,241 @@
+//! The leader's rounds: every second, from the cluster's state to plans for the writer.
+//!
+//! Every replica lets time pass in its own table; only the leader plans, and it plans on what it
+//! sees itself: kube-scheduler may be talking to another replica, but what it was told stands in
+//! the conditions of the Pods.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use super::leadership::Leadership;
+use super::metrics::ControllerMetrics;
+use super::overload::{self, OverloadWatch};
+use super::profiles::{self, ProfileRounds};
+use super::queue::WriteQueue;
+use super::scale_in::{self, Costs, ScaleIns};
+use super::switch::{WriteSwitch, Writes};
+use super::work::work;
+use crate::cluster::ClusterState;
+use crate::cluster::records::WaitingPod;
+use evenkeel_clock as clock;
+use evenkeel_core::placement::SchedulingPolicy;
+use evenkeel_kubernetes::extender::placement_rules::PlacementContext;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::object_ref::ObjectRef;
+use evenkeel_kubernetes::plan::headroom_wakeup::{RefusedPod, Settings as WakeSettings, Wake};
+use evenkeel_kubernetes::plan::opt_in_notice::NoticeMemory;
+use evenkeel_kubernetes::plan::overload::PendingTaintChanges;
+use evenkeel_kubernetes::plan::scaling::Settings as ScalingSettings;
+use evenkeel_kubernetes::plan::{Write, headroom_wakeup, opt_in_label, opt_in_notice};
+
+/// The time between two rounds: a woken Pod waits no longer than this for its headroom to be seen.
+const ROUND: SignedDuration = SignedDuration::from_secs(1);
+
+/// The most warnings planned in a round: they matter less than everything else that is written.
+const WARNINGS: usize = 4;
+
+/// The parts that the rounds connect.
+pub struct Rounds {
+    pub cluster: ClusterState,
+    /// The policy that waiting Pods are judged by.
+    pub policy: Arc<SchedulingPolicy>,
+    /// The limits on how often nodes are touched.
+    pub wake: WakeSettings,
+    /// The samples by which overloaded nodes are tainted.
+    pub overload: OverloadWatch,
+    /// The scale-ins before which Pods are given costs of deletion, where they are.
+    pub scale_ins: Option<ScaleIns>,
+    /// The settings of scaling, by which ReplicaProfiles are followed.
+    pub scaling: ScalingSettings,
+    /// The queue of the writer, into which plans go.
+    pub queue: WriteQueue,
+    /// The leadership, without which nothing is planned.
+    pub leadership: Leadership,
+    /// The kill switch: nothing is planned that it would stop.
+    pub switch: WriteSwitch,
+    /// This replica's name in Events.
+    pub identity: String,
+    pub metrics: ControllerMetrics,
+}
+
+/// What a leader remembers from round to round.
+#[derive(Debug, Default)]
+struct LeaderMemory {
+    wake: Wake,
+    tainting: PendingTaintChanges,
+    scale_in: scale_in::ScaleInMemory,
+    profiles: profiles::ProfileRoundMemory,
+    notices: NoticeMemory,
+}
+
+impl Rounds {
+    /// Runs until cancelled; `observe` is called at the end of each round, for gauges.
+    pub async fn run(self, cancel: CancellationToken, observe: impl Fn() + Send) {
+        let mut ticks = self.cluster.clock().ticks(ROUND);
+        let mut memory = LeaderMemory::default();
+        let rounds = async {
+            loop {
+                ticks.tick().await;
+                let now = self.cluster.now();
+                self.round(&mut memory, now).await;
+                observe();
+            }
+        };
+        cancel.run_until_cancelled(rounds).await;
+    }
+
+    async fn round(&self, memory: &mut LeaderMemory, now: Timestamp) {
+        self.cluster.advance(now);
+        let leads = self.leadership.is_leader(clock::instant());
+        self.metrics.lead(leads);
+        let waiting = self.cluster.waiting();
+        let oldest = waiting
+            .iter()
+            .map(|pod| now.duration_since(pod.since).as_secs_f64())
+            .fold(0.0, f64::max);
+        self.metrics.refused(waiting.len(), oldest);
+        let nodes = self.cluster.tainted_nodes();
+        let tainted = nodes.iter().filter(|node| node.candidate().tainted);
+        self.metrics.overloaded(tainted.count());
+        let writes = self.switch.get();
+        let plans = leads && self.cluster.snapshot().synced;
+        if leads && !plans && writes == Writes::Enabled {
+            // Who goes first cannot be said at present, and no scale-in waits for it.
+            let released = scale_in::release(self.scale_ins.as_ref(), &mut memory.scale_in, now);
+            self.put_all(released);
+        }
+        if !plans || writes != Writes::Enabled {
+            // What is left of a time in which this replica led is nothing to begin the next one with.
+            self.scale_ins
+                .as_ref()
+                .inspect(|expected| expected.forget());
+            *memory = LeaderMemory::default();
+        }
+        if !plans {
+            return;
+        }
+        if writes != Writes::Enabled {
+            self.put_all(overload::restored(writes, &nodes));
+            self.put_all(scale_in::restored(writes, &self.cluster));
+            self.put_all(profiles::restored(writes, &self.cluster, now));
+            return;
+        }
+        let LeaderMemory {
+            wake,
+            tainting,
+            scale_in,
+            profiles,
+            notices,
+        } = memory;
+        let failed = self.queue.take_failed();
+        if failed.iter().any(|object| object.is(Kind::Node)) {
+            wake.failed();
+        }
+        self.wake(wake, &waiting, now);
+        self.mirror();
+        let taints = self.overload.plan(tainting, &nodes, &self.identity, now);
+        self.put_all(taints);
+        self.follow_profiles(profiles, now).await;
+        self.give_costs(scale_in, failed, now).await;
+        let unnoticed = self.cluster.unnoticed_objects();
+        self.put_all(opt_in_notice::plan(&unnoticed, notices, now));
+        self.tell(now);
+    }
+
+    /// Brings the Pods of ReplicaProfiles in line with them.
+    async fn follow_profiles(&self, memory: &mut profiles::ProfileRoundMemory, now: Timestamp) {
+        let rounds = ProfileRounds {
+            cluster: self.cluster.clone(),
+            settings: self.scaling,
+            reporter: self.identity.clone(),
+            metrics: self.metrics.clone(),
+        };
+        let worked = work(std::mem::take(memory), move |memory| {
+            rounds.plan(memory, now)
+        });
+        let writes;
+        (*memory, writes) = worked.await;
+        self.put_all(writes);
+    }
+
+    /// Says who goes first in scale-ins, which takes some passes over Pods and nodes.
+    async fn give_costs(
+        &self,
+        memory: &mut scale_in::ScaleInMemory,
+        failed: HashSet<ObjectRef>,
+        now: Timestamp,
+    ) {
+        let costs = Costs {
+            cluster: self.cluster.clone(),
+            policy: Arc::clone(&self.policy),
+            scale_ins: self.scale_ins.clone(),
+            reporter: self.identity.clone(),
+            metrics: self.metrics.clone(),
+        };
+        let worked = work(std::mem::take(memory), move |memory| {
+            costs.plan(memory, &failed, now)
+        });
+        let plan;
+        (*memory, plan) = worked.await;
+        self.put_all(plan.writes);
+        if let Some(scale_ins) = &self.scale_ins {
+            memory.let_go(scale_ins, plan.freed, |write| self.queue.put(write));
+        }
+    }
+
+    fn put_all(&self, writes: Vec<Write>) {
+        for write in writes {
+            self.queue.put(write);
+        }
+    }
+
+    fn wake(&self, wake: &mut Wake, waiting: &[WaitingPod], now: Timestamp) {
+        let snapshot = self.cluster.snapshot();
+        let classes: Vec<RefusedPod> = waiting
+            .iter()
+            .map(|refused| {
+                let call = PlacementContext {
+                    snapshot: &snapshot,
+                    policy: &self.policy,
+                    now,
+                    refused_since: Some(refused.since),
+                };
+                RefusedPod::of(&refused.pod, &call)
+            })
+            .collect();
+        let node = wake.plan(&snapshot.nodes, &classes, &self.wake, now);
+        let version = node
+            .as_deref()
+            .and_then(|node| self.cluster.node_version(node));
+        if let (Some(node), Some(version)) = (node, version) {
+            tracing::info!(node = %node, waiting = waiting.len(), "headroom returned, refused Pods are retried");
+            self.queue.put(headroom_wakeup::write(&node, &version, now));
+        }
+    }
+
+    fn mirror(&self) {
+        for (name, record) in self.cluster.namespaces() {
+            let namespace = opt_in_label::MirroredNamespace {
+                name: &name,
+                resource_version: &record.resource_version,
+                enabled: record.policy.enabled,
+                label: record.label.as_deref(),
+            };
+            if let Some(write) = opt_in_label::plan(&namespace) {
+                self.queue.put(write);
+            }
+        }
+    }
+
+    fn tell(&self, now: Timestamp) {
+        for warning in self.cluster.take_warnings(WARNINGS) {
+            self.queue.put(warning.write(&self.identity, now));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

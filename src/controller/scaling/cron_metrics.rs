@@ -1,0 +1,49 @@
+//! What became of the CronHPAs in one tick, as metrics tell it.
+
+use evenkeel_core::scaling::cron::CronEvent;
+use evenkeel_kubernetes::plan::scaling::crons::CronPlan;
+
+/// What became of the CronHPAs in one tick.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CronTally {
+    /// Those whose crons are followed.
+    pub(super) followed: usize,
+    /// Those whose crons are not.
+    pub(super) refused: usize,
+    /// The runs that were made.
+    pub(super) made: u64,
+    /// The runs that were missed, and are too old to be made up for.
+    pub(super) missed: u64,
+}
+
+impl CronTally {
+    /// Counts the plan of one CronHPA.
+    pub(super) fn count(&mut self, plan: &CronPlan) {
+        if plan.is_ready {
+            self.followed += 1;
+        } else {
+            self.refused += 1;
+        }
+        for happening in &plan.happened {
+            match happening {
+                CronEvent::Ran { .. } => self.made += 1,
+                CronEvent::Missed { .. } => self.missed += 1,
+                CronEvent::Opened { .. } | CronEvent::Closed { .. } => {}
+            }
+        }
+    }
+
+    /// Adds another tally.
+    pub(super) fn add(&mut self, one: Self) {
+        let Self {
+            followed,
+            refused,
+            made,
+            missed,
+        } = one;
+        self.followed += followed;
+        self.refused += refused;
+        self.made += made;
+        self.missed += missed;
+    }
+}

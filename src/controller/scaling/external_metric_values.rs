@@ -1,0 +1,56 @@
+//! The loads that the replicas of each target have to be ready for, after the newest tick: read without
+//! a lock by whoever serves them, by namespace, since each HPA asks for those of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+
+use evenkeel_core::scaling::load_unit::LoadUnit;
+use evenkeel_core::scaling::tracker::TickReport;
+use evenkeel_kubernetes::external_metrics::{KnownLoad, ServedLoad};
+use evenkeel_kubernetes::plan::scaling::TargetObjects;
+
+/// The loads of one namespace by its name.
+pub type LoadsByNamespace = HashMap<Arc<str>, Vec<ServedLoad>>;
+
+/// The newest loads of all targets; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct ServedLoads(Arc<ArcSwapOption<LoadsByNamespace>>);
+
+impl ServedLoads {
+    /// The loads after the newest tick; `None` before the first.
+    #[must_use]
+    pub fn newest(&self) -> Option<Arc<LoadsByNamespace>> {
+        self.0.load_full()
+    }
+
+    /// Takes the place of the loads of the tick before.
+    pub fn publish(&self, loads: impl IntoIterator<Item = (Arc<str>, ServedLoad)>) {
+        let mut by_namespace = LoadsByNamespace::new();
+        for (namespace, load) in loads {
+            by_namespace.entry(namespace).or_default().push(load);
+        }
+        self.0.store(Some(Arc::new(by_namespace)));
+    }
+}
+
+/// The loads of one target that are forecast, known or not: of one that is reacted to only, none is
+/// expected.
+pub(super) fn served(
+    observed: &TargetObjects,
+    report: &TickReport,
+) -> impl Iterator<Item = (Arc<str>, ServedLoad)> {
+    let forecast = report.loads.iter().filter(|load| load.is_forecast);
+    forecast.map(|load| {
+        let known = load.expected.zip(load.measured);
+        let known = known.map(|(expected, measured)| KnownLoad {
+            value: LoadUnit::of(&load.signal).quantity(expected.load),
+            basis: expected.basis,
+            measured,
+        });
+        let (kind, name) = (observed.target.kind(), observed.target.name());
+        let load = ServedLoad::new(kind, name, &load.signal.to_string(), known);
+        (Arc::clone(&observed.namespace), load)
+    })
+}

@@ -1,0 +1,102 @@
+//! Asking for a part of the past until there is an answer, at the pace that the database can follow.
+
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use tokio::sync::Semaphore;
+
+use super::history_source::{HistoryRequest, HistoryResponse, HistorySource};
+use crate::controller::scaling::metrics::ScalingMetrics;
+use evenkeel_clock as clock;
+use evenkeel_core::scaling::history_backfill::{
+    BackfillOutcome, BackfillPace, BackfillStep, Slots,
+};
+use evenkeel_core::scaling::signal::Signal;
+
+/// Questions for the past of queries that are under way at once.
+const QUERIES_AT_ONCE: usize = 4;
+
+/// Whoever asks a source of the past.
+pub(in crate::controller::scaling) struct HistoryClient {
+    past: Arc<dyn HistorySource>,
+    metrics: ScalingMetrics,
+    /// The places for questions of queries.
+    queries: Semaphore,
+}
+
+/// The end of asking for some slots.
+pub(in crate::controller::scaling) enum HistoryFetchOutcome {
+    Answered(HistoryResponse),
+    /// Fewer slots are to be asked for.
+    TooMuch,
+    /// This part of the past cannot be had.
+    NotToBeHad,
+}
+
+impl HistoryClient {
+    pub(in crate::controller::scaling) fn new(
+        past: Arc<dyn HistorySource>,
+        metrics: ScalingMetrics,
+    ) -> Self {
+        Self {
+            past,
+            metrics,
+            queries: Semaphore::new(QUERIES_AT_ONCE),
+        }
+    }
+
+    /// How long after a time its load is known.
+    pub(in crate::controller::scaling) fn lag(&self, signal: &Signal) -> SignedDuration {
+        self.past.lag(signal)
+    }
+
+    /// Asks for some slots until there is an answer, or it is not to be had.
+    pub(in crate::controller::scaling) async fn ask(
+        &self,
+        question: HistoryRequest<'_>,
+        slots: Slots,
+        pace: &mut BackfillPace,
+    ) -> HistoryFetchOutcome {
+        loop {
+            // A place of the queries is held while one is asked, and not while it rests.
+            let held = match question {
+                HistoryRequest::Query(_) => self.queries.acquire().await.ok(),
+                HistoryRequest::Sums(..) | HistoryRequest::Pods(_) => None,
+            };
+            let begun = clock::instant();
+            let Some(answer) = question.ask(&*self.past, slots).await else {
+                return HistoryFetchOutcome::NotToBeHad;
+            };
+            drop(held);
+            self.metrics.refill(answer.as_ref().map(drop));
+            let outcome = match &answer {
+                Ok(answer) => BackfillOutcome::Answered {
+                    series: answer.series(),
+                    took: begun.elapsed(),
+                },
+                Err(error) => question.outcome(error, slots),
+            };
+            match (pace.after(slots.points, outcome), answer) {
+                (BackfillStep::Take(rest), Ok(answer)) => {
+                    tokio::time::sleep(rest).await;
+                    return HistoryFetchOutcome::Answered(answer);
+                }
+                (BackfillStep::AskForLess, _) => return HistoryFetchOutcome::TooMuch,
+                (BackfillStep::AskAgain(pause), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::debug!(
+                        error,
+                        ?pause,
+                        "the history of the load will be queried again later"
+                    );
+                    tokio::time::sleep(pause).await;
+                }
+                (BackfillStep::GiveUp | BackfillStep::Take(_), answer) => {
+                    let error = answer.err().map(|error| error.to_string());
+                    tracing::warn!(error, %question, "the history of the load cannot be read");
+                    return HistoryFetchOutcome::NotToBeHad;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Fits the trees of the targets' own, and the models that targets name, in the background, on their past in Prometheus.
+//!
+//! Pasts are asked for newest first, in parts, at the pace of [`evenkeel_core::scaling::refill`]. Those of workloads
+//! come in one batch after the other; beside them those of targets' own queries, which may be anybody's and hang, a few at
+//! once. Each load is fitted on the blocking pool, on the older
+//! part of its past to be judged on the newest, then on all of it, one load at a time whatever its past, and after each
+//! comes a rest of three times as long,
+//! so that it takes a quarter of a core at most: at 0.5 s a load, ten thousand loads take 5.6 hours of a day, and
+//! their 160 batches some 14 questions each. It holds the pasts of a few batches (64 loads of 8,000 minutes:
+//! 2 MB each), one part of an answer of each, and what one fit works with (8,000 rows of 27 inputs).
+//!
+//! The models of targets' traffic are fitted beside them, each as a batch of its own.
+//!
+//! What fails leaves the trees that are there, and is told, so that it is tried again. Both replicas fit the same past,
+//! up to the target's hour of the day, and the same past gives the same trees.
+
+mod fit_history;
+mod models;
+mod network;
+mod steps;
+mod traffic;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use jiff::SignedDuration;
+use tokio::sync::{Mutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use self::fit_history::Pasts;
+use self::network::LastNetwork;
+use self::steps::{Span, Steps};
+use super::history_backfill::{HistoryRequest, HistorySource};
+use super::metrics::{FitOutcome, ScalingMetrics};
+use super::targets::{
+    FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
+};
+use crate::metrics::prometheus::{WorkloadName, Workloads};
+use evenkeel_clock as clock;
+use evenkeel_core::forecast::{Minutes, ModelAssets};
+use evenkeel_core::panic_error::{PanicError, caught};
+use evenkeel_core::scaling::counterfactual::TrialPods;
+use evenkeel_core::scaling::history_backfill::BackfillPace;
+use evenkeel_core::scaling::tracker::FitTask;
+use evenkeel_training::{OwnSettings, learn};
+
+/// The rest after each fit, in times of what it took: a quarter of a core.
+const RESTS: u32 = 3;
+/// The work by targets' own queries whose pasts are asked for at once.
+const QUERIES_AT_ONCE: usize = 4;
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+/// The fits, which work on what they are given until they are cancelled.
+pub(super) struct ModelFitter {
+    pasts: Pasts,
+    shared: Arc<ModelAssets>,
+    settings: OwnSettings,
+    /// The file with the network of `swish-net`, where there is one.
+    swish_net: Option<PathBuf>,
+    last_network: LastNetwork,
+    metrics: ScalingMetrics,
+    /// Held while something is fitted, and during the rest after it.
+    core: Mutex<()>,
+}
+
+/// The work that is given, by the lane that it goes.
+pub(super) struct FitWorkReceivers {
+    pub(super) by_workloads: mpsc::Receiver<FitWork>,
+    pub(super) by_queries: mpsc::Receiver<FitWork>,
+}
+
+impl ModelFitter {
+    /// Fits from `past` that go on from the weights that all targets share, by their calendar.
+    pub(super) fn new(
+        past: Arc<dyn HistorySource>,
+        shared: Arc<ModelAssets>,
+        metrics: ScalingMetrics,
+    ) -> Self {
+        Self {
+            swish_net: None,
+            last_network: LastNetwork::default(),
+            pasts: Pasts::new(past, metrics.clone()),
+            shared,
+            settings: OwnSettings::default(),
+            metrics,
+            core: Mutex::default(),
+        }
+    }
+
+    /// Takes the network of `swish-net` from this file, which is read anew for each fit.
+    pub(super) fn with_swish_net(self, file: Option<PathBuf>) -> Self {
+        Self {
+            swish_net: file,
+            ..self
+        }
+    }
+
+    /// Does the work that is given, and tells what came of it.
+    pub(super) async fn run(
+        self,
+        given: FitWorkReceivers,
+        told: mpsc::Sender<FitTold>,
+        cancel: CancellationToken,
+    ) {
+        let FitWorkReceivers {
+            by_workloads,
+            by_queries,
+        } = given;
+        let fitting = async {
+            tokio::join!(
+                self.fit_by_workloads(by_workloads, &told),
+                self.fit_by_queries(by_queries, &told)
+            )
+        };
+        cancel.run_until_cancelled(fitting).await;
+    }
+
+    /// Does one piece of work after the other.
+    async fn fit_by_workloads(
+        &self,
+        mut given: mpsc::Receiver<FitWork>,
+        told: &mpsc::Sender<FitTold>,
+    ) {
+        let mut pace = BackfillPace::default();
+        while let Some(work) = given.recv().await {
+            self.fit_work(work, &mut pace, told).await;
+        }
+    }
+
+    /// Does a few pieces of work at once, each at the pace of its own queries.
+    async fn fit_by_queries(
+        &self,
+        mut given: mpsc::Receiver<FitWork>,
+        told: &mpsc::Sender<FitTold>,
+    ) {
+        let fit = |work: FitWork| async move {
+            self.fit_work(work, &mut BackfillPace::default(), told)
+                .await;
+        };
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            let has_place = under_way.len() < QUERIES_AT_ONCE;
+            tokio::select! {
+                Some(()) = under_way.next() => {}
+                Some(work) = given.recv(), if has_place => under_way.push(fit(work)),
+                else => return,
+            }
+        }
+    }
+
+    async fn fit_work(&self, work: FitWork, pace: &mut BackfillPace, told: &mpsc::Sender<FitTold>) {
+        pace.begin();
+        match work {
+            FitWork::Trees(batch) => self.fit_batch(batch, pace, told).await,
+            FitWork::Traffic(work) => {
+                let fitted = self.fit_traffic(&work, pace).await;
+                let work = *work;
+                let fitted = TrafficFitted { work, told: fitted };
+                tell(told, FitTold::Traffic(Box::new(fitted))).await;
+            }
+        }
+    }
+
+    /// Fits the loads of a batch.
+    async fn fit_batch(
+        &self,
+        batch: FitBatch,
+        pace: &mut BackfillPace,
+        told: &mpsc::Sender<FitTold>,
+    ) {
+        let pasts = self.pasts(&batch, pace).await;
+        let pasts = pasts.map(|pasts| pasts.into_iter().map(Some).collect());
+        let pasts: Vec<_> = pasts.unwrap_or_else(|| vec![None; batch.loads.len()]);
+        for (load, past) in batch.loads.into_iter().zip(pasts) {
+            let fitted = match past {
+                Some(past) => self.fit(past, &load).await,
+                None => Err(FitOutcome::NoPast),
+            };
+            let outcome = match &fitted {
+                Ok(FitEnd::Learnt(learnt)) if learnt.own.is_none() => FitOutcome::GlobalIsBetter,
+                Ok(_) => FitOutcome::Fitted,
+                Err(outcome) => *outcome,
+            };
+            self.metrics.own_fits().ended(outcome);
+            let end = fitted.unwrap_or_else(|outcome| match outcome {
+                FitOutcome::TooShort => FitEnd::TooShort,
+                _ => FitEnd::Failed,
+            });
+            tell(told, FitTold::Trees(Box::new(LoadFitResult { load, end }))).await;
+        }
+    }
+
+    /// The pasts of the loads of a batch, in their order; `None` where they cannot be had whole.
+    async fn pasts(&self, batch: &FitBatch, pace: &mut BackfillPace) -> Option<Vec<Steps>> {
+        let span = Span {
+            end: batch.end,
+            step: MINUTE,
+            steps: self.settings.minutes,
+        };
+        let workloads: Vec<WorkloadName> = batch.loads.iter().map(FitLoad::workload).collect();
+        match &batch.past {
+            FitPast::Workloads(signal) => {
+                let question = HistoryRequest::Sums(signal, Workloads::These(&workloads));
+                self.pasts.of(question, &workloads, span, pace).await
+            }
+            FitPast::Query(query) => {
+                let one = self.pasts.of(
+                    HistoryRequest::Query(query),
+                    workloads.get(..1)?,
+                    span,
+                    pace,
+                );
+                let one = one.await?.pop()?;
+                Some(vec![one; workloads.len()])
+            }
+        }
+    }
+
+    /// What the past of a load teaches.
+    async fn fit(&self, past: Steps, load: &FitLoad) -> Result<FitEnd, FitOutcome> {
+        let past = Minutes::bridged(past.start.as_second(), past.values);
+        let past = past.by(self.shared.calendar.clone());
+        match &load.lesson {
+            FitTask::Trees(pods) => self.fit_trees(past, load.window, pods.clone()).await,
+            FitTask::Model(models) => self.fit_model(past, load, *models).await,
+        }
+    }
+
+    async fn fit_trees(
+        &self,
+        past: Minutes,
+        window: usize,
+        pods: TrialPods,
+    ) -> Result<FitEnd, FitOutcome> {
+        let (shared, settings) = (Arc::clone(&self.shared), self.settings);
+        let work = move || learn(&shared.peaks, &past, window, &pods, &settings);
+        let (learnt, took) = self.work(work).await;
+        self.metrics.own_fits().took(took);
+        match learnt {
+            Ok(Ok(Some(learnt))) => Ok(FitEnd::Learnt(Box::new(learnt))),
+            Ok(Ok(None)) => Err(FitOutcome::TooShort),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a target's own trees could not be fitted");
+                Err(FitOutcome::Failed)
+            }
+            Err(error) => {
+                tracing::error!(%error, "the fit of a target's own trees panicked");
+                Err(FitOutcome::Failed)
+            }
+        }
+    }
+
+    /// Does one piece of work on the blocking pool, and rests. Tells how long it took.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> (Result<T, PanicError>, Duration) {
+        let _core = self.core.lock().await;
+        let worked = tokio::task::spawn_blocking(move || {
+            let begun = clock::instant();
+            let worked = caught(work);
+            (worked, begun.elapsed())
+        });
+        let Ok((worked, took)) = worked.await else {
+            // Only a runtime that shuts down cancels its blocking work.
+            return std::future::pending().await;
+        };
+        tokio::time::sleep(took * RESTS).await;
+        (worked, took)
+    }
+}
+
+/// Tells what came of some work; where nobody listens any more, the service ends.
+async fn tell(told: &mpsc::Sender<FitTold>, what: FitTold) {
+    let _ = told.send(what).await;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Fits the models that targets name.
+//!
+//! On 8,000 minutes `arima` takes some 0.2 s of a core, `gbdt` a second, `gru` and `arima-gru` five. Each fit begins
+//! anew, so that the same past gives the same model whatever was before.
+//! `swish-net` is not fitted: its network is read from its file, where it is known under the target's name.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use super::ModelFitter;
+use super::network::NoNetwork;
+use crate::controller::scaling::metrics::FitOutcome;
+use crate::controller::scaling::targets::{FitEnd, FitLoad};
+use evenkeel_core::forecast::{Minutes, ModelAssets, ModelSet, NotEnoughHistory};
+use evenkeel_core::scaling::tracker::LoadModel;
+use evenkeel_training::ModelTrainer;
+
+/// Why there is no model.
+#[derive(Debug, thiserror::Error)]
+enum NoModel {
+    #[error(transparent)]
+    TooShort(#[from] NotEnoughHistory),
+    #[error(transparent)]
+    NoNetwork(#[from] NoNetwork),
+}
+
+impl ModelFitter {
+    /// The model of a load, fitted on its past.
+    pub(super) async fn fit_model(
+        &self,
+        past: Minutes,
+        load: &FitLoad,
+        models: ModelSet,
+    ) -> Result<FitEnd, FitOutcome> {
+        let (window, of) = (load.window, load.workload());
+        let target = format!("{}/{}", of.namespace, of.workload);
+        let (file, last) = (self.swish_net.clone(), self.last_network.clone());
+        let shared = ModelAssets {
+            calendar: self.shared.calendar.clone(),
+            peaks: Arc::clone(&self.shared.peaks),
+            trainer: Some(Arc::new(ModelTrainer::with(NonZeroUsize::MIN))),
+            swish: None,
+        };
+        let work = move || {
+            let (_, name) = of.workload.rsplit_once('/').unwrap_or_default();
+            let names = [&*format!("{}.{name}", of.namespace), name];
+            let swish = (models == ModelSet::SwishNet).then(|| last.of(file.as_deref(), names));
+            let swish = swish.transpose()?;
+            let shared = ModelAssets { swish, ..shared };
+            Ok(LoadModel::fitted(models, &past, window, &shared)?)
+        };
+        let (fitted, took) = self.work(work).await;
+        self.metrics.own_fits().took(took);
+        match fitted {
+            Ok(Ok(model)) => Ok(FitEnd::Model(Box::new(model))),
+            Ok(Err(NoModel::TooShort(_))) => Err(FitOutcome::TooShort),
+            Ok(Err(NoModel::NoNetwork(error))) => {
+                tracing::warn!(%error, target, model = %models, "no network: auto forecasts the target");
+                Err(FitOutcome::NoNetwork)
+            }
+            Err(error) => {
+                tracing::error!(%error, target, model = %models, "the fit of a model panicked");
+                Err(FitOutcome::Failed)
+            }
+        }
+    }
+}

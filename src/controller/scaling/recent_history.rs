@@ -1,0 +1,390 @@
+//! Recent past of each target: load, the forecast made for it one horizon before, replicas and floor
+//! of the last 30 minutes, and the forecasts for the next ten.
+//!
+//! Rings on the 15-second grid, addressed by time, in f32: some 4 KB a target and as much again
+//! for each further load that has ever been known.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::api::history::{ForecastBand, HistoryPoint};
+use evenkeel_core::forecast::Resolution;
+use evenkeel_core::scaling::signal::Signal;
+use evenkeel_core::scaling::tracker::UNSCALED;
+use evenkeel_core::units::narrowed;
+
+/// The past that is kept: 30 minutes.
+const PAST: i64 = 120;
+/// The future that is kept: a forecast further ahead than 10 minutes is not drawn.
+const AHEAD: i64 = 40;
+const SLOTS: i64 = PAST + AHEAD;
+
+/// A target by namespace and the kind and name of its object.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RecentHistoryKey {
+    pub namespace: Box<str>,
+    /// The kind of what carries its bounds.
+    pub kind: Box<str>,
+    pub name: Box<str>,
+}
+
+/// The traces of all targets; clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct RecentHistory(Arc<Mutex<HashMap<RecentHistoryKey, RecentTargetHistory>>>);
+
+impl RecentHistory {
+    /// The points of one load of a target, oldest first; `None` where there is no such target or
+    /// it does not scale by a signal of this name.
+    #[must_use]
+    pub fn points(&self, key: &RecentHistoryKey, signal: &str) -> Option<Vec<HistoryPoint>> {
+        self.lock().get(key)?.points(signal)
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, HashMap<RecentHistoryKey, RecentTargetHistory>> {
+        // A point that was not written to its end is drawn as a gap.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The distance of the points.
+pub const STEP: SignedDuration = Resolution::Fine.step();
+
+/// Result of one tick for one load.
+#[derive(Debug, Clone)]
+pub struct TickLoadResult {
+    pub signal: Signal,
+    /// Last sum over the Pods, with the time that it is of.
+    pub load: Option<(Timestamp, f64)>,
+    pub forecast: Option<DueForecast>,
+}
+
+/// A forecast with the time that it is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct DueForecast {
+    pub due: Timestamp,
+    pub band: ForecastBand,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RecentHistorySlot {
+    load: f32,
+    forecast: [f32; 3],
+}
+
+const GAP: RecentHistorySlot = RecentHistorySlot {
+    load: f32::NAN,
+    forecast: [f32::NAN; 3],
+};
+
+/// Replicas and floor; no count is negative.
+const NONE: [i32; 2] = [-1; 2];
+
+/// The trace of one target.
+#[derive(Debug)]
+pub struct RecentTargetHistory {
+    /// The newest slot; the rings reach [`AHEAD`] beyond it.
+    newest: Option<i64>,
+    counts: Box<[[i32; 2]]>,
+    loads: Vec<RecentLoadSeries>,
+}
+
+/// The trace of one load.
+#[derive(Debug)]
+struct RecentLoadSeries {
+    signal: Signal,
+    /// None before the first value.
+    rows: Option<Box<[RecentHistorySlot]>>,
+}
+
+impl RecentLoadSeries {
+    fn row(&mut self, slot: i64) -> &mut RecentHistorySlot {
+        let rows = self.rows.get_or_insert_with(|| vec![GAP; length()].into());
+        &mut rows[place(slot)]
+    }
+}
+
+impl Default for RecentTargetHistory {
+    fn default() -> Self {
+        Self {
+            newest: None,
+            counts: vec![NONE; length()].into(),
+            loads: Vec::new(),
+        }
+    }
+}
+
+impl RecentTargetHistory {
+    /// Takes the result of a tick; of several in one step the last one counts.
+    pub fn record(
+        &mut self,
+        now: Timestamp,
+        replicas: Option<i32>,
+        floor: Option<i32>,
+        loads: &[TickLoadResult],
+    ) {
+        let slot = slot_of(now);
+        self.move_to(slot);
+        self.counts[place(slot)] = [replicas.unwrap_or(-1), floor.unwrap_or(-1)];
+        for observed in loads {
+            let traced = self.load(&observed.signal);
+            if let Some((of, load)) = observed.load
+                && (slot - PAST + 1..=slot).contains(&slot_of(of))
+                && let Some(load) = narrowed(load)
+            {
+                traced.row(slot_of(of)).load = load;
+            }
+            let Some(DueForecast { due, band }) = observed.forecast else {
+                continue;
+            };
+            let due = slot_of(due);
+            if due > slot && due <= slot + AHEAD {
+                let narrow = |value: f64| narrowed(value).unwrap_or(f32::NAN);
+                traced.row(due).forecast = [band.mean, band.lower80, band.upper80].map(narrow);
+            }
+        }
+        self.forget_but(loads);
+    }
+
+    /// Forgets the loads that the target does not scale by any more, once they are more than a few.
+    fn forget_but(&mut self, loads: &[TickLoadResult]) {
+        if self.loads.len() > loads.len() + UNSCALED {
+            let kept = |load: &RecentLoadSeries| loads.iter().any(|one| one.signal == load.signal);
+            self.loads.retain(kept);
+            self.loads.shrink_to_fit();
+        }
+    }
+
+    /// The memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let counts = size_of_val(&*self.counts);
+        let rows = |load: &RecentLoadSeries| load.rows.as_deref().map_or(0, size_of_val);
+        let loads = self
+            .loads
+            .iter()
+            .map(|load| size_of::<RecentLoadSeries>() + rows(load));
+        size_of::<Self>() + counts + loads.sum::<usize>()
+    }
+
+    fn load(&mut self, signal: &Signal) -> &mut RecentLoadSeries {
+        let known = self.loads.iter().position(|load| load.signal == *signal);
+        let index = known.unwrap_or_else(|| {
+            self.loads.push(RecentLoadSeries {
+                signal: signal.clone(),
+                rows: None,
+            });
+            self.loads.len() - 1
+        });
+        &mut self.loads[index]
+    }
+
+    /// Empties the slots that the rings newly reach. A clock that went back clears what it left.
+    fn move_to(&mut self, slot: i64) {
+        let cleared = match self.newest {
+            Some(newest) if slot < newest => slot + 1..=(newest + AHEAD).min(slot + SLOTS),
+            Some(newest) => (newest + 1).max(slot + 1 - SLOTS) + AHEAD..=slot + AHEAD,
+            None => slot..=slot,
+        };
+        for slot in cleared {
+            let place = place(slot);
+            self.counts[place] = NONE;
+            for rows in self.loads.iter_mut().filter_map(|load| load.rows.as_mut()) {
+                rows[place] = GAP;
+            }
+        }
+        self.newest = Some(slot);
+    }
+
+    fn points(&self, signal: &str) -> Option<Vec<HistoryPoint>> {
+        let load = self
+            .loads
+            .iter()
+            .find(|load| load.signal.label() == signal)?;
+        let newest = self.newest?;
+        let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
+        let count = |count: i32| (count >= 0).then_some(count);
+        let points = (newest + 1 - PAST..=newest + AHEAD).filter_map(|slot| {
+            let row = load.rows.as_ref().map_or(GAP, |rows| rows[place(slot)]);
+            let [replicas, floor] = self.counts[place(slot)];
+            let [mean, lower, upper] = row.forecast.map(value);
+            let point = HistoryPoint {
+                at: Timestamp::from_second(slot * STEP.as_secs()).ok()?,
+                load: value(row.load),
+                forecast: mean
+                    .zip(lower)
+                    .zip(upper)
+                    .map(|((mean, lower80), upper80)| ForecastBand {
+                        mean,
+                        lower80,
+                        upper80,
+                    }),
+                replicas: count(replicas),
+                floor: count(floor),
+            };
+            let empty = point.load.is_none() && point.forecast.is_none() && replicas < 0;
+            (!empty).then_some(point)
+        });
+        Some(points.collect())
+    }
+}
+
+fn slot_of(time: Timestamp) -> i64 {
+    time.as_second().div_euclid(STEP.as_secs())
+}
+
+fn place(slot: i64) -> usize {
+    usize::try_from(slot.rem_euclid(SLOTS)).expect("a remainder is not negative and short")
+}
+
+fn length() -> usize {
+    usize::try_from(SLOTS).expect("the rings are short")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(slot: i64) -> Timestamp {
+        Timestamp::from_second(slot * 15 + 7).unwrap()
+    }
+
+    fn cpu(load: Option<(Timestamp, f64)>, due: i64, mean: f64) -> TickLoadResult {
+        TickLoadResult {
+            signal: Signal::CPU,
+            load,
+            forecast: Some(DueForecast {
+                due: at(due),
+                band: ForecastBand {
+                    mean,
+                    lower80: mean - 1.0,
+                    upper80: mean + 1.0,
+                },
+            }),
+        }
+    }
+
+    #[test]
+    fn a_forecast_stands_where_it_is_due() {
+        let mut trace = RecentTargetHistory::default();
+        trace.record(
+            at(100),
+            Some(2),
+            None,
+            &[cpu(Some((at(100), 5.0)), 104, 9.0)],
+        );
+        trace.record(at(102), Some(3), Some(3), &[cpu(None, 106, 11.0)]);
+        let points = trace.points("cpu").unwrap();
+        let told: Vec<_> = points
+            .iter()
+            .map(|point| {
+                let mean = point.forecast.map(|band| band.mean);
+                (
+                    point.at.as_second() / 15,
+                    point.load,
+                    mean,
+                    point.replicas,
+                    point.floor,
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (100, Some(5.0), None, Some(2), None),
+                (102, None, None, Some(3), Some(3)),
+                (104, None, Some(9.0), None, None),
+                (106, None, Some(11.0), None, None),
+            ]
+        );
+        assert_eq!(trace.points("memory"), None);
+    }
+
+    #[test]
+    fn the_rings_hold_half_an_hour_and_forget_what_is_older() {
+        let mut trace = RecentTargetHistory::default();
+        for slot in 0..1000 {
+            trace.record(
+                at(slot),
+                Some(1),
+                None,
+                &[cpu(Some((at(slot), 1.0)), slot + 4, 2.0)],
+            );
+        }
+        let points = trace.points("cpu").unwrap();
+        assert_eq!(points.len(), 124);
+        assert_eq!(points[0].at.as_second(), 880 * 15);
+        assert!(
+            points[..120]
+                .iter()
+                .all(|point| point.load.is_some() && point.forecast.is_some())
+        );
+        // After a long silence nothing of the old ring is left.
+        trace.record(at(5000), Some(1), None, &[]);
+        assert_eq!(trace.points("cpu").unwrap().len(), 1);
+        // A clock that was set back begins anew from there.
+        trace.record(at(4990), Some(2), None, &[]);
+        let points = trace.points("cpu").unwrap();
+        assert_eq!(points.len(), 1);
+        assert_eq!(points[0].replicas, Some(2));
+        // Also by more than the rings hold, and by more than could be cleared one by one.
+        trace.record(at(i64::from(i32::MAX)), Some(1), None, &[]);
+        trace.record(at(4991), Some(3), None, &[]);
+        let points = trace.points("cpu").unwrap();
+        let replicas: Vec<_> = points.iter().map(|point| point.replicas).collect();
+        assert_eq!(replicas, [Some(3)]);
+        assert!(trace.bytes() < 5000);
+    }
+
+    /// The harm: a metric that nobody answers took as much as one that is drawn, and one that was
+    /// renamed stayed until its target went.
+    #[test]
+    fn loads_that_were_never_known_take_no_rows_and_renamed_ones_are_forgotten() {
+        let queue = |number: i64, load| TickLoadResult {
+            signal: Signal::Resource(format!("queue-{number}").as_str().into()),
+            load,
+            forecast: None,
+        };
+        let mut trace = RecentTargetHistory::default();
+        let empty = trace.bytes();
+        let unanswered: Vec<_> = (0..16).map(|number| queue(number, None)).collect();
+        trace.record(at(1), Some(1), None, &unanswered);
+        let rows = size_of_val(&*vec![GAP; length()]);
+        assert!(trace.bytes() - empty < rows, "{}", trace.bytes());
+        assert_eq!(trace.points("queue-0").map(|points| points.len()), Some(1));
+        for slot in 100..1000 {
+            trace.record(
+                at(slot),
+                Some(1),
+                None,
+                &[queue(slot, Some((at(slot), 1.0)))],
+            );
+        }
+        assert!(trace.loads.len() <= 1 + UNSCALED);
+        assert_eq!(trace.points("queue-0"), None);
+        assert_eq!(
+            trace.points("queue-999").unwrap().last().unwrap().load,
+            Some(1.0)
+        );
+    }
+
+    #[test]
+    fn what_is_further_ahead_than_the_rings_is_left_out() {
+        let mut trace = RecentTargetHistory::default();
+        trace.record(
+            at(100),
+            Some(2),
+            None,
+            &[cpu(Some((at(100), 5.0)), 141, 9.0)],
+        );
+        trace.record(
+            at(101),
+            Some(2),
+            None,
+            &[cpu(Some((at(101), 5.0)), 141, 9.0)],
+        );
+        let points = trace.points("cpu").unwrap();
+        assert_eq!(points.last().unwrap().at.as_second(), 141 * 15);
+        assert_eq!(points.len(), 3);
+    }
+}

@@ -1,0 +1,378 @@
+//! One target at one tick: it begins, decides together with others, and tells what it decided.
+//!
+//! A panic in the work on a target is that target's: its state, which is half changed, is thrown
+//! away, and it rests in quarantine while the others go on.
+
+use std::sync::Arc;
+
+use super::checks;
+use super::crons::{Crons, ScaledTarget};
+use super::key::{TargetKey, WatchedTarget};
+use super::panic_isolation::{TargetWorkStep, isolated};
+use super::state::TargetRuntime;
+use super::tick::{Asks, ContestedTarget, ScalingTickInput, ScalingTickOutput};
+use crate::api::history::ForecastBand;
+use crate::api::scaling::{ObjectName, TargetStatus};
+use crate::controller::scaling::external_metric_values::served;
+use crate::controller::scaling::plans::{Plans, TargetDecision};
+use crate::controller::scaling::recent_history;
+use crate::controller::scaling::status_store::BoardEntry;
+use crate::controller::scaling::target_status::{self, TargetStatusInput};
+use evenkeel_core::panic_error::{PanicError, caught};
+use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
+use evenkeel_core::scaling::{LimitedBy, StabilityCheck};
+use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
+use evenkeel_kubernetes::plan::scaling::owner::Owner;
+use evenkeel_kubernetes::plan::scaling::{
+    self, HpaInput, Quarantine, ResolvedTarget, TargetTickInputs,
+};
+
+/// One target at one tick.
+pub(super) struct TickingTarget<'a> {
+    pub(super) key: TargetKey,
+    pub(super) state: Box<TargetRuntime>,
+    seen: WatchedTarget<'a>,
+    resolved: ResolvedTarget,
+    measured: Option<HpaInput>,
+    /// Its stability checks, with what was learned for each.
+    checks: Vec<StabilityCheck>,
+    /// The kinds of its traffic, with what one Pod carries of each.
+    traffic: Vec<ScaledSignal>,
+    /// What the CronHPAs ask for, where they are followed.
+    crons: Option<Vec<ReplicaRecommendation>>,
+}
+
+/// The decision of a target, or the panic in its work.
+type TickReportResult = Result<TickReport, PanicError>;
+
+/// The decisions of targets, whose models forecast together; `None` for one that is none.
+pub(super) fn decisions(
+    targets: &mut [TickingTarget<'_>],
+    tick: &ScalingTickInput<'_>,
+) -> Vec<Option<TickReportResult>> {
+    let decides = |target: &TickingTarget<'_>| target.resolved.target.is_some();
+    let deciding: Vec<bool> = targets.iter().map(decides).collect();
+    let ticks = targets.iter_mut().filter_map(|target| {
+        let TickingTarget {
+            state,
+            resolved,
+            measured,
+            checks,
+            traffic: kinds,
+            ..
+        } = target;
+        let TargetRuntime {
+            tracker, traffic, ..
+        } = &mut **state;
+        let resolved = resolved.target.as_ref()?;
+        let named = resolved.traffic.as_ref();
+        let traffic = named.map(|named| named.input(kinds, traffic.fit()));
+        let learned = TargetTickInputs {
+            measured: measured.as_ref(),
+            traffic,
+            checks,
+        };
+        Some(TargetTick {
+            tracker,
+            policy: &resolved.policy,
+            input: resolved.input(tick.now, tick.shared, learned),
+        })
+    });
+    let mut ticks: Vec<_> = ticks.collect();
+    let mut reports = tick_together(&mut ticks).into_iter();
+    let reports = deciding
+        .into_iter()
+        .map(|decides| decides.then(|| reports.next()).flatten());
+    reports.collect()
+}
+
+impl<'a> TickingTarget<'a> {
+    /// Begins the tick of one target, whose state is the tick's until it is over.
+    pub(super) fn begin(
+        key: TargetKey,
+        mut state: Box<TargetRuntime>,
+        seen: WatchedTarget<'a>,
+        tick: &ScalingTickInput<'_>,
+        asks: &mut Asks,
+    ) -> Self {
+        let now = tick.now;
+        state.quarantine = state.quarantine.take().filter(|one| !one.is_mended(now));
+        let resting = state.quarantine.as_mut();
+        let resting = resting.and_then(|one| one.holds(seen.observed, now).then_some(&*one));
+        let begun = match resting {
+            Some(quarantine) => Ok((refused(quarantine, seen, tick), None)),
+            None => isolated(&key, TargetWorkStep::Begin, || {
+                let resolved = state.begin(seen, tick, asks);
+                // Between two decisions nothing is reconciled.
+                let measured = tick
+                    .decides
+                    .then(|| state.measured(seen.observed, &resolved, tick));
+                (resolved, measured.flatten())
+            }),
+        };
+        let (resolved, measured) = begun
+            .unwrap_or_else(|panicked| (quarantined(&key, &mut state, seen, panicked, tick), None));
+        let target = resolved.target.as_ref().filter(|_| tick.decides);
+        let portraits = target.and_then(|target| target.portraits.as_deref());
+        let checks = portraits.map_or_else(Vec::new, |portraits| {
+            checks::learned(seen.observed, portraits, measured.as_ref(), tick)
+        });
+        let named = resolved.target.as_ref();
+        let named = named.and_then(|target| target.traffic.as_ref());
+        let traffic = named.map(|traffic| traffic.kinds_by(state.traffic.fit()));
+        Self {
+            key,
+            state,
+            seen,
+            resolved,
+            checks,
+            measured,
+            traffic: traffic.unwrap_or_default(),
+            crons: None,
+        }
+    }
+
+    /// One tick of the CronHPAs of the target, which decides within the bounds that they ask for.
+    pub(super) fn follow_crons(
+        &mut self,
+        tick: &ScalingTickInput<'_>,
+        crons: &mut Crons<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) {
+        let target = ScaledTarget {
+            seen: self.seen,
+            resolved: &self.resolved,
+            is_contested: self.resolved.is_direct() && self.state.tracker.is_contested(tick.now),
+        };
+        let named = crons.named(self.seen.place);
+        let followed = caught(|| crons.follow_all(&target, tick, ticked));
+        if self.seen.observed.ihpa.is_some() && !named.is_empty() {
+            let conflict = scaling::TargetProblem::CronConflict(named.into());
+            self.resolved.problems.push(conflict);
+        }
+        let taken = followed.and_then(|asked| {
+            self.crons = asked;
+            self.take_crons(tick)
+        });
+        if let Err(panicked) = taken {
+            self.rest(panicked, tick);
+        }
+    }
+
+    /// Puts what the CronHPAs ask for into what is resolved.
+    fn take_crons(&mut self, tick: &ScalingTickInput<'_>) -> Result<(), PanicError> {
+        let crons = self.crons.clone();
+        caught(|| {
+            if let Some(crons) = crons {
+                self.resolved.take_crons(crons, tick.now);
+            }
+        })
+    }
+
+    /// Plans and shows what was decided. Where that panics, it does so once more for a target in
+    /// quarantine; where that panics too, only the log tells of it.
+    pub(super) fn tell(
+        &mut self,
+        report: Option<TickReportResult>,
+        tick: &ScalingTickInput<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) {
+        let report = match report {
+            Some(Err(panicked)) => {
+                self.rest(panicked, tick);
+                None
+            }
+            Some(Ok(report)) => Some(report),
+            None => None,
+        };
+        let target = self.resolved.target.as_ref();
+        let decided = report.as_ref().and(target);
+        self.state.mode = decided.map(|target| target.policy.mode);
+        let told = self
+            .tries_to_tell(report.as_ref(), tick)
+            .or_else(|panicked| {
+                self.rest(panicked, tick);
+                self.tries_to_tell(None, tick)
+            });
+        match told {
+            Ok(told) => ticked.absorb(told),
+            Err(error) => tracing::error!(
+                namespace = &*self.key.namespace,
+                target = %self.key.workload,
+                %error,
+                "a target in quarantine cannot be shown"
+            ),
+        }
+    }
+
+    fn rest(&mut self, panicked: PanicError, tick: &ScalingTickInput<'_>) {
+        self.resolved = quarantined(&self.key, &mut self.state, self.seen, panicked, tick);
+        // Where that panics as well, there are no bounds, and those of the object stay as they are.
+        let _ = self.take_crons(tick);
+    }
+
+    fn tries_to_tell(
+        &mut self,
+        report: Option<&TickReport>,
+        tick: &ScalingTickInput<'_>,
+    ) -> Result<ScalingTickOutput, PanicError> {
+        let key = self.key.clone();
+        isolated(&key, TargetWorkStep::Tell, || {
+            let mut told = ScalingTickOutput::default();
+            self.tell_of(report, tick, &mut told);
+            told
+        })
+    }
+
+    fn tell_of(
+        &mut self,
+        report: Option<&TickReport>,
+        tick: &ScalingTickInput<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) {
+        let now = tick.now;
+        if let Some(report) = report {
+            let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
+            *self.state.decisions.entry(limit).or_default() += 1;
+            if tick.serves {
+                ticked.served.extend(served(self.seen.observed, report));
+            }
+        }
+        let names_contester = matches!(tick.plans, Plans::Decisions(_));
+        if !names_contester || !self.waits_for_contester(report, ticked) {
+            let decided = TargetDecision {
+                observed: self.seen.observed,
+                resolved: &self.resolved,
+                report,
+                now,
+            };
+            let mut writes = tick.plans.writes(&decided, &mut self.state.plans);
+            if tick.balances_scale_in {
+                let scale_in = tick.plans.scale_in(&decided, &mut writes);
+                ticked.scale_ins.extend(scale_in);
+            }
+            let is_left = !writes.is_empty() || self.resolved.has_damaged_record();
+            ticked.restoring += usize::from(*tick.plans == Plans::Restore && is_left);
+            ticked.writes.extend(writes);
+        }
+        let picture = TargetStatusInput {
+            observed: self.seen.observed,
+            resolved: &self.resolved,
+            report,
+            status: self.state.plans.status(),
+            refill: self.state.refill,
+            now,
+        };
+        if let Some(status) = target_status::shown(&picture) {
+            if let Some(report) = report {
+                draw(&status, report, tick);
+            }
+            let decisions = &self.state.decisions;
+            let decisions = decisions.iter().map(|(by, count)| (*by, *count));
+            ticked.shown.push(BoardEntry {
+                mode: self.resolved.mode,
+                status: Arc::new(status),
+                decisions: decisions.collect(),
+            });
+        }
+    }
+
+    /// True while planning waits for the name of the other writer of contested bounds, which Event
+    /// and condition are to name.
+    fn waits_for_contester(
+        &mut self,
+        report: Option<&TickReport>,
+        ticked: &mut ScalingTickOutput,
+    ) -> bool {
+        let owner = Owner::of(self.seen.observed);
+        let object = owner.and_then(|owner| owner.object(&self.seen.observed.namespace));
+        let before = self.state.contest;
+        let contested = report.is_some_and(|report| report.decision.is_contested());
+        let contested = contested || self.resolved.is_contested();
+        self.state.contest = before.next(contested, object.is_some());
+        if let Some(object) = object
+            && before == ContestInquiry::None
+            && self.state.contest == ContestInquiry::Asked
+        {
+            ticked.contested.push(ContestedTarget {
+                key: self.key.clone(),
+                object,
+            });
+        }
+        self.state.contest == ContestInquiry::Asked
+    }
+}
+
+/// Puts a target into quarantine, and forgets its state.
+fn quarantined(
+    key: &TargetKey,
+    state: &mut TargetRuntime,
+    seen: WatchedTarget<'_>,
+    panicked: PanicError,
+    tick: &ScalingTickInput<'_>,
+) -> ResolvedTarget {
+    let before = state.quarantine.take();
+    tracing::error!(
+        namespace = &*key.namespace,
+        target = %key.workload,
+        error = %panicked,
+        "the work on a scaling target panicked; it is paused, and other targets continue"
+    );
+    let quarantine = Quarantine::begin(seen.observed, panicked, before.as_ref(), tick.now);
+    let resolved = refused(&quarantine, seen, tick);
+    *state = TargetRuntime {
+        tick: state.tick,
+        quarantine: Some(quarantine),
+        ..TargetRuntime::default()
+    };
+    resolved
+}
+
+/// The resolved form of a target in quarantine; its objects may be what broke the work.
+fn refused(
+    quarantine: &Quarantine,
+    seen: WatchedTarget<'_>,
+    tick: &ScalingTickInput<'_>,
+) -> ResolvedTarget {
+    let WatchedTarget {
+        observed, conflict, ..
+    } = seen;
+    let resolved = caught(|| scaling::resolve(observed, conflict, &tick.settings, None, tick.now));
+    quarantine.refuse(resolved.ok())
+}
+
+/// Adds the loads, forecasts and counts of this tick to the trace of a target.
+fn draw(shown: &TargetStatus, report: &TickReport, tick: &ScalingTickInput<'_>) {
+    let loads: Vec<recent_history::TickLoadResult> = report
+        .loads
+        .iter()
+        .map(|load| recent_history::TickLoadResult {
+            signal: load.signal.clone(),
+            load: load.at.zip(load.now),
+            forecast: load.model.and_then(|model| {
+                let step = model.at_horizon?;
+                let due = tick.now.checked_add(report.horizon.ahead()).ok()?;
+                let band = ForecastBand {
+                    mean: step.mean,
+                    lower80: step.interval80.lower,
+                    upper80: step.interval80.upper,
+                };
+                Some(recent_history::DueForecast { due, band })
+            }),
+        })
+        .collect();
+    let floor = shown.floor.as_ref().map(|floor| floor.replicas);
+    let mut traces = tick.traces.lock();
+    let trace = traces.entry(key_of(shown)).or_default();
+    trace.record(tick.now, shown.current, floor, &loads);
+}
+
+pub(super) fn key_of(shown: &TargetStatus) -> recent_history::RecentHistoryKey {
+    let ObjectName { kind, name } = &shown.object;
+    recent_history::RecentHistoryKey {
+        namespace: shown.namespace.as_ref().into(),
+        kind: kind.clone(),
+        name: name.clone(),
+    }
+}

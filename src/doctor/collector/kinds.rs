@@ -1,0 +1,56 @@
+//! Looks for the kinds of custom resources that the configuration wants scaled, as the service does.
+
+use kube::Client;
+
+use crate::cluster::watch::{LookError, look};
+use crate::doctor::observation::{DoctorObservation, KindState, ReadOutcome, ScaledKindSeen};
+use evenkeel_kubernetes::custom_kind::CustomKind;
+use evenkeel_kubernetes::scaled_kind::ScaledKind;
+
+/// One of the kinds, as the cluster serves it.
+pub(super) struct ConfiguredKind {
+    pub(super) seen: ScaledKindSeen,
+    /// The kind where it can be scaled.
+    pub(super) served: Option<ServedKind>,
+}
+
+/// A kind that can be scaled.
+pub(super) struct ServedKind {
+    pub(super) kind: CustomKind,
+    /// The name of its definition.
+    pub(super) definition: String,
+}
+
+/// All that the configuration names; none where it is refused.
+pub(super) async fn configured(
+    client: &Client,
+    seen: &DoctorObservation,
+) -> ReadOutcome<Vec<ConfiguredKind>> {
+    let config = seen.configured().and_then(Result::ok);
+    let mut kinds = Vec::new();
+    for scaled in config.iter().flat_map(|config| &config.kinds) {
+        kinds.push(one(client, scaled).await);
+    }
+    seen.configuration.clone().map(|_| kinds)
+}
+
+async fn one(client: &Client, scaled: &ScaledKind) -> ConfiguredKind {
+    let (state, served) = match look(client, scaled).await {
+        Ok(Some(found)) => {
+            let kind = found.into_kind();
+            let definition = scaled.definition(kind.plural());
+            (KindState::Served, Some(ServedKind { kind, definition }))
+        }
+        Ok(None) => (KindState::Absent, None),
+        Err(LookError::Unscalable(why)) => (KindState::Unscalable(why.to_string()), None),
+        Err(LookError::Unanswered(error)) => (KindState::Unknown(error.to_string()), None),
+    };
+    ConfiguredKind {
+        seen: ScaledKindSeen {
+            kind: scaled.to_string(),
+            definition: served.as_ref().map(|served| served.definition.clone()),
+            state,
+        },
+        served,
+    }
+}

@@ -1,0 +1,76 @@
+//! The question of a check, and what of its answer is kept.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::error::CheckError;
+use crate::metrics::cache::RefreshError;
+use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
+use evenkeel_kubernetes::external_check::{ChangeAsked, CheckAnswer, CheckQuestion};
+
+/// The memory of an answer with its question beside the config, in bytes.
+const OVERHEAD: usize = 2048;
+
+/// An answer with the step that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepCheckAnswer {
+    pub answer: CheckAnswer,
+    /// When the step was made that the question told of.
+    pub stepped: Option<Timestamp>,
+}
+
+/// The change that a check is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AboutChange(pub ChangeAsked);
+
+impl Purpose for AboutChange {
+    fn join(&mut self, other: &Self) {
+        // A check has one change.
+        self.clone_from(other);
+    }
+}
+
+impl TargetQuery for CheckQuestion {
+    type Purpose = AboutChange;
+    type Answer = StepCheckAnswer;
+    type Error = CheckError;
+
+    const RESPONDENTS: &'static [TargetQueryEndpoint] = &[TargetQueryEndpoint {
+        name: "externalCheck",
+        at_once: 16,
+    }];
+
+    /// Some four thousand changes under way at once.
+    const MEMORY: u64 = 16 * 1024 * 1024;
+
+    fn respondent(&self) -> usize {
+        0
+    }
+
+    fn namespace(&self) -> &Arc<str> {
+        &self.namespace
+    }
+
+    fn cut(_: &mut StepCheckAnswer, _: Option<&AboutChange>) {}
+
+    fn bytes(&self, answer: Option<&StepCheckAnswer>) -> usize {
+        let config = self.asked.config.iter();
+        let config: usize = config.map(|(key, value)| key.len() + value.len()).sum();
+        OVERHEAD + config + answer.map_or(0, |answered| answered.answer.message.len())
+    }
+}
+
+impl RefreshError for CheckError {
+    fn timeout() -> Self {
+        Self::Timeout
+    }
+
+    fn aborted() -> Self {
+        Self::Aborted
+    }
+
+    fn reason(&self) -> &'static str {
+        Self::reason(self)
+    }
+}

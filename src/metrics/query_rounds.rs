@@ -1,0 +1,254 @@
+//! Asks the queries of a source, round by round, at most four at a time.
+//!
+//! A round waits for its queries until its deadline, and is put together from what is there. One
+//! that is still under way then goes on, and its answer counts when it comes; until then the one
+//! before it does. So a query that takes longer than a round is always a little behind, and never
+//! missing. Those whose answers date others come first, one after the other, and the rest once they
+//! have had half of the round; where none of them reaches the server, it is not asked the rest, which
+//! would be waited for in full.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::answer::{Answers, QueryAnswer};
+use super::cache::{self, CachedValue, MetricsCache};
+use super::error::MetricsError;
+use super::query::{QueryKey, UsageQuery};
+use super::query_backoff::QueryBackoff;
+use super::round::{FinishedQuery, MetricsRound};
+use super::source::MetricsSource;
+use evenkeel_clock as clock;
+
+/// Queries under way at once: a round is done in a few turns, and the server is left to others.
+const AT_ONCE: usize = 4;
+
+/// Time limits of rounds and queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryTimeLimits {
+    /// The longest that a round waits for its queries.
+    pub deadline: Duration,
+    /// The longest that one query may take.
+    pub patience: Duration,
+}
+
+/// The queries of one source, with their newest answers.
+pub struct QueryRounds {
+    source: Arc<dyn MetricsSource>,
+    limits: QueryTimeLimits,
+    cache: MetricsCache<QueryKey, QueryAnswer>,
+    slots: Arc<Semaphore>,
+    under_way: JoinSet<FinishedQuery>,
+    paces: HashMap<UsageQuery, QueryBackoff>,
+}
+
+/// The queries that have ended in one round.
+type FinishedQueries = HashMap<UsageQuery, FinishedQuery>;
+
+impl QueryRounds {
+    /// The queries of a source that has not been asked yet.
+    #[must_use]
+    pub fn new(source: Arc<dyn MetricsSource>, limits: QueryTimeLimits) -> Self {
+        let cache = MetricsCache::new(&cache::Settings {
+            capacity: u64::try_from(source.queries().len()).unwrap_or(u64::MAX),
+            time_to_idle: None,
+            timeout: limits.patience,
+        });
+        Self {
+            source,
+            limits,
+            cache,
+            slots: Arc::new(Semaphore::new(AT_ONCE)),
+            under_way: JoinSet::new(),
+            paces: HashMap::new(),
+        }
+    }
+
+    /// The name of the source.
+    pub fn source(&self) -> &'static str {
+        self.source.name()
+    }
+
+    /// Asks all queries that are due at `now`, and puts together what is there at the deadline.
+    ///
+    /// # Errors
+    /// There is no answer to any query; the first cause is given.
+    pub async fn round(&mut self, now: Timestamp) -> Result<MetricsRound, Arc<MetricsError>> {
+        let mut ended = FinishedQueries::default();
+        while let Some(joined) = self.under_way.try_join_next() {
+            self.take(joined, now, &mut ended);
+        }
+        // What does not end until then goes on without the round.
+        let deadline = self.limits.deadline;
+        let _ = tokio::time::timeout(deadline, self.ask(now, &mut ended)).await;
+        self.put_together(ended).await
+    }
+
+    /// The time of the newest measurement of any node, of the last round or one before it.
+    pub(super) async fn newest(&self) -> Option<Timestamp> {
+        let mut newest = None;
+        for &query in self.source.queries() {
+            let kept = self.kept(query).await;
+            newest = newest.max(kept.and_then(|kept| kept.value.newest()));
+        }
+        newest
+    }
+
+    async fn ask(&mut self, now: Timestamp, ended: &mut FinishedQueries) {
+        let (dating, others) = self.queries();
+        let mut half = std::pin::pin!(tokio::time::sleep(self.limits.deadline / 2));
+        for &query in &dating {
+            self.begin(query, now, ended).await;
+            while self.is_under_way(query) {
+                tokio::select! {
+                    joined = self.under_way.join_next() => {
+                        let Some(joined) = joined else { break };
+                        self.take(joined, now, ended);
+                    }
+                    // Older times make values no fresher than they are, and one query that hangs
+                    // leaves undated only what it alone would date.
+                    () = &mut half => break,
+                }
+            }
+        }
+        // A server that has dated nothing yet may be one that hangs.
+        while self.before(ended).await.is_empty()
+            && dating.iter().any(|query| self.is_under_way(*query))
+            && let Some(joined) = self.under_way.join_next().await
+        {
+            self.take(joined, now, ended);
+        }
+        let out_of_reach = |query| {
+            self.paces
+                .get(query)
+                .is_some_and(QueryBackoff::is_out_of_reach)
+        };
+        if !dating.is_empty() && dating.iter().all(out_of_reach) {
+            ended.extend(
+                others
+                    .into_iter()
+                    .map(|query| (query, FinishedQuery::skipped(query, now))),
+            );
+            return;
+        }
+        for query in others {
+            self.begin(query, now, ended).await;
+        }
+        while let Some(joined) = self.under_way.join_next().await {
+            self.take(joined, now, ended);
+        }
+    }
+
+    fn is_under_way(&self, query: UsageQuery) -> bool {
+        self.paces
+            .get(&query)
+            .is_some_and(QueryBackoff::is_under_way)
+    }
+
+    /// The queries that others are dated by, and the others.
+    fn queries(&self) -> (Vec<UsageQuery>, Vec<UsageQuery>) {
+        let queries = self.source.queries().iter().copied();
+        queries.partition(|query| query.dates_others())
+    }
+
+    /// Asks a query, if it is due.
+    async fn begin(&mut self, query: UsageQuery, now: Timestamp, ended: &FinishedQueries) {
+        let known = self.paces.get(&query);
+        if known.is_some_and(|pace| !pace.is_due(now)) || ended.contains_key(&query) {
+            return;
+        }
+        let before = self.before(ended).await;
+        // From here on nothing waits: what has begun has to be under way.
+        self.paces.entry(query).or_default().begin();
+        let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
+        let slots = Arc::clone(&self.slots);
+        let key = self.key(query);
+        self.under_way.spawn(async move {
+            let _slot = slots.acquire_owned().await;
+            let begun = clock::instant();
+            let fetch = source.fetch(query, &before, now);
+            let answer = cache.refresh(key, now, fetch).await;
+            FinishedQuery {
+                query,
+                at: now,
+                took: begun.elapsed(),
+                outcome: answer.map(|entry| entry.value),
+            }
+        });
+    }
+
+    /// The answers that others are dated by: of this round, or else the last ones.
+    async fn before(&self, ended: &FinishedQueries) -> Answers {
+        let mut before = Answers::default();
+        for query in self.queries().0 {
+            let answer = match ended.get(&query) {
+                Some(asked) => asked.outcome.as_ref().ok().cloned(),
+                None => self.last(query).await.map(|entry| entry.value),
+            };
+            if let Some(answer) = answer {
+                before.push(query, answer);
+            }
+        }
+        before
+    }
+
+    fn take(
+        &mut self,
+        joined: Result<FinishedQuery, tokio::task::JoinError>,
+        now: Timestamp,
+        ended: &mut FinishedQueries,
+    ) {
+        match joined.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(asked) => {
+                let pace = self.paces.entry(asked.query).or_default();
+                pace.end(asked.at, now, asked.end(), self.limits.patience);
+                ended.insert(asked.query, asked);
+            }
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Nobody cancels one but the end of the runtime.
+            Err(Err(_)) => {}
+        }
+    }
+
+    async fn put_together(
+        &self,
+        mut ended: FinishedQueries,
+    ) -> Result<MetricsRound, Arc<MetricsError>> {
+        let mut all = Vec::new();
+        for &query in self.source.queries() {
+            all.push(match ended.remove(&query) {
+                Some(asked) => (asked, None),
+                None => (FinishedQuery::late(query), self.last(query).await),
+            });
+        }
+        MetricsRound::of(all)
+    }
+
+    /// The last answer to a query, where nothing has failed since.
+    async fn last(&self, query: UsageQuery) -> Option<CachedValue<QueryAnswer>> {
+        let pace = self.paces.get(&query)?;
+        if pace.keeps_the_last() {
+            self.kept(query).await
+        } else {
+            None
+        }
+    }
+
+    async fn kept(&self, query: UsageQuery) -> Option<CachedValue<QueryAnswer>> {
+        self.cache.get(&self.key(query)).await
+    }
+
+    fn key(&self, query: UsageQuery) -> QueryKey {
+        QueryKey {
+            source: self.source.name(),
+            query,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

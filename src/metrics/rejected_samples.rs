@@ -1,0 +1,95 @@
+//! Values of answers that were not taken, counted by their cause.
+
+/// Cause for which a value of an answer was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DropCause {
+    /// It is not a number, or a histogram.
+    NotANumber,
+    Infinite,
+    /// It is below zero.
+    Negative,
+    /// Its labels name no node, or no Pod.
+    Unnamed,
+    /// Another series speaks of the same node or Pod, and was taken in its place.
+    Ambiguous,
+    /// Nothing says when it was measured.
+    Undated,
+    /// It is of a time that was not asked for, such as one to come.
+    Misdated,
+}
+
+impl DropCause {
+    pub const ALL: [Self; 7] = [
+        Self::NotANumber,
+        Self::Infinite,
+        Self::Negative,
+        Self::Unnamed,
+        Self::Ambiguous,
+        Self::Undated,
+        Self::Misdated,
+    ];
+
+    /// The cause as one word of a closed set.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotANumber => "NotANumber",
+            Self::Infinite => "Infinite",
+            Self::Negative => "Negative",
+            Self::Unnamed => "Unnamed",
+            Self::Ambiguous => "Ambiguous",
+            Self::Undated => "Undated",
+            Self::Misdated => "Misdated",
+        }
+    }
+}
+
+/// Values not taken, counted by cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RejectedSamples([u64; DropCause::ALL.len()]);
+
+impl RejectedSamples {
+    pub(crate) fn add(&mut self, cause: DropCause) {
+        if let Some(position) = DropCause::ALL.iter().position(|known| *known == cause) {
+            self.0[position] += 1;
+        }
+    }
+
+    /// Counts those of another part of the same answer, too.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (count, more) in self.0.iter_mut().zip(other.0) {
+            *count += more;
+        }
+    }
+
+    /// Number of values that were dropped for this cause.
+    #[must_use]
+    pub fn count(&self, cause: DropCause) -> u64 {
+        self.iter()
+            .find_map(|(known, count)| (known == cause).then_some(count))
+            .unwrap_or(0)
+    }
+
+    /// All causes with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (DropCause, u64)> {
+        DropCause::ALL.into_iter().zip(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_is_counted_for_itself() {
+        let mut dropped = RejectedSamples::default();
+        for (times, cause) in DropCause::ALL.into_iter().enumerate() {
+            for _ in 0..times {
+                dropped.add(cause);
+            }
+        }
+        let counts: Vec<u64> = dropped.iter().map(|(_, count)| count).collect();
+        assert_eq!(counts, [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(dropped.count(DropCause::Negative), 2);
+    }
+}

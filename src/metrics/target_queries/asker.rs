@@ -1,0 +1,425 @@
+//! Asks what the ticks want, in the background, and keeps the answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::agenda::{Speed, TargetQuerySchedule, TargetQueryTiming};
+use super::newest::{CachedAnswer, LatestAnswers};
+use super::question::{TargetQuery, TargetQuerySource};
+use super::wanted::{Purposes, TargetQueryRequest};
+use crate::metrics::cache::{self, MetricsCache, RefreshError as _};
+use crate::metrics::instruments::QueryMetrics;
+use evenkeel_clock::{self as clock, Clock};
+
+/// How long an answer is kept that nobody wants any more.
+const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
+
+type Cache<Q> = MetricsCache<Q, <Q as TargetQuery>::Answer, <Q as TargetQuery>::Error>;
+
+/// The end of the asking that the scaling loop holds: it says what it wants, and reads what there is.
+pub struct Questions<Q: TargetQuery> {
+    source: Arc<dyn TargetQuerySource<Q>>,
+    cache: Cache<Q>,
+    wanted: watch::Sender<Arc<[TargetQueryRequest<Q>]>>,
+}
+
+/// The end that asks.
+pub struct TargetQueryRunner<Q: TargetQuery> {
+    source: Arc<dyn TargetQuerySource<Q>>,
+    cache: Cache<Q>,
+    wanted: watch::Receiver<Arc<[TargetQueryRequest<Q>]>>,
+    purposes: Purposes<Q>,
+    clock: Clock,
+    metrics: QueryMetrics,
+}
+
+impl<Q: TargetQuery> Questions<Q> {
+    /// Both ends of the asking of `source`, whose answers are dated by `clock`; a question takes no longer than
+    /// `timeout`.
+    #[must_use]
+    pub fn new(
+        source: Arc<dyn TargetQuerySource<Q>>,
+        timeout: Duration,
+        clock: Clock,
+        metrics: QueryMetrics,
+    ) -> (Self, TargetQueryRunner<Q>) {
+        let settings = cache::Settings {
+            capacity: Q::MEMORY,
+            time_to_idle: Some(FORGOTTEN_AFTER),
+            timeout,
+        };
+        let cache = MetricsCache::weighed(&settings, Q::bytes);
+        let (sender, receiver) = watch::channel(Arc::from([]));
+        let questions = Self {
+            source: Arc::clone(&source),
+            cache: cache.clone(),
+            wanted: sender,
+        };
+        let asker = TargetQueryRunner {
+            source,
+            cache,
+            wanted: receiver,
+            purposes: Purposes::default(),
+            clock,
+            metrics,
+        };
+        (questions, asker)
+    }
+
+    /// Says what is wanted from here on; what was wanted before is not asked any more.
+    pub fn want(&self, wanted: Vec<TargetQueryRequest<Q>>) {
+        self.wanted.send_replace(wanted.into());
+    }
+
+    /// The newest answers to what is wanted.
+    pub async fn newest(&self) -> LatestAnswers<Q> {
+        let wanted = Arc::clone(&self.wanted.borrow());
+        let mut newest = Vec::with_capacity(wanted.len());
+        for TargetQueryRequest { question, .. } in &*wanted {
+            let (answer, failed) = self.cache.last(question).await;
+            let known = CachedAnswer {
+                answer,
+                failed,
+                look_back: self.source.look_back(question),
+            };
+            newest.push((question.clone(), known));
+        }
+        newest.into_iter().collect()
+    }
+}
+
+/// One question that has ended.
+struct TargetQueryResult<Q: TargetQuery> {
+    question: Q,
+    took: Duration,
+    outcome: Result<(), Arc<Q::Error>>,
+}
+
+impl<Q: TargetQuery> TargetQueryRunner<Q> {
+    /// Asks until it is cancelled, or nobody wants anything any more.
+    pub async fn run(mut self, cancelled: CancellationToken) {
+        let asking = async {
+            let (mut agenda, mut under_way) = (TargetQuerySchedule::default(), JoinSet::new());
+            loop {
+                while let Some(question) = agenda.next() {
+                    under_way.spawn(self.ask(question, self.clock.now()));
+                }
+                tokio::select! {
+                    changed = self.wanted.changed() => {
+                        if changed.is_err() {
+                            return;
+                        }
+                        let wanted = Arc::clone(&self.wanted.borrow_and_update());
+                        self.want(&wanted, &mut agenda);
+                    }
+                    Some(ended) = under_way.join_next() => self.take(ended, &mut agenda),
+                }
+            }
+        };
+        cancelled.run_until_cancelled(asking).await;
+    }
+
+    fn want(&mut self, wanted: &[TargetQueryRequest<Q>], agenda: &mut TargetQuerySchedule<Q>) {
+        let now = self.clock.now();
+        // Before those that are new are among them, which wait no time.
+        for (respondent, waits) in Q::RESPONDENTS.iter().zip(agenda.waits(now)) {
+            for (speed, wait) in Speed::ALL.into_iter().zip(waits) {
+                let name = respondent.name;
+                self.metrics.observe_wait(name, speed.as_str(), wait);
+            }
+        }
+        agenda.want(wanted.iter().map(|one| &one.question), now);
+        self.purposes = Purposes::of(wanted);
+    }
+
+    fn ask(
+        &self,
+        question: Q,
+        now: Timestamp,
+    ) -> impl Future<Output = TargetQueryResult<Q>> + Send + 'static {
+        let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
+        let purpose = self.purposes.get(&question).cloned();
+        async move {
+            let begun = clock::runtime();
+            let fetch = async {
+                let purpose = purpose.as_ref();
+                let mut answer = source.fetch(&question, purpose, now).await?;
+                Q::cut(&mut answer, purpose);
+                Ok(answer)
+            };
+            let outcome = cache.refresh(question.clone(), now, fetch).await.map(drop);
+            TargetQueryResult {
+                question,
+                took: begun.elapsed(),
+                outcome,
+            }
+        }
+    }
+
+    fn take(
+        &self,
+        ended: Result<TargetQueryResult<Q>, tokio::task::JoinError>,
+        agenda: &mut TargetQuerySchedule<Q>,
+    ) {
+        let ended = match ended.map_err(tokio::task::JoinError::try_into_panic) {
+            Ok(ended) => ended,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Nobody cancels one but the end of the runtime.
+            Err(Err(_)) => return,
+        };
+        let TargetQueryResult {
+            question,
+            took,
+            outcome,
+        } = ended;
+        let name = Q::RESPONDENTS[question.respondent()].name;
+        let failed = outcome.as_ref().err().map(|error| error.reason());
+        self.metrics.observe_call(name, took, failed);
+        let ending = TargetQueryTiming {
+            // Who has nothing to tell at present has answered all the same.
+            answered: outcome.err().is_none_or(|error| error.is_empty()),
+            took,
+        };
+        agenda.ended(&question, self.clock.now(), ending);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use tokio::sync::Notify;
+
+    use super::*;
+    use jiff::SignedDuration;
+
+    use crate::metrics::MetricsError;
+    use crate::metrics::signals::{SignalReading, Signals, TargetPods, wanted as wanted_signal};
+    use evenkeel_core::scaling::hpa::MetricsApiReading;
+    use evenkeel_kubernetes::metric_query::MetricQuery;
+
+    use evenkeel_core::scaling::pod::PodFacts;
+    use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
+    use evenkeel_core::scaling::signal::MetricIdentifier;
+    use evenkeel_kubernetes::metric_query::{MetricSubject, ServedMetric};
+    use evenkeel_kubernetes::pod::Pod;
+
+    const TIMEOUT: Duration = Duration::from_secs(10);
+
+    fn wanted(
+        queries: impl IntoIterator<Item = MetricQuery>,
+    ) -> Vec<TargetQueryRequest<MetricQuery>> {
+        let queries = queries.into_iter();
+        queries.map(|query| wanted_signal(&query, &[])).collect()
+    }
+
+    fn query(namespace: &str, text: &str) -> MetricQuery {
+        MetricQuery {
+            namespace: namespace.into(),
+            subject: MetricSubject::PromQl(text.into()),
+        }
+    }
+
+    /// Answers with the number of questions of a text so far, fails those that begin with `no`, and
+    /// never ends one that begins with `hang`.
+    #[derive(Default)]
+    struct Fake {
+        asked: Mutex<HashMap<Arc<str>, i64>>,
+        ended: Notify,
+    }
+
+    impl Fake {
+        /// Waits until so many questions of a text have been asked.
+        async fn asked(&self, text: &str, times: i64) {
+            loop {
+                let ended = self.ended.notified();
+                if self.asked.lock().unwrap().get(text).copied() >= Some(times) {
+                    return;
+                }
+                ended.await;
+            }
+        }
+    }
+
+    #[async_trait]
+    impl TargetQuerySource<MetricQuery> for Fake {
+        async fn fetch(
+            &self,
+            query: &MetricQuery,
+            _: Option<&TargetPods>,
+            now: Timestamp,
+        ) -> Result<MetricsApiReading, MetricsError> {
+            let MetricSubject::PromQl(text) = &query.subject else {
+                return Err(MetricsError::Skipped);
+            };
+            let value = {
+                let mut asked = self.asked.lock().unwrap();
+                let count = asked.entry(Arc::clone(text)).or_default();
+                *count += 1;
+                *count
+            };
+            self.ended.notify_waiters();
+            if text.starts_with("hang") {
+                std::future::pending::<()>().await;
+            }
+            if text.starts_with("down") {
+                return Err(MetricsError::Timeout);
+            }
+            if text.starts_with("no") {
+                return Err(MetricsError::SeriesCount { given: 0 });
+            }
+            let timestamp = now;
+            Ok(MetricsApiReading::Series(vec![ValueSample {
+                timestamp,
+                value,
+            }]))
+        }
+    }
+
+    fn begin(source: &Arc<Fake>) -> (Signals, CancellationToken) {
+        let (signals, asker) = Signals::new(
+            source.clone(),
+            TIMEOUT,
+            Clock::real(),
+            QueryMetrics::default(),
+        );
+        let cancelled = CancellationToken::new();
+        tokio::spawn(asker.run(cancelled.clone()));
+        (signals, cancelled)
+    }
+
+    fn value(reading: &SignalReading) -> Option<i64> {
+        let MetricsApiReading::Series(samples) = &*reading.answer.as_ref()?.value else {
+            return None;
+        };
+        samples.first().map(|sample| sample.value)
+    }
+
+    /// Waits until a question has ended in an answer or an error.
+    async fn ended(signals: &Signals, query: &MetricQuery) -> SignalReading {
+        loop {
+            let newest = signals.newest().await;
+            let reading = newest.get(query).cloned().unwrap_or_default();
+            if reading.answer.is_some() || reading.failed.is_some() {
+                return reading;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_wanted_is_asked_once_each_time_it_is_wanted() {
+        let source = Arc::new(Fake::default());
+        let (signals, cancelled) = begin(&source);
+        let up = query("a", "up");
+        signals.want(wanted([up.clone()]));
+        assert_eq!(value(&ended(&signals, &up).await), Some(1));
+        signals.want(wanted([up.clone()]));
+        source.asked("up", 2).await;
+        signals.want(Vec::new());
+        assert!(signals.newest().await.get(&up).is_none());
+        cancelled.cancel();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_error_is_told_beside_the_answer_before_it_and_is_no_zero() {
+        let source = Arc::new(Fake::default());
+        let (signals, _cancelled) = begin(&source);
+        let none = query("a", "none");
+        signals.want(wanted([none.clone()]));
+        let reading = ended(&signals, &none).await;
+        assert!(reading.answer.is_none());
+        let error = reading.error().map(MetricsError::reason);
+        assert_eq!(error, Some("NoValues"));
+        assert!(reading.empty_at().is_some(), "it was answered");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_answer_has_not_answered_by_nothing() {
+        let source = Arc::new(Fake::default());
+        let (signals, _cancelled) = begin(&source);
+        let down = query("a", "down");
+        signals.want(wanted([down.clone()]));
+        let reading = ended(&signals, &down).await;
+        assert_eq!(reading.error().map(MetricsError::reason), Some("Timeout"));
+        assert_eq!(reading.empty_at(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tenant_whose_queries_hang_holds_up_nobody_else() {
+        let source = Arc::new(Fake::default());
+        let (signals, _cancelled) = begin(&source);
+        let hanging = (0..100).map(|n| query("bad", &format!("hang{n}")));
+        let good = query("good", "up");
+        signals.want(wanted(hanging.chain([good.clone()])));
+        assert_eq!(value(&ended(&signals, &good).await), Some(1));
+    }
+
+    /// Answers by the values of a thousand Pods, some of them the target's.
+    struct Crowd;
+
+    #[async_trait]
+    impl TargetQuerySource<MetricQuery> for Crowd {
+        async fn fetch(
+            &self,
+            _: &MetricQuery,
+            _: Option<&TargetPods>,
+            now: Timestamp,
+        ) -> Result<MetricsApiReading, MetricsError> {
+            let sample = |number: i64| PodSample {
+                pod: format!("web-{number}"),
+                measurement: Measurement {
+                    timestamp: now,
+                    window: SignedDuration::from_secs(60),
+                    value: number,
+                },
+            };
+            Ok(MetricsApiReading::Pods((0..1000).map(sample).collect()))
+        }
+    }
+
+    /// The harm: a selector that selects thousands of Pods beside the target's had all of them kept, for
+    /// each of as many targets as one likes.
+    #[tokio::test(start_paused = true)]
+    async fn of_an_answer_by_pods_those_of_the_targets_are_kept() {
+        let (signals, asker) = Signals::new(
+            Arc::new(Crowd),
+            TIMEOUT,
+            Clock::real(),
+            QueryMetrics::default(),
+        );
+        tokio::spawn(asker.run(CancellationToken::new()));
+        let query = MetricQuery {
+            namespace: "a".into(),
+            subject: MetricSubject::Served(ServedMetric::Pods {
+                selector: "app=web".into(),
+                metric: MetricIdentifier::named("rps"),
+            }),
+        };
+        let pod = |name: &str| {
+            let pod = serde_json::json!({"metadata": {"name": name}, "spec": {"containers": []}});
+            let pod: Pod = serde_json::from_value(pod).unwrap();
+            Arc::new(PodFacts::from(&pod))
+        };
+        // Two targets with one question.
+        let of = |names: &[&str]| {
+            let pods: Vec<_> = names.iter().map(|name| pod(name)).collect();
+            wanted_signal(&query, &pods)
+        };
+        signals.want(vec![of(&["web-1", "web-7"]), of(&["web-3", "unmeasured"])]);
+        let answer = ended(&signals, &query).await.answer.unwrap();
+        let MetricsApiReading::Pods(samples) = &*answer.value else {
+            panic!("{answer:?}");
+        };
+        let kept: Vec<_> = samples.iter().map(|sample| &*sample.pod).collect();
+        assert_eq!(kept, ["web-1", "web-3", "web-7"]);
+        assert!(query.bytes(Some(&answer.value)) < 1024);
+    }
+}

@@ -1,0 +1,85 @@
+//! The newest answers to the questions of a tick.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::question::TargetQuery;
+use crate::metrics::cache::{CachedValue, FailedRefresh, RefreshError};
+
+/// The state of one question.
+#[derive(Debug)]
+pub struct CachedAnswer<A, E> {
+    /// The newest answer, however old.
+    pub answer: Option<CachedValue<A>>,
+    /// The last attempt to get a newer one, where it failed.
+    pub failed: Option<FailedRefresh<E>>,
+    /// The span before its time that an answer is made of, where it does not tell.
+    pub look_back: SignedDuration,
+}
+
+impl<A, E: RefreshError> CachedAnswer<A, E> {
+    /// Why the last attempt to get a newer answer failed.
+    #[must_use]
+    pub fn error(&self) -> Option<&E> {
+        self.failed.as_ref().map(|failed| &*failed.error)
+    }
+
+    /// When it was last asked, where there was nothing in the answer. That is no value to scale by, but it is not
+    /// that nobody answered.
+    #[must_use]
+    pub fn empty_at(&self) -> Option<Timestamp> {
+        let failed = self.failed.as_ref();
+        let empty = failed.filter(|failed| failed.error.is_empty());
+        empty.map(|empty| empty.attempted_at)
+    }
+}
+
+impl<A, E> Default for CachedAnswer<A, E> {
+    fn default() -> Self {
+        Self {
+            answer: None,
+            failed: None,
+            look_back: SignedDuration::ZERO,
+        }
+    }
+}
+
+impl<A, E> Clone for CachedAnswer<A, E> {
+    fn clone(&self) -> Self {
+        Self {
+            answer: self.answer.clone(),
+            failed: self.failed.clone(),
+            look_back: self.look_back,
+        }
+    }
+}
+
+/// The newest answers by question.
+pub struct LatestAnswers<Q: TargetQuery>(HashMap<Q, CachedAnswer<Q::Answer, Q::Error>>);
+
+impl<Q: TargetQuery> Default for LatestAnswers<Q> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<Q: TargetQuery> Clone for LatestAnswers<Q> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<Q: TargetQuery> LatestAnswers<Q> {
+    /// The state of a question; `None` for one that was not wanted before.
+    #[must_use]
+    pub fn get(&self, question: &Q) -> Option<&CachedAnswer<Q::Answer, Q::Error>> {
+        self.0.get(question)
+    }
+}
+
+impl<Q: TargetQuery> FromIterator<(Q, CachedAnswer<Q::Answer, Q::Error>)> for LatestAnswers<Q> {
+    fn from_iter<I: IntoIterator<Item = (Q, CachedAnswer<Q::Answer, Q::Error>)>>(known: I) -> Self {
+        Self(known.into_iter().collect())
+    }
+}

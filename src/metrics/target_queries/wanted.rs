@@ -1,0 +1,39 @@
+//! What the scaling loop wants to know of single targets.
+
+use std::collections::HashMap;
+
+use super::question::{Purpose, TargetQuery};
+
+/// A question of one target.
+#[derive(Debug, Clone)]
+pub struct TargetQueryRequest<Q: TargetQuery> {
+    pub question: Q,
+    pub purpose: Option<Q::Purpose>,
+}
+
+/// The purposes of the questions that have one.
+pub(super) struct Purposes<Q: TargetQuery>(HashMap<Q, Q::Purpose>);
+
+impl<Q: TargetQuery> Default for Purposes<Q> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<Q: TargetQuery> Purposes<Q> {
+    pub(super) fn of(wanted: &[TargetQueryRequest<Q>]) -> Self {
+        let mut known: HashMap<Q, Q::Purpose> = HashMap::new();
+        for TargetQueryRequest { question, purpose } in wanted {
+            let Some(purpose) = purpose else { continue };
+            match known.get_mut(question) {
+                Some(joined) => joined.join(purpose),
+                None => drop(known.insert(question.clone(), purpose.clone())),
+            }
+        }
+        Self(known)
+    }
+
+    pub(super) fn get(&self, question: &Q) -> Option<&Q::Purpose> {
+        self.0.get(question)
+    }
+}

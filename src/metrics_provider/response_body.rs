@@ -1,0 +1,63 @@
+//! Answers on their way: the turn of a question is over when the last byte of its answer has been sent.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+
+use super::fair_turns::SeriesQueryTurn;
+
+/// Bytes that are held together with a turn. A server takes a body piece by piece and keeps what it cannot send yet, after the
+/// body itself has come to its end.
+struct TurnBytes {
+    bytes: Bytes,
+    _turn: Arc<SeriesQueryTurn>,
+}
+
+impl AsRef<[u8]> for TurnBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The body of an answer, which holds its turn until it has been sent or given up.
+pub(super) fn until_sent(body: Body, turn: Arc<SeriesQueryTurn>) -> Body {
+    Body::new(body.map_frame(move |frame| {
+        frame.map_data(|bytes| {
+            Bytes::from_owner(TurnBytes {
+                bytes,
+                _turn: Arc::clone(&turn),
+            })
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fair_turns::FairTurns;
+    use super::*;
+
+    /// The harm: the turn was over before anything had been written, and any number of answers waited for their readers.
+    #[tokio::test]
+    async fn a_turn_lasts_until_nobody_holds_a_byte_of_the_answer() {
+        let turns = FairTurns::default();
+        let shop: Arc<str> = "shop".into();
+        let turn = Arc::new(turns.take(&shop).await.unwrap());
+        let mut body = until_sent(Body::from("abc"), turn);
+        let frame = body.frame().await.unwrap().unwrap();
+        let bytes = frame.into_data().unwrap();
+        assert_eq!(&bytes[..], b"abc");
+        assert!(body.frame().await.is_none());
+        drop(body);
+        assert_eq!(turns.asked(), 1, "a server still holds the bytes");
+        let part = bytes.slice(1..);
+        drop(bytes);
+        assert_eq!(turns.asked(), 1);
+        drop(part);
+        assert_eq!(turns.asked(), 0);
+        let turn = Arc::new(turns.take(&shop).await.unwrap());
+        drop(until_sent(Body::from("abc"), turn));
+        assert_eq!(turns.asked(), 0, "the reader has gone");
+    }
+}

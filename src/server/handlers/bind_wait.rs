@@ -1,0 +1,92 @@
+//! Waiting for kube-scheduler's choice where the next answer depends on it.
+//!
+//! kube-scheduler asks about the next Pod beside telling where the last one went, and is mostly a millisecond
+//! too early. A guess would then refuse a node for the sake of a Pod that went elsewhere, and the Pod that is
+//! asked about ends where it fits worse. So such an answer, and no other, waits for the notice of the Pod that
+//! was scored last: no longer than [`PATIENCE`] from there, and only while notices come in that time. Pods
+//! whose volumes or devices may have to be made first are told late, and nobody waits for these.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+use tokio::time::Instant;
+
+use evenkeel_clock as clock;
+use evenkeel_kubernetes::extender::decide::PATIENCE;
+
+/// What is known of the choices to come.
+#[derive(Debug, Default)]
+pub(super) struct Choices {
+    state: Mutex<BindWaitState>,
+    told: Notify,
+}
+
+#[derive(Debug, Default)]
+struct BindWaitState {
+    /// The Pod that was scored last, until its choice is told.
+    left: Option<LastScoredPod>,
+    /// True where the last notice came in time.
+    in_time: bool,
+}
+
+#[derive(Debug)]
+struct LastScoredPod {
+    uid: Box<str>,
+    at: Instant,
+}
+
+/// A choice that an answer may wait for.
+pub(super) struct BindWait<'a> {
+    until: Instant,
+    told: Notified<'a>,
+}
+
+impl BindWait<'_> {
+    /// True once it is told; false where it is not in time.
+    pub(super) async fn wait(self, choices: &Choices) -> bool {
+        let is_told = tokio::time::timeout_at(self.until, self.told).await.is_ok();
+        if !is_told {
+            choices.state().in_time = false;
+        }
+        is_told
+    }
+}
+
+impl Choices {
+    fn state(&self) -> MutexGuard<'_, BindWaitState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The choice of a node for this Pod is left to kube-scheduler.
+    pub(super) fn left(&self, uid: &str) {
+        let at = clock::runtime();
+        let uid = uid.into();
+        self.state().left = Some(LastScoredPod { uid, at });
+    }
+
+    /// No choice is told soon: that of the Pod that was scored last comes once its volumes are there.
+    pub(super) fn none_is_near(&self) {
+        self.state().left = None;
+    }
+
+    /// kube-scheduler has told its choice for this Pod.
+    pub(super) fn told(&self, uid: &str) {
+        let mut state = self.state();
+        if let Some(left) = state.left.take_if(|left| *left.uid == *uid) {
+            state.in_time = clock::runtime() < left.at + PATIENCE;
+            drop(state);
+            self.told.notify_waiters();
+        }
+    }
+
+    /// The choice that is to be told next, if it is expected in time; asked for before the cluster is looked
+    /// at, it is not missed.
+    pub(super) fn pending(&self) -> Option<BindWait<'_>> {
+        let told = self.told.notified();
+        let state = self.state();
+        let left = state.left.as_ref().filter(|_| state.in_time)?;
+        let until = left.at + PATIENCE;
+        (until > clock::runtime()).then_some(BindWait { until, told })
+    }
+}

@@ -1,0 +1,269 @@
+//! The last answers to kube-scheduler, by Pod, for explanations.
+//!
+//! An answer is explained by what it was decided on: the picture of the cluster of that moment, which
+//! shares with its neighbours all that did not change between them. A round of measurements changes
+//! all of it, so pictures are kept for as much memory as [`PICTURES`] says, and the verdict beside them
+//! for longer.
+
+mod verdict;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use moka::sync::Cache;
+
+use crate::api::explain::{BindNotification, ExtenderVerdict, PastVerdict};
+use evenkeel_core::placement::SchedulingPolicy;
+use evenkeel_core::placement::node_table::NodeState;
+use evenkeel_core::placement::usage::PodName;
+use evenkeel_kubernetes::extender::decide::{FilterResult, PrioritizeResult};
+use evenkeel_kubernetes::extender::explain::{self, Explanation};
+use evenkeel_kubernetes::extender::{CandidateNodes, ExtenderRequest, PlacementContext};
+use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::snapshot::Snapshot;
+
+/// Pods remembered at a time.
+const MOST: u64 = 10_000;
+
+/// Time that a Pod is remembered that nobody asks about: longer than one waits to be tried again.
+const REMEMBERED: Duration = Duration::from_hours(1);
+
+/// Memory for pictures in bytes, each counted as if it shared nothing: eight Pods' two answers at 5,000
+/// nodes, four hundred at 100.
+const PICTURES: u64 = 32 << 20;
+
+/// The last answers, by the name of the Pod; clones share them.
+#[derive(Debug, Clone)]
+pub(crate) struct Decisions {
+    records: Cache<PodName, DecisionRecord>,
+    pictures: Cache<(PodName, PlacementVerb), Arc<PlacementDecisionInput>>,
+}
+
+/// The last answers for one Pod.
+#[derive(Debug, Clone)]
+pub(crate) struct DecisionRecord {
+    pub(crate) pod: Arc<Pod>,
+    filter: Option<TimestampedVerdict>,
+    prioritize: Option<TimestampedVerdict>,
+    pub(crate) notice: Option<BindNotification>,
+}
+
+/// An answer in short.
+#[derive(Debug, Clone)]
+struct TimestampedVerdict {
+    at: Timestamp,
+    verdict: ExtenderVerdict,
+}
+
+/// One of the two questions that decide where a Pod goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum PlacementVerb {
+    Filter,
+    Prioritize,
+}
+
+/// What an answer was decided on.
+#[derive(Debug)]
+struct PlacementDecisionInput {
+    uid: Box<str>,
+    snapshot: Arc<Snapshot>,
+    /// The nodes asked about, by position.
+    asked: Box<[usize]>,
+    /// Those of them that were not known, by name.
+    strangers: Box<[Box<str>]>,
+    at: Timestamp,
+    refused_since: Option<Timestamp>,
+}
+
+impl PlacementDecisionInput {
+    fn of(
+        request: &ExtenderRequest<'_>,
+        asked: Option<&CandidateNodes>,
+        call: &PlacementContext<'_>,
+        snapshot: &Arc<Snapshot>,
+    ) -> Self {
+        let found: CandidateNodes;
+        let asked = if let Some(asked) = asked {
+            asked
+        } else {
+            found = CandidateNodes::of(&request.names, &snapshot.nodes);
+            &found
+        };
+        let strangers = request.names.iter().zip(asked.iter());
+        let strangers = strangers.filter(|(_, position)| position.is_none());
+        let strangers = strangers.map(|(name, _)| (**name).into());
+        Self {
+            uid: request.pod.uid().into(),
+            snapshot: Arc::clone(snapshot),
+            asked: asked.iter().flatten().collect(),
+            strangers: strangers.collect(),
+            at: call.now,
+            refused_since: call.refused_since,
+        }
+    }
+
+    fn bytes(&self) -> u32 {
+        let nodes = self.snapshot.nodes.len() * size_of::<NodeState>();
+        u32::try_from(nodes + size_of_val(&*self.asked)).unwrap_or(u32::MAX)
+    }
+
+    fn explained(
+        &self,
+        question: PlacementVerb,
+        pod: &Pod,
+        policy: &SchedulingPolicy,
+    ) -> Explanation {
+        let nodes = &self.snapshot.nodes;
+        let asked = self.asked.iter().filter_map(|&position| nodes.at(position));
+        let names = asked.map(|node| &*node.name);
+        let names = names.chain(self.strangers.iter().map(|name| &**name));
+        let names = names.map(Cow::Borrowed).collect();
+        let request = explain::request(pod, names);
+        let call = PlacementContext {
+            snapshot: &self.snapshot,
+            policy,
+            now: self.at,
+            refused_since: self.refused_since,
+        };
+        match question {
+            PlacementVerb::Filter => explain::explain_filter(&request, &call),
+            PlacementVerb::Prioritize => explain::explain_prioritize(&request, &call),
+        }
+    }
+}
+
+impl Default for Decisions {
+    fn default() -> Self {
+        let pictures = Cache::builder()
+            .weigher(|_, picture: &Arc<PlacementDecisionInput>| picture.bytes())
+            .max_capacity(PICTURES)
+            .eviction_policy(moka::policy::EvictionPolicy::lru());
+        let records = Cache::builder().max_capacity(MOST);
+        Self {
+            records: records.time_to_idle(REMEMBERED).build(),
+            pictures: pictures.time_to_idle(REMEMBERED).build(),
+        }
+    }
+}
+
+impl Decisions {
+    pub(crate) fn get(&self, pod: &PodName) -> Option<DecisionRecord> {
+        self.records.get(pod)
+    }
+
+    /// The last answer to filter for the Pod of a record, with its terms where they are kept.
+    pub(crate) fn last_filter(
+        &self,
+        of: &DecisionRecord,
+        policy: &SchedulingPolicy,
+    ) -> Option<PastVerdict> {
+        self.past(of, PlacementVerb::Filter, policy)
+    }
+
+    /// The same of prioritize.
+    pub(crate) fn last_prioritize(
+        &self,
+        of: &DecisionRecord,
+        policy: &SchedulingPolicy,
+    ) -> Option<PastVerdict> {
+        self.past(of, PlacementVerb::Prioritize, policy)
+    }
+
+    fn past(
+        &self,
+        of: &DecisionRecord,
+        question: PlacementVerb,
+        policy: &SchedulingPolicy,
+    ) -> Option<PastVerdict> {
+        let said = match question {
+            PlacementVerb::Filter => of.filter.as_ref(),
+            PlacementVerb::Prioritize => of.prioritize.as_ref(),
+        };
+        let TimestampedVerdict { at, verdict } = said?.clone();
+        let picture = self.pictures.get(&(name_of(&of.pod), question));
+        let picture = picture.filter(|picture| *picture.uid == *of.pod.uid() && picture.at == at);
+        Some(PastVerdict {
+            at,
+            verdict,
+            terms: picture.map(|picture| picture.explained(question, &of.pod, policy)),
+        })
+    }
+
+    /// Records an answer to filter, with which an attempt to place the Pod as it now is begins.
+    pub(super) fn filtered(
+        &self,
+        request: &ExtenderRequest<'_>,
+        filtered: &FilterResult,
+        call: &PlacementContext<'_>,
+        snapshot: &Arc<Snapshot>,
+    ) {
+        let pod = &request.pod;
+        let before = self.of(pod);
+        let record = DecisionRecord {
+            pod: Arc::new(pod.clone()),
+            filter: Some(TimestampedVerdict {
+                at: call.now,
+                verdict: verdict::of_filter(filtered),
+            }),
+            prioritize: before.as_ref().and_then(|record| record.prioritize.clone()),
+            notice: before.and_then(|record| record.notice),
+        };
+        self.records.insert(name_of(pod), record);
+        let picture = PlacementDecisionInput::of(request, filtered.asked.as_ref(), call, snapshot);
+        self.pictures
+            .insert((name_of(pod), PlacementVerb::Filter), Arc::new(picture));
+    }
+
+    /// Records an answer to prioritize.
+    pub(super) fn prioritized(
+        &self,
+        request: &ExtenderRequest<'_>,
+        prioritized: &PrioritizeResult,
+        call: &PlacementContext<'_>,
+        snapshot: &Arc<Snapshot>,
+    ) {
+        let pod = &request.pod;
+        let mut record = self.of(pod).unwrap_or_else(|| DecisionRecord {
+            pod: Arc::new(pod.clone()),
+            filter: None,
+            prioritize: None,
+            notice: None,
+        });
+        record.prioritize = Some(TimestampedVerdict {
+            at: call.now,
+            verdict: verdict::of_prioritize(prioritized, request),
+        });
+        self.records.insert(name_of(pod), record);
+        let picture =
+            PlacementDecisionInput::of(request, prioritized.asked.as_ref(), call, snapshot);
+        self.pictures
+            .insert((name_of(pod), PlacementVerb::Prioritize), Arc::new(picture));
+    }
+
+    /// Records the node that kube-scheduler told it has chosen.
+    pub(super) fn noticed(&self, pod: &PodName, uid: &str, notice: BindNotification) {
+        if let Some(record) = self
+            .records
+            .get(pod)
+            .filter(|record| record.pod.uid() == uid)
+        {
+            let record = DecisionRecord {
+                notice: Some(notice),
+                ..record
+            };
+            self.records.insert(pod.clone(), record);
+        }
+    }
+
+    /// The record of this Pod, not of an earlier one of the same name.
+    fn of(&self, pod: &Pod) -> Option<DecisionRecord> {
+        let record = self.records.get(&name_of(pod));
+        record.filter(|record| record.pod.uid() == pod.uid())
+    }
+}
+
+fn name_of(pod: &Pod) -> PodName {
+    PodName::new(pod.namespace(), pod.name())
+}

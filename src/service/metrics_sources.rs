@@ -1,0 +1,257 @@
+//! The metrics source of the configuration, polled into the cluster's state.
+
+mod measurement_check;
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::components::{Components, Tasks, lasting};
+use crate::account_tokens::AccountTokens;
+use crate::cluster::ClusterState;
+use crate::cluster::state::NodeContact;
+use crate::metrics::kubelet::{self, Disks, Kubelet, KubeletPoller, WithDisks};
+use crate::metrics::metrics_api::MetricsApiSource;
+use crate::metrics::prometheus::PrometheusSource;
+use crate::metrics::replay::{ReplaySource, UsageTrace};
+use crate::metrics::signals::{self, ServedSource, Signals};
+use crate::metrics::{
+    ApiCallLimits, BODY_LIMIT, Containers, MetricsSource, MetricsSourceSettings, NoMetrics, Poller,
+};
+use measurement_check::MeasurementCheck;
+
+/// What the scaling loop asks beside the rounds of measurements.
+pub(super) struct ScalingMetricSources {
+    /// Where the past is had from, where there is any.
+    pub(super) past: Option<Arc<PrometheusSource>>,
+    /// The signals of single targets.
+    pub(super) signals: Signals,
+    /// What single containers use, where that is measured at all.
+    pub(super) containers: Option<Containers>,
+}
+
+/// Starts polling; every round goes into the node table and to the scaling loop.
+pub(super) fn start(
+    parts: &Components,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> anyhow::Result<ScalingMetricSources> {
+    let (source, prometheus) = source(parts)?;
+    let source = with_disks(source, parts, cancel, tasks);
+    let signals = signals(parts, prometheus.clone(), cancel, tasks);
+    let poller = Poller::new(
+        source,
+        parts.config.metrics.poller,
+        parts.cluster.clock(),
+        parts.instruments.measuring.clone(),
+    );
+    let (cluster, samples) = (parts.cluster.clone(), parts.scaling.samples.clone());
+    let overload = parts.overload.clone();
+    let (newest, rounds) = watch::channel(None);
+    let known_to = prometheus.clone();
+    let each = move |update: crate::metrics::Update| {
+        if let Some(prometheus) = &known_to {
+            tell_addresses(prometheus, &cluster);
+        }
+        let Ok(round) = update.outcome else { return };
+        cluster.apply_sample(Arc::clone(&round.usage), update.at);
+        overload.observe(&cluster.snapshot().nodes, update.at);
+        let (remembering, usage) = (cluster.clone(), Arc::clone(&round.usage));
+        tokio::task::spawn_blocking(move || remembering.remember_usage(&usage, update.at));
+        samples.put(&round, update.at);
+        newest.send_replace(Some(round));
+    };
+    lasting(tasks, "measuring", cancel, poller.run(cancel.clone(), each));
+    let is_checked = matches!(
+        parts.config.metrics.source,
+        MetricsSourceSettings::Prometheus(_) | MetricsSourceSettings::MetricsApi(_)
+    );
+    if is_checked {
+        let check = MeasurementCheck {
+            cluster: parts.cluster.clone(),
+            client: parts.client.clone(),
+            prometheus: prometheus.clone(),
+            metrics: parts.instruments.measuring.clone(),
+            max_age: parts.config.cluster.table.max_age,
+        };
+        let cancel = cancel.clone();
+        tasks.spawn(async move {
+            cancel.run_until_cancelled(check.run(rounds)).await;
+            Ok(())
+        });
+    }
+    let containers = containers(parts, prometheus.clone());
+    Ok(ScalingMetricSources {
+        past: prometheus,
+        signals,
+        containers,
+    })
+}
+
+/// The source of what containers use: that of rounds, or the metrics API where it does not tell.
+fn containers(parts: &Components, prometheus: Option<Arc<PrometheusSource>>) -> Option<Containers> {
+    let bounds = ApiCallLimits {
+        timeout: parts.config.metrics.signals.timeout,
+        body_limit: BODY_LIMIT,
+    };
+    match parts.config.metrics.source {
+        MetricsSourceSettings::Prometheus(_) | MetricsSourceSettings::MetricsApi(_) => {
+            Some(Containers::new(prometheus, parts.client.clone(), bounds))
+        }
+        MetricsSourceSettings::Replay(_) | MetricsSourceSettings::None => None,
+    }
+}
+
+/// Starts asking the kubelets, where they are to tell the use of disks, and has rounds hold it.
+fn with_disks(
+    source: Arc<dyn MetricsSource>,
+    parts: &Components,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> Arc<dyn MetricsSource> {
+    let Some(settings) = parts.config.metrics.kubelet.clone() else {
+        return source;
+    };
+    let disks = Disks::default();
+    let (clock, metrics) = (parts.cluster.clock(), parts.instruments.measuring.clone());
+    let tokens = AccountTokens::new(
+        parts.client.clone(),
+        &parts.replica.namespace,
+        kubelet::ACCOUNT,
+    );
+    let asker = KubeletPoller::new(settings, Some(tokens), disks.clone(), clock, metrics);
+    let (cluster, cancel) = (parts.cluster.clone(), cancel.clone());
+    tasks.spawn(async move {
+        let asking = asker.run(|| kubelets(&cluster));
+        cancel.run_until_cancelled(asking).await;
+        Ok(())
+    });
+    Arc::new(WithDisks::new(source, disks))
+}
+
+/// The kubelets of the nodes that tell an address.
+fn kubelets(cluster: &ClusterState) -> Vec<Kubelet> {
+    let contacts = cluster.node_contacts().into_iter();
+    let kubelet = |contact: NodeContact| {
+        Some(Kubelet {
+            node: contact.name,
+            address: *contact.internal_ips.first()?,
+            port: contact.kubelet_port,
+        })
+    };
+    contacts.filter_map(kubelet).collect()
+}
+
+/// Tells the source which addresses are which nodes, for the rounds to come.
+fn tell_addresses(prometheus: &PrometheusSource, cluster: &ClusterState) {
+    let contacts = cluster.node_contacts();
+    prometheus.know_addresses(contacts.iter().flat_map(|contact| {
+        let addresses = contact.internal_ips.iter();
+        addresses.map(|address| (*address, &*contact.name))
+    }));
+}
+
+/// Starts the asking for signals of single targets.
+fn signals(
+    parts: &Components,
+    prometheus: Option<Arc<PrometheusSource>>,
+    cancel: &CancellationToken,
+    tasks: &mut Tasks,
+) -> Signals {
+    let settings = parts.config.metrics.signals;
+    let bounds = ApiCallLimits {
+        timeout: settings.timeout,
+        body_limit: signals::BODY_LIMIT,
+    };
+    let sources = signals::SignalSources {
+        served: ServedSource::new(parts.client.clone(), bounds),
+        prometheus,
+    };
+    let metrics = parts.instruments.measuring.clone();
+    let (clock, sources) = (parts.cluster.clock(), Arc::new(sources));
+    let (signals, asker) = Signals::new(sources, settings.timeout, clock, metrics);
+    lasting(
+        tasks,
+        "asking for signals",
+        cancel,
+        asker.run(cancel.clone()),
+    );
+    signals
+}
+
+type MetricsSourcePair = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);
+
+fn source(parts: &Components) -> anyhow::Result<MetricsSourcePair> {
+    Ok(match &parts.config.metrics.source {
+        MetricsSourceSettings::Prometheus(settings) => {
+            let source = Arc::new(PrometheusSource::new(settings.as_ref().clone()));
+            (Arc::clone(&source) as Arc<dyn MetricsSource>, Some(source))
+        }
+        MetricsSourceSettings::MetricsApi(settings) => {
+            let source = MetricsApiSource::new(parts.client.clone(), *settings);
+            (Arc::new(source), None)
+        }
+        MetricsSourceSettings::Replay(replay) => {
+            let file = replay.file.display();
+            let text = std::fs::read_to_string(&replay.file)
+                .with_context(|| format!("the trace {file} cannot be read"))?;
+            let trace: UsageTrace = text.parse().with_context(|| format!("the trace {file}"))?;
+            let source = ReplaySource::new(trace, replay.speed, parts.cluster.now());
+            (Arc::new(source), None)
+        }
+        MetricsSourceSettings::None => (Arc::new(NoMetrics), None),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_core::placement::node_table;
+    use evenkeel_kubernetes::capacities::Capacities;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Settings;
+
+    #[test]
+    fn a_kubelet_is_reached_where_its_node_says() {
+        let cluster = ClusterState::new(Settings {
+            table: node_table::Settings::default(),
+            capacities: Capacities::default(),
+            caps_as_demand: false,
+            expects_metrics: true,
+            balances_scale_in: false,
+        });
+        let internal = |address: &str| json!({"type": "InternalIP", "address": address});
+        for (name, addresses, port) in [
+            ("a", vec![internal("10.0.0.1"), internal("fd00::1")], 10_260),
+            ("b", vec![internal("fd00::2")], 0),
+            ("c", Vec::new(), 10_250),
+        ] {
+            let node = json!({
+                "metadata": {"name": name},
+                "status": {
+                    "addresses": addresses,
+                    "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+                },
+            });
+            let node = serde_json::from_value(node).unwrap();
+            cluster.apply_node(&node, cluster.now());
+        }
+        let reached = |node: &str, address: &str, port| Kubelet {
+            node: node.into(),
+            address: address.parse().unwrap(),
+            port,
+        };
+        let both = [
+            reached("a", "10.0.0.1", Some(10_260)),
+            reached("b", "fd00::2", None),
+        ];
+        assert_eq!(kubelets(&cluster), both);
+        cluster.remove_node("a");
+        assert_eq!(kubelets(&cluster), both[1..]);
+        cluster.retain_nodes(|_| false);
+        assert_eq!(kubelets(&cluster), []);
+    }
+}
