@@ -10,6 +10,7 @@
 mod circles;
 mod graph;
 mod names;
+mod types;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -157,6 +158,12 @@ fn files_import_each_other_in_one_direction() {
 fn folders_import_each_other_in_one_direction() {
     let circles = between_folders(&Graph::new(&sources()));
     assert!(circles.is_empty(), "\n{}", circles.join("\n"));
+}
+
+#[test]
+fn types_have_names_of_the_field() {
+    let found = types::breaches(&sources());
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Source {
     pub(crate) handed_on: Vec<(String, Names)>,
     /// Names that a private `use` brings in, with the path of each.
     pub(crate) brought_in: HashMap<String, Names>,
+    /// Names of the types that the file defines.
+    pub(crate) types: Vec<String>,
     /// Every path that is named: by a private `use`, or in code with two parts or more.
     pub(crate) named: Vec<Names>,
 }
@@ -65,6 +67,7 @@ impl Source {
 impl<'ast> Visit<'ast> for Source {
     fn visit_item(&mut self, item: &'ast Item) {
         if !is_test(attributes(item)) {
+            self.types.extend(type_name(item));
             visit::visit_item(self, item);
         }
     }
@@ -172,6 +175,19 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
+/// The name of the type that an item defines.
+fn type_name(item: &Item) -> Option<String> {
+    let name = match item {
+        Item::Enum(item) => &item.ident,
+        Item::Struct(item) => &item.ident,
+        Item::Trait(item) => &item.ident,
+        Item::Type(item) => &item.ident,
+        Item::Union(item) => &item.ident,
+        _ => return None,
+    };
+    Some(name.to_string())
+}
+
 fn attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -183,6 +199,7 @@ fn attributes(item: &Item) -> &[Attribute] {
         Item::Struct(item) => &item.attrs,
         Item::Trait(item) => &item.attrs,
         Item::Type(item) => &item.attrs,
+        Item::Union(item) => &item.attrs,
         Item::Use(item) => &item.attrs,
         _ => &[],
     }
