@@ -16,11 +16,11 @@ pub struct ObjectBounds {
     pub max: i32,
 }
 
-/// The most of an object that has none, such as a workload whose replicas nothing but a count says.
+/// The maximum of an object without one, such as a workload with nothing but a count of replicas.
 pub const NO_MOST: i32 = i32::MAX;
 
 impl ObjectBounds {
-    /// The count of a workload that nothing scales: the least of what has no most.
+    /// The bounds of a workload that nothing scales: its count as the minimum, and no maximum.
     #[must_use]
     pub const fn of_count(replicas: i32) -> Self {
         Self {

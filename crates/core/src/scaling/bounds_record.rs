@@ -1,10 +1,10 @@
-//! The record of an object's bounds: the user's own values, the values written last, and who
-//! contributes what until when.
+//! The record of an object's bounds: the user's own values, the values written last, and each
+//! contribution.
 //!
-//! The record lives on the object, so that whoever writes next knows what to put back. Bounds that
-//! differ from those written last are somebody's edit and become the user's values, so that the
-//! user's edits win. An edit that only undoes the last write is another writer's; twice within 5
-//! minutes and the field is left to that writer for a while (a [`Contest`]).
+//! The record is stored on the object, so the next writer knows which values to restore. Bounds
+//! that differ from the last write are an edit and become the user's values: the user's edits win.
+//! An edit that only undoes the last write comes from another controller. If that happens twice
+//! within 5 minutes, the field is left to that controller for a while (a [`Contest`]).
 
 use jiff::Timestamp;
 
@@ -64,15 +64,15 @@ impl BoundsRecord {
         Ok(())
     }
 
-    /// The end of the last contribution, after which nobody holds the bounds any more; `None` where
-    /// nobody contributes.
+    /// The end of the last contribution, after which the bounds are free again; `None` if there is
+    /// no contribution.
     #[must_use]
     pub fn held_until(&self) -> Option<Timestamp> {
         self.contributions.iter().map(|one| one.until).max()
     }
 
-    /// True while the record has to be kept: something is to be put back, or somebody contributes,
-    /// or the field is left to another writer.
+    /// True while the record has to be kept: values are to be restored, a contribution stands, or
+    /// the field is left to another writer.
     #[must_use]
     pub fn is_needed(&self) -> bool {
         self.written != self.user || !self.contributions.is_empty() || self.contested
@@ -110,7 +110,7 @@ impl BoundsRecord {
             self.contested &= self.contest.until(now).is_some();
             return BoundsChange::None;
         }
-        // A user who changes a count of their own undoes nothing. The contest goes on as it was.
+        // A user's change of their own count undoes nothing. The contest goes on as it was.
         if found.is_count() && !is_ours {
             self.contested &= self.contest.until(now).is_some();
             return if self.contested {
@@ -341,7 +341,7 @@ mod tests {
         assert!(!record.is_needed());
     }
 
-    /// The harm: a user who scaled by hand twice was taken for a writer that reverts.
+    /// The harm: a user with two manual changes of the count was taken for a writer that reverts.
     #[test]
     fn a_count_that_was_not_written_here_can_be_changed_as_often_as_the_user_likes() {
         let count = ObjectBounds::of_count;

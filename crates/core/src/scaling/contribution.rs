@@ -1,9 +1,9 @@
 //! Contributions to the bounds of an object, and the bounds that they add up to.
 //!
-//! Beside the user, several contributors may ask for other bounds: a prediction raises the least, a
-//! schedule raises or replaces it for a while. Each contribution expires, so that nothing outlives the one who
-//! could take it back. [`merge`] depends on neither the order of the contributions nor on how often
-//! one of them is given.
+//! Beside the user, several contributors may ask for other bounds. A prediction raises the minimum;
+//! a schedule raises or replaces it for a while. Each contribution expires, so none outlives the
+//! contributor that could withdraw it. The result of [`merge`] depends on neither the order of the
+//! contributions nor on repetitions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,15 +26,15 @@ pub enum Contributor {
 
 /// The longest time for which a contribution stands without being renewed.
 ///
-/// Whoever asks for longer renews. One that nobody renews belongs to somebody who is gone, such as a
-/// later version before a rollback: six hours leave a working day's shift to go forward again
-/// without a change of bounds, and whatever was asked for is over the next morning.
+/// A contributor that needs more time renews its contribution. Without renewal the contributor is
+/// gone, such as a later version before a rollback. Six hours leave a shift of work to upgrade
+/// again without a change of bounds, and end every request by the next morning.
 const LONGEST: SignedDuration = SignedDuration::from_hours(6);
 
-/// The priority of a contribution whose least only raises that of others.
+/// The priority of a contribution that only raises the minimum of others.
 const RAISES: i32 = 0;
 
-/// The lowest priority of a contribution whose least stands in for the user's.
+/// The lowest priority of a contribution that replaces the user's minimum.
 const REPLACES: i32 = 1;
 
 const PREDICTION: &str = "prediction";
@@ -103,8 +103,8 @@ impl ReplicaRecommendation {
         }
     }
 
-    /// The least of `min` replicas by a schedule, until `until`, in place of that of the `user`, whose
-    /// most is raised where it is smaller.
+    /// The minimum `min` of a schedule until `until`, in place of the minimum of the `user`. It
+    /// raises the user's maximum if that is smaller.
     #[must_use]
     pub fn of_cron(who: Contributor, min: i32, user: ObjectBounds, until: Timestamp) -> Self {
         Self {
@@ -159,12 +159,12 @@ impl ReplicaRecommendation {
         now < self.until
     }
 
-    /// True where this contribution may stay in place of `new` by the same contributor: it asks for
-    /// the same, and more than half of the time to the new end is left of its own.
+    /// True if this contribution may stay in place of `new` by the same contributor: both ask for
+    /// the same, and more than half of the time to the new end is left.
     ///
-    /// An end that has come nearer is a change, as of a schedule whose window was cut short.
-    /// Prediction has no such ends: it withdraws what it no longer wants, and who takes over from
-    /// another leader may know an end that this one has moved since.
+    /// An earlier end is a change, for example if a schedule's window was cut short. It is none for
+    /// a prediction: prediction withdraws its contributions, and a new leader may know an older
+    /// end.
     fn stands_for(&self, new: &Self, now: Timestamp) -> bool {
         let left = self.until.duration_since(now);
         let shortened = new.until < self.until && new.who != Contributor::Prediction;
@@ -187,17 +187,17 @@ impl ReplicaRecommendation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MergedBounds {
     pub bounds: ObjectBounds,
-    /// The count that the target is to be set to, where anybody asks for one.
+    /// The count that the target is to be set to, if a contribution asks for one.
     pub replicas: Option<i32>,
 }
 
 /// The bounds of an object at `now`: those of the `user`, changed by the contributions that have not
 /// ended.
 ///
-/// The most is the largest of the user's and the contributed. A least of priority 1 or more stands
-/// in for the user's; one of priority 0 raises what is there. Neither passes the most: the user may
-/// have lowered it since, and bounds that cross are refused by the API server. Bounds that nobody
-/// changes are the user's as they are, crossed or not.
+/// The maximum is the largest of the user's and the contributed ones. A minimum of priority 1 or
+/// more replaces the user's; one of priority 0 raises it. Neither exceeds the maximum: the user may
+/// have lowered it, and the API server refuses crossed bounds. Bounds without contributions stay as
+/// the user set them, crossed or not.
 #[must_use]
 pub fn merge<'a>(
     user: ObjectBounds,
@@ -239,7 +239,7 @@ impl Contributions {
         self.0.values()
     }
 
-    /// True where nobody contributes.
+    /// True if there is no contribution.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -249,9 +249,9 @@ impl Contributions {
         self.0.get(who)
     }
 
-    /// Takes a contribution in place of the contributor's former one. The same again moves the end
-    /// back only once half of the time to the new one is gone, so that a contributor who asks for
-    /// the same at every tick does not cause a write at every tick.
+    /// Replaces the contributor's former contribution. A repeated one moves the end only once half
+    /// of the time to the new end is over. So a request at every tick does not cause a write at
+    /// every tick.
     pub fn contribute(&mut self, mut new: ReplicaRecommendation, now: Timestamp) {
         new.until = new.until.min(latest_end(now));
         let old = self.0.get(&new.who);
@@ -265,8 +265,8 @@ impl Contributions {
         self.0.remove(who);
     }
 
-    /// Removes the contributions that have ended at `now`, and brings ends that are too far away
-    /// nearer: whoever wrote them renews them, or is gone.
+    /// Removes the contributions that have ended at `now`, and shortens ends that are too far away:
+    /// a live contributor renews them.
     pub fn expire(&mut self, now: Timestamp) {
         self.0.retain(|_, contribution| contribution.counts(now));
         for contribution in self.0.values_mut() {

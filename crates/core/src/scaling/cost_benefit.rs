@@ -1,10 +1,10 @@
-//! Whether floors are worth it for a target, by what they and the plain HPA would have cost on its last
+//! The verdict on floors for a target: worth their cost or not, by the replayed costs of its last
 //! days.
 //!
-//! Floors are judged at the risk that a target has by default, against the plain HPA with as many
-//! replica-hours ([`ParetoFrontier`]): a lower target buys safety too. They are worth it where they leave
-//! clearly fewer seconds under-provisioned than it, no more seconds overloaded, and do so in more
-//! parts of the days than not.
+//! Floors run at the target's default risk. They are compared with the plain HPA at as many
+//! replica-hours ([`ParetoFrontier`]), because a lower target buys safety too. They are worth it if
+//! they leave clearly fewer seconds under-provisioned and no more seconds overloaded, in more parts
+//! of the days than not.
 
 use super::counterfactual::CounterfactualResult;
 use super::pareto_frontier::{Cost, CostRatios, FrontierPosition, ParetoFrontier};
@@ -55,7 +55,7 @@ pub enum CostBenefitVerdict {
     Not(CostBenefitObjection),
 }
 
-/// What speaks against floors.
+/// The objection to floors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CostBenefitObjection {
     /// The plain HPA leaves hardly any time under-provisioned.
@@ -313,7 +313,7 @@ mod tests {
     fn parts_that_say_nothing_are_even() {
         let mut floors = run(110.0, [200.0, 200.0], 30.0);
         let mut plain = plain();
-        // A night without load: nobody is under-provisioned, and floors stand for nothing.
+        // A night without load: no Pod is under-provisioned, and floors make no difference.
         floors.parts.push(cost(12.0, 0.0, 0.0));
         floors.parts.push(cost(10.0, 0.0, 0.0));
         for one in &mut plain {

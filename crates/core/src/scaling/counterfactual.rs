@@ -1,14 +1,11 @@
-//! What the last days would have been at several levels of floors, and for their honest rival: the plain
-//! HPA with a lower target, which buys safety with replicas too.
+//! A replay of the last days: floors at several levels, beside the plain HPA with lower targets,
+//! which also buy safety.
 //!
-//! A floor is worth what the Pods carry then, and not how near a forecast came in quiet minutes. So each
-//! minute of a load is run through counts of Pods side by side: above floors that cover the largest load
-//! of the next minutes at each of some distances from its middle, and without floors at each of some
-//! shares of the target. Of each it is remembered in which share of the time its ready Pods would have
-//! carried too much, and how many there were, over all and by the quarter of the day. From that follow the
-//! level that holds a risk, and whether floors at it pay at this time of day: those that see the morning coming
-//! are not given up for a restless night. It is a sketch of a cluster by the minute: it has no noise within a minute, so that
-//! what it says of the plain HPA is rather too good.
+//! Each minute of a load runs through simulated counts of Pods: with floors at several distances
+//! from the middle of its forecast, and without floors at several shares of the target. The means
+//! of each simulation give the level that meets a risk, and whether floors at it pay. They are kept
+//! by quarter of the day too, so a restless night does not end floors that foresee the morning.
+//! There is no noise within a minute, so the plain HPA looks slightly too good.
 
 mod hpa_rate_limits;
 mod outcome;
@@ -61,13 +58,13 @@ pub struct Counterfactual {
     run: usize,
     /// The newest of them, since the epoch.
     newest: i64,
-    /// What is left in the means of what was assumed at the beginning, as a share.
+    /// The share of the initial assumption that is left in the means.
     assumed: f64,
     /// Those of each quarter of the day.
     of_quarter: [usize; TimeOfDay::COUNT],
 }
 
-/// What floors came to, beside the plain HPA.
+/// The result of floors, beside the plain HPA.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CounterfactualResult {
     pub floors: PolicyRunResult,
@@ -154,11 +151,10 @@ impl Counterfactual {
         }
     }
 
-    /// The distance from the middle at which floors hold a risk: that at which the share of the time
-    /// would have been the risk, and not far below the one that is assumed for it, since such floors cost
-    /// less than they save. Where none holds it, it is the one that is worth most; and it is never one
-    /// whose floors would have been dearer than the HPA with the lowest target, beyond which nothing is
-    /// known of what else could be had for as much.
+    /// The distance from the middle at which floors meet a risk; if none does, the distance with
+    /// the best benefit. It is at most `SPARED` below the distance assumed for the risk: floors
+    /// down to there cost less than they save. Its floors never need more replicas than the HPA at
+    /// the lowest target: beyond that, no alternative of equal cost is known.
     #[must_use]
     pub fn distance(&self, risk: f64) -> f64 {
         // A share of none has no logarithm.
@@ -178,12 +174,12 @@ impl Counterfactual {
         distance.max(least).min(self.affordable())
     }
 
-    /// The distance whose floors are worth most beside the HPA that costs as much; of several that are about as
-    /// good, the cheapest.
+    /// The distance with the best benefit beside the HPA of equal cost; of several about as good,
+    /// the cheapest.
     fn worth_most(&self) -> f64 {
         let ratios = DISTANCES.map(|distance| {
             let mut tried = self.weighed(distance, PolicyRun::outcome);
-            // What was assumed tells nothing of the one or the other.
+            // The initial assumption says nothing of either side.
             let seen = tried.floors.under - assumed(distance) * self.assumed;
             tried.floors.under = (seen / (1.0 - self.assumed).max(LITTLE)).max(0.0);
             tried.ratio_of(LITTLE)
@@ -194,8 +190,8 @@ impl Counterfactual {
         found.map_or(BEGIN, |(distance, _)| distance)
     }
 
-    /// The largest distance whose floors have no more replicas than the HPA with the lowest target; the
-    /// smallest where even its floors have more, and the largest of all before anything is judged.
+    /// The largest distance with no more replicas than the HPA at the lowest target. It is the
+    /// smallest distance if even that needs more, and the largest before anything is judged.
     #[must_use]
     pub fn affordable(&self) -> f64 {
         let most = self.dearest();
@@ -226,7 +222,7 @@ impl Counterfactual {
         self.plain[SHARES.len() - 1].outcome().replicas
     }
 
-    /// What floors at a distance would have been worth; `None` before half a day was run.
+    /// The result of floors at a distance; `None` before half a day has run.
     #[must_use]
     pub fn tried(&self, distance: f64) -> Option<CounterfactualResult> {
         self.of(distance, PolicyRun::outcome)
@@ -300,8 +296,8 @@ fn remembered(run: usize, memory: f64) -> f64 {
     crate::units::count_as_f64(run).min(memory)
 }
 
-/// The outcome at a place between those of a curve, whose places ascend; the first and the last beyond
-/// its ends.
+/// The outcome at a place between the points of a curve with ascending places. Beyond its ends the
+/// first or the last one.
 fn along(curve: impl Iterator<Item = (f64, PolicyRunResult)>, place: f64) -> PolicyRunResult {
     let log = |under: f64| (under + 1e-5).ln();
     let mut before: Option<(f64, PolicyRunResult)> = None;

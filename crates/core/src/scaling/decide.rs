@@ -238,8 +238,8 @@ impl DecisionContext<'_> {
         forecast.any(|load| load.is_estimated(now, self.policy.max_age))
     }
 
-    /// True where traffic, or a load that nobody else reacts to, is not known as it is now: what was decided on
-    /// it is not undone by what is known of others.
+    /// True if the current value of the traffic, or of a load that only Evenkeel reacts to, is
+    /// unknown. Other loads do not undo a decision that was based on it.
     fn is_alone_in_the_dark(&self) -> bool {
         let DecisionInput { now, loads, .. } = *self.input;
         if self.input.has_unknown_traffic() {

@@ -5,7 +5,7 @@
 pub enum DecisionBasis {
     /// A trusted forecast of the load.
     Forecast,
-    /// What the traffic needs, by the model that turns it into replicas.
+    /// The need of the traffic, by the model that turns it into replicas.
     Traffic,
     /// The lowered target of D-HPA (`DS-HPA`).
     DynamicThreshold,

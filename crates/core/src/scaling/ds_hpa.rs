@@ -98,7 +98,7 @@ pub enum Basis {
     Forecast(ActiveForecast),
     /// D-HPA's target for a signal.
     DynamicThreshold(Signal, DynamicThreshold),
-    /// What the traffic needs.
+    /// The need of the traffic.
     Traffic(TrafficNeed),
 }
 
@@ -112,8 +112,8 @@ pub struct PredictiveProposal {
 }
 
 impl PredictiveProposal {
-    /// The signal whose load asks for the count; `None` where that is the traffic, which is known wherever
-    /// it asks for anything.
+    /// The signal of the load that asks for the count; `None` for traffic, which is always known
+    /// when it asks for a count.
     #[must_use]
     pub const fn signal(&self) -> Option<&Signal> {
         match &self.basis {

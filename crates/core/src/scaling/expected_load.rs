@@ -8,7 +8,7 @@ pub struct ExpectedLoad {
     pub basis: LoadBasis,
 }
 
-/// What an expected load rests on.
+/// The basis of an expected load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadBasis {
     /// A trusted forecast, which is above the load as it is now.

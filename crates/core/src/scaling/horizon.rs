@@ -33,7 +33,7 @@ pub struct StartTime {
     pub started: SignedDuration,
 }
 
-/// What has passed since the load that a measurement speaks of.
+/// The time since the load that a measurement describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lag {
     /// The age of measurements when they are taken, the largest of late.
@@ -42,7 +42,7 @@ pub struct Lag {
     pub half_window: SignedDuration,
 }
 
-/// What passes from a decision until the Pods that it asks for are ready.
+/// The time from a decision until the Pods that it asks for are ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lead {
     /// The time between two looks of the HPA.
@@ -71,8 +71,8 @@ impl Lag {
 }
 
 impl Lead {
-    /// The lead of a target that is decided on every `tick` and whose last Pods took the times
-    /// `starts`, the newest last. Percentiles are by nearest rank.
+    /// The lead of a target with a decision every `tick`. `starts` are the times that its last Pods
+    /// took, the newest last. Percentiles are by nearest rank.
     #[must_use]
     pub fn of(starts: &[StartTime], tick: SignedDuration) -> Self {
         let last = &starts[starts.len().saturating_sub(LAST_PODS)..];
@@ -170,7 +170,7 @@ mod tests {
             ((1..=10).map(|i| (0, i * 10)).collect(), 90, 0),
             ((1..=11).rev().map(|i| (0, i * 10)).collect(), 100, 0),
             (vec![(1, 20), (90, 20)], 20, 90),
-            // What waited has long been followed by others that did not.
+            // The wait is long ago, and later Pods did not wait.
             ([vec![(90, 20)], vec![(2, 20); 10]].concat(), 20, 0),
             ([vec![(2, 20); 20], vec![(90, 20); 2]].concat(), 20, 90),
             ([vec![(2, 20); 20], vec![(90, 20); 1]].concat(), 20, 0),

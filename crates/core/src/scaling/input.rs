@@ -25,19 +25,19 @@ pub struct DecisionInput<'a> {
     /// The replicas that the load as it is now asks for, all rules of the HPA applied; `None` where
     /// its metrics are missing.
     pub reactive: Option<i32>,
-    /// Why, in the words of who reacts; empty where nothing is to be said.
+    /// The reason of the reaction, in words; empty if there is none.
     pub reaction: &'a str,
-    /// Why they are missing, in the words of who reacts; empty where that is not known.
+    /// The reason why the metrics are missing, in words; empty if it is unknown.
     pub missing: &'a str,
-    /// True where nobody looks at the metrics, since the target has no replicas.
+    /// True if the metrics are not read because the target has no replicas.
     pub is_switched_off: bool,
     /// True for a target without replicas that was put to sleep here, and wakes by what it scales by.
     pub is_asleep: bool,
     /// The load of each signal that the target scales by.
     pub loads: &'a [SignalLoad<'a>],
-    /// What is known of the traffic that the target names; `None` where it names none.
+    /// The state of the traffic that the target names; `None` if it names none.
     pub traffic: Option<&'a TrafficStanding>,
-    /// What the portraits of the target come to, where it has any: they decide then.
+    /// The merged portraits of the target, if it has any: they decide then.
     pub portrayed: Option<&'a MergedPortraits>,
 }
 
@@ -63,7 +63,7 @@ pub struct SignalLoad<'a> {
     pub estimate: Option<LoadEstimate>,
     /// True where the load is forecast, and not only reacted to.
     pub is_forecast: bool,
-    /// True where nobody else reacts to it.
+    /// True if only Evenkeel reacts to it.
     pub only_here: bool,
     /// The forecast of the load, where a model made one.
     pub prediction: Option<Prediction<'a>>,
@@ -80,8 +80,8 @@ pub struct LoadEstimate {
     pub measured: Timestamp,
 }
 
-/// The longest time for which an estimate holds up what was decided on certain sums: a rollout that
-/// takes longer is no reason to keep replicas that nobody can tell are needed.
+/// The longest time for which an estimate keeps a decision that certain sums led to. A longer
+/// rollout is no reason to keep replicas that may not be needed.
 const ESTIMATE_HOLDS: SignedDuration = SignedDuration::from_mins(15);
 
 /// The forecast of a load by the model in use, with the trust that the model has earned.

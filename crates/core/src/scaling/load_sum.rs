@@ -23,8 +23,8 @@ pub const NEGLIGIBLE: usize = 50;
 /// start go on for a while, and the counters that exporters show are up to 15 s old.
 const SETTLES: SignedDuration = SignedDuration::from_secs(30);
 
-/// How much above what its replicas would carry a sum over more Pods counts as certain: the tolerance of an HPA,
-/// within which nobody scales for it.
+/// The factor above the normal load of its replicas up to which a sum over more Pods counts as
+/// certain. It is the tolerance of an HPA, within which the HPA does not scale.
 const SURGE_TOLERANCE: f64 = 1.1;
 
 /// The load of a target in one signal.
@@ -35,7 +35,7 @@ pub struct LoadSum {
     pub certainty: Certainty,
 }
 
-/// Whether a sum is the load of its time.
+/// The certainty that a sum is the load of its time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Certainty {
     /// All Pods that carried load were measured over a window in which they did.
@@ -222,7 +222,7 @@ mod tests {
             (vec![Carried(3.0)], 1, Some(estimated(3.0))),
             // A rollout by Recreate: all Pods are new.
             (vec![Settling, Settling], 0, Some(estimated(0.0))),
-            // Nobody is measured, or nobody carries load: that is no load of 0.
+            // No Pod is measured, or no Pod carries load: that is no load of 0.
             (vec![Unmeasured, Unmeasured], 0, None),
             (vec![Idle, Idle], 2, None),
         ] {

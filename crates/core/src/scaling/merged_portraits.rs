@@ -1,8 +1,8 @@
-//! A target whose count several providers have a say in: what a tick reads of it beside its loads, and what it
-//! comes to.
+//! A target with a count that several providers propose: the input of a tick beside the loads, and the
+//! result.
 //!
-//! The reaction to the load and its forecast are two providers among the others; what they come to is known
-//! only within the tick, after the loads. So are the stability checks, which ask about the step that follows.
+//! The reaction to the load and its forecast are two of the providers. Their outcomes are known only within
+//! the tick, after the loads. The same applies to the stability checks, which judge the step that follows.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct ProviderRef {
     pub priority: i32,
 }
 
-/// What a tick reads of a target that portraits scale, beside its loads.
+/// The input of a tick for a target with portraits, beside its loads.
 #[derive(Debug, Clone, Copy)]
 pub struct PortraitInput<'a> {
     /// The providers that are known without the loads: one count, the calendar, what others have computed.
@@ -39,17 +39,17 @@ pub struct PortraitInput<'a> {
     pub behavior: &'a StagedBehavior,
     /// The counts that are written in the cluster at present.
     pub counts: ReplicaCounts,
-    /// What has come of them; `None` where they are the Pods that there are.
+    /// The progress towards them; `None` if they are the Pods that exist.
     pub reached: Option<ReplicaProgress>,
     /// The change that is under way.
     pub change: Option<&'a StagedChange>,
     /// The stability checks, with what was last learned for each.
     pub checks: &'a [StabilityCheck],
-    /// What checks that failed hold, of each direction one at most.
+    /// The changes that failed checks hold, at most one in each direction.
     pub holds: &'a [PausedChange],
     /// The moment in the user's request to go on with what is held.
     pub resume: Option<Timestamp>,
-    /// The count that whoever decided last has told of.
+    /// The count that the last decider reported.
     pub told: Option<i32>,
     /// `metadata.generation` of what is scaled, where it has one.
     pub generation: Option<i64>,
@@ -80,7 +80,7 @@ pub enum CheckInput {
     },
     /// The readiness of the Pods that are to be online.
     Ready(PodsReady),
-    /// The newest word of somebody outside on the last step, and why there is no newer one.
+    /// The newest answer of an external check on the last step, and the reason why there is no newer one.
     External {
         answer: Option<ExternalCheckAnswer>,
         failure: Option<String>,
@@ -96,20 +96,20 @@ pub(super) struct PodsNow {
     pub(super) online: i32,
 }
 
-/// What the providers come to at one tick, and the count that follows.
+/// The outcomes of all providers at one tick, and the count that follows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergedPortraits {
     /// Every provider with its outcome.
     pub provided: Vec<ProviderRecommendation>,
     /// The one that holds, and those that were not heard.
     pub merged: MergedOutcomes,
-    /// What the target is to have in the end.
+    /// The count that the target is to have in the end.
     pub target: BoundedReplicas,
-    /// What it is to have now, and what is under way.
+    /// The counts that it is to have now, and the change that is under way.
     pub staged: StepResult,
     /// The stability checks with their verdicts; none while nothing is under way.
     pub checked: Vec<CheckResult>,
-    /// What follows from them.
+    /// The decision that follows from them.
     pub decided: CheckDecision,
     /// The extent of what the provider that holds knows.
     pub(super) grounds: DecisionBasis,

@@ -18,7 +18,7 @@ use crate::units::count_as_f64;
 pub struct TargetObservation<'a> {
     /// The Pods of the target that have not ended, in no order.
     pub pods: &'a [Arc<PodFacts>],
-    /// Which of them carry load, and who did before.
+    /// The Pods that carry load now, and those that did before.
     pub carriers: &'a ServingPods,
     /// The replicas that it is to have, where each of them is one Pod; `None` where that is not known.
     pub replicas: Option<i32>,
@@ -106,8 +106,8 @@ impl TargetObservation<'_> {
         })
     }
 
-    /// The load that follows from one value for the whole target. Without a ready Pod a value for
-    /// each Pod is nobody's.
+    /// The load that follows from one value for the whole target. Without a ready Pod, a value for
+    /// each Pod describes no Pod.
     fn total(&self, signal: &Signal, scope: ValueScope, sample: ValueSample) -> Option<LoadSample> {
         let value = load_sum::in_base_unit(signal, sample.value);
         let times = match scope {

@@ -1,9 +1,9 @@
-//! What a way of scaling costs, and what it is worth beside its honest rival: the plain HPA with a
-//! lower target, which buys safety with replicas too.
+//! The cost of a way of scaling, and its worth beside its fair rival: the plain HPA with a lower
+//! target, which buys safety with replicas too.
 //!
-//! The costs of the plain HPA at several targets are its [`ParetoFrontier`]; any other way of scaling is
-//! held against the point of it that has as many replica-hours. Between two targets the logarithm of
-//! the seconds, with [`TICK_SECONDS`] added, lies on a line over the logarithm of the replica-hours:
+//! The costs of the plain HPA at several targets are its [`ParetoFrontier`]. Any other way of
+//! scaling is compared with the point that has as many replica-hours. Between two targets, the
+//! logarithm of the seconds plus [`TICK_SECONDS`] is linear in the logarithm of the replica-hours:
 //! violations fall by about the same share with each further share of replicas.
 
 use super::hpa::Settings;

@@ -61,7 +61,7 @@ pub enum ConditionStatus {
     True,
     /// It does not hold.
     False,
-    /// Nobody can tell.
+    /// It is not known.
     Unknown,
 }
 

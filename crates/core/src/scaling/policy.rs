@@ -34,7 +34,7 @@ pub struct TargetPolicy {
     pub tolerances: Tolerances,
     /// The right of a forecast to take replicas away.
     pub scale_down: ScaleDown,
-    /// What passes from a decision until the Pods that it asks for are ready.
+    /// The time from a decision until the Pods that it asks for are ready.
     pub lead: Lead,
     /// The age from which a measurement no longer counts.
     pub max_age: SignedDuration,

@@ -1,10 +1,10 @@
-//! Portraits: how many replicas a target is to have by one provider, and by all of them together.
+//! Portraits: the replicas that each provider asks for, and the count that follows from all of them.
 //!
-//! A [`Portrait`] is what one provider has said: one count, windows by the calendar, or a [`TimeSeries`] of
-//! counts that somebody has computed before. At any moment it has an [`ProviderOutcome`], and where it has
-//! expired that is all that it has: an old forecast is no zero. [`merge`] chooses among the outcomes of all
-//! providers. One that failed leaves the others standing, is named, and for a while lets nothing go that
-//! it may still need; where nobody has a value, nothing changes.
+//! A [`Portrait`] is the statement of one provider: one count, windows by the calendar, or a
+//! [`TimeSeries`] of precomputed counts. At any moment it has a [`ProviderOutcome`]. An expired
+//! portrait has no value: an old forecast is no zero. [`merge`] chooses among all outcomes; a failed
+//! provider is reported, and for a while the count is not lowered without it. If no provider has a
+//! value, nothing changes.
 
 mod merge;
 mod outcome;

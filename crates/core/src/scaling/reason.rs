@@ -29,7 +29,7 @@ pub(super) struct PredictionClause<'a> {
     pub(super) policy: &'a TargetPolicy,
     pub(super) input: &'a DecisionInput<'a>,
     pub(super) proposal: Option<&'a PredictiveProposal>,
-    /// The words of who reacts to the load as it is now, where they are to stand in place of those of prediction.
+    /// The reason of the reaction to the current load, if it is to replace that of prediction.
     pub(super) reaction: &'a str,
 }
 

@@ -42,7 +42,7 @@ pub struct StateChange {
     pub to: PodState,
 }
 
-/// What is to be done for a profile.
+/// The actions for a profile at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProfilePlan {
     pub changes: Vec<StateChange>,
@@ -50,7 +50,7 @@ pub struct ProfilePlan {
     pub replicas: i32,
     /// The positions of the Pods that are to be deleted, the first of them first.
     pub victims: Vec<usize>,
-    /// What is not done, and why.
+    /// The refused actions, each with its reason.
     pub refusals: Vec<ProfileRefusal>,
     /// True where Pods that are to go wait for limits to let one be taken out of traffic.
     pub waits: bool,
@@ -139,7 +139,7 @@ fn raise(
     plan: &mut ProfilePlan,
 ) -> bool {
     let lacking = excess(rules.wanted.online, census.serving);
-    // What its controller is about to delete counts no more.
+    // Pods that the controller is about to delete no longer count.
     let staying = excess(census.off(), census.leaving(seen));
     let beyond = excess(staying, seen.limits.within(off));
     let beyond = if waits_for_all(rules, seen) {
@@ -250,7 +250,7 @@ fn lower(
     if !has_room || (is_budgets && !allowance.waits()) {
         return DrainBlockage::Always;
     }
-    // What starts anew for a moment is not told; who waits is.
+    // A short restart is not reported; a lasting wait is.
     if !is_budgets
         && seen
             .waits_since
@@ -262,8 +262,8 @@ fn lower(
     DrainBlockage::Now
 }
 
-/// Exchanges those that are cut off and those that stand by, as both are wanted. Those that go are left as they are:
-/// who is told to its controller as the next one to go must not be another one a moment later.
+/// Exchanges Pods that are cut off with Pods on standby, if both counts call for it. The victims stay
+/// as they are: the next Pod to go, as told to its controller, must not be another one a moment later.
 fn exchange(wanted: ReplicaCounts, seen: &ProfileInput<'_>, victims: &[usize]) -> Vec<StateChange> {
     let staying = |state| {
         let mut order = PodCounts::longest_off(seen, state);

@@ -1,7 +1,7 @@
 //! The Pods of a target that carry load, and how many have lately ceased to.
 //!
-//! What a Pod leaves to the others shows in their rates a window later. Until then the sum over those
-//! that are left is too low, and the Pod itself may be gone, so that somebody has to remember it.
+//! The load that a Pod leaves to the others shows in their rates a window later. Until then the sum
+//! over the others is too low, and the Pod itself may be gone, so it is remembered here.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -133,7 +133,7 @@ pub struct PromQl {
     pub query: Arc<str>,
 }
 
-/// What a PromQL query counts.
+/// The quantity that a PromQL query counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PromQlMetric {
     /// Whatever its author says, such as requests or messages.
@@ -147,7 +147,7 @@ pub enum PromQlMetric {
 }
 
 impl PromQl {
-    /// A query whose author alone knows what it counts.
+    /// A query for a quantity that only its author knows.
     pub fn own(query: &str) -> Self {
         Self {
             metric: PromQlMetric::Own,
@@ -274,15 +274,15 @@ pub enum MetricTarget {
     Value(i64),
 }
 
-/// What the one value of a signal for a whole target is the value of.
+/// The scope of the one value of a signal for a whole target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ValueScope {
-    /// Of all Pods together: the value is the load, such as the messages in a queue.
+    /// All Pods together: the value is the load, such as the messages in a queue.
     #[default]
     Whole,
-    /// Of each Pod alike, such as a latency or a mean. The HPA's rule for a total, `ready Pods ×
-    /// value / target`, takes the product with the ready Pods for what stays when Pods are added, so
-    /// that product is the load.
+    /// Each Pod alike, such as a latency or a mean. The HPA's rule for a total is `ready Pods ×
+    /// value / target`. It assumes that the product with the ready Pods stays when Pods are added,
+    /// so that product is the load.
     EachPod,
 }
 
@@ -301,7 +301,7 @@ impl MetricTarget {
         }
     }
 
-    /// What the one value of a signal is the value of, where the signal has this target.
+    /// The scope of the one value of a signal with this target.
     pub const fn scope(self) -> ValueScope {
         match self {
             Self::Value(_) => ValueScope::EachPod,

@@ -1,10 +1,10 @@
 //! Stability checks: whether a staged change may go on.
 //!
-//! Each check comes to a [`CheckVerdict`]: it passes, fails, or does not know, as while a measurement is missing
-//! or older than the last step. [`decide`] turns the verdicts of all into the [`Command`](super::stages::Command) for the next
-//! step. A failed check pauses the change or rolls it back and holds it ([`PausedChange`]) until all pass and have passed for
-//! the cool-down, or until somebody resumes it. A hold belongs to the direction that it was put on: a change the other
-//! way is free, since it may well be the remedy, and does not end it.
+//! Each check has a [`CheckVerdict`]: it passes, fails, or does not know, for example while a measurement is missing or
+//! older than the last step. [`decide`] turns all verdicts into the [`StepCommand`](super::staged_change::StepCommand)
+//! for the next step. A failed check pauses the change or rolls it back, and holds it ([`PausedChange`]). The hold
+//! lasts until all checks have passed for the cool-down, or a user resumes the change. A change in the other direction
+//! may be the remedy, so it is free, and does not end the hold.
 
 mod answer;
 mod bound;

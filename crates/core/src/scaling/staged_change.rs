@@ -1,15 +1,15 @@
 //! Staged scaling: from one count of replicas to another in steps.
 //!
-//! The first step is made at once, each other one an interval later, and what has been reached is
-//! observed before it counts as done. On the way down, Pods wait cut off or on standby until then, so that they can be
-//! brought back without a start; on the way up those that wait are taken first. A change whose target
-//! moves goes on from what is there, as does one in the other direction. A step that has not come about is waited for: none follows
-//! it, and it is not observed until then. A change that is done is kept until its interval is over, and what follows in its direction
-//! goes on with it: a target that creeps makes no more steps than one that jumps.
+//! The first step is made at once, each further step an interval after the last one has come about,
+//! and its result is observed. On the way down, Pods wait cut off or on standby until then; on the
+//! way up, waiting Pods are taken first. If the target moves or turns, the change goes on from the
+//! current counts. A finished change is kept until its interval is over: a target that creeps makes
+//! no more steps than one that jumps.
 //!
-//! [`step`] is a function of the [`StagedChange`] that is under way, which is all that has to be remembered, of the counts as they
-//! are written at present, and of the [`StepCommand`] of the stability checks. Calling it again with the same gives the same, and
-//! a change whose counts were never written is written again: so neither of the two writes of a tick has to come first.
+//! [`step`] is a function of the current [`StagedChange`], of the counts written at present, and of
+//! the [`StepCommand`] of the stability checks. It needs no other memory: the same input gives the
+//! same result, and counts that were never written are written again. So the two writes of a tick
+//! may come in any order.
 
 mod behavior;
 mod change;

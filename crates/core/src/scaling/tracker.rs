@@ -49,7 +49,7 @@ use crate::forecast::{
 };
 use crate::panic_error::{PanicError, caught};
 
-/// The time for which a floor stands once it has been written, and may outlive everyone who could
+/// The time for which a floor stands once it is written. It may outlive every program that could
 /// renew it or put it back.
 const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 
@@ -113,7 +113,7 @@ impl TargetState {
         }
     }
 
-    /// What passes between a load of the target and the capacity for it, by the slowest of the loads
+    /// The time between a load of the target and the capacity for it, by the slowest of the loads
     /// that are forecast.
     fn horizon(&self, policy: &TargetPolicy, input: &TickInput<'_>) -> Horizon {
         let forecast = self.loads.iter().filter(|load| load.is_forecast(input));
@@ -204,7 +204,7 @@ impl TargetState {
         }
     }
 
-    /// Forgets the past of a signal, whose load is now another figure.
+    /// Forgets the past of a signal, because its load is now another figure.
     pub fn forget(&mut self, signal: &Signal) {
         self.loads.retain(|load| load.signal != *signal);
     }
@@ -252,8 +252,8 @@ impl TargetState {
         &mut self.loads[index]
     }
 
-    /// Takes over the floor that is in force at the first tick; later it is only followed down, as
-    /// whoever decides meanwhile takes it back.
+    /// Adopts the floor that is in force at the first tick. Later it is only followed down, because
+    /// another decider may take it back meanwhile.
     fn adopt(&mut self, recorded: Option<Floor>) {
         let adopted = if std::mem::replace(&mut self.begun, true) {
             self.state.adopted
@@ -316,9 +316,9 @@ fn pods_now(policy: &TargetPolicy, input: &TickInput<'_>, decided: i32) -> PodsN
 /// Decides how many replicas each of the targets is to have now, in their order. Models of one name
 /// make their forecasts of all loads together.
 ///
-/// A panic is that of the target in whose work it came, whose tracker is to be thrown away; the
-/// others have their decisions. Where it came in a forecast of many loads, each target's are asked
-/// for again by themselves, which tells whose it was.
+/// A panic belongs to the target that was being worked on, and that target's tracker is to be
+/// thrown away. The others have their decisions. If the panic came in a forecast of many loads,
+/// each target's forecasts are requested separately, which finds the target.
 pub fn tick_together(targets: &mut [TargetTick<'_>]) -> Vec<Result<TickReport, PanicError>> {
     let followed = targets.iter_mut().map(|target| {
         let TargetTick {

@@ -1,9 +1,9 @@
 //! The replicas that traffic needs: the model `traffic` turned around.
 //!
-//! It tells the utilisation that a count of replicas would have; wanted is the smallest count whose
-//! utilisation is at or below the target. What the residual model adds to the linear one may rise and fall with the
-//! count, so that a count may seem good while a larger one does not: taken is the count from which on *no* count up to
-//! the most is above the target.
+//! The model gives the utilisation of a count of replicas; needed is the smallest count at or below
+//! the target. The residual model may rise and fall with the count, so a count may seem good while
+//! a larger one does not. The result is the count from which on *no* count up to the maximum is
+//! above the target.
 
 use super::ReplicaBounds;
 use crate::forecast::{CalendarInputs, LinearResidual};
@@ -21,7 +21,7 @@ pub struct Demand<'a> {
     pub moment: CalendarInputs,
 }
 
-/// What traffic needs.
+/// The replicas that traffic needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrafficReplicas {
     pub replicas: i32,
@@ -56,8 +56,8 @@ impl NeedLimit {
 /// The smallest count within `bounds` with which the traffic keeps to `target`, in the unit of the
 /// utilisation. At least one is needed, whatever the traffic; `bounds` may allow none all the same.
 ///
-/// What the hour adds comes to each replica, however many there are, so that the count grows without end as it nears what
-/// the target leaves room for. It asks for three times the count of the linear model at most.
+/// The load that the hour adds comes to each replica, so the count grows without end as that load
+/// nears the target. It is at most three times the count of the linear model.
 #[must_use]
 pub fn needed(
     function: &LinearResidual,
@@ -146,7 +146,7 @@ mod tests {
             (0.0, 60.0, (0, 100), (1, None)),
             (1e12, 60.0, (1, i32::MAX), (LARGEST, most)),
             (100.0, 60.0, (1, i32::MAX), (4, None)),
-            // What no replica takes away is above it.
+            // The load that no replica takes away is above it.
             (100.0, 9.0, (1, 50), (50, most)),
             (100.0, 10.0, (1, 50), (50, most)),
         ] {

@@ -1,10 +1,10 @@
-//! What came of the fit of a target's own function from its traffic to what each of its replicas carries.
+//! The fit of a target's own function from its traffic to the load that each of its replicas carries.
 
 use std::sync::Arc;
 
 use crate::forecast::TrafficModel;
 
-/// What came of a target's fit.
+/// The result of a target's fit.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum TrafficFit {
     /// Its past has not been looked at yet.

@@ -1,10 +1,10 @@
-//! What the traffic of a target asks for at one tick.
+//! The replicas that the traffic of a target asks for at one tick.
 
 use super::expected_load::{ExpectedLoad, LoadBasis};
 use super::signal::Signal;
 use super::traffic::NeedLimit;
 
-/// What is known of the traffic of a target that names some.
+/// The state of the traffic of a target that names some.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TrafficStanding {
     /// There is no model that turns it into replicas.
@@ -52,10 +52,10 @@ impl TrafficLack {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficNeed {
     pub replicas: i32,
-    /// What each of them is told to carry, in the base unit of `of`; at most `target` unless the most
-    /// replicas are not enough.
+    /// The predicted load of each replica, in the base unit of `of`; at most `target` unless the
+    /// most replicas are not enough.
     pub utilisation: f64,
-    /// What each is to carry at most.
+    /// The most that each is to carry.
     pub target: f64,
     /// The load that replicas carry.
     pub of: Signal,
@@ -70,7 +70,7 @@ pub struct TrafficNeed {
 pub struct TrafficOfKind {
     pub signal: Signal,
     pub now: f64,
-    /// What replicas have to be ready for: a trusted forecast of it, or what there is now.
+    /// The traffic that replicas have to be ready for: its trusted forecast, or its current value.
     pub expected: ExpectedLoad,
 }
 
@@ -81,7 +81,7 @@ impl TrafficStanding {
         matches!(self, Self::Unknown)
     }
 
-    /// What is needed, where that is known.
+    /// The need, if it is known.
     #[must_use]
     pub const fn need(&self) -> Option<&TrafficNeed> {
         match self {

@@ -100,7 +100,7 @@ fn an_end_may_come_earlier_and_nobody_renews_by_asking_for_the_same() {
         let found = all.of(&Contributor::Cron("day".to_owned())).unwrap();
         assert_eq!(found.until, at(held), "{second}");
     }
-    // A prediction follows a floor of another leader, who has renewed it meanwhile.
+    // A prediction keeps the floor of another leader that has renewed it meanwhile.
     all.contribute(ReplicaRecommendation::of_prediction(6, at(600)), at(0));
     all.contribute(ReplicaRecommendation::of_prediction(6, at(400)), at(200));
     let held = all.of(&Contributor::Prediction).unwrap();
@@ -126,7 +126,7 @@ fn nothing_stands_for_longer_than_its_contributor_may_be_away() {
     assert_eq!(all, before, "it does not move along");
     all.expire(most);
     assert!(all.is_empty());
-    // Whoever asks for longer renews, once half of the time is gone.
+    // A longer request is renewed once half of the time is over.
     let hours = |hours: i64| at(hours * 3600);
     for (now, until) in [(0, 6), (2, 6), (4, 10)] {
         all.contribute(one("cron/week", Some(6), None, later), hours(now));

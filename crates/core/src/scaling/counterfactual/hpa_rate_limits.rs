@@ -1,8 +1,8 @@
 //! The rules of a target's HPA, as a trial by the minute follows them.
 //!
-//! What happens within a minute happens in its four syncs. Not followed is the stabilisation window of
-//! scaling out, which is 0 unless somebody says otherwise. Without a `behavior` an HPA doubles at each sync, as with
-//! the usual one.
+//! Changes within a minute happen in the HPA's four syncs. The stabilisation window of scaling out
+//! is ignored: its default is 0. Without a `behavior` an HPA doubles at each sync, as with the
+//! default one.
 
 use crate::scaling::hpa::{
     Behavior, PolicyType, ScalingPolicy, ScalingRules, SelectPolicy, Settings,

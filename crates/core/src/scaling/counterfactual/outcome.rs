@@ -1,6 +1,6 @@
-//! What comes of a way of scaling.
+//! The outcome of one way of scaling.
 
-/// What a way of scaling came to.
+/// The outcome of one way of scaling over the replayed time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolicyRunResult {
     /// The share of the time in which ready Pods carried too much.

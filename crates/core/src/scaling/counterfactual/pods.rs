@@ -30,7 +30,7 @@ pub struct TrialPods {
     pub(super) limits: Option<Arc<ScalingRateLimits>>,
 }
 
-/// What tells whether what was tried with some Pods holds for others.
+/// The properties that decide if results for some Pods hold for others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::scaling) struct PodsKind {
     per_pod: f32,
@@ -46,7 +46,7 @@ impl PodsKind {
 }
 
 impl TrialPods {
-    /// The Pods of a target by one of its loads, whose HPA has the usual rules.
+    /// The Pods of a target for one of its loads, with the default rules of the HPA.
     #[must_use]
     pub fn new(capacity: PodCapacity, bounds: ReplicaBounds, horizon: &Horizon) -> Self {
         let Horizon { lag, lead } = horizon;
@@ -74,7 +74,7 @@ impl TrialPods {
         }
     }
 
-    /// What is remembered of them beside what was tried with them.
+    /// The properties that are stored beside the results for these Pods.
     pub(in crate::scaling) fn kind(&self) -> PodsKind {
         PodsKind {
             per_pod: narrowed(self.per_pod()).unwrap_or(f32::MAX),

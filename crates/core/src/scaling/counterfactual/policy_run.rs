@@ -25,7 +25,7 @@ struct DecayingMeans {
     replicas: f32,
 }
 
-/// What a minute is for a lane.
+/// The input of one minute to a [`PolicyRun`].
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Minute<'a> {
     pub(super) pods: &'a TrialPods,

@@ -66,7 +66,7 @@ fn floors_on_forecasts_that_see_the_rise_coming_are_worth_it() {
     let trial = tried(&pods(50), |minute| Some(foreseen(minute)));
     let distance = trial.distance(0.01);
     let tried = trial.tried(distance).unwrap();
-    // What was assumed at the beginning has not wholly faded.
+    // The initial assumption has not wholly faded.
     assert!(tried.floors.under < 0.006, "{tried:?}");
     // Four minutes of each hour pass until the HPA's own Pods are ready.
     assert!((0.03..0.09).contains(&tried.plain.under), "{tried:?}");
@@ -140,7 +140,7 @@ fn without_forecasts_floors_are_the_plain_hpa() {
     let trial = tried(&pods(50), |_| None);
     let tried = trial.tried(trial.distance(0.01)).unwrap();
     assert!((tried.floors.replicas - tried.plain.replicas).abs() < 1e-3);
-    // What was assumed at the beginning has hardly faded.
+    // The initial assumption has hardly faded.
     assert!(
         (tried.floors.under - tried.plain.under).abs() < 0.02,
         "{tried:?}"

@@ -18,9 +18,9 @@ pub(super) enum LocalTimeMatch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeZoneTransition {
     pub(super) at: Timestamp,
-    /// What clocks show until then.
+    /// The local time at `at` by the offset until then.
     pub(super) before: DateTime,
-    /// What they show from then on.
+    /// The local time at `at` by the offset from then on.
     pub(super) after: DateTime,
 }
 

@@ -39,7 +39,7 @@ pub enum ScheduleError {
     Expression {
         /// The schedule as it was given.
         text: String,
-        /// What is wrong with it.
+        /// The error in words.
         message: String,
     },
     /// No day meets it, such as 30 February.

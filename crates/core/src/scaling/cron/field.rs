@@ -4,7 +4,7 @@
 //! a field with `*`, `?` or `*/1` among its parts restricts nothing, and names stand in their own field
 //! alone.
 
-/// What a field may hold.
+/// The values that a field accepts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CronField {
     name: &'static str,

@@ -12,7 +12,7 @@ pub fn local_time(at: &Zoned) -> String {
     at.strftime("%a %Y-%m-%d %H:%M:%S %Z").to_string()
 }
 
-/// What comes at its moment.
+/// The kind of an occurrence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CronOccasion {
     /// A run.
@@ -34,7 +34,7 @@ pub struct UpcomingOccurrence<'a> {
 }
 
 impl<'a> UpcomingOccurrence<'a> {
-    /// What a rule begins at this moment; `None` for a window that never closes.
+    /// The run or window that a rule begins at this moment; `None` for a window that never closes.
     pub(super) fn of(rule: &'a Rule, at: Zoned) -> Option<Self> {
         let occasion = match &rule.when {
             RuleTiming::Run(_) => CronOccasion::Run,
@@ -52,8 +52,8 @@ fn ends(rule: &Rule, at: &Zoned) -> Timestamp {
     window.map_or(at.timestamp(), |window| window.end.timestamp())
 }
 
-/// The next `most` runs and windows of each rule after `now`, in the order of their moments. A rule that
-/// is suspended, or has applied once, has none; one whose only window is open has that one.
+/// The next `most` runs and windows of each rule after `now`, in the order of their moments. A rule that is
+/// suspended, or has applied once, has none. A run-once rule with an open window has that one.
 #[must_use]
 pub fn upcoming<'a>(
     spec: &'a CronSpec,

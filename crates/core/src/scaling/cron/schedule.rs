@@ -90,13 +90,13 @@ impl Schedule {
         self.latest_but(at, &ExcludedDays::default())
     }
 
-    /// As [`Self::next_after`], of the moments whose days are not excluded.
+    /// As [`Self::next_after`], without the moments on excluded days.
     pub(super) fn next_but(&self, at: Timestamp, excluded: &ExcludedDays) -> Option<Zoned> {
         let moments = Moments::around(self, whole_seconds(at), excluded);
         moments.next().map(|at| self.local(at))
     }
 
-    /// As [`Self::latest_until`], of the moments whose days are not excluded.
+    /// As [`Self::latest_until`], without the moments on excluded days.
     pub(super) fn latest_but(&self, at: Timestamp, excluded: &ExcludedDays) -> Option<Zoned> {
         let moments = Moments::around(self, whole_seconds(at), excluded);
         moments.latest().map(|at| self.local(at))

@@ -1,7 +1,7 @@
-//! What is around now on the calendar of some rules, looked up once and kept until it has passed.
+//! The last and the next moment of each rule, looked up once and kept until the next has come.
 //!
-//! A rule's last moment and its next, "none" among them, stay what they are until the next has come. So
-//! a tick walks no calendar but after a moment, whatever the rules and however many days they exclude.
+//! A rule without a last or next moment is cached too. So a tick walks the calendar only after a
+//! moment, whatever the rules and however many days they exclude.
 
 use jiff::{Timestamp, Zoned};
 
@@ -10,8 +10,8 @@ use super::rule::Rule;
 use super::spec::CronSpec;
 use super::state::CronState;
 
-/// What is around now on the calendar of one set of rules. It is that of no other rules: where these
-/// change, it begins anew.
+/// The last and the next moment of each rule in one set of rules. If the rules change, the cache
+/// begins anew.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScheduleCache {
     /// That of each rule, in their order; `None` where it has not been looked up.

@@ -47,7 +47,7 @@ impl CronSpecError {
 }
 
 impl CronSpec {
-    /// These rules. A run that is missed, as while nobody could write, is made up for within
+    /// These rules. A missed run, for example while writes failed, is made up for within
     /// `starting_deadline`.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The state that one tick of cron scaling leaves to the next.
 //!
-//! It is kept with the object, so that whoever takes over or comes back makes up for what was missed,
-//! and repeats nothing.
+//! It is kept with the object, so a new leader or a restarted program makes up for missed runs and
+//! repeats none.
 
 use std::collections::BTreeMap;
 

@@ -20,15 +20,15 @@ pub struct CronObservation {
     pub current: Option<i32>,
     /// The user's own bounds, or his own count.
     pub user: ObjectBounds,
-    /// What a run says.
+    /// The effect of a run.
     pub saying: CronEffect,
-    /// The least that the object has, whoever asks for it.
+    /// The minimum that the object has, from any contributor.
     pub effective: Option<i32>,
     /// The least that the record of the bounds says these rules ask for.
     pub recorded: Option<i32>,
 }
 
-/// What the replicas of a run or of a window are to what is scaled.
+/// The effect of the replicas of a run or window on the scaled object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CronEffect {
     /// Bounds, within which another scales: they move as [`adjust`] says.
@@ -44,8 +44,8 @@ impl CronObservation {
         self.user.min.unwrap_or(1)
     }
 
-    /// True where the load need not be what there are so many replicas for: somebody's least, which may
-    /// go at any time, holds them.
+    /// True if the load may not need so many replicas, because a contributed minimum holds them and
+    /// may end at any time.
     fn is_held_up(&self, current: i32) -> bool {
         let effective = self.effective.filter(|least| *least > self.own());
         effective.is_some_and(|least| current <= least)
@@ -166,7 +166,7 @@ struct CronTickContext<'a> {
     happened: Vec<CronEvent>,
 }
 
-/// A run whose time has come.
+/// A run that is due.
 struct DueRun<'a> {
     rule: &'a Rule,
     at: Timestamp,
@@ -214,8 +214,8 @@ impl<'a> CronTickContext<'a> {
         all
     }
 
-    /// True for a run that was made by somebody who could not say so any more: nothing else asks for
-    /// what the record holds in the name of these rules.
+    /// True for a run that an earlier instance made and could not report: nothing else explains the
+    /// minimum that the record holds for these rules.
     fn was_made(&self, due: &DueRun<'_>) -> bool {
         let target = due.rule.replicas;
         let by_window = self.spec.rules().iter().any(|rule| {
@@ -262,7 +262,7 @@ impl<'a> CronTickContext<'a> {
         });
     }
 
-    /// What a run holds that leaves this least; nothing where that is the user's own.
+    /// The state after a run that leaves this minimum; `None` if that is the user's own.
     fn holding(&self, due: &DueRun<'_>, min: i32) -> Option<ActiveRun> {
         let own = self.observation.own();
         (min != own).then(|| ActiveRun {
@@ -287,7 +287,7 @@ impl<'a> CronTickContext<'a> {
         self.happened.extend(missed);
     }
 
-    /// What the last run left.
+    /// The minimum that the last run left.
     fn held(&mut self) -> Option<RequestedMinimum> {
         let own = self.observation.own();
         let held = self.state.held.as_mut()?;
@@ -300,7 +300,7 @@ impl<'a> CronTickContext<'a> {
         })
     }
 
-    /// What the windows ask for that are open.
+    /// The minimums that open windows ask for.
     fn open_windows(&mut self) -> Vec<RequestedMinimum> {
         let (spec, now) = (self.spec, self.observation.now);
         let own = self.observation.own();
@@ -343,7 +343,7 @@ impl<'a> CronTickContext<'a> {
     }
 }
 
-/// The largest of what is asked for, until the last of those who ask for it ends.
+/// The largest requested minimum, until the last request for it ends.
 fn largest(asked: &[RequestedMinimum]) -> Option<RequestedMinimum> {
     let min = asked.iter().map(|one| one.min).max()?;
     let same = || asked.iter().filter(|one| one.min == min);

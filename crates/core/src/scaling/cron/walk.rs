@@ -1,8 +1,7 @@
 //! From one day of a schedule to the next and the one before, past the days that are excluded.
 //!
 //! A step is a month, or a range of excluded days. No walk is longer than the months of
-//! [`MOST_YEARS`] and the ranges there are: whoever writes schedules and excluded days cannot make it
-//! longer.
+//! [`MOST_YEARS`] and the number of ranges, whatever the schedule and the excluded days are.
 
 use jiff::civil::Date;
 

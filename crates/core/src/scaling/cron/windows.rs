@@ -1,5 +1,4 @@
-//! Windows alone, without the state and the record that runs need: the replicas that those ask for
-//! which are open.
+//! The replicas that open windows ask for, without the state and the record that runs need.
 
 use jiff::Timestamp;
 
@@ -8,18 +7,18 @@ use super::schedule_cache::ScheduleCache;
 use super::spec::CronSpec;
 use super::state::CronState;
 
-/// What the windows of some rules ask for at one moment.
+/// The request of the windows of some rules at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenWindows {
-    /// At least one is open: the largest replicas of all that are, until the last of those closes that
-    /// ask for so many.
+    /// At least one is open: the largest replicas of the open windows, until the last of those with
+    /// this count closes.
     Replicas { replicas: i32, until: Timestamp },
     /// None is open until this moment; `None` where none comes.
     Nothing { until: Option<Timestamp> },
 }
 
-/// What the windows of these rules ask for at `now`, with the `agenda` of these rules. Runs ask for nothing
-/// here.
+/// The request of the windows of these rules at `now`, with the `agenda` of these rules. Runs do
+/// not count here.
 #[must_use]
 pub fn asked(spec: &CronSpec, agenda: &mut ScheduleCache, now: Timestamp) -> OpenWindows {
     let mut largest = None;

@@ -50,7 +50,7 @@ impl Zone {
         })
     }
 
-    /// The bytes that it holds beside its own size; its rules are those of all who name the zone.
+    /// The bytes that it holds beside its own size. All users of the zone share its rules, which do not count.
     pub(super) fn bytes(&self) -> usize {
         let Self { name, rules: _ } = self;
         name.len()

@@ -51,15 +51,15 @@ impl DecisionContext<'_> {
         }
     }
 
-    /// Takes the next step of the floor, up or down; `proposal` is `None` where nothing is proposed
-    /// or the load is not known, and then the user's own minimum is. Returns the rule that limits it.
-    /// While the load is only estimated, the floor that stands is proposed again: rollouts and
-    /// scale-outs lower no floor. So it is while a load that nobody else reacts to is not known: the
-    /// HPA would give back what that load needs.
+    /// Takes the next step of the floor, up or down, and returns the rule that limits it. If
+    /// `proposal` is `None` or its load is unknown, the user's own minimum is proposed. While the
+    /// load is only estimated, the current floor is proposed again: rollouts and scale-outs lower
+    /// no floor. The same applies while a load that only Evenkeel reacts to is unknown: the HPA
+    /// would remove the replicas that it needs.
     ///
-    /// A proposal stands for its horizon even where the window is shorter: forecasts and D-HPA take
-    /// turns, and following each tick alone would move the floor up and down. Neither the horizon nor the window
-    /// holds where the user allows a falling load to lower the floor early.
+    /// A proposal stands for its horizon even if the window is shorter. Forecasts and D-HPA take
+    /// turns, and following each tick alone would move the floor up and down. Neither the horizon
+    /// nor the window applies if the user lets a falling load lower the floor early.
     fn step(&mut self, proposal: Option<&PredictiveProposal>) -> Option<LimitedBy> {
         let DecisionInput { now, .. } = *self.input;
         let user = self.user_min();
@@ -104,9 +104,9 @@ impl DecisionContext<'_> {
         (replicas.max(1), by)
     }
 
-    /// Keeps the floor that was taken over while no model here has been judged. Then it becomes the
-    /// floor of this decider, which goes down as any other; where it lapses, nobody has proposed it
-    /// for longer than any window.
+    /// Keeps the adopted floor until a model here has been judged. Then it becomes the floor of
+    /// this decider and goes down like any other. If it lapses, no decider has proposed it for
+    /// longer than any window.
     fn adopt(&mut self) {
         let DecisionInput { now, strategy, .. } = *self.input;
         let adopted = self.state.adopted.take();
@@ -130,7 +130,7 @@ impl DecisionContext<'_> {
         let way_down = &mut self.state.way_down;
         scale_down::step(policy, before, floor.replicas, way_down, now);
         scale_down::record(policy, before, floor.replicas, way_down, now);
-        // It stands for the window alone: whoever proposed it knew of no later time.
+        // It stands for the window alone: its decider proposed it for no later time.
         let until = self.until(SignedDuration::ZERO);
         self.state.floor = Some(Floor { until, ..floor });
     }

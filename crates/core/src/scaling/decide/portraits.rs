@@ -83,7 +83,7 @@ struct Course {
     decided: CheckDecision,
 }
 
-/// What the providers that know the loads have to say for themselves.
+/// The reasons of the providers that know the loads.
 #[derive(Default)]
 struct PortraitReasons {
     reactive: String,
@@ -171,7 +171,7 @@ impl DecisionContext<'_> {
         }
     }
 
-    /// What all providers come to, with the words of those that know the loads.
+    /// The outcomes of all providers, with the reasons of those that know the loads.
     fn provided(
         &mut self,
         portraits: &PortraitInput<'_>,
@@ -287,8 +287,8 @@ impl DecisionContext<'_> {
         }
     }
 
-    /// What the reaction to the load as it is now comes to. Without a Pod there is nothing to measure, so that one
-    /// is asked for.
+    /// The outcome of the reaction to the current load. Without a Pod there is nothing to measure,
+    /// so it asks for one replica.
     fn reacted(&mut self) -> ProviderOutcome {
         let DecisionInput {
             now,
@@ -313,7 +313,7 @@ impl DecisionContext<'_> {
         outcome(found, METRICS_MISSING, since, now)
     }
 
-    /// What prediction comes to: the forecast that is trusted, but never less than the loads ask for as they are now.
+    /// The outcome of prediction: the trusted forecast, but at least the replicas that the current loads need.
     fn predicted(&mut self, proposal: Option<&PredictiveProposal>) -> ProviderOutcome {
         let DecisionInput { now, strategy, .. } = *self.input;
         let until = self.state.active_forecast.as_ref().map(|one| one.until);
@@ -342,7 +342,7 @@ impl DecisionContext<'_> {
         outcome(Ok(value), FORECAST_UNTRUSTED, since, now)
     }
 
-    /// What the loads that are forecast ask for as they are now, by the HPA's rule; `None` where one is not known.
+    /// The replicas for the current values of the forecast loads, by the HPA's rule; `None` if one is unknown.
     fn needed_now(&self) -> Option<i32> {
         let DecisionInput {
             now,
@@ -361,7 +361,7 @@ impl DecisionContext<'_> {
         needed.collect::<Option<Vec<_>>>()?.into_iter().max()
     }
 
-    /// What prediction has to say for itself, in words.
+    /// The reason of prediction, in words.
     fn foreseen<'a>(
         &'a self,
         proposal: Option<&'a PredictiveProposal>,

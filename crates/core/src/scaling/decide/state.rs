@@ -49,7 +49,7 @@ pub struct RequestedCount {
 #[derive(Debug, Clone, Copy)]
 pub struct CountSeen {
     pub current: i32,
-    /// The count that whoever decides has told of: another replica may have led.
+    /// The count that the last decider reported, perhaps another replica that led.
     pub told: Option<i32>,
     /// `metadata.generation`, which each change of the object's spec makes greater by one.
     pub generation: Option<i64>,
@@ -103,7 +103,7 @@ pub struct DecisionState {
     pub contest: Contest,
     /// The generation of the object at the last tick.
     pub generation: Option<i64>,
-    /// What the providers of a target by portraits remember that know the loads.
+    /// The memory of the providers that know the loads, for a target with portraits.
     pub speaking: ProviderState,
 }
 

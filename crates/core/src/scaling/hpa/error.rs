@@ -64,7 +64,7 @@ pub enum ReplicasError {
     /// The target has no Pods.
     #[error("no pods returned by selector while calculating replica count")]
     NoPods,
-    /// The target has no Pods whose readiness could be counted.
+    /// The target has no Pods for a count of ready Pods.
     #[error(
         "unable to calculate ready pods: no pods returned by selector while calculating replica count"
     )]
@@ -115,7 +115,7 @@ impl ReplicasError {
         }
     }
 
-    /// The error of a signal whose target does not fit it.
+    /// The error of a signal with a target that does not fit it.
     pub(super) const fn no_target(signal: &Signal) -> Self {
         Self::NoTarget(match signal {
             Signal::Resource(_) | Signal::ContainerResource { .. } => {

@@ -21,8 +21,8 @@ pub struct PodGroups<'a> {
     /// The number of Pods that count with what is measured of them. The name is that of
     /// Kubernetes: for metrics other than cpu readiness is not asked for.
     pub ready: usize,
-    /// Pods that are pending or whose cpu usage is still that of their start: they count with
-    /// nothing on the way up, and not at all on the way down.
+    /// Pods that are pending, or with cpu usage that is still that of their start. They count as
+    /// zero when scaling up, and not at all when scaling down.
     pub unready: Vec<&'a str>,
     /// Running Pods without a measurement.
     pub missing: Vec<&'a str>,
@@ -31,8 +31,8 @@ pub struct PodGroups<'a> {
 }
 
 impl<'a> PodGroups<'a> {
-    /// Groups `pods` by their life and by what is `measured` of them. `startup` is given for cpu
-    /// alone, whose usage is high while a Pod starts.
+    /// Groups `pods` by their life and by the `measured` values. `startup` is given for cpu alone:
+    /// its usage is high while a Pod starts.
     pub fn new(
         pods: &'a [PodFacts],
         measured: &ByPod<'_, Measurement>,

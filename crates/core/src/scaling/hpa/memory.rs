@@ -27,8 +27,8 @@ pub struct HpaMemory {
 }
 
 impl HpaMemory {
-    /// Takes the current count as the first recommendation, so that an HPA that is new, or whose
-    /// controller has just started, does not scale down at once.
+    /// Takes the current count as the first recommendation. So a new HPA, or one after a restart of
+    /// its controller, does not scale down at once.
     pub fn begin(&mut self, current: i32, now: Timestamp) {
         self.recommendations.get_or_insert_with(|| {
             vec![Recommendation {

@@ -42,11 +42,11 @@ pub struct ReconcileResult {
     pub reason: String,
     /// The Events of metrics and selectors that fail.
     pub events: Vec<HpaEvent>,
-    /// True for a target without replicas whose metrics are looked at all the same.
+    /// True for a target without replicas if its metrics are read all the same.
     pub is_asleep: bool,
     /// Why there are no replicas to wish for, in the words of the condition; empty where there are.
     pub missing: Cow<'static, str>,
-    /// True where nobody looks at the metrics, since the target has no replicas.
+    /// True if the metrics are not read because the target has no replicas.
     pub is_switched_off: bool,
 }
 
@@ -112,8 +112,8 @@ impl Reconciler {
         }
     }
 
-    /// Takes note of a change of the count that was made as it was wished for at `at`, or (`is_own`
-    /// false) by somebody else.
+    /// Takes note of a change of the count at `at`. `is_own` is true if it is the count that was
+    /// asked for, and false if another writer made the change.
     pub fn scaled(&mut self, from: i32, to: i32, is_own: bool, at: Timestamp) {
         let Some(hpa) = &mut self.hpa else { return };
         if is_own {

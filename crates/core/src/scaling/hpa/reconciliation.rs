@@ -46,7 +46,7 @@ impl<'a> HpaReconciliation<'a> {
         format!("{}/{}/{}", target.kind, self.hpa.namespace, target.name)
     }
 
-    /// Sets a condition whose message is always the same.
+    /// Sets a condition with a fixed message.
     pub(super) fn set(&mut self, condition: ConditionType, holds: bool, because: ConditionReason) {
         self.set_because(condition, holds, because.reason, because.message);
     }

@@ -80,7 +80,7 @@ impl<'a> Rescale<'a> {
         })
     }
 
-    /// The outcome where somebody else is to write the scale, if at all.
+    /// The outcome if another component is to write the scale, if at all.
     pub(super) fn unwritten(self) -> HpaOutcome {
         let Self {
             mut round,
@@ -151,8 +151,8 @@ impl<'a> Rescale<'a> {
     }
 }
 
-/// Sets the condition that lets an HPA tell a target that it scaled to zero from one that somebody
-/// else did. Without the gate the condition goes, so that it is not stale once the gate is on.
+/// Sets the condition that tells a target that this HPA scaled to zero from one that another writer
+/// did. Without the gate the condition is removed, so it is not stale once the gate is on.
 fn tell_of_zero(round: &mut HpaReconciliation<'_>, from: i32, to: i32) {
     if !round.controller.feature_gates.hpa_scale_to_zero {
         round.status.remove_condition(&ConditionType::ScaledToZero);

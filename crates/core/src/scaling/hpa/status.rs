@@ -30,8 +30,8 @@ pub struct HpaStatus {
 /// The value of one metric in the status.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MetricStatus {
-    /// The signal; `None` where the metric has no value, in whose place Kubernetes leaves an entry
-    /// of an empty type.
+    /// The signal; `None` if the metric has no value: Kubernetes leaves an entry with an empty type
+    /// in its place.
     pub signal: Option<Signal>,
     /// The value.
     pub current: CurrentValue,

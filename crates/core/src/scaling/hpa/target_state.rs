@@ -22,7 +22,7 @@ pub struct TargetScale<'a> {
     /// The Pods of the namespace that the selector selects, in the order of their listing; the
     /// parser's error where the selector is none.
     pub pods: Result<&'a [PodFacts], &'a str>,
-    /// The HPAs whose targets' selectors select any of these Pods, this HPA among them, each as
+    /// The HPAs with a target selector that selects any of these Pods, this HPA among them, each as
     /// `namespace/name`.
     pub autoscalers: &'a [String],
 }

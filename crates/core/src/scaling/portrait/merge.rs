@@ -10,8 +10,8 @@ use super::outcome::ProviderOutcome;
 use super::provider::ProviderRecommendation;
 use crate::scaling::replica_priority::PrioritizedReplicas;
 
-/// The time for which a provider that fails keeps the others from lowering the count: as long as the HPA
-/// looks back before it scales in. Who fails for longer is taken for one that is not there.
+/// The time for which a failing provider keeps the others from lowering the count: the HPA's
+/// default window for scaling in. A provider that fails for longer counts as absent.
 const GRACE: SignedDuration = SignedDuration::from_mins(5);
 
 /// The count that holds.
@@ -35,7 +35,7 @@ pub struct UnavailableProvider {
 /// The outcomes of all providers together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergedOutcomes {
-    /// The count that holds; `None` where nobody asks for one, and nothing is to change.
+    /// The count that holds; `None` if no provider asks for one, and nothing is to change.
     pub asked: Option<SelectedRecommendation>,
     /// The providers that have failed or expired, by name.
     pub unheard: Vec<UnavailableProvider>,
@@ -43,11 +43,11 @@ pub struct MergedOutcomes {
     pub keeps_until: Option<Timestamp>,
 }
 
-/// One count from the outcomes of all providers at `now`: of those that have a value, the highest priority
-/// holds, and of equal ones the larger. It depends on neither their order nor on how often one is given.
+/// One count from the outcomes of all providers at `now`: the value with the highest priority holds,
+/// and of equal priorities the larger value. The order and repetitions of the outcomes do not matter.
 ///
-/// A provider whose priority would let it speak and that fails may be about to ask for more. For [a while](Merged::keeps_until) the
-/// count is not lowered without it.
+/// A failed provider with at least that priority may be about to ask for more. For [a
+/// while](MergedOutcomes::keeps_until) the count is not lowered without it.
 #[must_use]
 pub fn merge<'a>(
     providers: impl IntoIterator<Item = &'a ProviderRecommendation>,

@@ -1,10 +1,10 @@
-//! What one provider comes to at one moment.
+//! The outcome of one provider: a value, none at present, an expired one, or a failure.
 
 use std::borrow::Cow;
 
 use jiff::Timestamp;
 
-/// What one provider comes to at one moment.
+/// The outcome of one provider at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProviderOutcome {
     /// It asks for so many replicas.
@@ -14,7 +14,7 @@ pub enum ProviderOutcome {
         /// When it will; `None` where that is not known.
         until: Option<Timestamp>,
     },
-    /// What it asked for has expired, and nobody has renewed it.
+    /// Its request has expired and was not renewed.
     Expired { at: Timestamp },
     /// It could not be had.
     Failed(ProviderFailure),

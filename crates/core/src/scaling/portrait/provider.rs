@@ -1,4 +1,4 @@
-//! What a provider has said of all times, and what it comes to at one of them.
+//! The statement of a provider for all times, and its outcome at one of them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::outcome::{ProviderOutcome, Value};
 use super::series::TimeSeries;
 use crate::scaling::cron::{self, CronSpec, ScheduleCache};
 
-/// What a provider has said, and how long it stands.
+/// The statement of a provider, and the time for which it stands.
 #[derive(Debug, Clone)]
 pub struct Portrait {
     pub replicas: Replicas,
@@ -38,7 +38,7 @@ pub struct ProviderRecommendation {
 }
 
 impl Portrait {
-    /// What it comes to at `now`. The `agenda` is that of its windows, and is left alone where it has none.
+    /// The outcome at `now`. The `agenda` is that of its windows; without windows it stays unchanged.
     #[must_use]
     pub fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> ProviderOutcome {
         let Self { replicas, expires } = self;

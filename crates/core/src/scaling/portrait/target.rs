@@ -15,8 +15,8 @@ pub struct BoundedReplicas {
 }
 
 impl MergedOutcomes {
-    /// The count within the user's `bounds` of a target that has `current` replicas online. Where nobody asks
-    /// for a count, and where it may not be lowered yet, the current one stays, as far as bounds allow.
+    /// The count within the user's `bounds` for a target with `current` replicas online. If no provider
+    /// asks for a count, or it may not be lowered yet, the current one stays, as far as the bounds allow.
     #[must_use]
     pub fn target(&self, current: i32, bounds: ReplicaBounds) -> BoundedReplicas {
         let Some(asked) = &self.asked else {

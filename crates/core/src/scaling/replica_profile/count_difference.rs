@@ -1,6 +1,6 @@
 //! Differences of counts that end at zero.
 
-/// What `have` is more than `wanted`.
+/// The amount by which `have` exceeds `wanted`, at least 0.
 pub(super) const fn excess(have: i32, wanted: i32) -> i32 {
     let excess = have.saturating_sub(wanted);
     if excess > 0 { excess } else { 0 }

@@ -1,9 +1,9 @@
-//! Whether limits hold a scale-in up, and for how long.
+//! The limits that hold a scale-in up, and the time for which they do.
 //!
-//! A limit that never lets a Pod be out of traffic is one that the workload is to do without: its Pods go as
-//! without a profile. One that has nothing left at the moment is waited for, since a controller that lags, a node
-//! that is drained and a Pod that starts anew use it up for seconds or minutes; who waits for longer gets one
-//! Pod after another.
+//! If a limit never lets a Pod be out of traffic, Pods go as without a profile. If a limit has
+//! nothing left at the moment, the scale-in waits: a lagging controller, a drained node or a
+//! restarting Pod uses it up for seconds or minutes. After a longer wait, Pods go one after
+//! another.
 
 use jiff::SignedDuration;
 
@@ -12,14 +12,14 @@ use super::profile_input::{ProfileInput, ProfileRules};
 /// The least time for which a limit is waited for.
 const WAITED: SignedDuration = SignedDuration::from_mins(1);
 
-/// What limits let be taken out of traffic.
+/// The blockage of a drain: if limits let a Pod be taken out of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DrainBlockage {
-    /// Some Pod, or none is needed.
+    /// A Pod may be taken out, or none needs to be.
     No,
-    /// None at present.
+    /// No Pod at present.
     Now,
-    /// None, whatever becomes of the Pods.
+    /// No Pod, whatever becomes of the Pods.
     Always,
 }
 

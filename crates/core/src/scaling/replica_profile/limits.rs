@@ -63,7 +63,7 @@ impl DisruptionLimits {
     }
 }
 
-/// What budgets still let go while Pods are chosen one after another.
+/// The Pods that budgets still let go, while Pods are chosen one after another.
 pub(super) struct Allowance<'a> {
     budgets: &'a [Budget],
     left: Vec<i32>,

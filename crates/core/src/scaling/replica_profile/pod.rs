@@ -61,7 +61,7 @@ pub struct ProfilePod {
     pub is_gated: bool,
     /// True while all of its containers are ready.
     pub containers_ready: bool,
-    /// True while that it may take traffic has only just been said, which whoever tells that it is ready follows.
+    /// True shortly after the Pod was allowed to take traffic, until its overall readiness follows.
     pub is_opening: bool,
     /// Since when it has been ready as a whole; `None` while it is not.
     pub ready_since: Option<Timestamp>,

@@ -1,9 +1,9 @@
-//! Who goes in a scale-in, and how many may by now.
+//! The Pods that go in a scale-in, and the number that may go by now.
 //!
-//! First those that take no traffic for want of readiness; then those that stand by and those that are cut off
-//! beyond what is wanted; where there are no others to be had, those that take traffic. One that has taken some
-//! goes only after it has been out of it for the drain. The count falls by those alone that their controller is
-//! sure to delete before any other Pod that is not ready, by what it sees of costs: of equals it takes any.
+//! Pods that are not ready go first, then Pods on standby and cut-off Pods beyond the wanted counts,
+//! then Pods that take traffic. A Pod that has taken traffic goes only after it has been out of it for
+//! the drain. The count falls only by Pods that their controller is sure to delete before any other Pod
+//! that is not ready. The controller goes by deletion costs; of equals it takes any.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ impl ProfileScaleIn<'_> {
         let cutoff = beyond(PodState::Cutoff, self.census.cutoff, wanted.cutoff);
         let chosen = unready.chain(standby).chain(cutoff);
         let mut chosen: Vec<usize> = chosen.take(most).collect();
-        // What nothing can be marked on is not told from others, and comes last.
+        // A Pod that cannot be marked looks like any other to its controller, and comes last.
         chosen.sort_by_key(|&at| {
             let pod = &pods[at];
             let (is_off, since) = (pod.state.is_off(), pod.off_since);

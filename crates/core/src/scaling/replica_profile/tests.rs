@@ -33,8 +33,8 @@ fn count(pods: impl IntoIterator) -> i32 {
     i32::try_from(pods.into_iter().count()).unwrap()
 }
 
-/// A cluster that does at once what is planned, and whose new Pods are ready after ten seconds. Its controller goes
-/// by the costs of the round before, and takes of equals the one that it should leave.
+/// A cluster that does at once what is planned; new Pods are ready after ten seconds. Its controller
+/// goes by the costs of the round before, and takes of equals the one that it should leave.
 #[derive(Debug, Clone)]
 struct Played {
     pods: Vec<(i32, ProfilePod)>,
@@ -45,7 +45,7 @@ struct Played {
     /// The rounds that its controller takes to follow the count.
     lag: i64,
     next: i32,
-    /// What those cost that are marked, by their numbers.
+    /// The deletion costs of the marked Pods, by their numbers.
     costs: BTreeMap<i32, Option<Timestamp>>,
     /// The Pods that have gone, each as it was.
     gone: Vec<ProfilePod>,
@@ -110,7 +110,7 @@ impl Played {
         }
     }
 
-    /// What its controller goes by: those that are not ready first, of them those that are marked.
+    /// The order of deletion of its controller: Pods that are not ready first, of them the marked ones.
     fn key(&self, number: i32, pod: &ProfilePod) -> (bool, bool, Option<Timestamp>) {
         let cost = self.costs.get(&number);
         (pod.serves(), cost.is_none(), cost.copied().flatten())
@@ -320,7 +320,7 @@ fn the_highest_ordinal_does_not_go_for_a_lower_one_that_is_not_ready() {
         }
         played.play(&rules(counts(4, 0, 0)), 60);
         assert_eq!(played.replicas, 4);
-        // Who waits for ever waits for a minute.
+        // An endless wait is given up after a minute.
         assert_eq!(played.gone[0].state.is_off(), is_ready_again);
     }
 }
@@ -374,7 +374,7 @@ fn a_budget_without_disruptions_left_holds_its_own_pods() {
     assert_eq!(plan.refusals, [refused]);
 }
 
-/// Ten Pods under a budget that lets one go at a time, and sees `lag` seconds late who has gone.
+/// Ten Pods under a budget that lets one go at a time, and sees `lag` seconds late that Pods have gone.
 fn scaled_in_under_a_budget(lag: i64, is_absolute: bool) -> Played {
     let mut played = Played::new(10, false);
     let mut off: Vec<i32> = Vec::new();
@@ -660,7 +660,7 @@ proptest! {
             prop_assert!(played.serving() >= serving.min(second.online), "{played:?}");
             if let Some(most) = most {
                 prop_assert!(played.counts().parked() <= most.max(off));
-                // Where those that stay out of traffic take all the room, nobody else can be taken out of it.
+                // If those that stay out of traffic take all the room, no other Pod can be taken out of it.
                 let has_room = most > second.parked();
                 prop_assert!(!has_room || played.gone[gone..].iter().all(|pod| pod.state.is_off() || !pod.containers_ready),
                     "{played:?}");
@@ -687,7 +687,7 @@ fn what_is_being_deleted_is_left_alone() {
     played.play(&shrunk, 20);
     assert_eq!(played.counts(), counts(4, 4, 0), "as many as may be");
     played.pods.sort_by_key(|(number, _)| *number);
-    // The count has fallen, and its controller has deleted nobody yet.
+    // The count has fallen, and its controller has not deleted a Pod yet.
     let pods = played.seen();
     let limits = DisruptionLimits {
         max_unavailable: Some(2),

@@ -1,11 +1,11 @@
-//! The word of somebody outside, and whether it says anything about the last step.
+//! The answer of an external check, and whether it says anything about the last step.
 
 use jiff::Timestamp;
 
 use super::reading::Freshness;
 use super::verdict::CheckVerdict;
 
-/// What somebody outside has answered who was asked whether a change may go on.
+/// The answer of an external check to the question whether a change may go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalCheckAnswer {
     /// True where it may.

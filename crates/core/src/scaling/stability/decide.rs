@@ -6,7 +6,7 @@ use super::hold::PausedChange;
 use super::verdict::{CheckResult, CheckVerdict};
 use crate::scaling::staged_change::{ChangeDirection, StepCommand};
 
-/// What is decided on.
+/// The input of a decision on checks.
 #[derive(Debug, Clone, Copy)]
 pub struct Checks<'a> {
     /// All checks with their verdicts.
@@ -22,7 +22,7 @@ pub struct Checks<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckDecision {
     pub command: StepCommand,
-    /// What is held: of the direction of the change, and of the other one until that has cooled down.
+    /// The holds: of the direction of the change, and of the other one until that has cooled down.
     pub holds: Vec<PausedChange>,
     pub happened: Option<CheckTransition>,
     /// The reason in words; empty where the change goes on.
@@ -36,7 +36,7 @@ pub enum CheckTransition {
     Held,
     /// The checks have passed for the cool-down.
     Passed,
-    /// Somebody has said that the change is to go on.
+    /// A user has resumed the change.
     Resumed,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Checks<'a> {
         }
     }
 
-    /// True where somebody has asked since a moment that the change go on.
+    /// True if a user has asked since a moment that the change go on.
     fn is_resumed(&self, since: Timestamp) -> bool {
         self.resume.is_some_and(|at| since <= at && at <= self.now)
     }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::scaling::staged_change::{Direction, StepCommand};
 
-/// What becomes of a change whose check fails; the later one is the stronger.
+/// The action on a change with a failed check; the later one is the stronger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// It stays where it is.
@@ -54,7 +54,7 @@ impl PausedChange {
         self.passes_since.map(|since| self.cooled_down(since))
     }
 
-    /// The end of the cool-down while nobody wants the change that it holds.
+    /// The end of the cool-down while the change that it holds is not wanted.
     pub(super) fn idles_until(&self) -> Timestamp {
         self.cooled_down(self.passes_since.unwrap_or(self.since))
     }

@@ -41,10 +41,10 @@ impl Freshness {
         })
     }
 
-    /// What was `done` at a moment counts.
+    /// Checks that a measurement or answer, `done` at a moment, counts.
     ///
     /// # Errors
-    /// In words, why it does not.
+    /// The reason in words, if it does not.
     pub(super) fn holds(&self, at: Timestamp, done: &str) -> Result<(), String> {
         let Self { now, oldest, after } = *self;
         let age = now.duration_since(at);

@@ -226,7 +226,7 @@ fn a_failed_check_holds_until_all_have_passed_for_the_cool_down() {
         let passing = decided(pass(), action, 40, second.holds.first());
         assert_eq!(passing.command, command);
         assert_eq!(passing.holds.first().unwrap().ends(), Some(at(140)));
-        // What is not known begins the cool-down anew.
+        // An unknown verdict begins the cool-down anew.
         let missing = decided(unknown(), action, 100, passing.holds.first());
         assert_eq!(
             (missing.command, missing.holds.first().unwrap().ends()),

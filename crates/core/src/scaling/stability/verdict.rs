@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use super::hold::Action;
 
-/// What a check comes to, with the reason in words.
+/// The verdict of a check, with the reason in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckVerdict {
     /// All is well.

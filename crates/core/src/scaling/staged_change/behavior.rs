@@ -31,7 +31,7 @@ pub struct ScaleDownWay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScaleDownStages {
     pub pace: StepPace,
-    /// What becomes of Pods until the change is done.
+    /// The state of Pods until the change is done.
     pub park: ScaleDownTarget,
 }
 
@@ -117,7 +117,7 @@ impl StagedBehavior {
         next.is_some_and(|next| next.unwrap_or(Timestamp::MAX) > now)
     }
 
-    /// What becomes of Pods until a scale-in is done.
+    /// The state of Pods until a scale-in is done.
     #[must_use]
     pub fn park(&self) -> ScaleDownTarget {
         self.down

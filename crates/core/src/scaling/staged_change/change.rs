@@ -8,7 +8,7 @@ use crate::scaling::replica_counts::ReplicaCounts;
 /// How far the last step of a change has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Progress {
-    /// It has come about, as far as anybody knows.
+    /// It has come about, as far as is known.
     #[default]
     Made,
     /// It had not come about when it was last looked at.
@@ -91,7 +91,7 @@ impl StagedChange {
         }
     }
 
-    /// The end of a change that nobody remembers: Pods that wait, and are to go once they have been
+    /// The end of a change that is not recorded: Pods that wait, and are to go once they have been
     /// observed from `now` on.
     pub(super) const fn of_parked(begun: ReplicaCounts, now: Timestamp) -> Self {
         Self {

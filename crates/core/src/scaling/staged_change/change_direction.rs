@@ -20,8 +20,8 @@ pub struct ChangeDirection {
     pub can_step: bool,
 }
 
-/// Where a target is going, for the stability checks, whose command `staging` does not need to have yet; `None` where it is
-/// where it is to be.
+/// The direction of a target, for the stability checks; `None` if it is where it is to be.
+/// `staging` does not need to have the command of the checks yet.
 #[must_use]
 pub fn heading(
     behavior: &StagedBehavior,
@@ -63,9 +63,9 @@ impl ChangePlan {
             let is_finished = change.progress == Progress::Finished;
             let direction = change.direction();
             match (direction, wanted.cmp(&online)) {
-                // What waits is surplus once nothing else is under way.
+                // Waiting Pods are surplus once nothing else is under way.
                 (_, Ordering::Equal) => !is_finished || counts.parked() == 0,
-                // What follows one that is done is a change of its own, and no sooner for that.
+                // A move after a finished change is a change of its own, and no sooner for that.
                 (Direction::Up, Ordering::Greater) | (Direction::Down, Ordering::Less) => {
                     !is_finished
                 }
@@ -135,7 +135,7 @@ fn is_there(change: &StagedChange, staging: &Staging) -> bool {
     is_written && reached.is_none_or(is_reached)
 }
 
-/// What is wanted, as far as the switches of both directions allow.
+/// The wanted count, as far as the switches of both directions allow.
 fn allowed(behavior: &StagedBehavior, online: i32, wanted: i32) -> (i32, Option<LimitedBy>) {
     let disabled = |field| (online, Some(LimitedBy::ScalingDisabled { field }));
     match wanted.cmp(&online) {

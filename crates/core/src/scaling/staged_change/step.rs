@@ -49,7 +49,7 @@ pub fn step(
     }
 }
 
-/// What a step goes by.
+/// The input of a step.
 struct StagedStepContext<'a> {
     behavior: &'a StagedBehavior,
     pace: StepPace,
@@ -80,8 +80,8 @@ impl StagedStepContext<'_> {
         }
     }
 
-    /// The next step where it is due, or at once where somebody has said so, and the end of the change once it
-    /// has been observed.
+    /// The next step if it is due, or at once on a user's request, and the end of the change once
+    /// it has been observed.
     fn forward(&self, change: StagedChange, at_once: bool) -> StepResult {
         if change.progress == Progress::Pending {
             return self.pending(change);
@@ -109,7 +109,7 @@ impl StagedStepContext<'_> {
         }
     }
 
-    /// A change whose last step has not come about: it is waited for, and what is refused of it after its interval is let go.
+    /// A change that waits for its last step; after its interval, the part of it that is refused is dropped.
     fn pending(&self, change: StagedChange) -> StepResult {
         let is_late = after(change.stepped, self.pace.interval).is_none_or(|at| at <= self.now);
         let refused = self.reached.and_then(|reached| reached.refused);
@@ -138,7 +138,7 @@ impl StagedStepContext<'_> {
         }
     }
 
-    /// A change all of whose steps are made.
+    /// A change with all its steps made.
     fn through(&self, change: StagedChange, staged: StepResult) -> StepResult {
         let is_down = change.direction() == Direction::Down;
         let deletes = is_down && staged.counts.parked() > 0;
@@ -151,7 +151,7 @@ impl StagedStepContext<'_> {
                 ..staged
             };
         }
-        // What was cut off in this step is cut off before it is deleted.
+        // Pods that this step cuts off are cut off first, and deleted later.
         let is_new = deletes && staged.happened.is_some();
         if let Some(until) = ends.filter(|ends| is_new || self.now < *ends) {
             return StepResult {

@@ -1,4 +1,4 @@
-//! What a step is made of, and what comes of it.
+//! The input of a step, and its result.
 
 use jiff::Timestamp;
 
@@ -6,7 +6,7 @@ use super::change::StagedChange;
 use crate::scaling::limit::LimitedBy;
 use crate::scaling::replica_counts::ReplicaCounts;
 
-/// What a step reads beside the rules and the change that is under way.
+/// The input of a step beside the rules and the change that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Staging {
     /// The counts that are written in the cluster at present.
@@ -14,15 +14,15 @@ pub struct Staging {
     /// The replicas that are to be online in the end.
     pub wanted: i32,
     pub command: StepCommand,
-    /// What has come of the written counts; `None` where they are the Pods that there are, as without a ReplicaProfile.
+    /// The progress towards the written counts; `None` if they are the Pods that exist, as without a ReplicaProfile.
     pub reached: Option<ReplicaProgress>,
     pub now: Timestamp,
 }
 
-/// What has come of counts that are written for somebody else to bring about.
+/// The progress towards counts that another controller brings about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplicaProgress {
-    /// The Pods that take traffic, ready or not; `None` while nobody has told.
+    /// The Pods that take traffic, ready or not; `None` while it is not reported.
     pub online: Option<i32>,
     /// Why there are more of them than is written, in one word.
     pub refused: Option<&'static str>,
@@ -40,7 +40,7 @@ pub enum StepCommand {
     Pause,
     /// A check has failed: the change goes back to its begin.
     RollBack,
-    /// Somebody has said that it is to go on: the next step is made at once, whatever the checks say.
+    /// A user has resumed the change: the next step is made at once, whatever the checks say.
     Resume,
 }
 

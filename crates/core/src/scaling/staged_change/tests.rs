@@ -46,7 +46,7 @@ fn staged(
     }
 }
 
-/// A target whose writes all arrive.
+/// A target that receives all writes.
 struct Run {
     behavior: StagedBehavior,
     current: ReplicaCounts,
@@ -203,7 +203,7 @@ fn a_target_that_moves_at_every_tick_makes_no_more_steps() {
     assert!(run.current.online >= 30, "{:?}", run.current);
 }
 
-/// The harm: each Pod of a ramp was a change of its own, whose first step asks neither the interval nor a check.
+/// The harm: each Pod of a ramp was a change of its own, and its first step asks neither the interval nor a check.
 #[test]
 fn a_target_that_creeps_makes_no_more_steps_and_each_is_checked() {
     for park in [ScaleDownTarget::Cutoff, ScaleDownTarget::Deleted] {
@@ -355,7 +355,7 @@ fn a_step_that_is_refused_waits_its_interval_and_says_who_refuses_it() {
     assert_eq!(rolled_back.counts, counts(10, 0, 0));
 }
 
-/// The harm: who could cut nobody off, as with three Pods of which a quarter is none, never scaled in any more.
+/// The harm: a target with no Pod to cut off, such as a quarter of three Pods, never scaled in any more.
 #[test]
 fn where_no_pod_can_be_cut_off_they_go_without() {
     let behavior = staged(StepSize::Percent(100), (60, 300), ScaleDownTarget::Cutoff);
@@ -510,8 +510,8 @@ fn any_command() -> impl Strategy<Value = StepCommand> {
     ]
 }
 
-/// Holds the counts of two ticks to what may follow on what: Pods go to a neighbouring state, and nobody
-/// is made or deleted beside.
+/// Checks that the counts of one tick may follow those of another: Pods go to a neighbouring state,
+/// and no other Pod is made or deleted.
 fn follows(a: ReplicaCounts, b: ReplicaCounts, park: ScaleDownTarget) -> Result<(), TestCaseError> {
     prop_assert!(b.online >= 0 && b.cutoff >= 0 && b.standby >= 0);
     match b.online.cmp(&a.online) {

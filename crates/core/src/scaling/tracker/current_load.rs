@@ -12,7 +12,7 @@ use crate::scaling::input::{DecisionInput, LoadEstimate, Prediction, SignalLoad}
 use crate::scaling::observation::LoadSample;
 use crate::scaling::policy::TargetPolicy;
 
-/// What a load is worth at a tick.
+/// The validity of a load at a tick.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadValidity {
     fresh: bool,
@@ -67,7 +67,7 @@ impl<'a> CurrentLoad<'a> {
         }
     }
 
-    /// The load of a signal among those that are tracked, in whose order forecasts were `selected`.
+    /// The load of a signal among the tracked ones; the forecasts in `selected` are in their order.
     pub(super) fn among(
         loads: &[LoadHistory],
         selected: &'a [Option<SelectedForecast>],

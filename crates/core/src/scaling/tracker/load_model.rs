@@ -33,8 +33,8 @@ pub(super) struct Reach {
 }
 
 impl LoadModel {
-    /// A model whose parameters are estimated on the past but for its newest four hours, on which it is judged as
-    /// far ahead as a window of so many minutes takes.
+    /// A model with parameters estimated on the past without its newest four hours. It is judged on
+    /// those, as far ahead as a window of so many minutes takes.
     ///
     /// # Errors
     /// [`NotEnoughHistory`] where the past is too short for the model, or has gaps that leave too little of it.
@@ -132,7 +132,7 @@ impl LoadModel {
                 return false;
             }
         }
-        // What lies before the ring is missing, of which a gap that is not filled tells enough.
+        // Values before the ring are missing; a gap that is not filled shows enough of that.
         let before = ring(grid) + grid.step() * 3;
         last = last.max(newest.checked_sub(before).unwrap_or(Timestamp::MIN));
         self.taken = Some(last);
@@ -200,7 +200,7 @@ impl LoadModel {
         size_of::<Self>() - size_of::<ScoredModel>() + self.model.bytes()
     }
 
-    /// What is scored.
+    /// The scored model.
     #[cfg(test)]
     pub(super) const fn scored(&mut self) -> &mut ScoredModel {
         &mut self.model

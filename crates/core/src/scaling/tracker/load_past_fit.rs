@@ -1,16 +1,16 @@
-//! What a load's longer past teaches, which is not kept here.
+//! The results learnt from a load's longer past, which is not kept here.
 
 use std::sync::Arc;
 
 use crate::forecast::{DailyHighs, OwnPeaks};
 use crate::scaling::counterfactual::Counterfactual;
 
-/// What the past of a load taught.
+/// The results learnt from the past of a load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoadPastFit {
     /// Trees of its own; `None` where what all targets share does better.
     pub own: Option<Arc<OwnPeaks>>,
-    /// What the newest part of the past would have been, forecast by what had not seen it.
+    /// The replay of the newest part of the past, with forecasts by a model that had not seen it.
     pub trial: Counterfactual,
     /// How high the load was on each day.
     pub highs: DailyHighs,

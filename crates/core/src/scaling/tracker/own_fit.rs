@@ -23,7 +23,7 @@ const SETTLED: SignedDuration = SignedDuration::from_mins(5);
 /// From so many changes on the time is that of a day and more.
 const MOST_CHANGES: u8 = 9;
 
-/// A load whose own trees or models are to be fitted.
+/// A load that needs trees or models of its own to be fitted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnFit<'a> {
     pub signal: &'a Signal,
@@ -36,7 +36,7 @@ pub struct OwnFit<'a> {
     pub is_first: bool,
 }
 
-/// What a load's past is to teach.
+/// The fit to make on a load's past.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FitTask {
     /// Trees of its own, and what floors by them would have been worth with these Pods.
@@ -45,7 +45,7 @@ pub enum FitTask {
     Model(ModelSet),
 }
 
-/// What a fit was of.
+/// The kind of a fit, to compare it with another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum LessonKind {
     Trees(PodsKind),
@@ -126,7 +126,7 @@ pub(super) fn due(
         let is_other = !OwnPeaks::is_for(last.window, window) || !lesson.kind().is_like(last.of);
         is_other && now.duration_since(last.asked) >= settled
     });
-    // What is known in all is counted faster.
+    // The count of all known values is faster.
     if !(of_day || has_changed) || history.known(Resolution::FiveMinutes) < LEAST {
         return None;
     }
@@ -195,7 +195,7 @@ mod tests {
         FitTask::Trees(TrialPods::new(capacity, bounds, &Horizon::default()))
     }
 
-    /// What is known from one minute of the day to another.
+    /// A history that is known from one minute of the day to another.
     fn known(from: i64, to: i64) -> LoadRingBuffer {
         let mut history = LoadRingBuffer::default();
         for minute in (from..to).step_by(5) {
@@ -246,7 +246,7 @@ mod tests {
             (last(6 * 60, 4, 6 * 60 + 1), 4, 50.0, 22 * 60, None),
             // Young then, and fitted at an hour that was not its own.
             (last(5 * 60, 4, 5 * 60), 4, 50.0, 7 * 60, Some(6 * 60)),
-            // What covers a longer window covers this one.
+            // A fit for a longer window covers this one.
             (last(6 * 60, 4, 6 * 60), 3, 50.0, 22 * 60, None),
             (last(6 * 60, 4, 6 * 60), 2, 50.0, 22 * 60, Some(6 * 60)),
             (last(6 * 60, 4, 6 * 60), 5, 50.0, 22 * 60, Some(6 * 60)),

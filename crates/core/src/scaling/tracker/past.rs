@@ -1,4 +1,4 @@
-//! What the past of a target brings to its loads: values from elsewhere, and what their longer past teaches.
+//! The past of a target's loads: values from elsewhere, and the results learnt from a longer past.
 
 use jiff::Timestamp;
 
@@ -31,8 +31,8 @@ impl TargetState {
         filled
     }
 
-    /// Keeps the past of the loads that are to be forecast; of the others, only what tells their load
-    /// now. Returns whether a load is among them whose past is not known.
+    /// Keeps the past of the loads that are to be forecast; of the others, only the values that
+    /// give their load now. Returns true if a load among them has an unknown past.
     pub fn keep_pasts(&mut self, scaled: &[ScaledSignal]) -> bool {
         let mut unknown = false;
         for ScaledSignal {
@@ -62,8 +62,8 @@ impl TargetState {
         }
     }
 
-    /// The loads whose own trees or models are to be fitted: once half a day is known, then each day anew on the past
-    /// up to the `hour` of the day that is the target's, and where the window has become another one.
+    /// The loads that need trees or models of their own fitted: once half a day is known, then
+    /// daily on the past up to the target's `hour` of the day, and after a change of the window.
     pub fn fits_due(&self, hour: i64, now: Timestamp) -> impl Iterator<Item = OwnFit<'_>> {
         self.loads.iter().filter_map(move |load| {
             let LastFit { end, window, .. } = load.fit_due(hour, now)?;

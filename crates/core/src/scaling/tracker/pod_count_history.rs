@@ -12,16 +12,16 @@ const REMEMBERED: SignedDuration = SignedDuration::from_mins(30);
 #[derive(Debug, Default)]
 pub(super) struct PodCountHistory {
     ready: TimedCounts,
-    /// What a recommendation would have asked for.
+    /// The counts that a recommendation would have asked for.
     asked: TimedCounts,
 }
 
-/// What is known of the Pods at a tick.
+/// The Pods at a tick, as far as they are known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PodsNow {
     /// Those that are ready.
     pub(super) ready: i32,
-    /// Those that are asked for by a decision that nobody follows; `None` where it is followed.
+    /// The count that a decision asks for without effect; `None` if decisions take effect.
     pub(super) asked_in_vain: Option<i32>,
 }
 

@@ -26,9 +26,9 @@ pub(super) struct ReactiveResult {
     pub(super) is_asleep: bool,
     /// Why there is no count; empty where there is one.
     pub(super) missing: Cow<'static, str>,
-    /// True where nobody looks at the metrics, since there are no replicas.
+    /// True if the metrics are not read because there are no replicas.
     pub(super) is_switched_off: bool,
-    /// True where others have a say in the count, each of whom remembers for itself how it may go down.
+    /// True if other providers propose the count too; each of them has its own memory for going down.
     is_one_of_several: bool,
     events: Vec<HpaEvent>,
     at: Timestamp,

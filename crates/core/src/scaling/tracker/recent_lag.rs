@@ -1,4 +1,4 @@
-//! What has lately passed between a load and its measurement.
+//! The recent lag between a load and its measurement.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -315,7 +315,7 @@ fn a_step_counts_once_it_is_over_however_often_it_was_measured_and_ticked() {
         last = Some((one, two));
     }
     let (mut one, mut two) = last.unwrap();
-    // What Pods carried is judged by each sample, when it comes.
+    // The load that Pods carried is judged by each sample, when it comes.
     for load in one.loads.iter_mut().chain(&mut two.loads) {
         load.cover = None;
     }
@@ -373,7 +373,7 @@ fn estimates_train_nothing_and_the_models_go_on_across_them() {
     for tick in 111..115 {
         run.measured(tick, hill(tick));
     }
-    // What is due in the stretch is not scored, and none of it is scored when it is over.
+    // Forecasts due in the stretch are not scored, and none of them is scored when it is over.
     assert_eq!(scored(&run.tick(115)), before);
     for tick in 115..125 {
         run.measured(tick, hill(tick));

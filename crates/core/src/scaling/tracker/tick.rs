@@ -24,11 +24,11 @@ pub struct ScaledSignal {
     pub signal: Signal,
     /// The load that one Pod is to carry, in the base unit of the signal.
     pub capacity: PodCapacity,
-    /// What a value of the signal for the whole target is the value of.
+    /// The scope of a value of the signal for the whole target.
     pub scope: ValueScope,
     /// True where the load is forecast, and not only reacted to.
     pub is_forecast: bool,
-    /// True where nobody else reacts to it: the target's HPA does not know it.
+    /// True if only Evenkeel reacts to it: the target's HPA does not know it.
     pub only_here: bool,
 }
 
@@ -66,12 +66,12 @@ pub struct TrafficInput<'a> {
     pub fit: &'a TrafficFit,
     /// The load that the model tells of each replica.
     pub of: &'a Signal,
-    /// What each replica is to carry of it at most, in its base unit.
+    /// The most that each replica is to carry of it, in its base unit.
     pub target: f64,
 }
 
 impl<'a> TickInput<'a> {
-    /// What is scaled by a signal; that of a load counts before that of traffic. `None` where nothing is.
+    /// The load or traffic that is scaled by a signal; a load comes before traffic. `None` if nothing is.
     pub(super) fn scaled(&self, signal: &Signal) -> Option<&'a ScaledSignal> {
         let traffic = self.traffic.map_or(&[][..], |traffic| traffic.kinds);
         let mut all = self.signals.iter().chain(traffic);
@@ -92,17 +92,17 @@ impl<'a> TickInput<'a> {
 pub enum Reaction<'a> {
     /// The target's HPA reacts, and asks for this many replicas; `None` where it has no metrics.
     Autoscaler(Option<i32>),
-    /// Nobody reacts, and others say how many replicas there are to be.
+    /// No HPA reacts, and other providers ask for replicas.
     Nobody,
     /// No HPA reacts, and the HPA's algorithm is run here.
     Reconciled(ReconciledTarget<'a>),
 }
 
-/// A target whose count is reconciled here.
+/// A target with a count that is reconciled here.
 #[derive(Debug, Clone, Copy)]
 pub struct ReconciledTarget<'a> {
     pub input: reconciler::Input<'a>,
-    /// The count that whoever decided last has told of in the status.
+    /// The count that the last decider reported in the status.
     pub told: Option<i32>,
     /// `metadata.generation` of the target, where it has one.
     pub generation: Option<i64>,
@@ -115,17 +115,17 @@ pub struct TickReport {
     /// The loads, in the order of the signals that the target scales by, and after them the traffic that a
     /// model makes replicas of.
     pub loads: Vec<LoadReport>,
-    /// What is known of the traffic that it names, and what came of the fit of its model.
+    /// The state of the traffic that it names, and the result of the fit of its model.
     pub traffic: Option<TrafficReport>,
-    /// What passes between a load and the capacity for it; its part that is still to come is what was
+    /// The time between a load and the capacity for it; its part that is still to come was
     /// predicted ahead.
     pub horizon: Horizon,
     /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
     /// the user's `minReplicas`.
     pub contribution: Option<ReplicaRecommendation>,
-    /// What the HPA's algorithm tells of the target, where it is run here.
+    /// The report of the HPA's algorithm, if it is run here.
     pub hpa: Option<Box<HpaReport>>,
-    /// What the portraits of the target come to, where it has any.
+    /// The merged portraits of the target, if it has any.
     pub portrayed: Option<Box<MergedPortraits>>,
 }
 
@@ -172,7 +172,7 @@ pub struct LoadReport {
     /// The share of time in which its Pods may carry too much, and the share in which they did; `None` where
     /// its model follows no risk.
     pub cover: Option<Cover>,
-    /// What floors at its level would have been worth of late; `None` before half a day is known.
+    /// The recent result of floors at its level; `None` before half a day is known.
     pub tried: Option<CounterfactualResult>,
     /// The models that have too little history, and when they will have enough.
     pub lacking: Vec<NotReady>,

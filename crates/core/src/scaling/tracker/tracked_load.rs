@@ -120,7 +120,7 @@ impl LoadHistory {
         self.history.bridge(last.at, next.at, between);
     }
 
-    /// What passes between the load and its measurement.
+    /// The lag between the load and its measurement.
     pub(super) fn lag(&self) -> Lag {
         self.lag.lag()
     }
@@ -273,7 +273,7 @@ impl LoadHistory {
         )
     }
 
-    /// What its past is to teach; `None` where nothing is to be learnt from it.
+    /// The fit to make on its past; `None` if there is none to make.
     pub(super) fn lesson(&self) -> Option<FitTask> {
         if let Some(models) = self.fitted {
             return Some(FitTask::Model(models));
@@ -281,7 +281,7 @@ impl LoadHistory {
         self.peaks.as_ref()?.pods().cloned().map(FitTask::Trees)
     }
 
-    /// What floors were worth, where that is known.
+    /// The result of floors, if it is known.
     pub(super) fn tried(&self) -> Option<CounterfactualResult> {
         self.peaks.as_ref()?.tried()
     }

@@ -1,7 +1,7 @@
-//! What the load of a target may rise to, and the level that floors cover of it.
+//! The peaks that the load of a target may rise to, and the level of them that floors cover.
 //!
-//! Each minute of the load is run through a [`Counterfactual`], which says what level holds the risk that the target
-//! is to run at, and whether floors at it pay at this time of day.
+//! Each minute of the load runs through a [`Counterfactual`]. It gives the level that meets the
+//! target's risk, and whether floors at that level pay at this time of day.
 
 use std::sync::Arc;
 
@@ -41,10 +41,10 @@ pub(super) struct TrackedStep {
     pub(super) window: usize,
 }
 
-/// What the minutes of a load are held against.
+/// The context that the minutes of a load are compared with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrackedPeakContext<'a> {
-    /// What the load is scaled by; `None` where it is not any more.
+    /// The scaled signal of the load; `None` if the target no longer scales by it.
     pub(super) scaled: Option<&'a ScaledSignal>,
     pub(super) policy: &'a TargetPolicy,
     /// How much later it is measured.
@@ -131,8 +131,8 @@ impl TrackedPeaks {
         }
     }
 
-    /// Whether floors are acted on at this time of day, by what they were worth at it; by all of the
-    /// day as long as little is known of it, and `None` as long as little is known at all.
+    /// The trust in floors at this time of day, by their result in its quarter of the day. While
+    /// little is known of the quarter, the whole day counts; `None` while little is known at all.
     fn trust(&self) -> Option<ModelTrust> {
         let all_day = self.tried()?;
         if all_day.cost_more {
@@ -162,7 +162,7 @@ impl TrackedPeaks {
         selected
     }
 
-    /// What floors at the level in force were worth; `None` as long as too little is known.
+    /// The result of floors at the level in force; `None` as long as too little is known.
     pub(super) fn tried(&self) -> Option<CounterfactualResult> {
         self.trial.tried(self.cover().distance())
     }
@@ -189,7 +189,7 @@ impl TrackedPeaks {
         self.weigh();
     }
 
-    /// Follows the history anew, whose past has changed.
+    /// Follows the history anew after its past has changed.
     pub(super) fn begin_anew(&mut self) {
         self.forecaster.begin_anew();
     }

@@ -1,8 +1,8 @@
-//! Whether a target's model of traffic still tells what its Pods carry: a release may have halved it since the model was
-//! fitted, and replicas for the other half would be for nothing.
+//! A check that a target's model of traffic still predicts the load of its Pods. A release may have
+//! halved that load after the fit, and the replicas for the other half would be wasted.
 //!
-//! Only Pods that carry less than they are to tell of that: ones that a surge has outrun carry what they can, and not what
-//! comes.
+//! Only Pods below their target count: Pods that a surge has outrun carry what they can, and not
+//! what comes.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,21 +14,21 @@ const LEAST: u32 = 40;
 const MOST: f64 = 1.5;
 /// And again from here on.
 const AGAIN: f64 = 1.25;
-/// What is told of one moment counts up to so many times the target: one wrong answer is not an hour.
+/// A prediction counts up to this many times the target: one wrong answer is not an hour.
 const HIGHEST: f64 = 3.0;
 
 /// One Pod at a moment, in the unit of the utilisation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PodNow {
-    /// What the model tells that it carries.
+    /// The load that the model predicts.
     pub(super) told: f64,
-    /// What it carries.
+    /// The load that it carries.
     pub(super) carried: f64,
-    /// What it is to carry.
+    /// The load that it is to carry.
     pub(super) target: f64,
 }
 
-/// What a model told of Pods of late, and what they carried.
+/// The recent predictions of a model for Pods, and the loads that they carried.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TrafficCheck {
     /// The end of the past that the model was fitted on.

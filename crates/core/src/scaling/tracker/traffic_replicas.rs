@@ -36,7 +36,7 @@ pub(super) struct Traffic<'a> {
     ready: i32,
 }
 
-/// What is known of the traffic, once its model was held against what Pods carry now.
+/// The state of the traffic, after its model was compared with the current load of the Pods.
 pub(super) fn standing(
     traffic: &Traffic<'_>,
     input: &DecisionInput<'_>,
@@ -47,7 +47,7 @@ pub(super) fn standing(
     }
     traffic.check(input, check);
     if !matches!(traffic.input.fit, TrafficFit::Accepted(_)) {
-        // Nobody asks for it yet, so that nothing is unanswered.
+        // The traffic is not queried yet, so nothing is unanswered.
         check.known(input.now);
     }
     let without = |lack, why: &str| TrafficStanding::Without {
@@ -123,7 +123,7 @@ impl<'a> Traffic<'a> {
         check.take(model.learnt.1, pod);
     }
 
-    /// What is needed; `None` where a kind is not known as it is now.
+    /// The replicas that the traffic needs; `None` if the current value of a kind is unknown.
     fn need(&self, accepted: &AcceptedTraffic, input: &DecisionInput<'_>) -> Option<TrafficNeed> {
         let kinds = self.kinds.iter();
         let kinds = kinds.map(|kind| of_kind(kind, self.policy, input));

@@ -1,5 +1,5 @@
-//! What expressions mean, held to a reading of robfig/cron v3's rules that shares no code with the one that
-//! is tested.
+//! The meaning of expressions, checked against a reading of robfig/cron v3's rules that shares no
+//! code with the tested one.
 
 use std::collections::BTreeSet;
 

@@ -150,7 +150,7 @@ fn a_run_in_the_gap_of_spring_is_made_at_its_end_and_once() {
                 "2026-04-26T00:00:00+03:00",
             ],
         ),
-        // What repeats within the hour goes on, with nothing to be made up for.
+        // A schedule that repeats within the hour goes on, with no run to make up for.
         (
             "CRON_TZ=Europe/Berlin */30 * * * *",
             "2026-03-29T00:29:59Z",
@@ -196,7 +196,7 @@ fn a_run_in_the_hour_that_autumn_repeats_is_made_at_its_first_moment_alone() {
             "2026-10-25T01:29:59Z",
             ["2026-10-26T02:30:00+01:00", "2026-10-27T02:30:00+01:00"],
         ),
-        // What repeats within the hour goes on through both.
+        // A schedule that repeats within the hour goes on through both.
         (
             "CRON_TZ=Europe/Berlin */30 * * * *",
             "2026-10-25T00:00:00Z",

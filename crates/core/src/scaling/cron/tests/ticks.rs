@@ -199,7 +199,7 @@ fn a_restart_repeats_nothing_and_forgets_nothing() {
             raises: true,
         })
     );
-    // One whose state was lost with the write of it makes the run again, to the same end.
+    // If the state was lost with its write, the run is made again, with the same result.
     let mut lost = Played::new(rules(), (1, 10), 5);
     assert_eq!(lost.min("08:01:00"), Some(6));
 }
@@ -256,7 +256,7 @@ fn a_window_holds_its_replicas_while_it_is_open() {
         (told(&ticked), ticked.wanted),
         (vec!["closed noon".to_owned()], None)
     );
-    // Whoever comes late finds it open, whatever the deadline.
+    // A program that starts late finds it open, whatever the deadline.
     let mut late = Played::new(played.spec.rules().to_vec(), (2, 10), 2);
     assert_eq!(late.min("12:30:00"), Some(8));
 }
@@ -414,10 +414,10 @@ fn a_run_holds_where_somebody_elses_least_is_all_that_keeps_the_count_up() {
     for (count, effective, target, least) in [
         (8, Some(8), 8, Some(8)), // a floor of 8 stands: it may go a minute later
         (8, Some(8), 6, Some(6)), // so may a window of 8
-        (5, Some(8), 6, Some(6)), // which nobody has scaled to yet
+        (5, Some(8), 6, Some(6)), // which is not scaled to yet
         (9, Some(8), 8, None),    // the load is what there are 9 for
         (8, Some(8), 1, None),    // no more than the user's own
-        (8, Some(1), 8, None),    // nobody raised anything: the source's first row
+        (8, Some(1), 8, None),    // nothing was raised: the source's first row
         (8, None, 6, None),
     ] {
         let mut played = Played::new(vec![run("day", "0 8 * * *", target)], (1, 20), count);
@@ -460,7 +460,7 @@ fn a_run_whose_status_was_lost_stands_as_the_record_has_it() {
         played.recorded = None;
         assert_eq!(played.min("12:00:00"), Some(8), "{now} {count}: and stands");
     }
-    // What a window asked for is no run's.
+    // A window's request is no run's.
     let mut window = Played::new(
         vec![
             run("day", "0 8 * * *", 8),
@@ -522,7 +522,7 @@ fn what_raised_stays_so_whatever_the_user_sets_later_and_what_lowered_too() {
         assert_eq!(raises(&mut window, "11:00:00"), Some((6, raised)));
         window.user.min = Some(edited);
         assert_eq!(raises(&mut window, "12:00:00"), Some((6, raised)), "{own}");
-        // Of a version that did not say what it was decided on.
+        // A version that did not record the user's minimum at the decision.
         window.state.rules.get_mut("noon").unwrap().least = None;
         assert_eq!(raises(&mut window, "12:30:00"), Some((6, !raised)), "{own}");
     }

@@ -1,5 +1,5 @@
-//! A target whose count is set here: the HPA to the letter without a forecast, and a forecast on top
-//! of it.
+//! A target with a count that is set here: the HPA to the letter without a forecast, and a forecast
+//! on top of it.
 
 use proptest::prelude::*;
 use proptest::strategy::Strategy;
@@ -210,7 +210,7 @@ impl Directly {
         self.run.tracker.tick(&self.run.policy, &input)
     }
 
-    /// One tick at which each Pod uses as much, whose decision is in force from then on.
+    /// One tick with the same usage of each Pod; its decision is in force from then on.
     fn tick(&mut self, each: i64, tick: i64) -> TickReport {
         let pods = pods(self.run.current);
         let usages = vec![Some(each); pods.len()];
@@ -279,7 +279,7 @@ fn behaviors() -> impl Strategy<Value = Option<Behavior>> {
     prop::option::of(both)
 }
 
-/// What each Pod uses at each tick, and the share of Pods that are measured.
+/// The usage of each Pod at each tick, and the share of Pods that are measured.
 fn usage() -> impl Strategy<Value = Vec<(i64, u8)>> {
     let measured = prop_oneof![4 => Just(100_u8), 1 => Just(50_u8), 1 => Just(0_u8)];
     prop::collection::vec((0..1500_i64, measured), 1..60)
@@ -456,7 +456,7 @@ fn it_sleeps_without_a_queue_and_wakes_by_it_and_by_nothing_else() {
     assert_eq!(decide(&mut direct, Some(0), tick + 1).decision.replicas, 0);
     assert_eq!(decide(&mut direct, Some(25), tick + 2).decision.replicas, 3);
 
-    // Whoever takes over knows it by what was told.
+    // A new leader knows it from the reported status.
     let status = |told| HpaStatus {
         conditions: report.hpa.as_ref().unwrap().conditions.clone(),
         desired_replicas: told,
@@ -499,8 +499,8 @@ fn one_change_by_hand_is_gone_on_from_and_a_contest_is_left_until_it_ends() {
     assert_eq!(settle(&mut direct, 42).replicas, 5, "it ends by itself");
 }
 
-/// The harm: a write of an older decision counted as the newest one's, so that a user who changed the object twice
-/// was taken for a contest.
+/// The harm: a write of an older decision counted as the newest one's, so two changes by a user
+/// were taken for a contest.
 #[test]
 fn a_count_of_an_older_decision_does_not_count_as_the_one_that_is_asked_for_now() {
     let mut direct = Directly::new(4, spec(2, 20, cpu(), None), None);
@@ -584,7 +584,7 @@ fn reverts_to_zero_are_a_contest_where_zero_is_one_of_the_counts() {
     }
 }
 
-/// Counts that nobody wrote here are changed by hand as often as users like, and other changes of the object are none.
+/// Users may change a count that was not written here as often as they like; other changes of the object are none.
 #[test]
 fn a_count_that_was_not_written_here_is_not_contested() {
     for (counts, each) in [(vec![4, 6, 5, 7, 4], 400), (vec![4, 4, 4, 4, 4], 400)] {

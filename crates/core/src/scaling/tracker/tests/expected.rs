@@ -64,7 +64,7 @@ fn a_load_that_is_not_known_now_is_not_expected_to_be_anything() {
     assert!(expected(&run.tick(100)).is_some());
     // Three minutes are twelve ticks: what was measured is too old, though the forecast stands.
     assert_eq!(expected(&run.tick(112)), None);
-    // What Pods that start use is no load.
+    // The usage of Pods that start is no load.
     for tick in 112..118 {
         let at = time(tick);
         let sample = estimated(9e6, at);

@@ -14,7 +14,7 @@ use crate::scaling::{
     StabilityCheck,
 };
 
-/// A target by portraits whose decision is in force at the next tick.
+/// A target with portraits; its decision is in force at the next tick.
 struct Staged {
     run: Run,
     given: Vec<ProviderRecommendation>,
@@ -218,7 +218,7 @@ fn steps_are_made_by_their_interval_and_a_failed_check_takes_them_back() {
     assert_eq!(portrayed(&report).decided.happened, Some(Judgement::Held));
     staged.checks = latency(900, 3);
     assert_eq!(staged.tick(3).decision.replicas, 4, "it stays there");
-    // Somebody knows better.
+    // A user knows better.
     staged.resume = Some(time(4));
     let report = staged.tick(4);
     assert_eq!(

@@ -55,7 +55,7 @@ struct Served {
     current: i32,
     loads_are_forecast: bool,
     recorded: Option<Floor>,
-    /// What Pods use of a core for each request per second.
+    /// The millicores that Pods use for each request per second.
     each: f64,
 }
 
@@ -279,7 +279,7 @@ fn without_a_model_or_where_nothing_is_predicted_traffic_asks_for_nothing() {
     assert_eq!((report.decision.replicas, report.traffic), (2, None));
 }
 
-/// What the hours add is there before they begin, at the end of the horizon.
+/// The replicas for the load that the hours add are there before they begin, at the end of the horizon.
 #[test]
 fn what_the_time_of_day_adds_is_ready_when_it_begins() {
     let begin = time(40);
