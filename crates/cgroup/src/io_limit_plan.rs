@@ -1,8 +1,8 @@
-//! From the limits that stand to those that are wanted, without touching anybody else's.
+//! Computes the changes from the present limits to the wanted ones, for the node agent.
 //!
-//! A limit is one's own where it is what was written before; any other was set by somebody else and
-//! stays. A limit of one's own that is not wanted any more is taken away, also where somebody else has set the
-//! other direction of the same device.
+//! A limit is our own if it equals a limit that we wrote before. The plan keeps every foreign
+//! limit. It removes an own limit that is no longer wanted, even if a foreign writer set the other
+//! direction of the same device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,9 @@ pub struct IoLimitChange {
 pub struct IoLimitPlan {
     /// In the order of the devices.
     pub changes: Vec<IoLimitChange>,
-    /// The devices whose limit somebody else has set.
+    /// The devices with a foreign limit: another writer set it.
     pub foreign: Vec<Device>,
-    /// The devices on which nothing of one's own is left to be known of.
+    /// The devices on which no own limit is left to remember.
     pub forgotten: Vec<Device>,
 }
 
@@ -68,7 +68,7 @@ pub fn plan(
     plan
 }
 
-/// What is left of one's own where somebody else has set the other direction.
+/// The directions of `stands` that are still our own, if another writer set the other direction.
 fn left(stands: Limit, written: Option<&BTreeSet<Limit>>) -> Limit {
     let own = |of: fn(&Limit) -> Option<u64>| {
         let mut written = written.into_iter().flatten();
@@ -151,7 +151,7 @@ mod tests {
             (None, Some(5), Some(&[5]), taken_away.clone()),
             (None, Some(7), Some(&[5, 7]), taken_away),
             (None, None, Some(&[5]), forgotten.clone()),
-            // Somebody else's, from the first or in the place of one's own.
+            // A foreign limit, from the start or in the place of an own one.
             (Some(5), Some(9), None, foreign.clone()),
             (Some(5), Some(5), None, foreign),
             (None, Some(9), None, IoLimitPlan::default()),

@@ -1,9 +1,9 @@
-//! The files by which Linux tells of disk I/O and limits it: `io.max`, `io.stat` and `io.pressure` of a
-//! cgroup (version 2), `stat` of a disk, `mountinfo` of a process.
+//! The files by which Linux reports disk I/O and limits it: `io.max`, `io.stat` and `io.pressure`
+//! of a cgroup (version 2), `stat` of a disk, `mountinfo` of a process.
 //!
-//! Texts go in, values and lines to write come out; no file is opened here. What the kernel's texts say in
-//! words of a later version is passed over, but a limit that is not understood is an error: whoever takes
-//! limits away has to know what stands there.
+//! This crate parses texts and formats lines; it opens no file. It skips unknown words of later
+//! kernels. A limit that it cannot parse is an error, because a caller that removes limits must
+//! know them.
 
 mod device;
 mod io_limit_plan;

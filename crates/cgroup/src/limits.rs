@@ -1,7 +1,7 @@
 //! `io.max`: the most bytes a second that a cgroup may read from and write to each device.
 //!
-//! A line that is written changes what it names and nothing else, so that limits of operations a second
-//! (`riops`, `wiops`), whoever set them, are neither read nor touched here.
+//! A written line changes only the keys that it names. So limits of operations per second (`riops`,
+//! `wiops`) are neither read nor touched here.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -2,7 +2,7 @@
 //! that the judgements agree with each other.
 //!
 //! Weights are the normalised geometric means of the rows (`[CLBP]` (4.14) and (4.15),
-//! `[Crawford]`); CI and CR are (4.16) and (4.17). A matrix whose CR reaches 0.1 is refused.
+//! `[Crawford]`); CI and CR are (4.16) and (4.17). A matrix with a CR of 0.1 or more is refused.
 
 mod analysis;
 mod error;

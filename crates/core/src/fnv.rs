@@ -1,5 +1,5 @@
-//! FNV-1a: a hash that is the same on every replica and in every version, for places and checksums. It
-//! withstands nobody who seeks a collision.
+//! FNV-1a: a hash that is the same on every replica and in every version, for places and checksums.
+//! An attacker can find collisions.
 
 /// The hash of some bytes.
 #[must_use]

@@ -1,12 +1,12 @@
-//! Forecasts of a load: models that follow it one observation at a time, and answer a horizon with
-//! means and intervals.
+//! Forecasts of a load: models follow it one observation at a time, and forecast means and intervals.
 //!
-//! Pure computation: no I/O, no clock, no randomness; the same observations give the same forecast
-//! to the last bit. [`Model`] is the one interface: it reads a [`ForecastContext`] (the past of the load on
-//! several grids, and what all targets share, such as the calendar). The forecasts of a tick are asked
-//! for together, so that a family whose parameters all loads share may make them as one batch. A model that only computes
-//! means is a [`PointModel`]; [`RollingModel`] adds what such models have in common (gaps, bounds,
-//! intervals). `ScoredModel` is the model of one load with its score. What takes a library to fit is handed a [`Trainer`].
+//! Pure computation: no I/O, no clock, no randomness; the same observations give the same forecast to
+//! the last bit. [`Model`] is the one interface. It reads a [`ForecastContext`]: the past of the load
+//! on several grids, and data that all targets share, such as the calendar. The caller asks for all
+//! forecasts of a tick together, so that a family with shared parameters can compute one batch. A model
+//! that only computes means is a [`PointModel`]; [`RollingModel`] adds gaps, bounds and intervals.
+//! `ScoredModel` is the model of one load with its score. Models that need a library to fit get a
+//! [`Trainer`].
 
 mod accuracy;
 pub mod arima;

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use tower_service::Service;
 
-/// Who says where a host is. The port is that of the address.
+/// The source of the addresses of hosts. The port is that of the URI.
 #[derive(Debug, Clone)]
 pub(crate) enum Hosts {
     System(GaiResolver),

@@ -1,8 +1,8 @@
-//! A small HTTP/1.1 client on hyper and rustls, the libraries that kube's own client stands on.
+//! A small HTTP/1.1 client on hyper and rustls, the libraries of kube's own client.
 //!
-//! It follows no redirect and uses no proxy of the environment: either would send a bearer token
-//! somewhere that nobody configured. Every call has a time limit for the whole of the answer, and
-//! every body a size limit, so that a server that hangs or floods ends in an error of its own.
+//! It follows no redirect and uses no proxy of the environment: either would send a bearer token to
+//! a server outside of the configuration. Every call has a time limit for the whole answer, and
+//! every body a size limit. So a server that hangs or floods ends in a distinct error.
 
 mod error;
 mod hosts;
@@ -46,15 +46,15 @@ impl PooledHttpClient {
         Ok(Self::with_tls(tls::config(trust, identity)?, system()))
     }
 
-    /// A client for `http://` addresses; over TLS it believes nobody.
+    /// A client for `http://` addresses. Over TLS it trusts no server.
     #[must_use]
     pub fn plain() -> Self {
         Self::with_tls(tls::nobody(), system())
     }
 
-    /// A client that connects to `address` whatever the host of a request is, which is asked for and
-    /// whose name a server has to have in its certificate. Over TLS it believes nobody where `trust` is
-    /// `None`. A host that is itself an address is connected to as it is.
+    /// A client that connects to `address` for every host of a request. It still sends that host,
+    /// and a server needs its name in the certificate. Over TLS it trusts no server if `trust` is
+    /// `None`. If the host is itself an IP address, the client connects to that address.
     ///
     /// # Errors
     /// Those of [`PooledHttpClient::new`].
@@ -81,8 +81,8 @@ impl PooledHttpClient {
         Self { http }
     }
 
-    /// Sends `request`, whose address is absolute; `limit` is the time for all of it, the body of
-    /// the answer included.
+    /// Sends `request`, which needs an absolute address. `limit` is the time for all of it,
+    /// including the body of the answer.
     ///
     /// # Errors
     /// No connection, no answer in time, or a connection that breaks.

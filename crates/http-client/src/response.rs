@@ -1,5 +1,5 @@
-//! An answer whose head has arrived; the body is read under the time limit of the call and a size
-//! limit of the reader's.
+//! An answer with its head; the body is read within the time limit of the call and a size limit of
+//! the reader's.
 
 use std::pin::Pin;
 

@@ -1,4 +1,4 @@
-//! Which servers are believed, and who the client says it is.
+//! TLS settings: the trusted servers, and the certificate that the client shows.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-/// Whose certificates a server may show.
+/// The issuers of the server certificates that the client trusts.
 #[derive(Debug, Clone, Copy)]
 pub enum TrustAnchors<'a> {
     /// Those that the operating system trusts.

@@ -39,7 +39,7 @@ pub fn server_address(text: &str) -> Result<Uri, AddressError> {
     }
 }
 
-/// The address of `path` below `base`, whose own path and query are kept, for servers behind a
+/// The address of `path` below `base`. It keeps the path and query of `base`, for servers behind a
 /// prefix.
 ///
 /// # Errors

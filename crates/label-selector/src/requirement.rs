@@ -42,8 +42,8 @@ impl Requirement {
         Ok(Self::unchecked(key, operator, values.iter().copied()))
     }
 
-    /// The requirement that a node selector spells with key, operator and values. It may be one on a
-    /// field of the node, whose name follows other rules than labels: neither is checked.
+    /// The requirement that a node selector spells with key, operator and values. It may be on a field
+    /// of the node. Fields and labels follow different rules for names, so neither is checked.
     ///
     /// # Errors
     /// An operator that Kubernetes does not know, a wrong number of values, or a bound that is no

@@ -1,4 +1,4 @@
-//! Objects whose parts depend on components.
+//! Objects with parts that depend on components.
 //!
 //! One tree stands for an object under every choice of components. `install` reads it for one choice, and the chart
 //! prints it with its conditions.

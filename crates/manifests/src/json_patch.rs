@@ -1,4 +1,4 @@
-//! JSON patches (RFC 6902) on objects whose parts depend on components.
+//! JSON patches (RFC 6902) on objects with parts that depend on components.
 
 use serde::Deserialize;
 use serde_json::Value;

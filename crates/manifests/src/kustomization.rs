@@ -88,7 +88,7 @@ pub(crate) fn joined(folder: &str, relative: &str) -> String {
     steps.join("/")
 }
 
-/// Adds what a folder brings, and applies its patches to all objects. `cause` is the component whose folder it is.
+/// Adds the objects of a folder, and applies its patches to all objects. `cause` is the component of the folder.
 pub(crate) fn add(
     objects: &mut Vec<ManifestObject>,
     folder: &str,

@@ -14,7 +14,7 @@ pub struct Rows {
     width: usize,
     inputs: Vec<f32>,
     labels: Vec<f32>,
-    /// What each answer begins at, as `base` of the trees otherwise.
+    /// The start of each answer, as `base` of the trees otherwise.
     margins: Vec<f32>,
 }
 
@@ -57,7 +57,7 @@ impl Rows {
         }
     }
 
-    /// Adds a row whose answer begins at `margin`.
+    /// Adds a row with an answer that begins at `margin`.
     pub fn push(&mut self, inputs: &[TreeInput], label: f32, margin: f32) {
         let known = |&input: &TreeInput| {
             if input == MISSING {

@@ -37,7 +37,7 @@ impl TrainedOnce {
     /// The networks that were fitted.
     ///
     /// # Errors
-    /// [`TrainingError`]: nobody asked for them, or they could not be.
+    /// [`TrainingError`]: no model has asked for them, or the fit failed.
     pub fn fitted(&self) -> Result<&[GruNetwork], TrainingError> {
         match self.fitted.get() {
             Some(Ok(networks)) => Ok(networks),

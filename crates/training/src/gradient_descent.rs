@@ -23,7 +23,7 @@ pub struct Descent {
     pub decay: f32,
 }
 
-/// What parameters are fitted to.
+/// The objective that parameters are fitted to.
 pub(crate) trait Slope {
     /// The number of rows that are learnt from.
     fn rows(&self) -> usize;

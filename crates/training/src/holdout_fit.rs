@@ -64,7 +64,7 @@ pub fn learn(
             let OwnRow { row, rises } = &rows[place];
             return Some(own_quantiles(*rises, unseen, &row.inputs));
         }
-        // What came after it is not known.
+        // The load after it is not known.
         let inputs = inputs(&past.past(index), window, Masks::NONE)?;
         Some(global.quantiles(unseen, &inputs))
     });

@@ -1,8 +1,8 @@
 //! Fitting of the models that Evenkeel forecasts with.
 //!
-//! What forecasts is in `evenkeel-core`, and needs none of this. Fitting takes libraries, time and memory, so it is apart,
-//! and runs where nobody waits for it: in commands, and in the background of the service. The same rows give the same model, whatever the number of
-//! threads.
+//! The models themselves are in `evenkeel-core`, and need none of this. Fitting takes libraries,
+//! time and memory, so it runs where no caller waits: in commands, and in the background of the
+//! service. The same rows give the same model, for any number of threads.
 
 mod boosting;
 mod caching_trainer;

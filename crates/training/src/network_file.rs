@@ -17,7 +17,7 @@ pub struct NetworkFile {
     pub networks: Vec<GruNetwork>,
 }
 
-/// What networks were made of, and how good they are.
+/// The origin of networks, and their accuracy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NetworkDescription {
@@ -31,7 +31,7 @@ pub struct NetworkDescription {
     /// The times of the first and of the last value that was learnt.
     pub learnt_from: Timestamp,
     pub learnt_to: Timestamp,
-    /// What is read and answered, in words.
+    /// The inputs and answers, in words.
     pub scaling: String,
     pub networks: usize,
     /// The values that each reads, its units, and the steps that it answers.
@@ -165,7 +165,7 @@ mod tests {
         }
     }
 
-    /// The bytes of a file that was changed by somebody who mends the checksum.
+    /// The error of a file after a change of its bytes by an attacker that also corrects the checksum.
     fn changed(change: impl FnOnce(&mut NetworkFile)) -> ModelFileError {
         let mut file = file();
         change(&mut file);

@@ -20,7 +20,7 @@ use gradient::WindowActivations;
 /// How networks are fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkSettings {
-    /// The number of networks whose answers are averaged.
+    /// The number of networks; their answers are averaged.
     pub members: usize,
     /// The units of each.
     pub hidden: usize,
@@ -34,8 +34,8 @@ pub struct NetworkSettings {
 }
 
 impl NetworkSettings {
-    /// What was chosen on the training parts of recorded loads, on so many threads; `docs/project/sources.md` has what was
-    /// tried.
+    /// The settings that were chosen on the training parts of recorded loads, for so many threads;
+    /// `docs/project/sources.md` lists the alternatives.
     #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
@@ -80,8 +80,8 @@ struct HoldoutSplit<'a> {
     sizes: Vec<f32>,
 }
 
-/// Networks whose answers are to be averaged, with the least absolute error; they go on from those of `before`, if
-/// there are any.
+/// Networks that minimise the absolute error of their averaged answers. They continue from those of
+/// `before`, if it is not empty.
 ///
 /// # Errors
 /// [`NetworkError`]: too few rows, or `before` of another shape.
@@ -229,7 +229,7 @@ fn fit_one(
     descent.run(parameters, &mut slope, source)
 }
 
-/// What one network is fitted to.
+/// The objective of one network.
 struct MemberSlope<'a> {
     parts: &'a HoldoutSplit<'a>,
     backward: WindowActivations,

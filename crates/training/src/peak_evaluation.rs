@@ -8,13 +8,13 @@ use crate::peaks::row;
 /// The place of the level that is judged.
 const JUDGED: usize = 2;
 
-/// What came of the forecasts of the largest load of windows.
+/// The accuracy of forecasts of the largest load of windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeakEvaluation {
     /// The number of forecasts.
     pub forecasts: usize,
-    /// The loss at the 80 % quantile (pinball) over that of the best factor on the last load, which
-    /// is chosen in hindsight; below 1 is better. `None` where that factor made no error.
+    /// The loss at the 80 % quantile (pinball) over that of the best factor on the last load,
+    /// chosen in hindsight. Below 1 is better. `None` if that factor made no error.
     pub ratio: Option<f64>,
     /// The shares of largest loads below each of [`LEVELS`].
     pub below: [f64; LEVELS.len()],

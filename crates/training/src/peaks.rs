@@ -159,7 +159,7 @@ fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random
 #[derive(Debug, Clone)]
 pub(crate) struct OwnRow {
     pub(crate) row: PeakTrainingRow,
-    /// What `global` says, at each of [`LEVELS`].
+    /// The forecast of `global`, at each of [`LEVELS`].
     pub(crate) rises: [f32; LEVELS.len()],
 }
 
@@ -201,8 +201,8 @@ pub(crate) fn fit_own(
     Ok(OwnPeaks::new(window, [level(1)?, level(2)?, level(3)?]))
 }
 
-/// Parts the rows into those whose windows are over before the newest part, and that part of at most
-/// `newest` rows.
+/// Splits the rows into the newest part, of at most `newest` rows, and the rows with windows that
+/// end before it.
 pub(crate) fn part(rows: &[OwnRow], newest: usize, window: usize) -> (&[OwnRow], &[OwnRow]) {
     let (older, newest) = rows.split_at(rows.len().saturating_sub(newest));
     let begin = newest.first().map_or(usize::MAX, |one| one.row.index);

@@ -149,7 +149,7 @@ fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<S
 /// A row counts no more than so many of mean scale.
 const MOST_WEIGHT: f64 = 4.0;
 
-/// What a network is fitted to.
+/// The objective of a network.
 struct SwishSlope<'a> {
     shape: SwishShape,
     rows: &'a Rows,

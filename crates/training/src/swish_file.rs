@@ -16,14 +16,14 @@ pub struct SwishFile {
     pub net: SwishNet,
 }
 
-/// What a `swish-net` was made of, and how good it is.
+/// The origin of a `swish-net`, and its accuracy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SwishDescription {
     /// `swish-net`.
     pub kind: String,
     pub version: u16,
-    /// What is read and answered, in words.
+    /// The inputs and answers, in words.
     pub scaling: String,
     /// The values that are read, and the steps that are answered.
     pub window: usize,
@@ -122,8 +122,8 @@ impl From<SwishFile> for SwishLoads {
 }
 
 impl SwishLoads {
-    /// The network of a load that goes by some of these names, of which an earlier one counts before a later one, and
-    /// whose values are so many seconds apart.
+    /// The network of a load with some of these names and with values `step` seconds apart. An
+    /// earlier name counts before a later one.
     ///
     /// # Errors
     /// [`OtherStep`] where the load, or without a name any, was learnt by other steps.

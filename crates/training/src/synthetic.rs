@@ -1,8 +1,8 @@
-//! Loads that nobody measured, of the kinds that services have: what recorded series are too few to
-//! show.
+//! Synthetic loads of the kinds that services have, because recorded series are too few to show
+//! all.
 //!
-//! Each is a shape of the day and the week that people make, times slow wandering and noise, with jobs
-//! by the clock and bursts on top. All of it is drawn from the seed.
+//! Each is a daily and weekly shape of human use, times slow wandering and noise. Scheduled jobs
+//! and bursts come on top. The seed decides all of it.
 
 use std::f64::consts::TAU;
 
@@ -34,7 +34,7 @@ pub fn synthetic(seed: u64, number: usize) -> Minutes {
     Minutes::new(0, values.collect())
 }
 
-/// What a series is made of.
+/// The parameters of a series.
 #[derive(Debug)]
 struct SyntheticLoadSpec {
     /// The heights of the day's waves, and their phases.

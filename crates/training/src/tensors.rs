@@ -1,7 +1,7 @@
-//! Weights as bytes: the form safetensors, whose metadata hold a description as JSON and a checksum.
+//! Weights as bytes in the safetensors format, with a description as JSON and a checksum in the metadata.
 //!
-//! Anything that reads safetensors can read such a file. The one entry `evenkeel` of its metadata is
-//! `{"checksum": …, "description": …}`; the checksum covers the description as it is written there and all weights.
+//! Any safetensors reader can read such a file. The one entry `evenkeel` of its metadata is
+//! `{"checksum": …, "description": …}`; the checksum covers the description as written there and all weights.
 
 use evenkeel_core::fnv::fnv1a;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
@@ -68,7 +68,7 @@ struct ParsedWeightsEntry<'a> {
     description: &'a RawValue,
 }
 
-/// What every description has.
+/// The fields that every description has.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
@@ -97,7 +97,7 @@ pub(crate) fn encode(description: &impl Serialize, tensors: &[Tensor]) -> Vec<u8
     serialize(views, Some(metadata)).expect("tensors of 32-bit floats follow one another")
 }
 
-/// What [`encode`] gave, of one of these kinds.
+/// Decodes the output of [`encode`], of one of these kinds.
 pub(crate) fn decode<D: DeserializeOwned>(
     bytes: &[u8],
     kinds: &[&str],

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::boosting::{BoostingError, BoostingSettings, Rows, fit_mean};
 
-/// What is held out, and what there has to be before it.
+/// The length of the held-out part, and the least length of the part before it.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// The fewest samples of the day that is held out, and of the time before it.
 const FEWEST: usize = 24;
@@ -24,7 +24,7 @@ const STEADY: f64 = 0.02;
 /// The fewest rows of a leaf.
 const LEAF: f64 = 10.0;
 
-/// What was measured at a moment.
+/// The measurements at a moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficSample {
     pub at: Timestamp,
@@ -36,7 +36,7 @@ pub struct TrafficSample {
     pub utilisation: f64,
 }
 
-/// What the columns of samples are called, and by which clocks days and weeks are counted.
+/// The names of the columns of samples, and the calendar that counts days and weeks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrafficNames {
     pub components: Vec<String>,

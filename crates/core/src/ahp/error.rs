@@ -1,6 +1,6 @@
 //! Refusals of judgements, with the row and column at fault.
 
-/// The largest number of rows: nobody judges more pairs consistently, and no random index is
+/// The largest number of rows. People cannot judge more pairs consistently, and no random index is
 /// published for more (`[AHP]`).
 pub(super) const MAX_SIZE: usize = 15;
 

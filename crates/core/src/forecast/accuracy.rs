@@ -1,9 +1,9 @@
-//! The accuracy of a model of late, at the horizon in use, by which it is trusted or not.
+//! The recent accuracy of a model at the horizon in use. It decides if the model is trusted.
 //!
-//! Every forecast is compared with the value that came, and so is the last value of its time (the
-//! naive forecast): a model that does not beat it, or whose 80 % interval holds less than 60 %, is
-//! not trusted. Trust is earned and lost at lines that lie apart, so that a model on the edge does
-//! not win and lose it from tick to tick ([`ModelTrust`]). Means fade, so that a score takes a few numbers and no window of past forecasts.
+//! The scorecard compares each forecast, and the naive forecast (the last value), with the value that
+//! came. A model is not trusted if it does not beat the naive forecast, or if its 80 % interval holds
+//! less than 60 %. Trust is gained and lost at different thresholds, so that it does not flap
+//! ([`ModelTrust`]). Means fade, so a score needs only a few numbers and no window of past forecasts.
 
 use std::num::NonZeroUsize;
 
@@ -132,9 +132,9 @@ pub struct Scorecard {
     changes: u32,
     scored: u32,
     change: f64,
-    /// Of the model and of the naive forecast.
+    /// The mean absolute errors of the model and of the naive forecast.
     errors: [f64; 2],
-    /// Of the 80 % and of the 95 % interval.
+    /// The shares of observations inside the 80 % and the 95 % interval.
     coverages: [f64; 2],
     trusted: bool,
 }
@@ -191,7 +191,7 @@ impl Scorecard {
         self.last = observation.and_then(narrowed);
     }
 
-    /// Moves what waits, and the last value, by a step of the load that nobody was to foresee.
+    /// Moves the waiting forecasts and the last value by a step of the load that no model can foresee.
     pub(super) fn shift(&mut self, by: f64) {
         let moved = |value: f32| narrowed(f64::from(value) + by).unwrap_or(f32::NAN);
         for issued in &mut self.pending {

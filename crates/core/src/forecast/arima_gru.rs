@@ -57,7 +57,7 @@ impl ArimaGru {
         }
     }
 
-    /// What `arima` missed on the newest of `values`.
+    /// The errors of `arima` on the newest of `values`, as examples for the network.
     fn examples(&self, mut arima: Arima, values: &[f64]) -> Vec<Example> {
         let mut followed = ArimaResiduals::default();
         let horizon = self.horizon.get();

@@ -80,10 +80,10 @@ pub struct BacktestLoad {
 }
 
 impl BacktestLoad {
-    /// The load of `samples`, whose distance is that of the first two, to be judged up to `horizon`.
+    /// The load of `samples`, judged up to `horizon`. The first two samples give the step.
     ///
     /// # Errors
-    /// [`BacktestError`]: what is not regular or not finite, or too short for the horizon.
+    /// [`BacktestError`]: the samples are irregular, not finite, or too few for the horizon.
     pub fn new(samples: &[(Timestamp, f64)], horizon: NonZeroUsize) -> Result<Self, BacktestError> {
         let have = samples.len();
         let judged = have - training(have);
@@ -223,7 +223,7 @@ impl<'a> BacktestRun<'a> {
         let values = past.values().iter().copied().map(Some).collect();
         let series = RegularSeries::new(self.load.start, self.load.step, values);
         let series = series.expect("the whole load is on such a grid");
-        // What the model lacks, its forecast says.
+        // If the model lacks history, its forecast reports that.
         let _ = self.model.fit(&series, &context);
     }
 
@@ -247,7 +247,7 @@ impl<'a> BacktestRun<'a> {
         Ok(forecast)
     }
 
-    /// What the last estimation found, in words, of a model that has any.
+    /// The result of the last estimation in words; `None` for a model without one.
     #[must_use]
     pub fn summary(&self) -> Option<String> {
         self.model.summary()
@@ -274,7 +274,7 @@ impl<'a> BacktestRun<'a> {
     }
 }
 
-/// What is known of a load once so many values have been told.
+/// The known past of a load after the first `told` values.
 fn past(load: &BacktestLoad, told: usize) -> Recording<'_> {
     Recording::new(load.start, load.step, &load.values[..told])
 }

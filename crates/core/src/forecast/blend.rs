@@ -71,10 +71,10 @@ impl Blend {
         self.losses.last().map_or(1, Losses::ahead)
     }
 
-    /// Estimates the parameters of all members. One that has too little of the past says nothing.
+    /// Estimates the parameters of all members. A member with too short a past gives no forecast.
     fn fit_members(&mut self, past: &RegularSeries, context: &ForecastContext<'_>) {
         for member in &mut self.members {
-            // What a member lacks is not to be told: the others speak.
+            // A member that lacks history is no error: the others forecast.
             let _ = member.fit(past, context);
         }
     }
@@ -103,7 +103,7 @@ impl Blend {
         }
     }
 
-    /// What each member says of the steps after the origin, below zero too.
+    /// The forecasts of each member for the steps after the origin, also below zero.
     fn told(&self, context: &ForecastContext<'_>) -> Vec<Option<Vec<f64>>> {
         let horizon = self.longest();
         let told = self.members.iter().map(|member| {
@@ -126,7 +126,7 @@ impl Blend {
     }
 }
 
-/// What each member says of the step `ahead`.
+/// The forecast of each member for the step `ahead`.
 fn at(told: &[Option<Vec<f64>>], ahead: usize) -> impl Iterator<Item = Option<f64>> + Clone {
     told.iter()
         .map(move |told| told.as_ref()?.get(ahead - 1).copied())

@@ -31,7 +31,7 @@ pub struct ModelAssets {
     pub calendar: Calendar,
     /// The weights of the model `global`.
     pub peaks: Arc<GlobalPeaks>,
-    /// What fits models that take a library to fit; without one these forecast nothing.
+    /// Fits the models that need a library; without a trainer these forecast nothing.
     pub trainer: Option<Arc<dyn Trainer>>,
     /// The network of `swish-net`, which forecasts nothing without one.
     pub swish: Option<SwishLoad>,

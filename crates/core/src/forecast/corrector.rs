@@ -1,7 +1,7 @@
-//! What networks add to a forecast that is there, from what was new of late.
+//! Networks that correct an existing forecast from its newest inputs, for `gru` and `arima-gru`.
 //!
-//! Everything is divided by the mean size of what the window holds, so that a load that is twice as large or moves
-//! twice as much reads the same; errors count in the load's own unit all the same.
+//! All inputs are divided by the mean absolute value of the window, so that the scale of a load
+//! does not matter. Errors still count in the unit of the load.
 
 use super::network::{GruNetwork, WindowRows};
 use super::trainer::Trainer;
@@ -12,14 +12,14 @@ const LEAST_SCALE: f64 = 0.1;
 /// A value beyond this many scales reads as one of so many.
 const MOST: f64 = 10.0;
 
-/// What was new before some origin, and what the forecasts made there missed.
+/// The new inputs before one origin, and the errors of the forecasts made there.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Example {
     pub(super) recent: Vec<f64>,
     pub(super) missed: Vec<f64>,
 }
 
-/// Networks whose answers are averaged, with the scale that they were fitted on.
+/// Networks with averaged answers, and the scale that they were fitted on.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Corrector {
     /// None where nothing moved at all.
@@ -62,7 +62,7 @@ impl Corrector {
         size(recent).clamp(LEAST_SCALE * self.scale, f64::MAX)
     }
 
-    /// What is to be added to the forecast of each step after a time before which `recent` was new.
+    /// The correction of each step of the forecast, given the new inputs before its origin.
     pub(super) fn answer(&self, recent: &[f64]) -> Vec<f64> {
         let local = self.local(recent);
         let window: Vec<f32> = window(recent, local).collect();

@@ -145,7 +145,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// A history whose load is the second, from the middle of one 5-minute slot to that of another.
+    /// A history with the second as its load, from the middle of one 5-minute slot to that of another.
     fn known(slots: std::ops::Range<i64>) -> LoadRingBuffer {
         let mut history = LoadRingBuffer::default();
         for slot in slots {

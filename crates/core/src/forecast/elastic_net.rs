@@ -1,10 +1,10 @@
-//! ElasticNet: least squares whose coefficients are held small, by their sizes and their squares.
+//! ElasticNet: least squares with a penalty on the sizes and the squares of the coefficients.
 //!
-//! Least is 1/(2n) |y − Xw − b|² + α ρ |w|₁ + ½ α (1 − ρ) |w|₂², with b not held (the objective of
-//! scikit-learn). Found by going through the coefficients in turn, each set to its best value while the
-//! others stay [FHT]; all that this needs of the data is their means and products ([`Moments`]), which
-//! are gathered one row at a time. It is written here since crates that have it bring generators of
-//! random numbers and matrix libraries, for what is a few lines on a matrix of some columns.
+//! It minimises 1/(2n) |y − Xw − b|² + α ρ |w|₁ + ½ α (1 − ρ) |w|₂² without a penalty on b (the
+//! objective of scikit-learn). Coordinate descent sets each coefficient to its best value while the
+//! others stay [FHT]. It needs only means and products of the data ([`Moments`]), gathered one row
+//! at a time. No crate is used because those bring random generators and matrix libraries for a few
+//! lines.
 
 use crate::units::count_as_f64;
 
@@ -99,7 +99,7 @@ impl Moments {
         self.root_of(self.squares)
     }
 
-    /// The same rows, whose columns and outcomes are counted in units.
+    /// The same rows, with columns and outcomes counted in units.
     fn counted_in(&self, units: &[f64], of_outcome: f64) -> Self {
         let mut pairs = units
             .iter()

@@ -287,7 +287,7 @@ impl Model for Gbdt {
     }
 }
 
-/// The values whose origins trees learn from.
+/// The values that serve as origins when trees are fitted.
 #[derive(Clone, Copy)]
 struct Origins<'a> {
     values: &'a [f64],

@@ -1,4 +1,4 @@
-//! What models may ask of the past of a load, wherever it is kept.
+//! The interface by which models read the past of a load, independent of its storage.
 
 use std::fmt;
 

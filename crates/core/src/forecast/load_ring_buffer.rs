@@ -218,8 +218,8 @@ impl LoadRingBuffer {
         self.highs.take(highs);
     }
 
-    /// The value of a slot; `None` for a gap and for what is not in the ring, whose place another
-    /// slot has.
+    /// The value of a slot. `None` for a gap, and for a slot outside of the ring: another slot has
+    /// its place.
     fn get(&self, resolution: Resolution, slot: i64) -> Option<f64> {
         let newest = resolution.of_fine(self.newest?);
         let value = *self.values.get(resolution.place(slot))?;
@@ -380,7 +380,7 @@ mod tests {
             assert_eq!((known(&short, coarse), short.known(coarse)), (vec![], 0));
         }
         short.bridge_gaps();
-        // What the finest ring knows is there at once, and the rest can be filled.
+        // The values of the finest ring are there at once, and the rest can be filled.
         assert!(short.keep_past(true) && !short.keep_past(true));
         let minutes = known(&whole, Resolution::Minute);
         let last = minutes.len() - 30..;

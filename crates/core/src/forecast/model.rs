@@ -29,8 +29,8 @@ pub trait Model: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// What the last fit found, in words: the form of the model, how well it describes the past. `None`
-    /// without one.
+    /// The result of the last fit in words: the form of the model, and how well it describes the
+    /// past. `None` without a fit.
     fn summary(&self) -> Option<String> {
         None
     }
@@ -49,9 +49,9 @@ pub trait Model: fmt::Debug + Send + Sync {
         context: &ForecastContext<'_>,
     ) -> Result<Forecast, NotEnoughHistory>;
 
-    /// Forecasts many loads at once, in the order of `requests`: one answer for each. All of them are
-    /// of models of this name, this one among them. One by one, unless the family can do better, as
-    /// one whose parameters all loads share.
+    /// Forecasts many loads at once: one answer per request, in the order of `requests`. All
+    /// requests are for models of this name, including this one. The default forecasts one by one;
+    /// a family with shared parameters can do better.
     fn forecast_batch(
         &self,
         requests: &[ForecastRequest<'_>],

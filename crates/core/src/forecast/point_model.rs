@@ -33,7 +33,7 @@ pub trait PointModel: fmt::Debug + Send + Sync {
         true
     }
 
-    /// What the last fit found, in words; `None` without one.
+    /// The result of the last fit in words; `None` without one.
     fn summary(&self) -> Option<String> {
         None
     }

@@ -89,7 +89,7 @@ impl ScoredModel {
         self.set
     }
 
-    /// What the last fit found, in words.
+    /// The result of the last fit in words.
     pub(super) fn summary(&self) -> Option<String> {
         self.model.summary()
     }

@@ -116,7 +116,7 @@ pub(super) struct Filler {
     missing: usize,
 }
 
-/// The meaning of an observation to whoever follows the series.
+/// The effect of an observation on a model that follows the series.
 pub(super) enum Arrival {
     /// A value, after those that fill the gap before it.
     Values(GapInterpolation, f64),

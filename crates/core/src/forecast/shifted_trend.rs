@@ -1,9 +1,9 @@
-//! The trend of a load whose level is also moved by what is known, such as a Pod that comes or goes.
+//! The trend of a load that also moves by known steps, for example when a Pod comes or goes.
 //!
-//! Such a step is told apart from the observations, and moves level, waiting forecasts and last value
-//! alike, so that no model takes it for a slope and none is judged by it. What is left is followed by
-//! double smoothing (`[Brown]`), whose line a noisy load bends less than a parabola, and is scored
-//! beside the last value like every other model: a trend that is no better is not told.
+//! Such a step arrives apart from the observations. It moves level, waiting forecasts and last
+//! value alike, so that no model takes it for a slope and none is judged by it. Double smoothing
+//! (`[Brown]`) follows the rest, because noise bends its line less than a parabola. Like every
+//! model it is scored beside the last value, and a trend that is no better is not used.
 
 use std::num::NonZeroUsize;
 
@@ -42,8 +42,7 @@ impl ShiftedTrend {
         self.card.shift(by);
     }
 
-    /// Moves the load to where the next value goes on with the trend. That is for a step that is known
-    /// and whose size is not.
+    /// Moves the load so that the next value continues the trend, for a known step of unknown size.
     pub(crate) fn shift_to(&mut self, next: f64) {
         if self.is_ready() {
             let ahead = count_as_f64(self.filler.missing() + 1);
@@ -164,7 +163,7 @@ mod tests {
                 let value = 100_000.0 + slope * f64::from(step) + wobble(step);
                 told.observe(Some(value + level));
                 plain.observe(Some(value));
-                // What waits is kept in 32 bits.
+                // Waiting forecasts are kept in 32 bits.
                 let (found, expected) = (told.trusted(), plain.trusted());
                 if let (Some(found), Some(expected)) = (found, expected) {
                     prop_assert!((found - level - expected).abs() < 1e-3, "{found} {expected}");

@@ -1,5 +1,5 @@
 //! Triple exponential smoothing (`[Brown]`, `[DS-HPA]` (2) to (10)): `tes` with a fixed α, and
-//! `s-hpa`, whose α follows the movement of the load.
+//! `s-hpa` with an α that follows the movement of the load.
 
 mod adaptive;
 mod brown;

@@ -31,7 +31,7 @@ const NEED: usize = SWISH_STEPS + 1;
 pub struct SwishWindow {
     last: f64,
     scale: f64,
-    /// What the network reads.
+    /// The inputs of the network.
     pub values: [f32; SWISH_STEPS],
 }
 

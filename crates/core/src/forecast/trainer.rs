@@ -1,8 +1,8 @@
-//! What fits the parts of models that take a library to fit.
+//! The interface to fit the parts of models that need a library.
 //!
-//! What serves needs no such library, so none is here: who estimates parameters hands a trainer over, in
-//! [`Shared`](super::Shared). The same rows give the same trees
-//! and networks, whatever the number of threads.
+//! The service itself needs no such library, so this crate has none: the caller passes a trainer in
+//! [`ModelAssets`](super::ModelAssets). The same rows give the same trees and networks, for any
+//! number of threads.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use super::trees::{TreeInput, Trees};
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeRow {
     pub inputs: Box<[TreeInput]>,
-    /// What the trees are to answer.
+    /// The answer that the trees should give.
     pub label: f32,
 }
 
@@ -24,17 +24,17 @@ pub struct TrainingError(pub String);
 
 /// A trainer of parts of models.
 pub trait Trainer: fmt::Debug + Send + Sync {
-    /// Trees whose answers have the least absolute error: medians of the labels. All rows have as many inputs.
+    /// Trees that minimise the absolute error: medians of the labels. All rows have the same number of inputs.
     ///
     /// # Errors
-    /// [`TrainingError`], as without rows.
+    /// [`TrainingError`], for example without rows.
     fn medians(&self, rows: &[TreeRow]) -> Result<Trees, TrainingError>;
 
-    /// Networks whose answers, averaged, have the least absolute error. They go on from `before`, where there are
-    /// any, and the newest rows decide how far they are of use.
+    /// Networks that minimise the absolute error of their averaged answers. They continue from
+    /// `before`, if it is not empty. The newest rows decide how far the networks are used.
     ///
     /// # Errors
-    /// [`TrainingError`], as of too few rows.
+    /// [`TrainingError`], for example with too few rows.
     fn networks(
         &self,
         rows: &WindowRows,

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::forecast::trees::TreeNode;
 
-    /// What a leaf becomes, by its place: two of another value.
+    /// A leaf, by its place, that becomes a split of two new leaves.
     type Grown = (usize, usize, i8, bool);
 
     fn tree(grown: &[Grown]) -> Vec<TreeNode> {
@@ -215,7 +215,7 @@ mod tests {
             }
         }
 
-        /// The harm: weights whose ways part and meet again would be read without an end.
+        /// The harm: weights with ways that part and meet again would be read without end.
         #[test]
         fn words_that_no_tree_writes_are_left_alone(words: Vec<u16>, splits in 1_usize..100) {
             let meeting = [[0, 0].repeat(splits), vec![0b11 << 7, 0, 0]].concat();

@@ -64,7 +64,7 @@ pub(super) struct Split {
     pub(super) right: Child,
 }
 
-/// What a node leads to.
+/// The child of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Child {
     /// The node at a word.
@@ -73,7 +73,7 @@ pub(super) enum Child {
     Leaf(i16),
 }
 
-/// Trees whose answers are added up.
+/// Trees with summed answers.
 #[derive(Clone, PartialEq)]
 pub struct Trees {
     words: Box<[u16]>,
@@ -143,7 +143,7 @@ impl Trees {
         self.total(sum)
     }
 
-    /// The answer whose leaves add up to `sum`.
+    /// The answer for leaves that add up to `sum`.
     pub(super) fn total(&self, sum: i32) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "a sum of few 16-bit numbers")]
         let sum = sum as f32;
@@ -253,7 +253,7 @@ impl Trees {
     /// Takes trees from the front of `bytes`.
     ///
     /// # Errors
-    /// Bytes that are missing, or whose trees lead out of them.
+    /// Bytes that are missing, or trees that lead out of them.
     pub fn decode(bytes: &mut &[u8]) -> Result<Self, TreesError> {
         let unit = f32::from_le_bytes(take(bytes)?);
         let base = f32::from_le_bytes(take(bytes)?);
@@ -276,9 +276,9 @@ impl Trees {
         }
     }
 
-    /// Of each word, whether each way from a node there ends at a leaf within the words. Ways only lead
-    /// on, so that what lies behind a node is known when the words are gone through from their end:
-    /// damaged ones cost no more time than sound ones.
+    /// For each word, true if each way from a node there ends at a leaf within the words. Ways only
+    /// lead forward, so one pass from the end suffices. Damaged words cost no more time than sound
+    /// ones.
     fn leading_to_leaves(&self) -> Vec<bool> {
         let mut leads = vec![false; self.words.len()];
         for (at, &split) in self.words.iter().enumerate().rev() {
@@ -316,7 +316,7 @@ fn write(
     *left = left.checked_sub(1).ok_or(TreesError::Shape)?;
     match *tree.get(index).ok_or(TreesError::Shape)? {
         TreeNode::Leaf(value) => {
-            // A tree that is one leaf is a split whose ways end in the same leaf.
+            // A tree of one leaf is a split with both ways ending in the same leaf.
             if index == 0 {
                 words.extend([LEFT_IS_LEAF | RIGHT_IS_LEAF, 0]);
             }
@@ -421,8 +421,8 @@ mod tests {
         }
     }
 
-    /// The harm: of nodes both of whose ways lead to the next one, each more doubled the time, and a long way on
-    /// took the stack.
+    /// The harm: with both ways of each node leading to the next one, each more node doubled the
+    /// time. A long way forward overflowed the stack.
     #[test]
     fn words_that_no_tree_writes_are_gone_through_once() {
         for (split, pairs) in [(0, 60), (LEFT_IS_LEAF, 30_000)] {

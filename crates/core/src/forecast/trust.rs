@@ -52,7 +52,7 @@ pub enum ModelTrust {
     Untrusted(Distrust),
 }
 
-/// What a forecast is measured against.
+/// The rival that a forecast is measured against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rival {
     /// The last value as the forecast; by errors.
@@ -103,9 +103,9 @@ pub enum Distrust {
 }
 
 impl ModelTrust {
-    /// The judgement of forecasts of the largest load that have been trusted so far, or have not, by their
-    /// loss over that of [`Rival::Factor`]; `None` where that made no error. It is as dear as they are,
-    /// so that who is no worse than it costs nothing: trust begins at 1 and ends beyond it.
+    /// The judgement of forecasts of the largest load, by `ratio`: their loss over that of
+    /// [`Rival::Factor`]. `None` if the rival made no error. `trusted` is the last judgement. Equal
+    /// loss means equal cost, so trust begins at a ratio of 1 and ends above it.
     pub(super) fn judged(scored: u32, ratio: Option<f64>, trusted: bool) -> Self {
         if scored < MIN_SCORED {
             return Self::Untrusted(Distrust::Unproven { scored });

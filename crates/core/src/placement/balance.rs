@@ -73,11 +73,11 @@ pub struct NodeScore {
 pub struct BalanceScores {
     /// The score of each node, 0 to 10, in the order given.
     pub exact: Vec<f64>,
-    /// What a difference of [`Scoring::significance`] in utilisation makes; 0 where any difference counts.
+    /// The score difference for [`ScoringStrategy::significance`]; 0 if any difference counts.
     pub significant: f64,
 }
 
-/// [`scores`] with what tells which of them are alike.
+/// [`scores`], with the score difference below which nodes are alike.
 #[must_use]
 pub fn scored(
     nodes: &[NodeLoad],

@@ -1,15 +1,15 @@
 //! The loads of candidates as they are scored.
 //!
-//! Of a node whose network or disk I/O nobody measures, the sum of its Pods' demands is known, and most Pods demand
-//! none: it would look idle, and be ranked first. While the same is measured of other candidates, such a node is ranked
-//! as one of them that is used as they are on average. The headroom rule goes by what is known, as for every
-//! estimate: where that is nothing, it refuses only what an idle node could not give either.
+//! If a node has no measurement of network or disk I/O, only the sum of its Pods' demands is known.
+//! Most Pods demand none, so the node would look idle and rank first. If other candidates are
+//! measured, such a node is scored with their mean utilisation. The headroom rule uses only the
+//! known load, so it may refuse less.
 
 use crate::placement::node_load::NodeLoad;
 use crate::placement::node_table::{Freshness, NodeState};
 use crate::units::{Amount, Resource};
 
-/// What Pods seldom say that they demand, so that the sum of demands says little of the use.
+/// The resources that Pods seldom demand: the sum of demands tells little of the use.
 pub const SELDOM_DEMANDED: [Resource; 2] = [Resource::NetworkIo, Resource::DiskIo];
 
 /// The loads of nodes that are to be scored beside each other, in their order.
@@ -96,7 +96,7 @@ mod tests {
         loads.iter().map(|load| load.load[resource].get()).collect()
     }
 
-    /// The harm: the hottest node, whose interface has a name of its own, counted as idle and came first.
+    /// The harm: the hottest node, with a renamed interface, counted as idle and came first.
     #[test]
     fn a_node_that_is_not_measured_is_as_used_as_the_others() {
         for resource in [Resource::NetworkIo, Resource::DiskIo] {
@@ -111,7 +111,7 @@ mod tests {
             );
             assert_eq!(scored(&[Some(7), Some(9)], resource), [7, 9]);
         }
-        // What Pods ask for of these says what they use.
+        // Pods do request these, so the requests stand for the use.
         assert_eq!(scored(&[Some(100), None], Resource::Cpu), [100, 0]);
     }
 }

@@ -1,10 +1,10 @@
 //! The Pods of a ReplicaSet in the order in which they should go when it is scaled in.
 //!
-//! A ReplicaSet controller deletes Pods that are not bound, pending or not ready first, then those of
-//! the lowest cost. So costs are given to ready Pods alone, one after another: the next to go is one
-//! whose departure does not worsen the topology spread, then one on a node over the headroom line,
-//! then the one without which V = Σ w D² of the nodes, the deviation by which Pods are placed, is
-//! least. What is left equal is decided by name.
+//! A ReplicaSet controller first deletes Pods that are not bound, pending or not ready, then those
+//! of the lowest cost. So only ready Pods get costs, one after another. The next to go is a Pod
+//! that does not worsen the topology spread, then one on a node over the headroom line. Then comes
+//! the Pod without which V = Σ w D² of the nodes, the deviation of placement, is least. Names break
+//! ties.
 
 mod skew;
 
@@ -25,7 +25,7 @@ pub struct RemovablePod<'a> {
     pub name: &'a str,
     /// The position of its node among the nodes; `None` for a Pod that has none, or none that is known.
     pub node: Option<usize>,
-    /// What goes with it: measured, or what it demands.
+    /// The usage that goes with it: measured, or else its demand.
     pub usage: Resources<Amount>,
     /// True where the controller deletes it before any ready one, whatever it costs.
     pub goes_first: bool,
@@ -34,7 +34,7 @@ pub struct RemovablePod<'a> {
 /// Everything that the order of removal follows from.
 #[derive(Debug, Clone, Copy)]
 pub struct Removal<'a> {
-    /// All nodes whose evenness counts.
+    /// All nodes that count for evenness.
     pub nodes: &'a [NodeLoad],
     /// The Pods of one ReplicaSet that are not being deleted already.
     pub pods: &'a [RemovablePod<'a>],

@@ -1,8 +1,8 @@
-//! Which Pods a ReplicaSet deletes first when it has too many: the order of kube-controller-manager's
-//! `ActivePodsWithRanks`, deletion costs and logarithmic ages included.
+//! The order in which a ReplicaSet deletes Pods when it has too many: that of
+//! kube-controller-manager's `ActivePodsWithRanks`, with deletion costs and logarithmic ages.
 //!
-//! One rule for all: who chooses the Pods that are taken out of traffic before they go, and every sandbox that
-//! deletes them.
+//! One rule for all callers: the choice of Pods that leave traffic before they go, and every
+//! sandbox that deletes Pods.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::hash::Hash;
 
 use jiff::SignedDuration;
 
-/// What of a Pod decides whether it goes before another.
+/// The facts of a Pod that decide if it goes before another.
 #[derive(Debug, Clone)]
 pub struct Victim<N, I> {
     /// The node that it is bound to.
@@ -90,7 +90,7 @@ fn by_age<N, I: Ord>(one: &Victim<N, I>, other: &Victim<N, I>) -> Ordering {
         .then_with(|| younger(one, other, |pod| pod.age))
 }
 
-/// By the power of two that an age lies in, and within one by identity, so that who goes is left to chance.
+/// By the power of two that an age lies in, and within one by identity, so that the choice is random.
 fn younger<N, I: Ord>(
     one: &Victim<N, I>,
     other: &Victim<N, I>,

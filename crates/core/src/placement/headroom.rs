@@ -1,10 +1,10 @@
 //! The headroom rule (`[CLBP]` (4.1)): a node takes a Pod only if every resource stays below the
 //! headroom ratio of its capacity afterwards, also those of which the Pod demands nothing.
 //!
-//! A resource whose capacity is unknown takes no part, but for disk I/O that tasks wait for so much
-//! that it is over the line by itself. A resource of which the node has none takes part only for Pods that
-//! demand it, as in kube-scheduler: else a node without ephemeral storage would take no Pod. Compared in floats, exactly as (4.1) is
-//! written, so that the figures shown by `explain` are those that decided.
+//! A resource of unknown capacity takes no part, except disk I/O under so much pressure that it is
+//! over the line by itself. A resource of capacity 0 takes part only for Pods that demand it, as in
+//! kube-scheduler. Else a node without ephemeral storage would take no Pod. The comparison uses
+//! floats exactly as in (4.1), so that `explain` shows the deciding figures.
 
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Ratio, ResourceSet, Resources};
@@ -100,8 +100,8 @@ pub fn terms(
     })
 }
 
-/// What of each resource may be demanded with its term of `[CLBP]` (4.1) still true, and nothing where that is not
-/// true as it is; `None` where the resource takes no part.
+/// The amount of each resource that can be demanded while its term of `[CLBP]` (4.1) stays true; 0
+/// if it is already false. `None` if the resource takes no part.
 #[must_use]
 pub fn left(node: &NodeLoad, headroom: Ratio) -> Resources<Option<Amount>> {
     terms(&Resources::default(), node, headroom).map(HeadroomTerm::left)
@@ -168,7 +168,7 @@ mod tests {
         for resource in Resource::ALL {
             let mut without = node(1000, 100);
             without.capacity[resource] = Some(Amount::ZERO);
-            // What the node itself writes there is no concern of the Pod's either.
+            // The node's own writes there do not concern the Pod either.
             for load in [0, 7] {
                 without.load[resource] = Amount::new(load);
                 assert!(fits(&all(0), &without, H()), "{resource}");

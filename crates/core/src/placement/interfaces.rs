@@ -34,14 +34,14 @@ pub struct Interface {
 /// The interfaces of one node by their names.
 pub type Interfaces = BTreeMap<Box<str>, Interface>;
 
-/// What is known of the network of one node, in bytes per second.
+/// The known network use of one node, in bytes per second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NetworkUse {
     /// The use of all interfaces that lead out of the node.
     pub used: Option<Amount>,
-    /// The capacity of those of them whose speed is known.
+    /// The capacity of the interfaces of known speed among them.
     pub capacity: Option<Amount>,
-    /// The use of those.
+    /// The use of these rated interfaces.
     pub rated: Option<Amount>,
 }
 
@@ -62,7 +62,7 @@ impl NetworkUse {
     }
 }
 
-/// The interfaces whose bytes no other one repeats.
+/// The interfaces that count: no other interface repeats their bytes.
 fn leading_out(interfaces: &Interfaces) -> Vec<(&str, &Interface)> {
     let bonds = bonds(interfaces);
     let is_bond = |name: &str| bonds.contains(name);

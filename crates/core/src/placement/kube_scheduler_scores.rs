@@ -13,11 +13,11 @@ pub const TAINT_WEIGHT: i64 = 3;
 /// The `weight` of the extender in the shipped configuration.
 pub const EXTENDER_WEIGHT: i64 = 5;
 
-/// What kube-scheduler multiplies the scores of all extenders by, beside their weights: the largest score of a
-/// plugin by the largest of an extender, which is 10.
+/// The factor of kube-scheduler for the scores of all extenders, besides their weights. It is the
+/// largest score of a plugin over that of an extender, which is 10.
 pub const EXTENDER_SCALE: i64 = MOST / 10;
 
-/// What one point of the extender's score counts beside the scores of plugins, as shipped.
+/// The value of one point of the extender's score beside the scores of plugins, as shipped.
 pub const POINT: i64 = EXTENDER_WEIGHT * EXTENDER_SCALE;
 
 /// The cpu that kube-scheduler assumes of a container that requests none, when it scores: 100 millicores.
@@ -39,7 +39,7 @@ pub fn sees_all_of(demand: &Resources<Amount>) -> bool {
 }
 
 /// The free share after placement, the mean over cpu and memory, 0 to 100. `scored` are the requests of
-/// the node's Pods, in which, as in `asked`, nobody counts as asking for nothing.
+/// the node's Pods. In `scored` and `asked`, a missing request counts as the assumed one, not as 0.
 #[must_use]
 pub fn least_allocated(
     asked: &Resources<Amount>,
@@ -78,7 +78,7 @@ pub fn balanced_allocation(
     i64::try_from(score).unwrap_or(MOST)
 }
 
-/// What both give a node, by the demands of the Pods on it.
+/// The sum of both scores of a node, by the demands of the Pods on it.
 #[must_use]
 pub fn by_requests(asked: &Resources<Amount>, node: &NodeDetail) -> i64 {
     let allocatable = node.allocatable.map(Option::unwrap_or_default);

@@ -1,10 +1,9 @@
-//! What the measured load of one node will rise by, as far as the Pods that are there cause it.
+//! Forecasts the rise of the measured load of one node, as far as the Pods on it cause the rise.
 //!
-//! Placement moves a node's load in steps, which no model may take for a trend. So what is followed is
-//! the measured load less what it holds of Pods in flight and of Pods since gone; and where a Pod joins
-//! or leaves those that are followed, the step is what samples show of it. Where they do not tell
-//! that, the whole change of the round counts as the step. A forecast counts only where it has been
-//! better than the last value on this node, and only for what it adds: it never lowers a load.
+//! Placement moves a load in steps, which no model may take for a trend. So the trend leaves out
+//! the load of Pods in flight and of ended Pods. If a Pod joins or leaves, its sampled usage is the
+//! step; without a sample, the whole change of the round is. A forecast counts only if it has
+//! beaten the last value on this node, and it never lowers a load.
 
 use std::num::NonZeroUsize;
 
@@ -27,8 +26,8 @@ const FACTOR: f64 = 0.2;
 /// How far is looked ahead: about the time after which a workload that scales has answered a rise itself.
 pub const HORIZON: SignedDuration = SignedDuration::from_mins(10);
 
-/// The resources whose trend is followed. The use of local storage is measured every few minutes only,
-/// and grows by what is written, not by the hour.
+/// The resources with a trend. Local storage is measured every few minutes only, and grows by
+/// writes, not by the hour.
 const FOLLOWED: [Resource; 4] = [
     Resource::Cpu,
     Resource::Memory,
@@ -46,11 +45,11 @@ struct ResourceTrend {
     trend: ShiftedTrend,
     /// The newest step that was observed, in steps since the epoch.
     newest: i64,
-    /// What of the measured load is that of Pods in flight.
+    /// The part of the measured load that is of Pods in flight.
     in_flight: PodUsageSum,
-    /// What Pods that have joined or left since the last observation moved the load by.
+    /// The load change by Pods that have joined or left since the last observation.
     moved: PodUsageSum,
-    /// What is foreseen over what was last observed; `None` where that is not trusted.
+    /// The foreseen rise over the last observation; `None` if the forecast is not trusted.
     rise: Option<Amount>,
 }
 
@@ -108,8 +107,8 @@ impl NodeForecast {
         }
     }
 
-    /// What each load is foreseen to rise by over [`HORIZON`], 0 where it is foreseen to fall; `None` where
-    /// no forecast is trusted.
+    /// The foreseen rise of each load over [`HORIZON`], 0 if it is foreseen to fall. `None` if no
+    /// forecast is trusted.
     pub(super) fn rises(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| self.0[resource].as_ref()?.rise)
     }

@@ -1,8 +1,8 @@
-//! Whether kube-scheduler shows all nodes that its own filters let through, or only a window of them.
+//! Tells if kube-scheduler shows all nodes that pass its own filters, or only a part of them.
 //!
-//! With many nodes it looks no further once it has found so many that pass, by
-//! `percentageOfNodesToScore` of its configuration. Fewer than that are all that there are: then what is
-//! not shown is no place for the Pod, however idle it is. At 100, which the shipped configuration has, all are.
+//! With many nodes it stops at the number of passing nodes that `percentageOfNodesToScore` of its
+//! configuration sets. If it shows fewer, a hidden node is no place for the Pod, however idle it
+//! is. The shipped configuration sets 100, so it shows all passing nodes.
 
 /// Below so many nodes it looks at all of them, and it never stops before it has found as many.
 const FEWEST: usize = 100;

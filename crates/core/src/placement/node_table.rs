@@ -54,9 +54,9 @@ pub struct NodeTable {
     /// In boxes, since a map has room for up to twice as many as it holds.
     pods: NodeTableMap<Box<str>, Box<PodEntry>>,
     awaited: PendingBindings,
-    /// Bound Pods whose start is waited for.
+    /// Bound Pods that have not started yet.
     unstarted: UnstartedPods,
-    /// Names of ended Pods whose usage samples still hold, with their nodes.
+    /// The names of ended Pods with usage that samples still hold, and their nodes.
     ended: NodeTableMap<PodName, Arc<str>>,
     sample: Arc<UsageSample>,
     /// The time until which no load changes by itself, when the first of the measurements in use
@@ -247,7 +247,7 @@ impl NodeTable {
         name
     }
 
-    /// Forgets an ended Pod whose name another one has now.
+    /// Forgets an ended Pod if another Pod has its name now.
     fn forget_ended(&mut self, name: &PodName, now: Timestamp) {
         let Some(node) = self.ended.remove(name) else {
             return;

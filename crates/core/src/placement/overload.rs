@@ -1,11 +1,11 @@
 //! The nodes that are overloaded for so long that new Pods should keep away from them.
 //!
-//! Judged by what is measured, and not by N: what Pods claim counts for admission to a node, but a
-//! taint meets everybody, so that only what really runs may bring one about. A node is taken at 80 %
-//! of any resource in three samples and let go below 75 % of all of them in three, so that one that
-//! stands at the line does not flap. What cannot be measured any more keeps its verdict for as long as
-//! a load is remembered, since an exporter that dies must not make the hottest node look cool; then
-//! it is let go, since nobody would ever do it otherwise.
+//! It judges by measurements and not by N: demands count for admission, but a taint affects all
+//! Pods, so only real use may cause one. It taints a node at 80 % of any resource in three samples,
+//! and lifts the taint below 75 % of all resources in three. The gap prevents flapping. A node
+//! without measurements keeps its verdict for 30 minutes, because the end of an exporter must not
+//! make the hottest node look cool. Then the taint is lifted, because no other component would do
+//! it.
 
 mod streak;
 
@@ -42,7 +42,7 @@ pub struct TaintCandidate<'a> {
     pub name: &'a str,
     /// Ready and not cordoned.
     pub schedulable: bool,
-    /// Of the control plane, which is never tainted.
+    /// True for a node of the control plane, which is never tainted.
     pub control_plane: bool,
     /// True where it is kept free of new Pods already.
     pub tainted: bool,
@@ -87,7 +87,7 @@ impl Lift {
 #[derive(Debug)]
 pub struct Overload {
     settings: Settings,
-    /// When it began to look: what was measured before, nobody told it.
+    /// The time when it began to observe: it knows no earlier measurements.
     since: Timestamp,
     nodes: HashMap<Arc<str>, Resources<Option<Streak>>, RandomState>,
 }
@@ -204,7 +204,7 @@ fn fullest(streaks: Option<&Resources<Option<Streak>>>) -> u64 {
     percents.max().unwrap_or(0)
 }
 
-/// The resources of a node whose last sample is not too old to speak of it.
+/// The resources of a node with a last sample that is recent enough to count.
 fn remembered(
     streaks: Option<&Resources<Option<Streak>>>,
     now: Timestamp,

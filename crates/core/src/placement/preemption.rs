@@ -1,5 +1,5 @@
-//! Whether a preemption would make room for a Pod: the headroom rule (`[CLBP]` (4.1)) on a node whose
-//! victims have gone.
+//! The check if a preemption would make room for a Pod: the headroom rule (`[CLBP]` (4.1)) on a
+//! node without the victims.
 
 use crate::placement::headroom;
 use crate::placement::node_load::NodeLoad;

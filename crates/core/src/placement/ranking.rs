@@ -1,10 +1,10 @@
-//! From exact scores to the whole numbers that kube-scheduler takes, and to the node that it will pick.
+//! Turns exact scores into the whole numbers of kube-scheduler, and into the node that it will
+//! pick.
 //!
-//! kube-scheduler adds sums of its own and breaks ties by chance, neither of which anybody else
-//! sees. A Pod counted on the wrong one of two equals sends the next one to exactly the node that
-//! just got one. So ties are broken here: the best node stands one point above all others. Of equals
-//! whoever asks says which it is: the one that kube-scheduler's own plugins would take, so that they
-//! agree. Nothing else bends the scores.
+//! kube-scheduler adds sums of its own and breaks ties by chance, and no other program sees either.
+//! If a Pod counts on the wrong one of two equals, the next Pod goes to the node that just got one.
+//! So ties are broken here: the best node stands one point above all others. The caller gives the
+//! order of equals: that of kube-scheduler's own plugins, so that both agree.
 
 use super::balance;
 

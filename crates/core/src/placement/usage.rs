@@ -101,7 +101,7 @@ impl UsageSample {
         Resources::from_fn(|resource| self.pods[resource].get(name).copied())
     }
 
-    /// The usage of one resource by a Pod whose name is in two parts.
+    /// The usage of one resource by a Pod, by namespace and name.
     #[must_use]
     pub fn of_pod(&self, namespace: &str, name: &str, resource: Resource) -> Option<Amount> {
         let key: &dyn PodKey = &(namespace, name);

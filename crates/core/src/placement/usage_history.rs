@@ -1,9 +1,9 @@
-//! What the Pods of one workload have used over the last hour, in a few hundred bytes.
+//! The usage of the Pods of one workload over the last hour, in a few hundred bytes.
 //!
-//! A cluster has tens of thousands of workloads, so no samples are kept but their counts: by quarters
-//! of an hour, and in each by size in steps of a sixteenth of an octave (an error of 6 % at most). Where a quarter has
-//! seen too many sizes, the two neighbours that are rarest are taken together at the larger of them, so
-//! that an estimate may come out too high and never too low.
+//! A cluster has tens of thousands of workloads, so the history keeps counts and no samples. It
+//! counts by quarters of an hour, and by size in steps of a sixteenth of an octave (an error of 6 %
+//! at most). If a quarter has too many sizes, the two rarest neighbours merge at the larger one. So
+//! an estimate may be too high and never too low.
 
 use jiff::Timestamp;
 

@@ -18,7 +18,7 @@ pub struct ProfileTable {
 pub struct ProfileChoice<'a> {
     pub name: &'a str,
     pub weights: &'a Weights,
-    /// What led to it where the rule found it; `None` for the profile that was named.
+    /// The classification, if the rule chose the profile; `None` for a profile chosen by name.
     pub classification: Option<Classification>,
 }
 

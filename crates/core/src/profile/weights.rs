@@ -118,8 +118,8 @@ fn published() -> Analysis {
         .analyse(&RandomIndex::thesis())
 }
 
-/// The judgements that the weights of a built-in profile follow from, in the order of
-/// [`Resource::ALL`]; none for `normal`, whose weights are fixed.
+/// The judgements behind the weights of a built-in profile, in the order of [`Resource::ALL`]. None
+/// for `normal`, which has fixed weights.
 #[must_use]
 pub fn judgements(profile: Profile) -> Option<JudgementMatrix> {
     let roles = roles(profile)?;
@@ -132,7 +132,7 @@ pub fn judgements(profile: Profile) -> Option<JudgementMatrix> {
     JudgementMatrix::new(rows?).ok()
 }
 
-/// The resources of a profile from the most important role to the least; none for `normal`, whose
+/// The resources of a profile from the most important role to the least. None for `normal`: its
 /// weights do not come from judgements.
 const fn roles(profile: Profile) -> Option<[Resource; 5]> {
     use Resource::{Cpu, Disk, DiskIo, Memory, NetworkIo};

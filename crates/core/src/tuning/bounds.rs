@@ -5,9 +5,9 @@ use std::fmt;
 use super::cpu_memory::TunedResource;
 use crate::units::Amount;
 
-/// What a limit stays above the highest sample, in hundredths of it.
+/// The margin of a limit above the highest sample, in percent of that sample.
 pub(super) const ABOVE_SAMPLE: u64 = 5;
-/// What a memory limit stays above what is held, in hundredths of it.
+/// The margin of a memory limit above the held memory, in percent of that memory.
 pub(super) const ABOVE_HELD: u64 = 10;
 /// The least cpu limit that kubelet enforces, in millicores: below it use tells nothing of what is wanted.
 pub(super) const LEAST_CPU: Amount = Amount::new(10);
@@ -32,7 +32,7 @@ pub enum Bound {
     LimitRange,
     /// A ResourceQuota of the namespace.
     Quota,
-    /// What the node can still give under the rule of headroom.
+    /// The amount that the node can still give under the headroom rule.
     NodeHeadroom,
     /// Half as much again or half as much in one step.
     Step,
@@ -40,7 +40,7 @@ pub enum Bound {
     Kept,
     /// More than the limit at which it was throttled.
     Throttled,
-    /// What it was made with, since it was killed.
+    /// The limit that it was made with, because it was killed.
     MadeWith,
     /// More than the limit at which it was killed.
     OomKilled,
@@ -110,7 +110,7 @@ impl Range {
     }
 }
 
-/// What is allowed around a container, of one resource.
+/// The bounds around one resource of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TuningBounds {
     /// `minAllowed` and `maxAllowed` of its owner.

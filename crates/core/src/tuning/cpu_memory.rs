@@ -8,7 +8,7 @@ use crate::units::{Amount, Quantity, QuantityFormat, Resource};
 /// The step in which memory is asked for.
 const MEBIBYTE: u64 = 1 << 20;
 
-/// A resource whose requests and limits a running container may be given anew.
+/// A resource with requests and limits that can change while a container runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TunedResource {
     Cpu,

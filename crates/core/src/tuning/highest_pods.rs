@@ -7,7 +7,7 @@ use crate::units::Amount;
 
 use super::cpu_memory::{CpuMemory, TunedResource};
 
-/// The Pods of a node whose turn it is in a round.
+/// The number of Pods of a node that a round considers.
 pub const PER_NODE: usize = 10;
 
 /// A Pod among the highest of its node.

@@ -1,11 +1,11 @@
-//! Whether a workload may be resized, as far as its horizontal scaling goes: who changes replicas and
-//! resources at once measures the one by the other.
+//! The check if the horizontal scaling of a workload allows a resize. If replicas and resources
+//! change at once, neither change can be measured.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::scaling::ScalingMode;
 
-/// What is known of the horizontal scaling of a workload.
+/// The known horizontal scaling of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HpaActivity {
     /// When its replicas or bounds were last changed.

@@ -6,9 +6,9 @@ use std::str::FromStr;
 /// The mode of tuning of a workload, by its annotation, its namespace's, or the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TuningMode {
-    /// Nothing is decided, and what stands is put back.
+    /// Nothing is decided, and earlier changes are reverted.
     Off,
-    /// What would be done is told, and what stands is put back.
+    /// Recommendations are reported, and earlier changes are reverted.
     #[default]
     Recommend,
     /// Pods are resized.

@@ -1,5 +1,5 @@
-//! Whose turn it is: each node has its own moment in the interval, so that a cluster's resizes come one
-//! node after another and not all at once.
+//! The turns of nodes: each node has its own moment in the interval, so that the resizes of a
+//! cluster come one node after another.
 
 use jiff::{SignedDuration, Timestamp};
 

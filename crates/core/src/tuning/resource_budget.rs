@@ -1,5 +1,5 @@
-//! What is left to give in a round: of a node, and of the quotas of a namespace. What one Pod is given is not there
-//! for the next.
+//! The amounts that are left to give in a round, of a node and of the quotas of a namespace. An
+//! amount given to one Pod is gone for the next.
 
 use super::cpu_memory::{CpuMemory, TunedResource};
 use super::resource_decision::{TuningDecision, TuningInput};
@@ -29,7 +29,7 @@ impl ResourceBudget {
         }
     }
 
-    /// What is left of it.
+    /// The rest of the budget after `given`.
     #[must_use]
     pub fn without(&self, given: &ResourceGrants) -> Self {
         let less = |all: &CpuMemory<Option<Amount>>, given: &CpuMemory<Amount>| {
@@ -55,7 +55,7 @@ impl ResourceBudget {
     }
 }
 
-/// What a round has given.
+/// The amounts that a round has given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceGrants {
     limits: CpuMemory<Amount>,

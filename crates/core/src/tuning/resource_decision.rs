@@ -44,15 +44,15 @@ impl TuningInput {
         most.map_or(original, |most| most.min(original))
     }
 
-    /// What it has just used, and what is above that for good measure.
+    /// The recent use, or the held memory if larger, each with its margin.
     fn needed(&self, samples: &MinuteSamples) -> Amount {
         let held = self.working_set.unwrap_or_default();
         above(samples.highest(), ABOVE_SAMPLE).max(above(held, ABOVE_HELD))
     }
 
-    /// What its limit aims at. One that was held at a limit below what it was made with for all of its samples
-    /// gets that back, since what it wants cannot be seen; one outside of what its owner allows comes in, also
-    /// while its use is steady.
+    /// The target of its limit. If its limit held it below its original limit for all samples, it
+    /// gets the original back, because its need cannot be seen. If its limit is outside of its
+    /// owner's bounds, it moves inside, even at steady use.
     fn wanted(
         &self,
         samples: &MinuteSamples,
@@ -67,13 +67,13 @@ impl TuningInput {
     }
 }
 
-/// What a container is to be given.
+/// The new request and limit of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TuningDecision {
     pub trend: Trend,
     /// H.
     pub target: Amount,
-    /// What the container is to have; it differs from what it has.
+    /// The new values; they differ from the present ones.
     pub values: RequestAndLimit,
     /// The bound that moved the limit away from the target.
     pub limited_by: Option<Bound>,

@@ -1,7 +1,7 @@
 //! The five newest one-minute samples of a container, and the window that they are gathered in.
 //!
-//! A sample counts once, whoever asks how often; a gap empties the window, since five samples of ten
-//! minutes say nothing about whether usage rises, and so does a clock that is set back.
+//! A sample counts once, however often callers ask. A gap empties the window, because five samples
+//! of ten minutes do not show if usage rises. So does a clock that is set back.
 
 use std::collections::VecDeque;
 

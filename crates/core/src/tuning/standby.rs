@@ -1,25 +1,25 @@
-//! What the containers of a Pod that stands by ask for: half of what they did, and never less than they use and
-//! what is kept above that, or than their owner allows.
+//! The lowered requests of containers in a standby Pod: half of the former request. They stay at
+//! least at the use with its margin, and at the owner's minimum.
 
 use super::bounds::above_use;
 use super::cpu_memory::TunedResource;
 use crate::units::Amount;
 
-/// The request of a container whose Pod stands by.
+/// The request of a container in a standby Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandbyRequest {
     pub resource: TunedResource,
     pub request: Amount,
     /// The requests of all containers of the Pod together.
     pub of_pod: Amount,
-    /// What all of them use together.
+    /// The use of all of them together.
     pub used: Amount,
     /// The least that the owner allows the container.
     pub min_allowed: Option<Amount>,
 }
 
 impl StandbyRequest {
-    /// What is left of it.
+    /// The lowered request.
     #[must_use]
     pub fn lowered(&self) -> Amount {
         let half = Amount::new(self.request.get().div_ceil(2));

@@ -1,9 +1,9 @@
-//! What a container's template should say, by days of its use: the largest target that `[CLBP] (4.18)` gave
-//! in that time, held to the same bounds as a resize in place.
+//! Recommends values for a container's template from days of its use. It takes the largest target
+//! of `[CLBP] (4.18)` in that time, within the bounds of a resize in place.
 //!
-//! A resize follows five minutes and can follow again; a template is there for the next restart, at
-//! whatever hour. So the highest counts, and what the kernel held against the container raises it: of one
-//! that was throttled or killed nobody saw what it wanted.
+//! A resize follows five minutes and can follow again. A template must fit the next restart at any
+//! hour, so the highest target counts. Throttling and OOM kills raise it, because the full need of
+//! such a container was never seen.
 
 use super::bounds::{Bound, Ends, LEAST_CPU, Range, above_use, kept};
 use super::cpu_memory::TunedResource;
@@ -19,7 +19,7 @@ const REQUESTED: f64 = 0.9;
 /// The samples from which on a day's course is likely to be in them.
 const FEW: usize = 288;
 
-/// What is known of one resource of a container over days.
+/// The known facts of one resource of a container over days.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContainerHistory<'a> {
     pub resource: TunedResource,
@@ -29,7 +29,7 @@ pub struct ContainerHistory<'a> {
     /// True where an autoscaler counts replicas by its request, which then stays.
     pub scaled_by: bool,
     pub allowed: Range,
-    /// What each Pod's container used, in the order of time; cpu as means, memory as peaks.
+    /// The use of each Pod's container, in the order of time; cpu as means, memory as peaks.
     pub samples: &'a [Vec<f64>],
     /// The share of the periods in which it was held at its limit.
     pub throttled: Option<f64>,
@@ -37,13 +37,13 @@ pub struct ContainerHistory<'a> {
     pub oom_kills: Option<f64>,
 }
 
-/// What the template should say, and why.
+/// The recommended values of a template, and the reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TemplateRecommendation {
     pub values: RequestAndLimit,
     /// The percentiles of use: the middle, the request's, and the highest.
     pub used: Percentiles,
-    /// What the limit was moved by, away from the target.
+    /// The bound that moved the limit away from the target.
     pub limited_by: Option<Bound>,
     pub reasons: Vec<&'static str>,
 }
@@ -77,7 +77,7 @@ impl Percentiles {
     }
 }
 
-/// What the template of a container should say; `None` where nothing was measured.
+/// The recommendation for the template of a container; `None` if there is no measurement.
 #[must_use]
 pub fn lasting(
     history: &ContainerHistory<'_>,

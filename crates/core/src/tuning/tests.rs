@@ -77,7 +77,7 @@ fn a_limit_outside_of_what_its_owner_allows_comes_in_by_steps_and_use_comes_firs
     let refused = decide(&one, Some(&used), Elasticity::default());
     let both = [Bound::HighestSample, Bound::MaxAllowed];
     assert_eq!(refused, Err(TuningSkipReason::Contradiction(both)));
-    // What the API server would refuse on the way is not asked for.
+    // A step that the API server would refuse is not requested.
     one.current.limit = Some(Amount::new(2000));
     one.bounds.limit_range.most = Some(Amount::new(600));
     let refused = decide(&one, Some(&steady), Elasticity::default());
@@ -95,7 +95,7 @@ fn memory_of_a_container_that_was_killed_is_not_below_what_it_was_made_with() {
     let decision = decide(&one, Some(&falling), Elasticity::default()).unwrap();
     assert_eq!(decision.values.limit, Some(Amount::new(512 << 20)));
     assert_eq!(decision.limited_by, Some(Bound::MadeWith));
-    // What its owner has said since comes first.
+    // A later rule of its owner comes first.
     one.bounds.allowed.most = Some(Amount::new(300 << 20));
     let decision = decide(&one, Some(&falling), Elasticity::default()).unwrap();
     assert_eq!(decision.values.limit, Some(Amount::new(300 << 20)));
@@ -423,7 +423,7 @@ proptest! {
         prop_assert!(limit.get() * 2 <= current.get() * 3 || limit <= known);
         let request = decision.values.request;
         prop_assert!(request.is_none_or(|request| request <= limit));
-        // What is absent is not added, and what is there is not removed.
+        // Absent values are not added, and present ones are not removed.
         prop_assert_eq!(request.is_some(), container.current.request.is_some());
         if container.guaranteed {
             prop_assert_eq!(request, Some(limit));

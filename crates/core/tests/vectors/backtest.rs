@@ -54,7 +54,7 @@ fn the_baselines_have_the_figures_of_an_independent_program() {
                 ("MASE", found.mase, expected.mase),
             ] {
                 let found = found.unwrap_or(f64::NAN);
-                // What was printed was rounded.
+                // The printed figures were rounded.
                 assert!(
                     (found - expected).abs() <= 0.6e-6 + 1e-9 * expected,
                     "{what}: {name} {found}, expected {expected}"

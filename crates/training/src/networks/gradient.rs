@@ -11,7 +11,7 @@ const SMALL: f32 = 0.05;
 /// A window, its targets, and how often errors count.
 pub(super) type GruTrainingRow<'a> = (&'a [f32], &'a [f32], f32);
 
-/// What the way through a window leaves for the way back.
+/// The intermediate values of the forward pass through a window, for the backward pass.
 #[derive(Debug, Clone)]
 pub(super) struct WindowActivations {
     shape: NetworkShape,

@@ -1,4 +1,4 @@
-//! What a network learns of two loads, and how it tells them apart.
+//! Tests that a network learns two loads and distinguishes them.
 
 use std::sync::Arc;
 

@@ -118,15 +118,15 @@ fn a_day_of_the_recorded_law_is_explained_by_its_traffic() {
     assert!(explained > 0.9 && explained_without < 0.9);
     assert_eq!(model.step, SignedDuration::from_mins(10));
     assert_eq!(model.learnt, (days[0].at, days[days.len() - 1].at));
-    // What a request and a call cost stand as 1 to 2.
+    // The costs of a request and a call are as 1 to 2.
     let [http, rpc] = model.function.linear().coefficients[..] else {
         panic!("{model:?}")
     };
     assert!((1.5..2.5).contains(&(rpc / http)), "{http} {rpc}");
 }
 
-/// Three days of samples, a quarter of an hour apart, whose utilisation is `of` the traffic per replica, the share
-/// of the day and a normal number.
+/// Three days of samples, a quarter of an hour apart. `of` computes the utilisation from the
+/// traffic per replica, the share of the day and a normal number.
 fn days(of: impl Fn(f64, f64, f64) -> f64) -> Vec<TrafficSample> {
     let random = RandomSource::new(7);
     let sample = |step: i32| {

@@ -12,7 +12,7 @@ fn threads(count: usize) -> ModelTrainer {
     ModelTrainer::with(NonZeroUsize::new(count).unwrap())
 }
 
-/// Rows whose label is even noise from 0 to 1, raised to the third power, and one more where the first
+/// Rows with a label of even noise from 0 to 1, raised to the third power, plus 1 if the first
 /// input is above 0.
 fn rows(count: u16) -> Vec<TreeRow> {
     let random = RandomSource::new(5);
@@ -136,7 +136,7 @@ fn loads_that_are_flat_huge_tiny_or_short_are_forecast() {
     assert!(scores[0].mae <= 1.1 * scores[0].naive_mae, "{scores:?}");
 }
 
-/// A load whose next value is the negative of the one before the last, and some noise.
+/// A load with each value the negative of the one before the last, plus some noise.
 fn turning(count: usize) -> Vec<f64> {
     let random = RandomSource::new(9);
     let mut values = vec![1.0, 1.0];

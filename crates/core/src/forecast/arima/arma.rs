@@ -108,7 +108,7 @@ impl Arma {
     }
 }
 
-/// Coefficients whose roots are nearer to the origin by `factor`.
+/// The coefficients with all roots moved nearer to the origin by `factor`.
 fn scaled(coefficients: &[f64], factor: f64) -> Vec<f64> {
     let powers = std::iter::successors(Some(factor), |power| Some(power * factor));
     coefficients

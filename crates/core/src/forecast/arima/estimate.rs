@@ -179,8 +179,8 @@ impl Differences {
         })
     }
 
-    /// Of a process the best mean (from that of the values on), the best variance, and the logarithm of the
-    /// likelihood with them; `None` where the values do not vary or the process is not stationary.
+    /// The best mean of a process (relative to the mean of the values), its best variance, and
+    /// their log-likelihood. `None` if the values do not vary or the process is not stationary.
     fn likelihood(&self, process: &Arma, has_mean: bool) -> Option<(f64, f64, f64)> {
         let mut filter = Filter::new(process)?;
         let (mut state, mut level) = (ArmaState::default(), ArmaState::default());
@@ -270,7 +270,7 @@ pub(super) fn differenced(values: &[f64], times: usize) -> Vec<f64> {
     values
 }
 
-/// What a long autoregression, by Levinson's and Durbin's recursion, leaves of centred values.
+/// The residuals of centred values after a long autoregression (Levinson-Durbin recursion).
 fn innovations(centred: &[f64]) -> Vec<f64> {
     let lags = LONG.min(centred.len() / 4);
     let covariance = |lag: usize| {

@@ -13,8 +13,8 @@ pub struct Averages {
     pub series: usize,
     pub mase_mean: Option<f64>,
     pub mase_median: Option<f64>,
-    /// The geometric mean of MAE / that of the last value. Series whose last value is always right are left
-    /// out; `None` where all are.
+    /// The geometric mean of the MAE over that of the last value. Series on which the last value is
+    /// always right are left out; `None` if all are.
     pub mae_vs_naive: Option<f64>,
     /// The same of forecasts held at 0.
     pub mae_clipped_vs_naive: Option<f64>,

@@ -1,4 +1,4 @@
-//! The protocol on loads whose figures can be worked out by hand.
+//! The protocol on loads with figures that can be computed by hand.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Blends of the models whose forecasts can be worked out by hand.
+//! Blends of models with forecasts that can be computed by hand.
 
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;

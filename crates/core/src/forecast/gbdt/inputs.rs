@@ -12,16 +12,16 @@ pub(super) const INPUTS: usize = COMMON + 17;
 
 /// The values before the last that are read; with it there are 24.
 const LAGS: usize = 23;
-/// The steps whose means are read.
+/// The windows of the means that are read, in steps.
 const MEANS: [usize; 6] = [3, 6, 12, 36, 72, 288];
 /// The inputs that every horizon shares.
 const COMMON: usize = LAGS + MEANS.len() + 1;
-/// The hours whose mean everything is divided by.
+/// The window of the mean that scales all inputs, in hours.
 const SCALE_HOURS: i64 = 4;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 const DAYS_OF_WEEK: i64 = 7;
-/// The days, and the hours, whose values at one time are averaged.
+/// The numbers of days, and of hours, over which values at the same time are averaged.
 const REPEATS: [usize; 2] = [7, 6];
 
 /// The grid of a load in time.
@@ -43,12 +43,12 @@ impl GaplessHistory<'_> {
     }
 }
 
-/// What is known at one origin.
+/// The inputs that are known at one origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GbdtOriginInputs {
     /// The value at the origin.
     pub(super) last: f64,
-    /// What answers are multiplied by.
+    /// The factor that turns answers back into loads.
     pub(super) scale: f64,
     common: [TreeInput; COMMON],
 }
@@ -74,15 +74,15 @@ impl Grid {
         (steps >= 2).then_some(steps)
     }
 
-    /// The steps whose mean everything is divided by, a day of minutes at most.
+    /// The window of the mean that scales all inputs, in steps; at most a day of minutes.
     fn scale_steps(self) -> usize {
         self.steps(SCALE_HOURS * HOUR).unwrap_or(1).min(1440)
     }
 }
 
 impl GbdtOriginInputs {
-    /// What is known at the origin of `past`, where the load is about `level`; `None` where there is none, or
-    /// all of the last hours are 0.
+    /// The inputs at the origin of `past`, for a load of about `level`. `None` if `past` is empty
+    /// or all of the last hours are 0.
     pub(super) fn at(past: GaplessHistory<'_>, grid: Grid, level: f64) -> Option<Self> {
         let last = past.ago(0)?;
         let sizes = (0..grid.scale_steps()).filter_map(|ago| past.ago(ago).map(f64::abs));

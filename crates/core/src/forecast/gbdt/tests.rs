@@ -15,7 +15,7 @@ use crate::forecast::trees::TreeNode;
 const HORIZON: NonZeroUsize = NonZeroUsize::new(12).unwrap();
 const STEP: SignedDuration = SignedDuration::from_mins(5);
 
-/// A trainer whose trees are one leaf, and that tells what it was asked.
+/// A trainer that answers trees of one leaf and records its requests.
 #[derive(Debug)]
 struct Leaf {
     answer: f32,

@@ -13,7 +13,7 @@ use crate::forecast::trees::Trees;
 
 const HORIZON: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 
-/// A trainer whose networks answer the same whatever they read, and that keeps what it was asked.
+/// A trainer that records its requests; its networks give the same answer to every input.
 #[derive(Debug, Default)]
 struct Same {
     answers: Vec<f32>,

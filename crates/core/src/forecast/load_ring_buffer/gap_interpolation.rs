@@ -1,11 +1,11 @@
-//! What a history holds between two measurements: the line from one to the other.
+//! The values of a history between two measurements: the line from one to the other.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{GAP, LoadRingBuffer, MeasurementGap, Resolution};
 use crate::units::{Amount, narrowed};
 
-/// The longest gap that a past is led across. What lies further apart is no neighbour.
+/// The longest gap that is bridged. Measurements further apart are not connected.
 pub const BRIDGED: SignedDuration = SignedDuration::from_mins(15);
 
 /// The slots between two, with their values on the line between.

@@ -1,4 +1,4 @@
-//! What is refused where parameters are to become a network.
+//! Errors of parameters that cannot become a network.
 
 /// Parameters that are not those of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

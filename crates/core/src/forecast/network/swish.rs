@@ -17,7 +17,7 @@ pub const SWISH_STEPS: usize = 12;
 /// The times of a day that are told apart, and the days.
 const QUARTERS: usize = 96;
 const DAYS: usize = 7;
-/// What the first layer reads: V_i, V_t, two products, differences, and values.
+/// The inputs of the first layer: V_i, V_t, two products, differences, and values.
 const READ: usize = 6 * SWISH_STEPS - 1;
 /// The neurons of each layer.
 const HIDDEN: usize = 64;
@@ -35,7 +35,7 @@ pub struct SwishShape {
     pub categories: usize,
 }
 
-/// What a [`SwishNet`] reads.
+/// The inputs of a [`SwishNet`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwishInput {
     /// The number of the load among those that are known by name; `None` of another.
@@ -54,14 +54,14 @@ pub struct SwishLoad {
     pub category: Option<usize>,
 }
 
-/// What a way through a network was made of.
+/// The intermediate values of one forward pass, for training.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwishPass {
     /// The rows of the tables that were read: of the load, of the quarter and of the day.
     pub rows: [usize; 3],
     /// V_i and V_t.
     pub embedded: [[f32; SWISH_STEPS]; 2],
-    /// What each layer reads, the input of the first one first.
+    /// The inputs of each layer, those of the first one first.
     pub read: [Vec<f32>; 3],
     /// σ(x) of the two layers of neurons, and x.
     pub gates: [Vec<f32>; 2],
@@ -202,7 +202,7 @@ impl SwishNet {
         &self.parameters
     }
 
-    /// What follows, one number for each step.
+    /// The forecast, one number for each step.
     #[must_use]
     pub fn answer(&self, input: &SwishInput) -> [f32; SWISH_STEPS] {
         self.shape.pass(&self.parameters, input).answer

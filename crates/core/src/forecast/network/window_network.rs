@@ -57,7 +57,7 @@ impl GruNetwork {
         [self.units.parameters(), self.head.parameters()].concat()
     }
 
-    /// What follows a window, one number for each step.
+    /// The forecast after a window, one number for each step.
     #[must_use]
     pub fn answer(&self, window: &[f32]) -> Vec<f32> {
         let hidden = self.units.follow(window);
@@ -93,7 +93,7 @@ impl WindowRows {
         }
     }
 
-    /// Adds the row after the newest, whose errors count `weight` times.
+    /// Adds the row after the newest. Its errors count `weight` times.
     pub fn push(
         &mut self,
         window: impl IntoIterator<Item = f32>,

@@ -1,8 +1,8 @@
 //! The level that floors cover, and the share of time in which it was not enough.
 //!
-//! An operator asks for a share of time in which Pods may carry too much. Which quantile of the largest
-//! load holds that share differs from load to load: the HPA reacts as well, replicas are whole, and a
-//! tolerance is left. So whoever knows the Pods finds the level, and it stands here.
+//! An operator sets a share of time in which Pods may carry too much. The matching quantile of the
+//! largest load differs from load to load: the HPA reacts too, replicas are whole, and there is a
+//! tolerance. So a caller that knows the Pods searches the level, and it is kept here.
 
 /// The minutes after which the achieved share has faded to 1/e: two days.
 const MEMORY: f64 = 2880.0;

@@ -34,7 +34,7 @@ pub struct PeakForecaster {
     cover: Cover,
     /// The minute that was followed last, counted from the epoch.
     followed: Option<i64>,
-    /// The forecasts whose windows are not over, the oldest first.
+    /// The forecasts with unfinished windows, the oldest first.
     issued: VecDeque<PendingPeakForecast>,
     /// The minute up to which forecasts were judged.
     judged: i64,
@@ -51,7 +51,7 @@ struct PendingPeakForecast {
     levels: [f32; LEVELS.len()],
 }
 
-/// What forecasts of all loads share.
+/// The data that the forecasts of all loads share.
 #[derive(Debug, Clone, Copy)]
 pub struct PeakContext<'a> {
     /// The calendar that loads live by.
@@ -71,7 +71,7 @@ pub struct MinuteForecast {
     pub forecast: Option<Quantiles>,
 }
 
-/// What a load may rise to.
+/// The largest load that is to be expected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
     pub quantiles: Quantiles,
@@ -116,10 +116,10 @@ impl PeakForecaster {
         &mut self.cover
     }
 
-    /// Follows the whole minutes of a history: judges the forecasts whose windows are over, and makes
-    /// one for the `window` minutes after each, a few minutes at a call, so that a past that came at
-    /// once is not learnt from at once. It begins an hour before `newest`, the newest step that is over.
-    /// Returns the minutes whose loads are known.
+    /// Follows the whole minutes of a history. It judges the forecasts with finished windows, and
+    /// makes one for the `window` minutes after each minute. It takes a few minutes per call, so
+    /// that it does not learn at once from a past that came at once. It begins an hour before
+    /// `newest`, the newest finished step. Returns the minutes with a known load.
     pub fn follow(
         &mut self,
         history: &LoadRingBuffer,
@@ -204,8 +204,8 @@ impl PeakForecaster {
         })
     }
 
-    /// What the load may rise to within the `window` minutes after the step at `newest`; `None` where too
-    /// little is known.
+    /// The largest load to expect within the `window` minutes after the step at `newest`. `None` if
+    /// too little is known.
     #[must_use]
     pub fn peak(
         &self,

@@ -10,13 +10,13 @@ use crate::units::{count_as_f64, i64_as_f64};
 /// The number of inputs.
 pub const INPUTS: usize = LAGS.len() + MEANS.len() + 11;
 
-/// The minutes ago whose loads are read.
+/// The ages of the loads that are read, in minutes.
 const LAGS: [usize; 12] = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 45, 60];
-/// The minutes whose means are read.
+/// The windows of the means that are read, in minutes.
 const MEANS: [usize; 4] = [5, 15, 60, 180];
-/// The minutes whose spread is read.
+/// The window of the spread that is read, in minutes.
 const SPREAD: usize = 30;
-/// The minutes whose mean everything is divided by.
+/// The window of the mean that scales all inputs, in minutes.
 const SCALE: usize = 240;
 /// The minutes that have to be known before anything is forecast.
 pub(super) const LEAST: usize = 15;
@@ -33,7 +33,7 @@ pub struct Inputs {
     pub scale: f64,
 }
 
-/// What is left out although it is known, so that models learn to do without.
+/// Known inputs that are left out in training, so that models also work without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Masks {
     /// The minutes of past that there are.

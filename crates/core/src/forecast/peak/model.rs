@@ -26,8 +26,8 @@ pub struct GlobalPeaks {
     table: Option<TreeTable<{ LEVELS.len() }>>,
 }
 
-/// Trees of one target, whose answers are added to those of `global`; for [`LEVELS`] from the median
-/// up.
+/// The trees of one target, for [`LEVELS`] from the median up. Their answers are added to those of
+/// `global`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnPeaks {
     /// The minutes of the window that they were fitted for.
@@ -142,7 +142,7 @@ pub fn own_quantiles(
     let mut shift = 0.0;
     let mut values = [0.0; LEVELS.len()];
     for (level, value) in values.iter_mut().enumerate().rev() {
-        // What lies below the median moves with it.
+        // The levels below the median move with it.
         if let Some((own, above)) = own.zip(level.checked_sub(1)) {
             shift = own.levels[above].score(&inputs.values);
         }

@@ -1,9 +1,8 @@
-//! `s-hpa`: smoothing over the last 60 samples whose α falls as the last five stray from the mean
-//! of the window (`[DS-HPA]` (9) and (10)).
+//! `s-hpa`: smoothing over the last 60 samples. Its α falls as the last five samples stray from the
+//! mean of the window (`[DS-HPA]` (9) and (10)).
 //!
-//! The smoothing is restarted on the window whenever α changes, so that all of it has been smoothed
-//! by one factor. While α stands at a bound, as it does in a steady trend, an observation costs one
-//! update.
+//! Each change of α restarts the smoothing on the window, so that one factor smooths all of it.
+//! While α stands at a bound, as in a steady trend, an observation costs one update.
 
 use std::collections::VecDeque;
 

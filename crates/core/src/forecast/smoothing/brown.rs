@@ -165,7 +165,7 @@ impl BrownSmoothing {
     }
 }
 
-/// The number of observations whose mean starts the smoothing.
+/// The number of first observations; their mean starts the smoothing.
 pub(super) const START: usize = 3;
 
 /// `tes`: smoothing with a fixed α, started at the mean of the first three observations.

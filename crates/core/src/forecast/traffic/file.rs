@@ -136,7 +136,7 @@ fn put_held_out(bytes: &mut Vec<u8>, held_out: &HeldOutDay) {
     }
 }
 
-/// What is left of the content.
+/// The unread part of the content.
 struct TrafficFileReader<'a>(&'a [u8]);
 
 impl TrafficFileReader<'_> {
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    /// The bytes of a model that were changed by somebody who mends the checksum.
+    /// A decoded model after a change of its bytes by an attacker that also corrects the checksum.
     fn changed(change: impl FnOnce(&mut TrafficModel)) -> Result<TrafficModel, TrafficModelError> {
         let mut model = model();
         change(&mut model);

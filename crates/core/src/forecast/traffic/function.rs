@@ -54,8 +54,8 @@ impl CalendarInputs {
 }
 
 impl LinearResidual {
-    /// A linear model, and trees whose inputs are those of [`Self::inputs`]. Their answers are times `scale` what is
-    /// to be added, and held to what was `seen` of it.
+    /// A linear model, and trees with the inputs of [`Self::inputs`]. Their answer times `scale`,
+    /// clamped to the range `seen`, is added to the linear answer.
     #[must_use]
     pub fn new(linear: LinearFunction, scale: f64, seen: (f64, f64), residual: Trees) -> Self {
         Self {
@@ -99,7 +99,7 @@ impl LinearResidual {
         (linear + self.added(linear, moment)).max(0.0)
     }
 
-    /// What the trees add to the linear answer.
+    /// The correction by the trees, in the unit of the utilisation.
     fn added(&self, linear: f64, moment: CalendarInputs) -> f64 {
         let inputs = Self::inputs(linear, self.scale, moment);
         let (least, most) = self.seen;
@@ -109,8 +109,8 @@ impl LinearResidual {
 
     /// The least count from which on no count up to `most` has more than `target`; `None` where `most` has.
     ///
-    /// What the trees add is the same between two of their thresholds, where the utilisation can only fall with the count: they
-    /// are asked once for each of these parts, however many counts there are.
+    /// Between two thresholds of the trees their correction is constant, and the utilisation can only fall
+    /// with the count. So the trees are evaluated once for each of these parts, not for each count.
     #[must_use]
     pub fn least_count(
         &self,
@@ -150,7 +150,7 @@ impl LinearResidual {
         is_good(most).then(|| first(1, most, is_good))
     }
 
-    /// What the traffic asks of all replicas together.
+    /// The linear answer of the traffic of all replicas together, without the intercept.
     fn driven(&self, traffic: &[f64]) -> f64 {
         let terms = self.linear.coefficients.iter().zip(traffic);
         terms.map(|(coefficient, value)| coefficient * value).sum()

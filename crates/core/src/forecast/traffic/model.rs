@@ -9,7 +9,7 @@ use super::function::LinearResidual;
 pub struct TrafficModel {
     /// The names of the kinds of traffic, in the order in which the function takes them.
     pub components: Vec<String>,
-    /// The name of the utilisation, in whose unit answers are.
+    /// The name of the utilisation; answers are in its unit.
     pub utilisation: String,
     /// The name of the time zone by which days and weeks are counted.
     pub zone: String,

@@ -13,11 +13,11 @@ const LANES: usize = 8;
 /// The best score.
 pub(super) const BEST: f64 = 10.0;
 
-/// Candidates whose deviations differ by no more than this are equally good.
+/// Candidates with deviations no further apart than this are equally good.
 pub(super) const EQUAL: f64 = 1e-12;
 
-/// A variance this much smaller than the one before is computed anew, for what is left of it after
-/// the subtraction is rounding. At most two nodes can be such outliers.
+/// If a variance is this much smaller than the one before, it is computed anew, because the
+/// remainder of the subtraction is rounding. At most two nodes can be such outliers.
 const CANCELLED: f64 = 1e-6;
 
 /// One resource over all nodes; positions are distances from the mean usage.

@@ -15,8 +15,8 @@ pub struct SpreadConstraint {
     /// The position of each Pod's domain in the counts, in the order of the Pods; `None` for a Pod that is
     /// counted in none.
     pub domains: Vec<Option<usize>>,
-    /// True for what the scheduler goes by where nobody has asked for anything: up to the skew that is
-    /// wanted any removal is as good as another.
+    /// True for the default constraint of the scheduler, if the workload sets none. Then all
+    /// removals up to the wanted skew are equally good.
     pub is_default: bool,
 }
 
@@ -55,8 +55,8 @@ impl<'a> Skew<'a> {
         }
     }
 
-    /// Keeps the Pods whose removal is best: least above the skew that is wanted, and then not worse
-    /// than the skew is, or as little as can be.
+    /// Keeps the Pods that are best to remove: first those with the least skew above the wanted
+    /// one. Of these, it keeps those that do not raise the present skew, or raise it least.
     pub(super) fn keep_best(&self, pods: &mut Vec<usize>) {
         let Some(extremes) = self.extremes() else {
             return;

@@ -6,7 +6,7 @@ use crate::units::{Amount, Resources};
 /// The terms of a node's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeDetail {
-    /// What Pods may request together of each resource, where it is known.
+    /// The amount of each resource that Pods may request together, if it is known.
     pub allocatable: Resources<Option<Amount>>,
     /// The newest measurement of each resource.
     pub measured: Resources<Option<Measurement>>,

@@ -48,7 +48,7 @@ pub(super) struct CountingContext<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NetworkSpeed {
     pub(super) capacity: Amount,
-    /// True where it is of the interfaces of known speed, whose use is told apart.
+    /// True if it is the capacity of the interfaces of known speed, with a use of their own.
     pub(super) is_rated: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct NodeEntry {
     pub(super) facts: Option<NodeFacts>,
     pub(super) network_speed: Option<NetworkSpeed>,
     measured: Resources<Option<Measurement>>,
-    /// Whether each measurement was no longer fresh when it came.
+    /// True if a measurement was already stale when it came.
     came_late: Resources<bool>,
     io_pressure: Option<Measurement>,
     committed: ResourceSums,
@@ -77,8 +77,8 @@ pub(super) struct NodeEntry {
 }
 
 impl NodeEntry {
-    /// Takes what the object tells now, and returns true where nothing was known of the node before.
-    /// What was measured of an earlier node of the same name is forgotten.
+    /// Takes the facts of the Node object. Returns true if the node was unknown before. Forgets the
+    /// measurements of an earlier node of the same name.
     pub(super) fn tell(&mut self, facts: NodeFacts) -> bool {
         let before = self.facts.replace(facts);
         if let Some(created) = facts.created {
@@ -143,7 +143,7 @@ impl NodeEntry {
         self.awaited_pods = self.awaited_pods.saturating_sub(1);
     }
 
-    /// What is measured of the node, as far as it is believed.
+    /// The measurements of the node that count.
     pub(super) const fn measured(&self) -> &Resources<Option<Measurement>> {
         &self.measured
     }
@@ -170,8 +170,8 @@ impl NodeEntry {
         self.recent.push(uid.into());
     }
 
-    /// Counts a Pod anew that was in flight when the measurements before were taken. One that they tell
-    /// all of now has come to the Pods whose trend is followed.
+    /// Counts a Pod anew that was in flight at the last measurements. If the new ones contain all
+    /// of its usage, it joins the Pods of the trend.
     pub(super) fn count_again(
         &mut self,
         uid: &str,
@@ -184,7 +184,7 @@ impl NodeEntry {
         }
     }
 
-    /// Takes the end of a Pod, whose usage leaves the measurements and is no part of their trend.
+    /// Ends a Pod. Its usage leaves the measurements and is no part of their trend.
     pub(super) fn end(&mut self, pod: &PodEntry, at: Timestamp, sample: &UsageSample) {
         if let Some(forecast) = self.forecast.as_mut().filter(|_| pod.settled) {
             forecast.leave(&pod.shown(sample));

@@ -52,13 +52,13 @@ pub struct NodeState {
     pub tainted: bool,
     /// Its capacity T and load N.
     pub load: NodeLoad,
-    /// What its load is foreseen to rise by until [`HORIZON`](crate::placement::node_forecast::HORIZON) is
-    /// over; `None` where no forecast of it is trusted.
+    /// The foreseen rise of its load until [`HORIZON`](crate::placement::node_forecast::HORIZON) is
+    /// over; `None` if no forecast of it is trusted.
     pub rise: Resources<Option<Amount>>,
     /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
-    /// True where measurements of it go on coming, and are old when they come: by a clock that is off, or by a source
-    /// that is late. The last one counts then as after an exporter's end.
+    /// True if new measurements keep coming but are old on arrival: a clock is off, or the source
+    /// is late. The last one then counts as after an exporter's end.
     pub told_late: bool,
     /// The terms that the load is made of.
     pub detail: NodeDetail,
@@ -93,8 +93,8 @@ impl NodeState {
         })
     }
 
-    /// True where some part of the load is a sum of demands, for want of a fresh measurement of a
-    /// resource whose capacity is known.
+    /// True if some part of the load is a sum of demands, because a resource of known capacity
+    /// lacks a fresh measurement.
     #[must_use]
     pub fn is_estimated(&self) -> bool {
         self.load.capacity.iter().any(|(resource, known)| {

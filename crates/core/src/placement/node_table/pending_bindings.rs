@@ -68,8 +68,8 @@ impl AwaitedPod {
         }
     }
 
-    /// Takes the nomination that the watch shows. One that is new tells what became of a choice that nobody has
-    /// told of.
+    /// Takes the nomination that the watch shows. A new one replaces a choice without a notice from
+    /// kube-scheduler.
     pub(super) fn nominate(&mut self, node: Option<Arc<str>>) {
         if node.is_some() && node != self.nominated && self.doubt().is_some() {
             self.choice = None;

@@ -5,12 +5,12 @@ use jiff::Timestamp;
 /// The end of one choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChoiceEnd {
-    /// It was told, and the Pod was bound.
+    /// kube-scheduler sent a notice, and the Pod was bound.
     Told,
-    /// The Pod was bound, and nobody had told where.
+    /// The Pod was bound without a notice.
     Untold,
-    /// It was told, and the Pod was not bound: it was asked about again, or the time of
-    /// [`Settings::provisional`](super::Settings::provisional) passed.
+    /// kube-scheduler sent a notice, but the Pod was not bound: kube-scheduler asked again, or the
+    /// time of [`Settings::provisional`](super::Settings::provisional) passed.
     Unbound,
 }
 

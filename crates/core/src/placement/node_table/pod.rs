@@ -155,7 +155,7 @@ impl PodEntry {
             Stage::Stalled { .. } => {
                 facts.finished.is_none() && facts.started.is_none() && self.demand == facts.demand
             }
-            // What a Pod that has ended asked for matters no more.
+            // The demand of an ended Pod no longer matters.
             Stage::Finished { .. } => facts.finished.is_some(),
         };
         same_stage
@@ -171,11 +171,11 @@ impl PodEntry {
             .is_some_and(|started| window_start(measurement) >= started)
     }
 
-    /// What of this Pod's usage is in the measurements of its node; `None` where it is in them and the
-    /// sample does not tell how much.
+    /// The part of this Pod's usage that the measurements of its node contain. `None` if they
+    /// contain some and the sample does not tell how much.
     ///
-    /// A Pod of which no container had started when the sample was taken is not in it: what stands
-    /// there under its name is an earlier Pod's.
+    /// If no container of the Pod had started at the sample, it contains nothing of the Pod. A
+    /// usage under its name is then an earlier Pod's.
     pub(super) fn in_measured(
         &self,
         measured: &Resources<Option<Measurement>>,
@@ -211,7 +211,7 @@ impl PodEntry {
         })
     }
 
-    /// What a sample shows of it.
+    /// The usage of the Pod in a sample.
     pub(super) fn shown(&self, sample: &UsageSample) -> Resources<Option<Amount>> {
         shown_of(&self.name, self.host_network, sample)
     }
@@ -231,7 +231,7 @@ impl PodEntry {
     }
 }
 
-/// What a sample shows of a Pod, its network only where that is its own.
+/// The usage of a Pod in a sample, with network only if the Pod has a network of its own.
 fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resources<Option<Amount>> {
     let mut shown = sample.pod(name);
     if host_network {
@@ -240,8 +240,8 @@ fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resourc
     shown
 }
 
-/// What of a Pod's usage is in the measurement of its node: a rate over a span of its own that is
-/// shorter than the node's window, as that of a new Pod is, is there for that part of the window only.
+/// The part of a Pod's usage in the measurement of its node. If the rate of a new Pod covers a
+/// shorter span than the node's window, it counts for that part of the window only.
 fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> Amount {
     let window = measurement.window.as_secs_f64();
     let own = span.map_or(window, |span| span.window().as_secs_f64());

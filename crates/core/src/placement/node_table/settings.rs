@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use crate::max_age;
 use crate::units::Resource;
 
-/// Whether the headroom rule looks ahead.
+/// The choice if the headroom rule looks ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeForecasting {
     /// It goes by the load of now.
@@ -35,7 +35,7 @@ pub struct Settings {
     /// The time for which a bound Pod counts that does not start, for example because its image
     /// does not exist.
     pub unstarted: SignedDuration,
-    /// Whether the trends of loads are followed.
+    /// On if the trends of loads are followed.
     pub forecast: NodeForecasting,
 }
 

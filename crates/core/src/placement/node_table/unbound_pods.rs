@@ -20,7 +20,7 @@ fn is_over(since: Timestamp, now: Timestamp, limit: SignedDuration) -> bool {
     now.duration_since(since).abs() >= limit
 }
 
-/// What time ends of a Pod without a binding.
+/// The part of a Pod without a binding that ends by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BindingTimeout {
     /// The doubt about its node: it counts on the one that it most likely gets alone.
@@ -32,9 +32,9 @@ enum BindingTimeout {
 }
 
 impl NodeTable {
-    /// Takes a Pod without a binding as the watch shows it: `facts.node` is the node that it is
-    /// nominated for, where it is counted until it is bound or the nomination goes. A nomination that follows a
-    /// choice nobody has told of takes its place.
+    /// Takes a Pod without a binding as the watch shows it. It counts on `facts.node`, its
+    /// nominated node, until it is bound or loses the nomination. A nomination replaces a choice
+    /// without a notice.
     pub fn wait(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
         self.know(uid, facts, now, |pod, nominated| {
             pod.unseen_since = None;
@@ -159,7 +159,7 @@ impl NodeTable {
         }
     }
 
-    /// What time ends of a Pod at `now`; `None` where it ends nothing.
+    /// The part of a Pod that is due to end at `now`; `None` if there is none.
     fn due(&self, pod: &AwaitedPod, now: Timestamp) -> Option<BindingTimeout> {
         let Some(choice) = &pod.choice else {
             return (pod.nominated.is_none() && self.is_lost(pod, now))
@@ -202,7 +202,7 @@ impl NodeTable {
         for uid in gone {
             self.take_awaited(&uid, now);
         }
-        // What was given a node lately may be newer than the list; if it is not, time ends it.
+        // A Pod with a recent choice may be newer than the list; if it is not, time ends it.
         for (uid, pod) in &mut self.awaited.pods {
             if !keep(uid) {
                 pod.unseen_since.get_or_insert(now);

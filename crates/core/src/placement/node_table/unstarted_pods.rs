@@ -1,7 +1,7 @@
 //! Bound Pods that have not started, in the order in which they were bound.
 //!
-//! They are counted for a while, since a start takes time, and then no more: one whose image does
-//! not exist would count for ever.
+//! They count for a while, because a start takes time. Then they no longer count: a Pod with an
+//! image that does not exist would count for ever.
 
 use std::collections::BTreeSet;
 

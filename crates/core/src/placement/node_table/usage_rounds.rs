@@ -1,8 +1,8 @@
 //! Rounds of measurements, taken in batches of nodes.
 //!
-//! A round of thousands of nodes takes milliseconds, for which nobody who asks about a Pod may wait:
-//! whoever holds the table behind a lock gives it back between batches. Nodes whose turn has not
-//! come stand as they were before the round.
+//! A round of thousands of nodes takes milliseconds, and no request for a Pod may wait for that. So
+//! a caller that holds the table behind a lock releases it between batches. Until its batch, a node
+//! keeps its state from before the round.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct UsageRound {
 }
 
 impl UsageRound {
-    /// The round before, for whoever holds a lock to drop its many names outside.
+    /// The sample before, so that a caller with a lock can drop its many names outside of the lock.
     #[must_use]
     pub fn into_before(self) -> Arc<UsageSample> {
         self.before

@@ -118,7 +118,7 @@ fn a_node_is_taken_at_the_line_in_three_samples_and_let_go_below_the_other() {
     }
 }
 
-/// The harm: an interface of unknown speed that is busy tainted a node whose rated one is idle.
+/// The harm: a busy interface of unknown speed tainted a node with an idle rated interface.
 #[test]
 fn the_use_of_interfaces_is_held_against_their_own_capacity() {
     let nodes = [open("a"), open("b"), open("c")];

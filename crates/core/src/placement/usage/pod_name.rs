@@ -1,8 +1,8 @@
 //! Names of Pods, held in many places at once: by each column of measurements, by the node table,
-//! and by whoever looks a Pod up.
+//! and by lookups.
 //!
-//! So a name is one pointer, its clones share their text, and a source of measurements keeps a
-//! [`PodNames`], by which the answers of all its queries share theirs.
+//! So a name is one pointer, and its clones share their text. A source of measurements keeps a
+//! [`PodNames`], so that the answers of all its queries share their names.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -119,11 +119,11 @@ impl<'a> Borrow<dyn PodKey + 'a> for PodName {
     }
 }
 
-/// Names that somebody holds, so that whoever reads one again gets the same text.
+/// The names in use, so that a second lookup of a name returns the same text.
 #[derive(Debug, Default)]
 pub struct PodNames {
     names: HashSet<PodName, RandomState>,
-    /// The number of names at which those that nobody else holds are forgotten.
+    /// The number of names at which the unused ones are forgotten.
     full_at: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Weights whose losses can be worked out by hand.
+//! Weights with losses that can be computed by hand.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn members_count_by_their_losses_of_late() {
         &after(5, [1.0, 1.05, 9.0]),
         (1.0 + 2.0 * weight) / (1.0 + weight),
     );
-    // Who makes no error is alone with its equals.
+    // Members without any error share the whole weight.
     close(&after(5, [0.0, 0.0, 0.1]), 1.5);
     close(&after(5, [9.0, 1.0, 0.0]), 4.0);
     let shares: Vec<f64> = after(5, [0.0, 0.0, 0.1]).shares().collect();
@@ -61,7 +61,7 @@ fn who_says_nothing_counts_nothing() {
     }
     let shares: Vec<f64> = silent.shares().collect();
     assert_eq!(shares, [0.0, 1.0, 0.0]);
-    // Who has not been judged yet is not believed beside who has.
+    // A member without a score gets no weight beside members with one.
     assert_eq!(mean(&silent, [Some(1.0), Some(2.0), Some(3.0)]), Some(2.0));
 }
 

@@ -1,4 +1,4 @@
-//! What is measured of one node, for how long it counts, and what counts in its place.
+//! The measurements of one node, how long they count, and the values that count in their place.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -35,8 +35,8 @@ impl NodeEntry {
         }
     }
 
-    /// Leaves out the network use of a round that tells no capacity of those interfaces whose capacity is remembered:
-    /// it is of all of them. Once their own last use counts no longer the capacity goes with it, and that of all counts.
+    /// Drops the network use of a round without the capacity of the rated interfaces, while that capacity is
+    /// remembered: the use is of all interfaces. Once the last rated use is too old, it forgets that capacity.
     pub(in super::super) fn keep_network_pair(
         &mut self,
         round: &mut Resources<Option<Measurement>>,

@@ -175,7 +175,7 @@ fn the_ends_of_choices_are_counted_by_what_was_told_of_them() {
     assert_eq!(in_a_row(&table), [0, 0, 1]);
     table.advance(at(20));
     assert_eq!(in_a_row(&table), [0, 0, 2]);
-    // One that was deleted was never to be bound, and one that nobody told of was never chosen for.
+    // A deleted Pod was never to be bound, and a Pod without a notice was never chosen for.
     for (uid, told) in [("7", true), ("8", false)] {
         place(&mut table, uid, &Pod::bound("r", "a", 1), at(21));
         assert!(!told || table.notice(uid, "a", at(21)));

@@ -65,8 +65,8 @@ fn what_is_stale_is_not_foreseen_and_neither_is_a_node_made_anew() {
     assert_eq!(rise(&table, "a"), None);
 }
 
-/// A node whose residents ramp, and which a Pod of 300 joins in the fortieth minute and leaves in the
-/// fiftieth, as samples over a minute show it.
+/// A node with ramping residents. A Pod of 300 joins it in minute 40 and leaves in minute 50, as
+/// samples over a minute show it.
 fn visited(is_shown: bool) -> NodeTable {
     let mut table = ahead();
     let name = PodName::new("default", "guest");

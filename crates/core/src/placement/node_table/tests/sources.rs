@@ -1,4 +1,4 @@
-//! What sources tell in an order or with times that are not those of a sound one.
+//! Sources that report in another order or with other times than a sound one.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn of_network(declared: Option<u64>, is_default: bool) -> NodeTable {
     table
 }
 
-/// What is declared, whether that is a default, the use of interfaces of known speed, and capacity and use that follow.
+/// The declared capacity, true if it is a default, the use of rated interfaces, and the resulting capacity and use.
 type Case = (Option<u64>, bool, Option<u64>, (Option<u64>, u64));
 
 const CASES: [Case; 4] = [
