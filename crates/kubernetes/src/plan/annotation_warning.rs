@@ -1,7 +1,7 @@
-//! Warnings to users about annotations whose values are not accepted, or that no node can meet.
+//! Warnings to users about annotations with values that are not accepted, or that no node can meet.
 //!
-//! The Event's name is made from object and text, so that however often and by however many
-//! replicas the same value is seen, it is told once.
+//! The name of the Event is made from the object and the text. So one value gives one Event, however
+//! often and by however many replicas it is seen.
 
 use jiff::Timestamp;
 
@@ -12,7 +12,7 @@ use crate::demand::ExcessiveClaim;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 
-/// An annotation whose value is not accepted or cannot be met, on one object.
+/// An annotation of one object, with a value that is not accepted or cannot be met.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AnnotationWarning {
     /// The object that carries the annotation.

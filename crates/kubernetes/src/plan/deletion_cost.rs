@@ -1,8 +1,8 @@
-//! Costs of deletion on the Pods of ReplicaSets that are scaled in: who is to go first ([`choose`]),
-//! how long a choice stands ([`Rounds`]), and the writes of costs.
+//! Deletion costs on the Pods of ReplicaSets that are scaled in. [`choose`] chooses the Pods that go
+//! first, and [`Rounds`] decides how long a choice stands.
 //!
-//! A patch tests both annotations that it was decided on, so that a cost that somebody gives a Pod
-//! meanwhile is never overwritten. An Event tells of a choice once the Pods show it.
+//! A patch tests both annotations that it was decided on, so it never overwrites a cost that another
+//! writer sets meanwhile. An Event reports a choice once the Pods show it.
 
 mod constraints;
 mod pod_choice;

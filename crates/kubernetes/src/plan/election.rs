@@ -48,7 +48,7 @@ pub enum ElectionStep {
         /// The number of times that it has changed hands.
         transitions: i32,
     },
-    /// Somebody else holds it.
+    /// Another contender holds it.
     Wait,
 }
 
@@ -104,7 +104,7 @@ impl Election {
         self.renewed = Some(sent);
     }
 
-    /// The Lease is somebody else's, or was given back.
+    /// Another contender holds the Lease, or this one gave it back.
     pub const fn lost(&mut self) {
         self.renewed = None;
     }

@@ -1,9 +1,9 @@
-//! The objects of portraits that others make: the HorizontalPortraits that autoscalers name, the CronJobs of
-//! external algorithms, and what these leave, in the status of the HorizontalPortrait.
+//! The HorizontalPortraits that autoscalers name, the CronJobs of external algorithms, and their results in the
+//! status of the HorizontalPortrait.
 //!
-//! What is made belongs to what it was made for and goes with it: a HorizontalPortrait to its autoscaler, a CronJob to
-//! its HorizontalPortrait. An object of the same name that somebody else has made is never changed. A result that is
-//! damaged leaves the one before standing until it expires, and a condition says what is wrong.
+//! A HorizontalPortrait belongs to its autoscaler and goes with it, and a CronJob to its HorizontalPortrait.
+//! Evenkeel never changes an object of the same name from another author. If a result is damaged, the one before
+//! stands until it expires, and a condition says what is wrong.
 
 mod jobs;
 mod namespace_portraits;

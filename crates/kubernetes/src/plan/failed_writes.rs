@@ -1,8 +1,8 @@
-//! Writes that failed, which are left alone for a while: longer each time that the API server
-//! refuses the same, so that an object that refuses its write costs next to nothing.
+//! A pause for each write that failed, so that an object that refuses its write costs next to nothing.
+//! The pause doubles each time the API server refuses the same write.
 //!
-//! Whoever changes what a write was decided on is heard at once. An API server that is away says
-//! nothing about the write, which then waits only so long that nobody knocks all the time.
+//! If the basis of a write changes, it is tried at once. If the API server does not answer, that says
+//! nothing about the write: the pause is then 5 seconds.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The rest after the first refusal, about a tick of the scaling loop; each further one doubles it.
 const FIRST: Duration = Duration::from_secs(15);
-/// The longest rest: a cluster whose policy is changed is not left waiting for longer.
+/// The longest rest, so that a change of the cluster's policy takes effect within this time.
 const LONGEST: Duration = Duration::from_mins(10);
 /// The rest where the API server did not say anything about the write.
 const UNANSWERED: Duration = Duration::from_secs(5);

@@ -1,25 +1,25 @@
-//! A change of all keys that somebody asked for, as it stands on the signer's Secret.
+//! A change of all keys that an operator requests, as it is stored on the signer's Secret.
 //!
-//! The request is an annotation that the signer takes off when it begins; what it has begun stands
-//! in another, with moments of the signer's own clock, so that no other machine's is compared with
-//! it. New authorities are published at once and sign after half of the overlap; those that were
-//! there before leave at its end. A request to finish brings both moments forward, as far as whoever
-//! follows by himself can follow.
+//! The request is an annotation, which the signer removes when it begins. The signer stores the rotation
+//! in a second annotation, with times of its own clock, so that no other machine's clock counts. New
+//! authorities are published at once and sign after half of the overlap; the old ones leave at its end.
+//! A request to finish brings both times forward, but leaves the time in which clients follow by
+//! themselves ([`SETTLE`]).
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// On the signer's Secret, by whoever asks: the overlap, or [`FINISH`].
+/// The annotation on the signer's Secret by which an operator asks for a rotation: the overlap, or [`FINISH`].
 pub const REQUEST: &str = "evenkeel.dev/rotate-keys";
 /// On the signer's Secret, written: the rotation that goes by it, as `<began>/<signs>/<ends>`.
 pub const ROTATION: &str = "evenkeel.dev/key-rotation";
-/// The request to end a rotation as soon as nobody depends on the old keys.
+/// The request to end a rotation as soon as no client depends on the old keys.
 pub const FINISH: &str = "finish";
 
-/// Time in which everybody who follows the certificates by himself has taken a change up: replicas
-/// look every ten seconds, API servers watch.
+/// The time in which every client that follows the certificates by itself has taken up a change:
+/// replicas look every ten seconds, API servers watch.
 pub const SETTLE: SignedDuration = SignedDuration::from_mins(2);
 
 /// The shortest overlap: time for the new authorities to be known, and for the new certificate to
@@ -31,7 +31,7 @@ pub const MOST_OVERLAP: SignedDuration = SignedDuration::from_hours(182 * 24);
 
 const ACCEPTED: &str = "an overlap from 5m to 4368h, such as 24h, or finish";
 
-/// A wish of somebody about the keys.
+/// A request of an operator about the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRotationRequest {
     /// New keys, with the old ones trusted for so long.
@@ -45,8 +45,8 @@ pub enum KeyRotationRequest {
 pub struct KeyRotation {
     /// The moment of the request: keys that were made before it go, and all others stay.
     pub began: Timestamp,
-    /// The moment from which the new authority signs, which whoever trusts the old one alone refuses
-    /// from then on.
+    /// The moment from which the new authority signs. From then on, a client that trusts only the old
+    /// authority refuses the certificate.
     pub signs: Timestamp,
     /// The moment from which the old keys may leave.
     pub ends: Timestamp,
@@ -75,7 +75,7 @@ impl KeyRotationRequest {
     /// New keys after `overlap`.
     ///
     /// # Errors
-    /// An overlap that is too short for anybody to follow, or longer than any renewal's.
+    /// An overlap that is too short for clients to follow, or longer than that of any renewal.
     pub fn begin(overlap: SignedDuration) -> Result<Self, KeyRotationError> {
         if (LEAST_OVERLAP..=MOST_OVERLAP).contains(&overlap) {
             return Ok(Self::Begin { overlap });
@@ -123,8 +123,8 @@ impl KeyRotation {
         }
     }
 
-    /// The same, to end as soon after `now` as whoever follows by himself can follow: `signed` is the
-    /// moment at which the certificate in use was issued, where a new authority has signed it.
+    /// The same rotation, which ends as soon after `now` as clients can follow by themselves. `signed` is the
+    /// moment at which the certificate in use was issued, if a new authority has signed it.
     #[must_use]
     pub fn finished(self, now: Timestamp, signed: Option<Timestamp>) -> Self {
         let now = whole(now);
@@ -152,7 +152,7 @@ fn later(moment: Timestamp, time: SignedDuration) -> Timestamp {
     moment.saturating_add(time).unwrap_or(Timestamp::MAX)
 }
 
-/// The middle of an overlap, and never before everybody who follows by himself knows the authority.
+/// The middle of an overlap, but not before clients know the authority ([`SETTLE`] after the start).
 fn middle(began: Timestamp, ends: Timestamp) -> Timestamp {
     let half = ends.duration_since(began) / 2;
     later(began, half.max(SETTLE))

@@ -13,8 +13,8 @@ use crate::object_ref::ObjectRef;
 use crate::pod::Pod;
 use evenkeel_core::scaling::replica_profile::PodState;
 
-/// The patch of a Pod's status: a strategic merge, by which its other conditions stay whoever writes them
-/// meanwhile, of the Pod with this UID alone.
+/// The strategic merge patch of the status of the Pod with this UID. It keeps the other conditions, even if
+/// other writers change them meanwhile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnlinePatch {
     pub target: ObjectRef,

@@ -1,5 +1,5 @@
-//! The condition `NotOptedIn` of CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles whose namespace has not opted in:
-//! the main condition of the kind is `False` until it has.
+//! The condition `NotOptedIn` of CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles. Until the namespace
+//! opts in, the main condition of the kind is `False`.
 //!
 //! An object gets the condition once. The plan of the kind replaces it when the namespace opts in. Where another writer
 //! removes it, or where the status cannot be read, the object gets it at most once a minute.
@@ -36,7 +36,7 @@ pub struct UnnoticedObject {
     pub metadata: Meta,
 }
 
-/// The memory of one round for the next: the objects whose condition was written last, or is still to be.
+/// The memory of one round for the next: the objects with a condition that was written last, or is still to be.
 #[derive(Debug, Clone, Default)]
 pub struct NoticeMemory(HashMap<ObjectRef, ConditionWriteAttempt>);
 

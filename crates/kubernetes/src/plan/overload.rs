@@ -1,9 +1,8 @@
-//! The taints of overloaded nodes: which to set, which to take away, and what is told of it.
+//! The taints of overloaded nodes: the taints to set and to remove, and the Events about them.
 //!
-//! Who may come to a node is decided by others as well, and `spec.taints` is one list: a write tests
-//! the whole list that it was decided on, so that it never takes back what somebody else did
-//! meanwhile. An Event is written once the node shows the change, not when it was asked for, since a
-//! write may be refused, and asked for again every second.
+//! Other writers also change `spec.taints`, which is one list. A write tests the whole list that it was
+//! decided on, so that it never reverts another writer's change. A write may be refused, and is then
+//! repeated every second. So an Event is written only once the node shows the change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,7 +91,7 @@ impl TaintedNode {
     }
 }
 
-/// What all nodes are planned by.
+/// The inputs that the plans of all nodes share.
 #[derive(Debug, Clone, Copy)]
 pub struct OverloadContext<'a> {
     pub settings: &'a Settings,

@@ -1,9 +1,9 @@
-//! ReplicaProfiles: from a profile, its workload and its Pods to the writes that bring them in line, and
-//! what is told of it.
+//! ReplicaProfiles: the writes that bring a workload and its Pods in line with a profile, and the Events and
+//! the status about it.
 //!
-//! The state of a Pod is its label alone: the condition that takes it out of traffic follows from it
-//! ([`super::online_condition`]), whoever sees it. So nothing is remembered that an end of the leader could lose but
-//! since when something is waited for, and where a profile is gone its Pods are told by their labels.
+//! The label of a Pod alone holds its state. Every replica derives the condition that takes the Pod out of
+//! traffic from the label ([`super::online_condition`]). The Pods of a deleted profile are found by it.
+//! So a change of the leader loses only the times since when something is waited for.
 
 mod events;
 mod pods;
@@ -33,7 +33,7 @@ pub use resource_restores::GiveBacks;
 use standby::StandbyReduction;
 pub use writes::{bring_online, release};
 
-/// What a round comes to for one profile.
+/// The result of a round for one profile.
 #[derive(Debug, Default)]
 pub struct ProfileOutcome {
     pub writes: Vec<Write>,

@@ -1,9 +1,8 @@
-//! From a Pod and the resources that its containers are to have to a patch of its subresource `resize`,
-//! or the reason why there is none.
+//! The patch of a Pod's subresource `resize` for given resources of its containers, or the reason why there is
+//! none. All parts that resize Pods use it: tuning by use, and standby Pods of staged replicas.
 //!
-//! The rules are those of the API server and of kubelet, so that nothing is asked that they refuse: the
-//! class of service stays, nothing is added that is absent and nothing removed that is there. Whoever
-//! resizes Pods (tuning by use, standby Pods of staged replicas) comes through here.
+//! The rules are those of the API server and of kubelet, so that they refuse no patch. The class of service
+//! stays, no absent value is added and no present value is removed.
 
 mod refusal;
 
@@ -25,7 +24,7 @@ use evenkeel_core::units::Amount;
 
 pub use refusal::ResizeRefusal;
 
-/// What a cluster and the owner of a workload allow.
+/// The resizes that a cluster and the owner of a workload allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResizeRules {
     /// True where containers may be resized that are started anew for it.
@@ -56,7 +55,7 @@ pub fn check(
     checked(pod, wanted, rules)
 }
 
-/// The same for a Pod whose resize is under way, which is to be withdrawn.
+/// The same for a Pod with a resize under way that is to be withdrawn.
 fn checked(
     pod: &ResizablePod,
     wanted: &ContainerValues,
@@ -218,7 +217,7 @@ fn of_version(pod: &ResizablePod) -> ConditionalPatch {
 /// The record of a resize to these values, on top of the one that stands.
 ///
 /// # Errors
-/// What stands there is another's, or the record would be too long to be read.
+/// The record that stands is another resizer's, or the new one would be too long to be read.
 pub fn record(
     pod: &ResizablePod,
     by: Resizer,
@@ -256,10 +255,10 @@ pub fn record(
     Ok(record)
 }
 
-/// The record that stands, where it is that of this resizer and tells what the Pod has.
+/// The record that stands, if it is that of this resizer and matches the Pod's resources.
 ///
 /// # Errors
-/// It is another's or somebody else's, or cannot be read, or somebody has changed the resources since.
+/// The record is another resizer's or another writer's, or cannot be read, or the resources have changed since.
 pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, ResizeRefusal> {
     match &pod.record {
         None => Ok(None),
@@ -294,12 +293,12 @@ pub fn annotate(
     Some(Write::new(purpose, object(pod), operation))
 }
 
-/// The write that puts a Pod back to what it was made with: its resources first, the record once they
-/// stand. A Pod that somebody else has resized since only loses the record. What somebody else wrote stays where
-/// it is, and so does a record that cannot be read: the version that wrote it can put back by it.
+/// The write that puts a Pod back to what it was made with: first its resources, later the record. If another
+/// writer has resized the Pod since, only the record goes. A record of another writer stays. So does one that
+/// cannot be read: the version that wrote it can put the Pod back by it.
 ///
 /// # Errors
-/// Something of it cannot be asked for, and why. The record stays, which is the only memory of what there was.
+/// A value that cannot be asked for. The record stays, because it is the only memory of the original values.
 pub fn put_back(
     pod: &ResizablePod,
     rules: ResizeRules,
@@ -333,7 +332,7 @@ pub fn owed(pod: &ResizablePod) -> Option<&ResizeRecord> {
     is_owed(record, pod).then_some(record)
 }
 
-/// True where a Pod asks for something else than it was made with, by nobody's will but the record's.
+/// True where a Pod asks for other resources than it was made with, and only because of the record.
 fn is_owed(record: &ResizeRecord, pod: &ResizablePod) -> bool {
     let asked = pod.values();
     let is_ours = record.explains(&asked) || record.is_partly_put_back(&asked);

@@ -1,11 +1,10 @@
-//! Rotation of the certificates that Evenkeel makes itself, decided from life times alone.
+//! Rotation of the certificates that Evenkeel makes itself, decided from their lifetimes alone.
 //!
-//! An authority gets a successor while a tenth of its life is left. The successor is published
-//! beside it and signs nothing for half of that time; then the server's certificate is signed by
-//! it; the old one stays published until its own end. So no authority signs before its clients have
-//! had time to learn of it.
+//! An authority gets a successor when a tenth of its life is left. The successor is published beside it
+//! and signs nothing for half of that time. Then it signs the server's certificate, and the old authority
+//! stays published until its own end. So clients have time to learn of an authority before it signs.
 //!
-//! A [`KeyRotation`] that somebody asked for goes the same way, faster: its authorities get
+//! A [`KeyRotation`] that an operator requests goes the same way, faster: its authorities get
 //! successors at once, and leave at its end.
 
 use jiff::{SignedDuration, Timestamp};
@@ -14,12 +13,12 @@ use super::key_rotation::{KeyRotation, SETTLE};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Certificates start this long before they are made, for clients whose clocks are late.
+/// The time by which a certificate is valid before it is made, for clients with slow clocks.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_hours(1);
 
-/// An authority is replaced over the last tenth of its life: in the first half of that its
-/// successor is published and not used, so that a kube-scheduler whose configuration file names
-/// the authorities can be given the new one (half a year, at ten years).
+/// An authority is replaced over the last tenth of its life. In the first half of that time (half a year,
+/// for ten years) its successor is published and not used. So an operator can add the new authority to a
+/// kube-scheduler configuration file that names the authorities.
 const RENEWAL_SHARE: i32 = 10;
 
 /// The time in which a certificate is valid: from `not_before`, and before `not_after`.
@@ -161,7 +160,7 @@ pub struct Renewal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RotationRules {
     pub validity: Validity,
-    /// The rotation that somebody asked for, from its beginning on.
+    /// The rotation that an operator requested, from its beginning on.
     pub keys: Option<KeyRotation>,
 }
 
@@ -189,7 +188,7 @@ impl RotationRules {
 }
 
 /// The change that is due to `authorities` at `now`; `None` where they are good as they are.
-/// `settled` tells of each whether nobody depends on it any more.
+/// `settled` returns true for the position of an authority that no client depends on any more.
 #[must_use]
 pub fn renewal(
     now: Timestamp,
@@ -212,7 +211,7 @@ pub fn renewal(
     changes.then_some(Renewal { kept, successor })
 }
 
-/// True where whoever followed the leaf before `leaf` has had time to take this one up.
+/// True where clients that followed the leaf before `leaf` have had time to take this one up.
 #[must_use]
 pub fn is_settled(now: Timestamp, leaf: Lifetime) -> bool {
     leaf.published()
@@ -319,7 +318,7 @@ mod tests {
                 "day {now}"
             );
         }
-        // Nobody knew the successor in time, and the first ends before the next rotation.
+        // No client knew the successor in time, and the first ends before the next rotation.
         let late = [authority(0), authority(3645)];
         assert_eq!(signer(day(3646), &late, &validity.into()), 1);
         assert_eq!(signer(day(0), &both[..1], &validity.into()), 0);

@@ -15,7 +15,7 @@ use crate::object_ref::ObjectRef;
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Sets the replicas of an object from one count to another; `None` where they are the same.
-/// `metadata` is that of the object itself, whose UID its Scale shares.
+/// `metadata` is that of the object itself: its Scale has the same UID.
 #[must_use]
 pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> Option<Write> {
     if from == to {

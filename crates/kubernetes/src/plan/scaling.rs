@@ -1,8 +1,8 @@
 //! The scaling of targets: from the observed objects to the writes that the decisions ask for.
 //!
-//! [`resolve`] finds the targets and the policy of each in the [`TargetObjects`] objects; after the tick
-//! of a target [`plan`] brings its object in line: bounds with the record of whose they are
-//! ([`bounds`]), the status ([`status`], [`conditions`]) where its [`sink`] is, and Events.
+//! [`resolve`] finds the targets and the policy of each in the [`TargetObjects`]. After the tick of a
+//! target, [`plan`] writes its bounds with their record ([`bounds`]), its Events, and its status
+//! ([`status`], [`conditions`]) in its [`sink`].
 
 pub mod bounds;
 mod capacity;

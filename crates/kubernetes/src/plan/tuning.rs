@@ -1,9 +1,8 @@
-//! The life of a resize, from the decision to its end: what stands on a Pod says how far it is, so that
-//! a leader that has just taken over goes on where the one before stopped.
+//! The life of a resize, from the decision to its end. The Pod itself shows how far its resize is, so that
+//! a new leader goes on where the one before stopped.
 //!
-//! A decision becomes a record on the Pod ([`begin`]); the record becomes the resize, is told of while
-//! kubelet has not done it, is withdrawn after a while, and is undone where nobody asks for tuning any
-//! more ([`follow`]).
+//! A decision becomes a record on the Pod ([`begin`]), and the record becomes the resize ([`follow`]). A resize that
+//! kubelet has not done is reported and later withdrawn. If tuning is switched off, Evenkeel undoes the resize.
 
 mod context;
 mod events;
@@ -30,11 +29,11 @@ pub use workload::{TunedWorkload, scaled_by, scaled_by_metrics};
 /// The time for which a record waits for its resize to be written: the API server may refuse it.
 const UNASKED: SignedDuration = SignedDuration::from_mins(2);
 
-/// What is to be done about one Pod.
+/// The writes and the report for one Pod.
 #[derive(Debug, Default, PartialEq)]
 pub struct PodResizePlan {
     pub writes: Vec<Write>,
-    /// What became of its resize, as far as that is news.
+    /// The news about its resize, if there is any.
     pub told: Option<PodResizeEvent>,
     /// The resize that is under way, with its age.
     pub pending: Option<PendingResize>,
@@ -78,7 +77,7 @@ pub fn begin(
     Ok(annotate(pod, Some(&record), Purpose::Resize))
 }
 
-/// What a Pod that carries a record of tuning needs next.
+/// The next step for a Pod that carries a record of tuning.
 #[must_use]
 pub fn follow(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
     if context.mode != TuningMode::On || pod.is_skipped {
@@ -99,7 +98,7 @@ pub fn follow(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan 
     }
 }
 
-/// Leaves a Pod to whoever has changed it, for as long as it lives: nobody puts anything back, and nothing is
+/// Leaves a Pod alone for its lifetime because another writer has changed it: nothing is put back, and nothing is
 /// decided on it. A record that cannot be read stays for the version that wrote it.
 fn leave(pod: &ResizablePod, refusal: ResizeRefusal, context: &TuningContext<'_>) -> PodResizePlan {
     if let Some(stands) = stands_partly(pod) {
@@ -134,7 +133,7 @@ fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
     })
 }
 
-/// Puts a Pod back where nobody asks for tuning any more.
+/// Puts a Pod back if tuning is no longer asked for.
 #[must_use]
 pub fn undo(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
     if !pod.is_resized_by(Resizer::Tuning) {

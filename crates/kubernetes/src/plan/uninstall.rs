@@ -1,12 +1,10 @@
-//! The traces that Evenkeel leaves on objects that are not its own, and the patch that takes them
-//! away.
+//! The traces that Evenkeel leaves on objects that are not its own, and the patch that removes them.
 //!
-//! Bounds are put back to the user's values, edits since the last write included. A record that does
-//! not parse, makes no sense or was written by somebody else says nothing of what the user had:
-//! nothing is written on its object. The user's own annotations are not ours to remove. A workload whose
-//! last replica was taken away in mode direct gets one again, since nobody would wake it. A Pod that is out of
-//! traffic comes back into it: its label goes here, and its readiness gate is opened by
-//! [`super::online_condition`], as it is where nobody has opened that of a new Pod.
+//! Bounds are put back to the user's values, edits since the last write included. A record that does not parse,
+//! makes no sense or is another writer's says nothing about the user's values. So its object is not changed. The
+//! user's own annotations stay. A workload without replicas by mode direct gets one again, because nothing else
+//! would wake it. A Pod out of traffic comes back: its label goes here, and [`super::online_condition`] opens
+//! its readiness gate, as that of a new Pod.
 
 pub mod installation;
 
@@ -50,7 +48,7 @@ pub const WRITTEN: [Kind; 9] = [
     Kind::Pod,
 ];
 
-/// The kinds of object whose bounds or whose count Evenkeel changes, with a record of the user's.
+/// The kinds of object with bounds or a count that Evenkeel changes, with a record of the user's.
 pub const BOUNDED: [Kind; 5] = [
     Kind::HorizontalPodAutoscaler,
     Kind::ScaledObject,
@@ -59,11 +57,11 @@ pub const BOUNDED: [Kind; 5] = [
     Kind::ReplicaSet,
 ];
 
-/// The time after the end of the last contribution to bounds until they are put back by whoever
-/// comes by: a leader that lives does so within a minute.
+/// The time after the end of the last contribution until any run may put the bounds back. A live leader does
+/// so within a minute.
 const LAPSED: SignedDuration = SignedDuration::from_hours(1);
 
-/// A replica that lives opens the readiness gate of a new Pod within a second; after this nobody does.
+/// A live replica opens the readiness gate of a new Pod within a second. After this time none does.
 const UNOPENED: SignedDuration = SignedDuration::from_mins(5);
 
 /// The part of the traces that is to be taken away.
@@ -71,11 +69,11 @@ const UNOPENED: SignedDuration = SignedDuration::from_mins(5);
 pub enum Extent {
     /// Everything that Evenkeel wrote.
     All,
-    /// The traces on objects whose bounds nobody holds any more ([`ObjectTraces::have_lapsed`]), and readiness gates
-    /// that nobody opens.
+    /// The traces on objects with bounds that no contributor holds any more ([`ObjectTraces::have_lapsed`]), and
+    /// readiness gates that no replica opens.
     Lapsed,
-    /// The same, and taints, costs of deletion, resizes and Pods out of traffic, since no leader has been there for so
-    /// long that nobody would take them away.
+    /// The same, and taints, deletion costs, resizes and Pods out of traffic, because there has been no leader to
+    /// remove them for a long time.
     Abandoned,
 }
 
@@ -99,13 +97,13 @@ pub struct ObjectTraces {
 /// A readiness gate that is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedReadinessGate {
-    /// True where nobody has meant it to be, for so long that nobody is left to open it.
+    /// True where the gate should be open, and no replica has opened it within 5 minutes.
     pub is_forgotten: bool,
 }
 
 impl ObjectTraces {
-    /// True for bounds that nobody has held for so long that whoever should have put them back is
-    /// gone.
+    /// True for bounds that no contributor has held for an hour. The replica that should have put them back
+    /// is gone.
     #[must_use]
     pub fn have_lapsed(&self, now: Timestamp) -> bool {
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.as_ref().ok());
@@ -154,8 +152,8 @@ enum TracedObject {
     Autoscaler(Box<Autoscaler>),
     ScaledObject(Box<ScaledObject>),
     Workload(Box<Workload>),
-    /// One whose bounds nobody changes, such as the ReplicaSet of a Deployment, which carries copies of
-    /// the annotations there.
+    /// An object with bounds that Evenkeel does not change, such as the ReplicaSet of a Deployment, which
+    /// carries copies of the annotations there.
     Other(Box<Meta>),
 }
 
@@ -271,7 +269,7 @@ fn costs(metadata: &Meta) -> Vec<&'static str> {
         .collect()
 }
 
-/// The readiness gate of a Pod, where it is not open; of one that has ended nobody asks.
+/// The readiness gate of a Pod that has not ended, if the gate is not open.
 fn shut(object: &Value, now: Timestamp) -> Option<ClosedReadinessGate> {
     let pod = Pod::deserialize(object).ok()?;
     let is_open = pod.status.condition(crate::annotations::ONLINE);
@@ -281,15 +279,15 @@ fn shut(object: &Value, now: Timestamp) -> Option<ClosedReadinessGate> {
     }
     let made = pod.metadata.creation_timestamp;
     let is_old = made.is_some_and(|made| now.duration_since(made) >= UNOPENED);
-    // What its label says was meant.
+    // A Pod with an off label is out of traffic on purpose.
     let is_due = online_condition::patch(&pod, now).is_some() && !pod.state().is_off();
     Some(ClosedReadinessGate {
         is_forgotten: is_old && is_due,
     })
 }
 
-/// True for a Pod whose resources are still to be put back, which its record alone tells how; of a Pod or a record
-/// that cannot be read nobody knows that they are.
+/// True for a Pod with resources that are still to be put back. The original values are in its record alone. A
+/// Pod or a record that cannot be read counts as such a Pod.
 fn is_owed_resources(object: &Value) -> bool {
     let Ok(pod) = Pod::deserialize(object) else {
         return true;
@@ -631,9 +629,9 @@ mod tests {
             (record(Some(2)), 600, false),
             (record(Some(2)), 600 + 3599, false),
             (record(Some(2)), 600 + 3600, true),
-            // Nobody knows its end.
+            // Its end is not known.
             (unreadable, 600 + 36_000, false),
-            // Nobody holds it, for whatever time.
+            // No contributor holds it, for whatever time.
             (
                 r#"{"user":{"min":2,"max":10},"written":{"min":6,"max":10}}"#.to_owned(),
                 36_000,

@@ -25,7 +25,7 @@ pub enum WriteOperation {
     Delete { uid: String },
 }
 
-/// A change of one object, for whoever makes it by himself and for no other reason than his task.
+/// A change of one object, for a caller that makes it by itself and for no other purpose than its task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectChange {
     pub target: ObjectRef,
@@ -118,7 +118,7 @@ pub enum Purpose {
     MirrorNamespace,
     /// Refused Pods are woken because a node has headroom again.
     WakePods,
-    /// An Event warns a user of an annotation whose value is not accepted.
+    /// An Event warns a user of an annotation with a value that is not accepted.
     AnnotationWarning,
     /// The bounds of a target follow what is predicted, or are put back.
     ScalingBounds,
@@ -137,7 +137,7 @@ pub enum Purpose {
     OverloadTaint,
     /// An Event tells of a taint that was set or taken away.
     OverloadEvent,
-    /// Costs of deletion are written on Pods whose ReplicaSet is scaled in, or taken away.
+    /// Deletion costs are written on Pods of a ReplicaSet that is scaled in, or removed from them.
     DeletionCost,
     /// An Event tells which Pods go first, or why none were given a cost.
     DeletionCostEvent,

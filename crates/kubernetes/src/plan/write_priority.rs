@@ -1,11 +1,10 @@
 //! The order in which waiting writes are made.
 //!
-//! What wakes refused Pods goes first; it is little by nature. What changes how targets behave goes
-//! before what only tells of it, so that ten thousand statuses hold up no floor; changes of single Pods, of which one
-//! scale-in makes hundreds, come after all other changes. Yet every eighth turn is that of what tells, so that no storm of
-//! bounds silences it. In each lane the namespaces take turns, and in each namespace the largest gap
-//! goes first: whoever fills one namespace with writes delays nobody in another. Nor does he take
-//! their room: a full lane sheds the last write of the namespace that has most of them.
+//! Writes that wake refused Pods go first: they are few. Writes that change how targets behave go before writes
+//! that only report, so that ten thousand statuses delay no floor. Changes of single Pods come after all other
+//! changes, because one scale-in makes hundreds. Every eighth turn belongs to writes that report. In each lane the
+//! namespaces take turns, and in each namespace the largest gap goes first. If a lane is full, it drops the last
+//! write of the namespace with the most writes, so that no namespace delays or displaces another.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -16,7 +15,7 @@ use crate::object_ref::ObjectRef;
 /// The lane that a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WritePriority {
-    /// What wakes refused Pods.
+    /// Writes that wake refused Pods.
     Wakes,
     /// Changes of how the cluster behaves.
     Acts,
@@ -112,7 +111,7 @@ impl Lanes {
         (waiting.length > length).then(|| waiting.shed()).flatten()
     }
 
-    /// Takes out the write whose turn it is, of an object that nothing else is being written on.
+    /// Takes out the next write in turn, of an object without another write under way.
     pub fn take_next(&mut self) -> Option<Write> {
         let Self {
             length: _,

@@ -1,8 +1,8 @@
-//! The constraints on the spread of Pods that may go, with the counts of their domains.
+//! The topology spread constraints of the Pods that may go, with the Pod counts of their domains.
 //!
-//! Pods of one template have the same; where they were changed, each of them counts for the Pods that
-//! carry it. Whoever writes Pods writes their constraints, so only so many are gone by: beyond that the
-//! ReplicaSet is left alone. Pods without any are spread by kube-scheduler's own default.
+//! Pods of one template have the same constraints. If they differ, each constraint counts for the Pods that
+//! carry it. Tenants write the constraints of their Pods: a ReplicaSet with too many of them is left alone.
+//! Pods without constraints are spread by the default of kube-scheduler.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ pub(super) const MOST_CONSTRAINTS: usize = 12;
 /// The most terms of all of them, each of which may be compared with every Pod of the namespace.
 const MOST_TERMS: usize = 200;
 
-/// What kube-scheduler goes by where a Pod says nothing, as its documentation has it under `defaultingType: System`:
-/// the label of nodes, and the skew that is wanted. It counts the Pods of the same ReplicaSet.
+/// The default constraints of kube-scheduler, as its documentation has them under `defaultingType: System`:
+/// the label of the nodes, and the maximum skew. They count the Pods of the same ReplicaSet.
 const DEFAULTS: [(&str, u32); 2] = [
     ("kubernetes.io/hostname", 3),
     ("topology.kubernetes.io/zone", 5),

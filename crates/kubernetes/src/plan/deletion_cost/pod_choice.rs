@@ -1,5 +1,5 @@
-//! Who goes first of a ReplicaSet: the order of [`evenkeel_core::placement::deletion_cost`], asked with
-//! the cluster's nodes, the Pods' own part of their loads, and the domains that their constraints name.
+//! The choice of the Pods of a ReplicaSet that go first, in the order of [`evenkeel_core::placement::deletion_cost`].
+//! Its input: the nodes, each Pod's own part of their loads, and the domains that the constraints name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const MOST_AHEAD: usize = 20;
 /// No more are marked in a round: the writer makes a hundred writes a second, and the scale-in waits.
 const MOST: usize = 200;
 
-/// The Pods that a scale-in by so many marks, of a ReplicaSet with `pods`. Where all go nobody goes first.
+/// The number of Pods to mark for a scale-in of `pods` by `removed`. At least one Pod stays without a mark.
 #[must_use]
 pub fn count_to_mark(removed: usize, pods: usize) -> usize {
     let ahead = removed.saturating_mul(AHEAD).min(MOST_AHEAD);
@@ -41,7 +41,7 @@ pub struct Situation<'a> {
     pub policy: &'a SchedulingPolicy,
     /// The policy of the Pods' namespace.
     pub namespace: &'a NamespacePolicy,
-    /// What goes with a Pod, by its UID: measured, or its demand.
+    /// The resources that go with a Pod, by its UID: its measured use, or else its demand.
     pub usage: &'a dyn Fn(&str) -> Resources<Amount>,
     /// The Pods of the namespace, which constraints count too: asked for where there are any.
     pub around: &'a dyn Fn() -> NamespacePods,
@@ -67,10 +67,10 @@ pub enum DeletionCostRefusal {
         key = POD_DELETION_COST
     )]
     UsersCost(String),
-    /// Its Pods belong to no ReplicaSet, whose controller alone reads costs.
+    /// Its Pods belong to no ReplicaSet. Only the ReplicaSet controller reads costs.
     #[error("its Pods belong to no ReplicaSet")]
     NoReplicaSet,
-    /// Its Pods belong to several ReplicaSets, whose counts its controller moves by its own rules.
+    /// Its Pods belong to several ReplicaSets. The controller moves the counts of these by its own rules.
     #[error("it is being rolled out: its Pods belong to several ReplicaSets")]
     Rollout,
     /// Too little is known of the cluster.

@@ -1,8 +1,8 @@
-//! Rounds of choices: at most one a minute for each ReplicaSet, each of which stands until two
-//! minutes after the last scale-in that wanted it.
+//! Rounds of choices: at most one a minute for each ReplicaSet. A choice stands until two minutes after
+//! the last scale-in that wanted it.
 //!
-//! What stands on the Pods themselves is the only record: a leader that has just taken over knows no
-//! round, and takes away what nobody has wanted for as long since it leads.
+//! The Pods themselves hold the only record. A new leader knows no round: it removes the costs that
+//! no scale-in has wanted during the first two minutes of its lead.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ struct DeletionCostRound {
     at: Timestamp,
     wanted: Timestamp,
     is_told: bool,
-    /// The UIDs of the Pods whose cost could not be written since the choice.
+    /// The UIDs of the Pods for which the write of the cost has failed since the choice.
     failed: HashSet<Arc<str>>,
 }
 
@@ -99,7 +99,7 @@ impl Rounds {
         self.sets.remove(set);
     }
 
-    /// Forgets the choices that nobody has wanted for long enough.
+    /// Forgets the choices that no scale-in has wanted for two minutes.
     pub fn pass(&mut self, now: Timestamp) {
         self.since.get_or_insert(now);
         let stands = |round: &DeletionCostRound| now.duration_since(round.wanted) < OVER;
@@ -111,7 +111,7 @@ impl Rounds {
         self.sets.keys()
     }
 
-    /// Takes note of the Pods of a choice whose cost could not be written, of all objects that were not.
+    /// Records the Pods of a choice among the objects with a failed write, `failed`.
     pub fn fail(
         &mut self,
         set: &ControllerKey,
@@ -146,7 +146,7 @@ impl Rounds {
         due
     }
 
-    /// The writes that take costs away from Pods whose ReplicaSets have no choice that stands.
+    /// The writes that remove costs from Pods of ReplicaSets without a choice that stands.
     #[must_use]
     pub fn clear(&self, marked: &[Arc<RemovablePod>], now: Timestamp) -> Vec<Write> {
         let looked = self
@@ -161,8 +161,8 @@ impl Rounds {
             .collect()
     }
 
-    /// True where no cost of a ReplicaSet's choice is waited for: the Pods that are there show it, but for
-    /// those whose cost could not be written.
+    /// True where no cost of a ReplicaSet's choice is waited for. Each Pod that is there shows its cost, or
+    /// the write of its cost has failed.
     #[must_use]
     pub fn is_settled(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> bool {
         let round = self.sets.get(set);
@@ -205,7 +205,7 @@ impl DeletionCostRound {
     }
 }
 
-/// Who goes first, from where, and why; `None` where nobody does.
+/// The text of an Event: the Pods that go first, their nodes and the reason; `None` if no Pod goes first.
 fn note(chosen: &DeletionCostChoice, pods: &[Arc<RemovablePod>]) -> Option<String> {
     let DeletionCostChoice { costs, from, to } = chosen;
     let mut first: Vec<(&Cost, &Arc<RemovablePod>)> = pods

@@ -64,7 +64,7 @@ fn policy() -> SchedulingPolicy {
     }
 }
 
-/// Who goes first of `pods`, each of which uses a core, on nodes of 10 cores of which so many are in use.
+/// The Pods that go first, if each of `pods` uses a core. Each node has 10 cores, with so many of them in use.
 fn chosen(
     pods: &[Arc<RemovablePod>],
     around: &[Arc<RemovablePod>],

@@ -1,8 +1,8 @@
 //! The CronJobs of HorizontalPortraits.
 //!
-//! Those that run already count first, so that a name that comes before theirs is no way past the most that a namespace may
-//! have; where there are more, the last are suspended. One that nobody has been able to look at yet counts as one that
-//! runs.
+//! Jobs that run already count first, so that a new job with an earlier name cannot displace them. If a namespace
+//! has more jobs than it may have, the last are suspended. A job that has not been looked up yet counts as one
+//! that runs.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -56,7 +56,7 @@ impl JobProblem {
     }
 }
 
-/// What becomes of the jobs.
+/// The writes that the jobs need, and the problems with jobs.
 #[derive(Debug, Default)]
 pub struct JobPlan {
     pub writes: Vec<Write>,
@@ -64,7 +64,7 @@ pub struct JobPlan {
     pub problems: HashMap<NamespacedName, JobProblem>,
 }
 
-/// A HorizontalPortrait with a job that may run, and what was found of it; `None` where nobody has looked yet.
+/// A HorizontalPortrait with a job that may run, and the CronJob found for it; `None` before the first look-up.
 struct JobCandidate<'a> {
     portrait: &'a HorizontalPortrait,
     key: NamespacedName,
@@ -154,7 +154,7 @@ fn suspend(
 }
 
 impl JobPlan {
-    /// What runs already is not left to run for nobody.
+    /// Records the problem, and suspends the job if it runs already.
     fn refuse(&mut self, candidate: &JobCandidate<'_>, problem: JobProblem) {
         let own = candidate.own();
         let write = own.and_then(|job| suspended(job, candidate.portrait, Purpose::Portrait));
@@ -173,7 +173,7 @@ impl JobPlan {
             let job = match cron_job(candidate.portrait) {
                 Ok(job) => job,
                 Err(error) => {
-                    // What it was before still runs.
+                    // The CronJob of the spec before still runs.
                     count += usize::from(candidate.runs());
                     self.problems.insert(candidate.key.clone(), error.into());
                     continue;

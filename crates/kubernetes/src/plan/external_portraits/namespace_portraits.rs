@@ -1,5 +1,5 @@
-//! What stands on a namespace of its portraits that have a job: the guard of those who make jobs lets none be made for
-//! another, since it cannot look whether an owner is there.
+//! The annotation of a namespace that lists its portraits that have a job. The admission policy allows no
+//! job for other portraits, because it cannot look up whether an owner exists.
 
 use std::collections::BTreeMap;
 

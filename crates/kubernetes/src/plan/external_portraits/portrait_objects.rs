@@ -1,4 +1,4 @@
-//! What the plan of external portraits is made on, and what is allowed.
+//! The input of the plan of external portraits, and its settings.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,10 +41,10 @@ pub struct FoundResult {
     pub data: ResultData,
 }
 
-/// What is allowed.
+/// The limits on jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The namespace in which Evenkeel runs: no job of anybody's runs by the ServiceAccounts there.
+    /// The namespace in which Evenkeel runs. No job runs there, because it could use the ServiceAccounts of Evenkeel.
     pub own_namespace: String,
     /// True where jobs are run at all.
     pub runs_jobs: bool,
@@ -52,7 +52,7 @@ pub struct Settings {
     pub most_jobs: usize,
 }
 
-/// What the plan is made on.
+/// The objects that the plan is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct ExternalPortraitObjects<'a> {
     /// The autoscalers of namespaces that have opted in.
@@ -61,8 +61,8 @@ pub struct ExternalPortraitObjects<'a> {
     pub portraits: &'a [Arc<CheckedHorizontalPortrait>],
     /// The outlines of those of all other namespaces.
     pub outlines: &'a [Arc<HorizontalPortrait>],
-    /// What was found last for those that have a job, by the HorizontalPortrait: no CronJob of the name that its job has,
-    /// or this one. Where nobody has been able to look yet, nothing.
+    /// The last look-up for each HorizontalPortrait that has a job: the CronJob of the job's name, or `None` if there
+    /// is none. A HorizontalPortrait that has not been looked up yet has no entry.
     pub jobs: &'a HashMap<NamespacedName, Option<FoundJob>>,
 }
 
@@ -91,7 +91,7 @@ impl FoundJob {
         self.metadata.annotation(TEMPLATE_HASH)
     }
 
-    /// True for the job of a HorizontalPortrait, false for one of its name that somebody else has made.
+    /// True for the job of a HorizontalPortrait, false for a CronJob of the same name by another author.
     pub(super) fn belongs_to(&self, portrait: &HorizontalPortrait) -> bool {
         self.metadata.controller().is_some_and(|owner| {
             Kind::HorizontalPortrait.is(&owner.api_version, &owner.kind)

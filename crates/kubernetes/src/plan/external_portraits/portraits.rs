@@ -57,7 +57,7 @@ fn without_notice(portrait: &CheckedHorizontalPortrait) -> Option<Write> {
     Write::status(Kind::HorizontalPortrait, metadata, Some(before), &after)
 }
 
-/// Whose word a HorizontalPortrait is.
+/// The origin of the spec of a HorizontalPortrait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Authorship {
     /// Its own author's, or it says what its autoscaler says.
@@ -68,8 +68,8 @@ pub(super) enum Authorship {
     NotNamed,
 }
 
-/// Whose word a HorizontalPortrait is: one that belongs to an autoscaler can be written by whoever has taken over a
-/// replica, and the autoscaler cannot.
+/// The origin of the spec of a HorizontalPortrait. An attacker in a replica can write a HorizontalPortrait
+/// that belongs to an autoscaler, but not the autoscaler. So the two are compared.
 pub(super) fn authorship(
     portrait: &CheckedHorizontalPortrait,
     ihpas: &[Arc<CheckedIhpa>],
@@ -134,7 +134,7 @@ fn create(ihpa: &Ihpa, namespace: &str, name: &str, spec: &HorizontalPortraitSpe
     )
 }
 
-/// The spec of one that belongs to this autoscaler, where it is another; one that somebody else has made is his.
+/// The write of the spec if it differs and the object belongs to this autoscaler; `None` for another author's object.
 fn update(
     ihpa: &Ihpa,
     portrait: &CheckedHorizontalPortrait,

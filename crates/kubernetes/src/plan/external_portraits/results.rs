@@ -1,4 +1,4 @@
-//! The status of a HorizontalPortrait whose portrait a job makes.
+//! The status of a HorizontalPortrait with a portrait that a job makes.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What becomes of autoscalers, HorizontalPortraits, jobs and results.
+//! Tests of the plan for autoscalers, HorizontalPortraits, jobs and results.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn key(name: &str) -> NamespacedName {
     ("shop".to_owned(), name.to_owned())
 }
 
-/// A HorizontalPortrait that nobody's autoscaler names, with a job.
+/// A HorizontalPortrait that has a job and that no autoscaler names.
 fn alone(name: &str) -> Value {
     json!({"metadata": {"name": name, "namespace": "shop", "uid": name},
         "spec": dynamic()})
@@ -178,7 +178,7 @@ impl World {
         });
         let mut job = job.unwrap();
         job["metadata"]["resourceVersion"] = json!("3");
-        // What the API server fills in is no change.
+        // A default that the API server fills in is no change.
         job["spec"]["successfulJobsHistoryLimit"] = json!(3);
         job
     }
@@ -345,7 +345,7 @@ fn those_that_run_already_count_first_and_one_too_many_is_suspended() {
         ..settings()
     };
     assert_eq!(of_jobs(&world.plan(&one, 0)), (vec![], vec![]));
-    // One that nobody has looked at may run.
+    // A job that has not been looked up may run.
     let four = Settings {
         most_jobs: 4,
         ..settings()
@@ -450,7 +450,7 @@ fn a_result_is_read_once_and_a_damaged_one_leaves_the_one_before() {
 /// A case: its name, the change of a job, and whether the job is run then.
 type Change<'a> = (&'a str, &'a dyn Fn(&mut Value), bool);
 
-/// The harm: who had taken over a replica wrote a portrait of its own for somebody's autoscaler, and its job was run.
+/// The harm: an attacker in a replica wrote a portrait of its own for a tenant's autoscaler, and its job ran.
 #[test]
 fn a_portrait_runs_what_its_autoscaler_says_and_nothing_else() {
     let mut world = World::new();

@@ -1,7 +1,7 @@
-//! The Events of a profile: what its Pods became, the replicas of its workload, and what stands against it.
+//! The Events of a profile: the states of its Pods, the replicas of its workload, and its problems.
 //!
-//! What is planned again until it is seen is told once: each thing that was told stands in the memory for as
-//! long as it is planned.
+//! A change is planned again until the cluster shows it, but an Event reports it once. The memory holds
+//! the key of each Event for as long as its change is planned.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use evenkeel_core::scaling::replica_profile::{PodState, ProfilePlan};
 /// The most Pods that an Event names.
 const NAMED: usize = 10;
 
-/// What a round says of a profile.
+/// The result of a round of a profile, from which its Events are made.
 pub(super) struct ProfileRoundReport<'a, 'd> {
     pub(super) profiled: &'d ProfileObjects,
     pub(super) members: &'d [Member],
@@ -32,7 +32,7 @@ struct ProfileEvent {
     reason: &'static str,
     action: &'static str,
     note: String,
-    /// What it is known by while it is planned.
+    /// Its keys in the memory while it is planned.
     keys: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ impl ProfileRoundReport<'_, '_> {
         named.collect()
     }
 
-    /// What has come to stand against the profile, or its Pods, since the status before.
+    /// The problems of the profile or its Pods that are new since the status before.
     fn stands_against(&self) -> Vec<ProfileEvent> {
         let before = self.profiled.profile.object.status.as_ref();
         let of = |status: &ReplicaProfileStatus, kind: &str| -> Option<Condition> {

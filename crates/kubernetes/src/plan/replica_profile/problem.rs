@@ -1,4 +1,4 @@
-//! What stands against following a profile at all.
+//! The reasons for which a profile is not followed at all.
 
 use super::profile_objects::{ProfileContext, ProfileObjects};
 use crate::kinds::Kind;
@@ -8,7 +8,7 @@ use crate::replica_profile::{
 use crate::workload::Workload;
 use evenkeel_core::scaling::replica_profile::ProfileRules;
 
-/// The reason of a profile whose workload the user keeps at 0.
+/// The reason of a profile with a workload that the user keeps at 0.
 const SCALED_TO_ZERO: &str = "ScaledToZero";
 
 /// A reason for which a profile is not followed.
@@ -70,7 +70,7 @@ pub(super) struct AcceptedProfile<'a> {
 /// The rules and the workload of a profile.
 ///
 /// # Errors
-/// What stands against it.
+/// The reason for which the profile is not followed.
 pub(super) fn accepted<'a>(
     profiled: &'a ProfileObjects,
     context: &ProfileContext<'_>,

@@ -1,4 +1,4 @@
-//! What one round of a profile is planned from.
+//! The input of one round of a profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,15 +27,15 @@ pub struct ProfileObjects {
     pub ungated: Vec<Arc<PodFacts>>,
     /// True while Pods of several versions of the workload are there.
     pub is_rolling: bool,
-    /// What Pods that stand by use, by their UIDs, where it is measured.
+    /// The measured use of Pods on standby, by their UIDs.
     pub used: BTreeMap<String, CpuMemory<Amount>>,
     /// The PodDisruptionBudgets of the namespace.
     pub budgets: Vec<Arc<DisruptionBudget>>,
-    /// What else may scale the workload.
+    /// The other objects that may scale the workload.
     pub scalers: Scalers,
 }
 
-/// What plans of all profiles share.
+/// The inputs that the plans of all profiles share.
 #[derive(Debug, Clone, Copy)]
 pub struct ProfileContext<'a> {
     /// The settings of scaling, by which other targets are judged and profiles are followed or not.
@@ -45,10 +45,10 @@ pub struct ProfileContext<'a> {
     pub now: Timestamp,
 }
 
-/// What is remembered of a profile from one round to the next: nothing that its Pods need.
+/// The memory of a profile from one round to the next. Its Pods need nothing of it.
 #[derive(Debug, Default)]
 pub struct ProfileMemory {
-    /// What was told, so that nothing is told twice.
+    /// The keys of the Events so far, so that no Event is repeated.
     pub(super) told: BTreeSet<String>,
     pub(super) give_backs: GiveBacks,
     /// Since when a scale-in waits for limits.

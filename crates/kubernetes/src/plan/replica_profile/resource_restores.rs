@@ -12,7 +12,7 @@ use super::standby;
 use crate::pod::Pod;
 use evenkeel_core::scaling::replica_profile::{PodResources, PodState};
 
-/// What a kubelet that can give resources back takes for it is some seconds.
+/// The time within which a kubelet that can give resources back does so: it takes some seconds.
 const AWAITED: SignedDuration = SignedDuration::from_secs(30);
 
 /// Since when Pods wait for their resources, by their UIDs.

@@ -1,9 +1,9 @@
-//! Pods that stand by hold less: half of what they ask for, and never less than they use and a little more, or than
-//! their owner allows.
+//! Lower requests for Pods on standby: half of what they ask for. Each stays a little above the use of the
+//! Pod, and at the minimum of its owner or above.
 //!
-//! What frees a node are requests; limits stay, but in Pods of the class Guaranteed, where both are one and the
-//! cpu alone is lowered: a memory limit below what is used would be the Pod's end. Before it takes traffic again a
-//! Pod has all that it was made with, as [`crate::plan::resize`] keeps it.
+//! Only requests free room on a node, so limits stay. In Pods of the class Guaranteed both are equal, and
+//! only the cpu is lowered: a memory limit below the use would end the Pod. Before a Pod takes traffic again
+//! it gets back all that it was made with, as [`crate::plan::resize`] keeps it.
 
 use jiff::Timestamp;
 
@@ -24,12 +24,12 @@ const RULES: ResizeRules = ResizeRules {
     may_lower_memory_limits: false,
 };
 
-/// What the requests of a Pod that stands by are lowered by.
+/// The inputs for lower requests of a Pod on standby.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StandbyReduction<'a> {
-    /// What it uses.
+    /// The use of the Pod.
     pub(super) used: &'a CpuMemory<Amount>,
-    /// What the owner of its workload allows.
+    /// The policy of the owner of its workload.
     pub(super) policy: &'a TuningPolicy,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn resources(pod: &Pod) -> PodResources {
     let Some(pod) = ResizablePod::of(pod) else {
         return PodResources::Full;
     };
-    // What another part has done to it, or somebody else, is as it is meant to be.
+    // Another part of Evenkeel, or another writer, has resized the Pod: its resources count as intended.
     let Ok(Some(record)) = resize::own(&pod, Resizer::Standby) else {
         return PodResources::Full;
     };
@@ -91,10 +91,10 @@ pub(super) fn write(
     }
 }
 
-/// What the containers of a Pod hold while it stands by.
+/// The resources of the containers of a Pod while it is on standby.
 fn lowered(pod: &ResizablePod, lowering: StandbyReduction<'_>) -> ContainerValues {
     let is_guaranteed = pod.class() == QosClass::Guaranteed;
-    // What has run before the others uses nothing any more.
+    // Init containers have ended and use nothing any more.
     let runs = |one: &&ResizableContainer| !matches!(one.place, ContainerPlace::Init(_));
     let containers: Vec<&ResizableContainer> = pod.containers.iter().filter(runs).collect();
     let of_pod = CpuMemory::from_fn(|resource| {
@@ -144,7 +144,7 @@ mod tests {
         "2026-11-25T12:00:00Z".parse().unwrap()
     }
 
-    /// A running Pod whose containers have these resources.
+    /// A running Pod with a container that has these resources.
     fn written(resources: &Value) -> Value {
         json!({
             "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "5",

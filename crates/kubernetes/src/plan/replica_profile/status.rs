@@ -15,7 +15,7 @@ pub(super) const APPLIED: &str = ReplicaProfileStatus::APPLIED;
 /// The condition that the Pods are as it wants them.
 pub(super) const ENSURED: &str = ReplicaProfileStatus::ENSURED;
 
-/// What was decided, or why nothing was.
+/// The decision, or the reason why there is none.
 pub(super) type ProfileDecision<'a, 'd> =
     Result<&'d (AcceptedProfile<'a>, ProfilePlan), &'d ProfileProblem>;
 

@@ -19,11 +19,11 @@ use crate::removable_pod::{Cost, RemovablePod};
 use evenkeel_core::placement::deletion_cost::DeletionBasis;
 use evenkeel_core::scaling::replica_profile::{PodResources, PodState, ProfilePod};
 
-/// The cost of a Pod that is to go before all others, being of no use to anybody.
+/// The cost of a Pod that is not ready. It goes before all others, because it serves no traffic.
 const UNREADY: i32 = -2_100_000_000;
 
-/// The cost of a Pod that has been out of traffic since [`SINCE`]; one that is so since a second later costs one
-/// more. So it is read off the Pod and stays, whoever else is to go, and is lower than any that balances nodes.
+/// The cost of a Pod that has been out of traffic since [`SINCE`]; each second later costs one more. So the cost
+/// follows from the Pod alone and stays when other Pods go. It is lower than any cost that balances nodes.
 const OFF: i32 = -2_000_000_000;
 
 /// The seconds from 1970 to 2025, before which no Pod was out of traffic.

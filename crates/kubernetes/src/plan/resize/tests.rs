@@ -19,7 +19,7 @@ fn guaranteed() -> Value {
     json!({"requests": {"cpu": "600m", "memory": "400Mi"}, "limits": {"cpu": "600m", "memory": "400Mi"}})
 }
 
-/// What `app` is to have, on top of what the Pod has.
+/// The wanted values of `app`, on top of the Pod's own.
 fn wanted(pod: &ResizablePod, resources: &Value) -> ContainerValues {
     let mut spec = json!({"resources": {"requests": {}, "limits": {}}});
     {
@@ -254,7 +254,7 @@ fn a_record_that_cannot_be_read_is_acted_on_by_nobody_and_kept() {
     );
 }
 
-/// A record that would have 64 cores put back is believed of nobody but Evenkeel, and left where it is.
+/// The harm: a record to put back 64 cores counts only if Evenkeel wrote it. A forged record stays where it is.
 #[test]
 fn a_forged_record_is_acted_on_by_nobody() {
     let mut pod = running(&burstable());

@@ -24,15 +24,15 @@ use evenkeel_core::scaling::{Floor, ObjectBounds};
 /// record that has gone from its object since.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 
-/// The number of characters of a parse error that are shown: it quotes the record, which anybody
-/// may have written, and stands in an annotation.
+/// The number of characters of a parse error that are shown. It quotes the record, which any user may
+/// have written, and stands in an annotation.
 const QUOTED: usize = 300;
 
-/// The most CronHPAs whose contributions are kept in a record, which has no room for any number: of
-/// more, those that ask for the most.
+/// The most CronHPAs with contributions in a record, which has limited room. If there are more, those
+/// that ask for the most replicas stay.
 const MOST_CRONS: usize = 8;
 
-/// The bounds of an object as they were found, with the record of whose they are.
+/// The bounds of an object as they were found, with their record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedBounds {
     found: ObjectBounds,
@@ -80,7 +80,7 @@ impl ObservedBounds {
             Some(Ok(written)) => (Some(written), None),
             Some(Err(error)) => (None, Some(RefusedRecord::from(error))),
         };
-        // One that is damaged was this program's: nobody else says what became of the bounds in it.
+        // A damaged record was Evenkeel's own: no other record says what became of the bounds in it.
         let damaged = refused.as_ref().is_some_and(|refused| !refused.is_foreign);
         let remembered = remembered.filter(|_| written.is_none() && !damaged);
         let mut annotation = match (&written, remembered) {
@@ -181,8 +181,8 @@ impl ObservedBounds {
         self.refused.as_ref()
     }
 
-    /// True for a record of this program's that has been damaged since: nobody knows any more what
-    /// the user's own bounds were.
+    /// True for a record of Evenkeel's that has been damaged since: the user's own bounds are not known any
+    /// more.
     pub(super) fn is_damaged(&self) -> bool {
         self.refused
             .as_ref()
@@ -230,8 +230,8 @@ impl ObservedBounds {
         self
     }
 
-    /// What CronHPAs ask for, in words, where it is another than the record says, or holds against
-    /// another count; `None` where it is the same.
+    /// The replicas that CronHPAs ask for, in words, if they differ from the record or hold against another
+    /// count; `None` if nothing has changed.
     pub(super) fn cron_note(&self) -> Option<String> {
         let none = Contributions::default();
         let written = self.written.as_ref();
@@ -259,7 +259,7 @@ impl ObservedBounds {
         let with = by.filter(|_| !self.is_contested()).and_then(|by| {
             let mut annotation = self.annotation.clone();
             if self.refused.is_some() {
-                // A text that does not change stays that of whoever wrote it.
+                // A text that does not change stays that of its writer.
                 let contributions = &mut annotation.record.contributions;
                 contributions.withdraw(&Contributor::Prediction);
             }
@@ -292,16 +292,16 @@ impl ObservedBounds {
         self.update(ReconciledBounds::new(self.annotation.clone(), now))
     }
 
-    /// The user's own bounds and no record, whoever contributes. `None` where the record is damaged:
-    /// it stays, for somebody who can tell from it what the user had.
+    /// The user's own bounds and no record, whatever contributes. `None` where the record is damaged:
+    /// it stays, so that an operator can read from it what the user had.
     #[must_use]
     pub(super) fn restore(&self) -> Option<BoundsUpdate> {
         (!self.is_damaged()).then(|| self.update(None))
     }
 
-    /// The bounds as they are, and no record: whoever has the count from now on asks nobody what the user
-    /// had. A count of none is the user's again, since an HPA leaves alone what has no replicas. `None`
-    /// where there is no record to go.
+    /// The bounds as they are, and no record: the next owner of the count does not need the user's bounds. A
+    /// count of 0 becomes the user's again, because an HPA leaves a workload without replicas alone. `None`
+    /// where there is no record to remove.
     #[must_use]
     pub(super) fn release(&self) -> Option<BoundsUpdate> {
         let none = self.found.min == Some(0);
@@ -354,7 +354,7 @@ fn crons(contributions: &Contributions) -> impl Iterator<Item = &ReplicaRecommen
     contributions.iter().filter(is_cron)
 }
 
-/// What CronHPAs ask for, in words.
+/// The requests of CronHPAs, in words.
 fn asked(contributions: &Contributions) -> Vec<String> {
     let asked = crons(contributions).filter_map(|one| match &one.who {
         Contributor::Cron(name) => Some(format!("CronHPA {name} asks for {} replicas", one.min?)),

@@ -1,9 +1,9 @@
 //! The signals that a target scales by, each with the load that one Pod is to carry.
 //!
-//! A load whose sum depends on the number of Pods, such as memory, is reacted to and not forecast: a
-//! floor on it would feed on the Pods that it adds. The user can say that it is conserved all the
-//! same. A value that is compared with its target as it is, such as a latency, is the value of each Pod:
-//! times the Pods it grows with every one that is added, whatever the user says.
+//! A load with a sum that depends on the number of Pods, such as memory, is reacted to and not forecast.
+//! A floor on it would feed on the Pods that it adds. The user can declare that the sum is conserved. A
+//! value that is compared with its target as it is, such as a latency, is the value of each Pod. Its sum
+//! grows with every Pod that is added, whatever the user declares.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -30,7 +30,7 @@ const PERCENT: RangeInclusive<u8> = 10..=100;
 /// A target of more than so many times the request is not meant.
 const FAR_MORE: f64 = 10.0;
 
-/// What a target scales by.
+/// The metrics that a target scales by.
 #[derive(Debug, Clone)]
 pub(super) struct TargetMetrics {
     /// The metrics that are asked for, those of the target itself first.
@@ -105,8 +105,8 @@ pub fn counted_by(observed: &TargetObjects) -> Vec<MetricSpec> {
     counted(observed, &RequestedPolicy::of(observed))
 }
 
-/// True where the replicas of a target are counted by a metric that is none of these signals, which may be one whose
-/// query is refused.
+/// True where a metric that is none of these signals counts the replicas of a target. It may be one with
+/// a query that is refused.
 pub(super) fn leaves_any(
     observed: &TargetObjects,
     requested: &RequestedPolicy,

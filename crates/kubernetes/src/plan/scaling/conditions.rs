@@ -27,8 +27,8 @@ pub const TRAFFIC_MODEL: &str = "TrafficModel";
 pub const METRICS_AVAILABLE: &str = "MetricsAvailable";
 /// The condition that the bounds are left to another writer.
 pub const FLOOR_CONTESTED: &str = "FloorContested";
-/// The condition that the record of the bounds is not taken for one: it cannot be read, makes no
-/// sense, or was written by somebody else.
+/// The condition that the record of the bounds is not accepted: it cannot be read, makes no sense, or
+/// another writer wrote it.
 pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
 
 /// The condition that the replicas are left to another writer.
@@ -225,7 +225,7 @@ fn traffic_model(report: &TickReport) -> Option<Condition> {
     Some(Condition::new(TRAFFIC_MODEL, false, reason, message))
 }
 
-/// What a model explains, with its figures.
+/// The share of a day that the traffic explains, with the figures of the model.
 fn explained(accepted: &AcceptedTraffic) -> String {
     let TrafficModel {
         utilisation,

@@ -12,7 +12,7 @@ use crate::kinds::Kind;
 /// The search for the other writer of a target's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ContestInquiry {
-    /// Nobody contests the bounds.
+    /// No writer contests the bounds.
     #[default]
     None,
     /// The API server is being asked.

@@ -1,10 +1,10 @@
-//! CronHPAs: what each scales, and what follows from a tick of it: the least replicas that it
-//! contributes to the bounds of an HPA or of a target in mode direct, or the count of a workload that
-//! nothing else scales, its status, and Events.
+//! CronHPAs: the target of each, and the status, Events and replicas that follow from a tick. A CronHPA
+//! contributes a minimum to the bounds of an HPA or of a target in mode direct. If nothing else scales
+//! the workload, it sets the count.
 //!
-//! The bounds themselves are written with all other contributions ([`super::bounds`]), by the plan of
-//! the target: one component owns them. What a CronHPA remembers stands in its status, so that whoever
-//! takes over makes up for what was missed and repeats nothing.
+//! The plan of the target writes the bounds with all other contributions ([`super::bounds`]), so that one
+//! component owns them. The status holds the memory of a CronHPA, so that a new leader makes up for missed
+//! runs and repeats none.
 
 mod assign;
 mod cron_tick;
@@ -39,11 +39,11 @@ const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
 /// runs every minute shows each run, and one that runs every second costs no more.
 const TOLD: SignedDuration = SignedDuration::from_mins(1);
 
-/// What a CronHPA of a target scales; `all` are those that there are of it.
+/// The target of a CronHPA; `all` are the CronHPAs of that target.
 ///
 /// # Errors
-/// A target whose user wants no scaling, whose bounds are not known, that mode direct is to scale and
-/// cannot, or whose count more than one of them would set.
+/// A target for which the user wants no scaling, or with unknown bounds. A target that mode direct is to
+/// scale and cannot. A target with a count that more than one CronHPA would set.
 pub fn scaled(
     observed: &TargetObjects,
     resolved: &ResolvedTarget,
@@ -95,7 +95,7 @@ pub fn scaled(
     })
 }
 
-/// A target in mode direct, whose bounds stand in its annotations and are not written.
+/// A target in mode direct. Its bounds stand in its annotations and are not written.
 fn scaled_directly(target: &ScalingTarget, all: &[&CheckedCronHpa]) -> CronScaleTarget {
     let user = target.bounds();
     let active = |cron: &&CheckedCronHpa| {
@@ -132,11 +132,11 @@ pub struct CronMemory {
 /// The outcome of one tick of a CronHPA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CronPlan {
-    /// What it contributes to the bounds.
+    /// Its contribution to the bounds.
     pub contribution: Option<ReplicaRecommendation>,
     /// Its status and Events.
     pub writes: Vec<Write>,
-    /// What happened, for metrics.
+    /// Its events of this tick, for metrics.
     pub happened: Vec<CronEvent>,
     /// True where its crons are followed.
     pub is_ready: bool,
@@ -219,7 +219,7 @@ pub fn plan_cron(
     }
 }
 
-/// What a CronHPA asked for when its status was last told.
+/// The replicas that a CronHPA asked for when its status was last written.
 #[must_use]
 pub fn asked_last(
     cron: &CheckedCronHpa,

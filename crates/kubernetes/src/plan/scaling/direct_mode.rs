@@ -1,5 +1,5 @@
-//! Mode direct: the count that was decided for a workload that no HPA scales is written through
-//! `scale`. What was put to sleep is woken where nobody will wake it any more.
+//! Mode direct: writes the count that was decided for a workload without an HPA through `scale`. It also
+//! wakes a workload that sleeps and that no other part would wake any more.
 
 use super::last_status::sleeps;
 use super::target_objects::TargetObjects;
@@ -9,8 +9,8 @@ use crate::plan::write::Write;
 use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::tracker::TickReport;
 
-/// Wakes a workload that was put to sleep and whose count is decided here no longer: its status changes
-/// only once it has a replica again. `None` where there is none.
+/// Wakes a workload that was put to sleep and is no longer in mode direct; `None` where there is none.
+/// Its status changes only once it has a replica again.
 pub(super) fn awaken(observed: &TargetObjects) -> Option<Write> {
     let workload = observed.workload.as_ref()?;
     let is_there = workload.metadata.deletion_timestamp.is_none();

@@ -1,4 +1,4 @@
-//! The refill of a target's past from a database: who can have one, and who has it.
+//! The refill of a target's past from a database: the targets that can have one, and those that have it.
 
 use serde::{Deserialize, Serialize};
 

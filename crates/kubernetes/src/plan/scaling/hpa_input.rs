@@ -70,7 +70,7 @@ pub struct MeasuredValue {
     pub until: Timestamp,
 }
 
-/// What the status of a target says, as far as decisions go on from it.
+/// The part of a target's status that later decisions need.
 #[derive(Debug, Clone, Default)]
 pub struct LastStatus {
     pub(super) replicas: Option<i32>,

@@ -1,8 +1,8 @@
 //! The plan of an IHPA: its portraits before the decision, and after it the status, Events and the write of the count.
 //!
-//! Everything from which whoever takes over goes on stands in the status: the change that is under way, what failed
-//! checks hold, since when providers fail. Until a status that was written has come back by the watch, the memory
-//! of the replica that wrote it counts.
+//! The status holds all that a new leader needs: the change that is under way, the changes that failed
+//! checks hold, and since when providers fail. Until a written status has come back by the watch, the
+//! memory of the replica that wrote it counts.
 
 mod conditions;
 mod events;

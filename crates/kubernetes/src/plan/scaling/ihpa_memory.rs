@@ -1,5 +1,5 @@
-//! What a replica remembers of an IHPA between two ticks: the windows of its portraits as they were last looked at, and
-//! the status that it last planned, until that has come back by the watch.
+//! The memory of a replica about an IHPA between two ticks: the windows of its portraits, and the last
+//! planned status. The status counts until it has come back by the watch.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ struct ProviderWindows {
 pub(super) struct Agendas(BTreeMap<Arc<str>, ProviderWindows>);
 
 impl Agendas {
-    /// The agenda of a provider whose windows stand in an object of this version.
+    /// The agenda of a provider with windows in an object of this version.
     pub(super) fn of(
         &mut self,
         provider: &Arc<str>,

@@ -1,5 +1,5 @@
-//! What the status of a target in mode direct tells, as far as decisions go on from it: those of another
-//! replica, and those before a restart.
+//! The part of a workload's status in mode direct that later decisions need: after a restart, or from another
+//! replica.
 
 use super::hpa_input::LastStatus;
 use super::owner::Owner;
@@ -11,7 +11,7 @@ use crate::meta::Meta;
 use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::hpa;
 
-/// What the workload of a target tells.
+/// The last status of a target's workload, or of its IHPA.
 #[must_use]
 pub fn told(observed: &TargetObjects) -> LastStatus {
     if let Some(ihpa) = &observed.ihpa {
@@ -24,8 +24,8 @@ pub fn told(observed: &TargetObjects) -> LastStatus {
     status.map(of).unwrap_or_default()
 }
 
-/// True where the status on a workload says that its last replica was taken away in mode direct: who
-/// does so owes it the way back.
+/// True where the status on a workload says that mode direct removed its last replica. Evenkeel then has to
+/// wake it again.
 pub(in crate::plan) fn sleeps(metadata: &Meta) -> bool {
     let status = StatusSink::on_a_workload().read(metadata);
     let asleep = |condition: &hpa::HpaCondition| {
@@ -67,8 +67,8 @@ fn of_conditions(replicas: Option<i32>, conditions: Vec<Condition>) -> LastStatu
     }
 }
 
-/// The condition of a target whose last replica was just taken away by a decision on its metrics: it is
-/// told of only once that has been seen. A count of 0 that the user has set is decided on by none.
+/// The condition of a target that a decision on its metrics has just scaled to 0. The status reports it only
+/// after that has been seen. No decision is made about a count of 0 that the user has set.
 fn put_to_sleep(replicas: Option<i32>, told: &[hpa::HpaCondition]) -> Option<hpa::HpaCondition> {
     let of = |condition_type| {
         let mut told = told.iter();

@@ -1,8 +1,7 @@
-//! The memory of a target's plans between two ticks.
+//! The memory of a target's plans between two ticks. If a target has no plan for a while, it begins anew.
 //!
-//! Everything that matters is in the cluster; the memory keeps Events and statuses from being written
-//! twice, and a record that somebody takes away from being lost before it has been written again. A
-//! replica that does not lead remembers such a record too. After a while without either it begins anew.
+//! Everything that matters is in the cluster. The memory prevents repeated Events and statuses. It also keeps a
+//! record that another writer removes, until Evenkeel has written it again, on every replica.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -32,7 +31,7 @@ pub struct PlanMemory {
     pub(super) floor: Option<FloorChange>,
     /// The replicas that were last recommended.
     pub(super) recommended: Option<i32>,
-    /// What is remembered of an IHPA.
+    /// The memory of an IHPA.
     pub(super) ihpa: Option<IhpaMemory>,
     events: EventPauses,
     contester: Option<String>,
@@ -78,7 +77,7 @@ impl PlanMemory {
         age < BEGIN
     }
 
-    /// Forgets who contests the bounds, as nobody does any more.
+    /// Forgets the writer that contested the bounds, because no writer does any more.
     pub(super) fn forget_contester(&mut self) {
         self.contester = None;
     }

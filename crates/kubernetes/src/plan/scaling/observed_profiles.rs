@@ -1,8 +1,8 @@
-//! The ReplicaProfiles that a target has to do with: those about its workload, and of an IHPA its own, of its name
-//! and owned by it.
+//! The ReplicaProfiles of a target: those about its workload, and the IHPA's own, which has its name and is owned
+//! by it.
 //!
-//! A profile is an IHPA's own by the UID of its controller alone: what somebody else has made under the name stays
-//! as it is, and so does what belongs to an IHPA of the name that is gone.
+//! A profile is an IHPA's own by the UID of its controller alone. An object of the same name from another author, or
+//! from a deleted IHPA of the same name, stays as it is.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl ObservedProfiles {
             .map(|profile| &**profile)
     }
 
-    /// One of somebody else that is about the same workload.
+    /// A profile of another author about the same workload.
     pub(super) fn rival(&self, ihpa: Option<&CheckedIhpa>, target: &TargetRef) -> Option<&str> {
         let foreign = |profile: &&Arc<CheckedReplicaProfile>| {
             let is_own = ihpa.is_some_and(|ihpa| is_own(profile, ihpa));
@@ -49,7 +49,7 @@ impl ObservedProfiles {
         self.all.iter().find(foreign).map(|one| one.object.name())
     }
 
-    /// One of somebody else that has the name which the IHPA's own is to have.
+    /// A profile of another author with the name that the IHPA's own is to have.
     pub(super) fn namesake(&self, ihpa: &CheckedIhpa) -> Option<&str> {
         let foreign = |profile: &&Arc<CheckedReplicaProfile>| {
             profile.is_there() && has_its_name(profile, ihpa) && !is_own(profile, ihpa)

@@ -89,7 +89,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// An HPA, whatever it scales and whoever made it.
+    /// An HPA, whatever it scales and whatever made it.
     #[must_use]
     pub fn of_autoscaler(autoscaler: &'a Autoscaler) -> Self {
         let spec = &autoscaler.spec;
@@ -127,7 +127,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// True for a workload, whose bounds are its count.
+    /// True for a workload: its bounds are its count.
     pub(super) fn has_count(&self) -> bool {
         self.bounds.is_some() && self.kind.has_scale()
     }

@@ -18,20 +18,20 @@ use evenkeel_core::scaling::{PortraitInput, ProviderRef, ReplicaCounts, Stabilit
 /// The portraits of a target, with what is under way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetPortraits {
-    /// What the providers come to that are known without the loads.
+    /// The recommendations of the providers that need no loads.
     pub given: Vec<ProviderRecommendation>,
     pub reactive: Option<ProviderRef>,
     pub predictive: Option<ProviderRef>,
     pub behavior: StagedBehavior,
     /// The counts that are written in the cluster at present.
     pub counts: ReplicaCounts,
-    /// What has come of them by the IHPA's own ReplicaProfile, where that sets the count.
+    /// The progress of the IHPA's own ReplicaProfile with these counts, if it sets the count.
     pub reached: Option<ReplicaProgress>,
     /// The part that a ReplicaProfile of the IHPA's has in it.
     pub profile: ProfileRole,
     /// The change that is under way.
     pub change: Option<StagedChange>,
-    /// What failed checks hold.
+    /// The changes that failed checks hold.
     pub holds: Vec<PausedChange>,
     /// The moment in the user's request to go on.
     pub resume: Option<Timestamp>,
@@ -50,7 +50,7 @@ pub enum ProfileRole {
     SetsCount,
     /// The count is set without it.
     None,
-    /// The same, and nobody here follows ReplicaProfiles.
+    /// The same, and this installation does not follow ReplicaProfiles.
     NotFollowed,
 }
 
@@ -79,9 +79,9 @@ pub enum CheckSubject {
     },
     /// The readiness of the Pods.
     Ready(PodsReady),
-    /// Somebody outside, who is asked.
+    /// An endpoint outside of Evenkeel, which is asked.
     External(CheckQuestion),
-    /// What may not or cannot be asked for, with the reason in words.
+    /// A question that may not or cannot be asked, with the reason in words.
     Refused(Arc<str>),
 }
 
@@ -133,8 +133,8 @@ impl TargetPortraits {
         })
     }
 
-    /// The change of `target` that they are asked about; `None` while there is none. One that is held and that nobody wants at
-    /// present has come to where it goes.
+    /// The change of `target` that they are asked about; `None` while there is none. A held change that no provider
+    /// wants at present goes from the current counts to the same counts.
     #[must_use]
     pub fn change_asked(&self, target: &TargetRef) -> Option<ChangeAsked> {
         let asked = |direction, from| ChangeAsked {
@@ -161,7 +161,7 @@ impl TargetPortraits {
         }
     }
 
-    /// What a tick reads of them; `checks` are those of these portraits with what was learned for each.
+    /// The input of a tick from them; `checks` are the checks of these portraits with their results.
     #[must_use]
     pub fn input<'a>(&'a self, checks: &'a [StabilityCheck]) -> PortraitInput<'a> {
         PortraitInput {

@@ -14,12 +14,12 @@ use evenkeel_core::panic_error::PanicError;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{BoundsError, ScalingMode};
 
-/// What is wrong with a target whose group and version are none.
+/// The problem of a target with an invalid group and version.
 const INVALID_TARGET: &str =
     "has an invalid apiVersion; accepted: a group and a version, such as apps/v1";
-/// What follows for a custom resource without the field of its count.
+/// The consequence for a custom resource without the field of its count.
 const NO_COUNT: &str = "and its subresource scale cannot be used without it: set it";
-/// What is wrong with a custom resource too few of whose Pods are known.
+/// The problem of a custom resource with too few known Pods.
 const PODS_UNKNOWN: &str = "has too few known Pods: none, or fewer than three of four for a minute. \
                             Only Pods count whose controller it is, or a ReplicaSet of its own";
 
@@ -32,7 +32,7 @@ pub enum TargetProblem {
     BoundsMissing,
     /// Its bounds cannot be met.
     InvalidBounds(BoundsError),
-    /// There is no HPA whose least replicas could be raised.
+    /// There is no HPA with a minimum that could be raised.
     NoAutoscaler,
     /// Something else scales the workload that is to be scaled directly.
     DirectConflict(Box<str>),
@@ -40,15 +40,15 @@ pub enum TargetProblem {
     NoWakingSignal,
     /// It has no replicas that could be set.
     NoScale(Box<TargetRef>),
-    /// What is to be scaled has no group and version by which it could be found.
+    /// The object to be scaled has no group and version by which it could be found.
     InvalidTarget(Box<TargetRef>),
     /// A custom resource without the field of its count, so that it has no Scale; and that field.
     NoCount(Box<TargetRef>, &'static str),
-    /// A custom resource whose Pods name controllers that do not lead to it.
+    /// A custom resource with Pods that name controllers which do not lead to it.
     PodsUnknown(Box<TargetRef>),
     /// Its HPA never scales in, so that a raised floor could never come down again.
     ScaleDownDisabled,
-    /// The HPA scales by no metric whose value and target can be known.
+    /// The HPA has no metric with a known value and a known target.
     NoMetric,
     /// Its HPA scales by nothing but the metric that Evenkeel makes of the target's load.
     OwnMetric,
@@ -87,7 +87,7 @@ pub enum TargetProblem {
     ScaleModeLimited(HeldBack),
     /// Pods of the IHPA are to wait in this state before they are deleted, and nothing puts them into it.
     GrayStateUnsupported { state: &'static str, why: NoProfile },
-    /// A ReplicaProfile of somebody else is about the workload, or has the name of the IHPA's own.
+    /// A ReplicaProfile of another author is about the workload, or has the name of the IHPA's own.
     ProfileConflict(Box<str>),
     /// CronHPAs ask for replicas of what an IHPA scales.
     CronConflict(Box<str>),
@@ -207,7 +207,7 @@ impl fmt::Display for NoProfile {
     }
 }
 
-/// Who keeps an IHPA from acting.
+/// The setting that keeps an IHPA from acting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeldBack {
     /// An annotation of its own.

@@ -1,8 +1,8 @@
-//! The rest of a target whose work has panicked: until what its user wrote changes, or for a time
-//! that doubles with each panic that follows.
+//! The quarantine of a target after a panic. It lasts until the user changes the target's objects, or for
+//! a time that doubles with each panic that follows.
 //!
-//! A panic is a defect that this target's objects or loads lay bare. To meet it at every tick would
-//! fill the log and help nobody; to leave the target for good would outlast what laid it bare.
+//! A panic is a defect that this target's objects or loads reveal. A panic at every tick would fill the
+//! log. To leave the target for good would outlast the cause.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -93,9 +93,9 @@ impl Quarantine {
         now.duration_since(self.until) >= self.rest
     }
 
-    /// The resolved form of the target while it holds. A floor that stands lapses by its own end: the load that
-    /// asked for it is there all the same, and nobody knows better meanwhile. Where the objects
-    /// cannot even be resolved, that is `None`, and the bounds are left as they are.
+    /// The resolved form of the target during the quarantine. A floor that stands lapses by its own end, because
+    /// the load that asked for it may still be there. If the objects cannot even be resolved, `resolved` is `None`,
+    /// and the bounds stay as they are.
     #[must_use]
     pub fn refuse(&self, resolved: Option<ResolvedTarget>) -> ResolvedTarget {
         let resolved = resolved.unwrap_or(ResolvedTarget {

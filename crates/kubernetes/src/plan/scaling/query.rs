@@ -18,7 +18,7 @@ const NAMED: usize = 200;
 /// kept with the answer.
 const LONGEST_FILLED: usize = 64 * 1024;
 
-/// Whether there is a question for a signal.
+/// The way to ask for a signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignalQuerySource {
     /// It is measured with that of all other Pods.

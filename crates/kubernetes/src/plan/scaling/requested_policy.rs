@@ -17,7 +17,7 @@ pub(super) struct RequestedPolicy {
     asks: bool,
     /// True where the workload itself says `direct`.
     workload_is_direct: bool,
-    /// Who keeps an IHPA from acting.
+    /// The setting that keeps an IHPA from acting.
     held_back: Option<HeldBack>,
     /// True where neither an IHPA nor its namespace says how decisions act.
     is_left_open: bool,
@@ -56,8 +56,8 @@ impl RequestedPolicy {
         requested
     }
 
-    /// The wishes of an IHPA: those of its spec, and beside it what may keep it from acting. Who makes one asks for
-    /// it to act, so that the default of the configuration, to recommend, is none of that.
+    /// The wishes of an IHPA: its spec, and the settings that may keep it from acting. An IHPA itself asks to
+    /// act. So the default mode of the configuration, to recommend, does not apply.
     fn of_ihpa(ihpa: &CheckedIhpa, observed: &TargetObjects) -> Self {
         let parse = |metadata: &Meta| ScalingPolicy::parse(&metadata.annotations).0;
         let own = parse(&ihpa.object.metadata).scaling;
@@ -85,7 +85,7 @@ impl RequestedPolicy {
         }
     }
 
-    /// Who keeps an IHPA from acting that is to act.
+    /// The setting that keeps an IHPA from acting, if its spec asks it to act.
     pub(super) fn held_back(&self, settings: &Settings) -> Option<HeldBack> {
         let is_off = self.is_left_open && settings.mode == ScalingMode::Off;
         self.held_back
@@ -97,7 +97,7 @@ impl RequestedPolicy {
         self.asks || observed.namespace_policy.scaling.is_some()
     }
 
-    /// What loads are predicted with.
+    /// The model that predicts the loads.
     pub(super) fn predict(&self, settings: &Settings) -> PredictionModel {
         self.policy.predict.unwrap_or(settings.predict)
     }

@@ -1,7 +1,7 @@
-//! Scale-ins that are about to come, so that it can be said before which Pods go first.
+//! Scale-ins that are about to come, so that the Pods that go first can be marked before.
 //!
-//! The write that lowers a count or a floor is taken out of the others with the Events that tell of it,
-//! for whoever makes it once that is said. Under an HPA that lowers by itself, its status tells of it, by then for the steps that follow.
+//! The write that lowers a count or a floor is taken out of the others, with its Events. The caller makes it once
+//! the Pods are marked. If an HPA lowers by itself, its status shows it, in time only for the steps that follow.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct PendingScaleIn {
     pub from: i32,
     /// The fewest replicas that may be left of them.
     pub to: i32,
-    /// What brings it about, where it is Evenkeel's.
+    /// The write that lowers the count, if it is Evenkeel's.
     pub lowering: Option<ScaleInWrite>,
 }
 
@@ -44,8 +44,8 @@ impl ScaleInWrite {
     }
 }
 
-/// The scale-in of a target that follows from what was observed and decided; what brings it about goes
-/// from the `writes` into it. Where no replica is left, nobody goes before others.
+/// The scale-in of a target that follows from what was observed and decided. The write that lowers the count
+/// moves from `writes` into it. Where no replica is left, no Pod goes before others.
 pub fn scale_in(
     observed: &TargetObjects,
     resolved: &ResolvedTarget,

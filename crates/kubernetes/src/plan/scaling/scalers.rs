@@ -1,5 +1,5 @@
-//! Who sets the count of a workload beside a ReplicaProfile: decided as the loop of scaling decides it, so that of
-//! two who would set it each sees the other.
+//! The objects that set the count of a workload beside a ReplicaProfile. The decision is that of the scaling loop,
+//! so that two objects that would set the count each see the other.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub struct Scalers {
 }
 
 impl Scalers {
-    /// What sets the count, such as `HorizontalPodAutoscaler web`; the IHPA that the profile belongs to does so by it.
+    /// The other object that sets the count, such as `HorizontalPodAutoscaler web`; the profile's own IHPA is none.
     pub(in crate::plan) fn beside(
         &self,
         profile: &ReplicaProfile,

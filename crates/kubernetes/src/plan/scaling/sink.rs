@@ -37,7 +37,7 @@ impl StatusSink {
     }
 
     /// The status that the object holds, as far as it says what a status can say; `None` where it
-    /// holds none that can be read. Anybody may have written it.
+    /// holds none that can be read. Any user may have written it.
     pub(super) fn read(self, metadata: &Meta) -> Option<TargetStatus> {
         let Self::Annotation(key) = self;
         let text = metadata.annotation(key)?;

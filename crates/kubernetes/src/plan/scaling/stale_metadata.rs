@@ -1,5 +1,5 @@
-//! What stands on the workload of a target beside the object that scales it: the word of a conflict on both sides, and
-//! what is left of a time in which the workload was a target by itself.
+//! The annotations on a workload that another object scales: a status, if the two are in conflict, and leftovers.
+//! Leftovers come from a time in which the workload was a target by itself.
 
 use jiff::Timestamp;
 

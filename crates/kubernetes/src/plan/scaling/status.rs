@@ -94,7 +94,7 @@ pub struct TargetStatus {
 }
 
 impl TargetStatus {
-    /// The status of a target whose tick ended in `report`; without one there is no decision.
+    /// The status of a target after a tick that ended in `report`; without a report there is no decision.
     pub(super) fn of(
         resolved: &ResolvedTarget,
         report: Option<&TickReport>,

@@ -16,12 +16,12 @@ use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, TrafficInput};
 use evenkeel_core::scaling::{Floor, ObjectBounds, ReplicaBounds, StabilityCheck, TargetPolicy};
 
-/// Who reacts to the load of a target as it is now.
+/// The part that reacts to the current load of a target.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TargetReaction {
     /// Its HPA, which asks for this many replicas; `None` where it has no metrics.
     Autoscaler(Option<i32>),
-    /// Nobody: its portraits say how many replicas there are to be.
+    /// None: its portraits decide how many replicas there are to be.
     Nobody,
     /// The HPA's algorithm, run here by these rules.
     Reconciled(Box<HpaSpec>),
@@ -41,7 +41,7 @@ pub struct ScalingTarget {
     pub questions: Vec<SignalQuerySource>,
     /// The traffic that it names, beside these.
     pub traffic: Option<TargetTraffic>,
-    /// Who reacts to its load as it is now.
+    /// The part that reacts to its current load.
     pub reaction: TargetReaction,
     /// The replicas that it has.
     pub current: i32,
@@ -53,12 +53,12 @@ pub struct ScalingTarget {
     pub portraits: Option<Box<TargetPortraits>>,
 }
 
-/// What was learned of a target for one tick, beside its loads.
+/// The inputs of one tick of a target, beside its loads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TargetTickInputs<'a> {
-    /// What the HPA's algorithm reads, where it is run here; it knows nothing without.
+    /// The input of the HPA's algorithm, if it runs here; `None` counts as no readings.
     pub measured: Option<&'a HpaInput>,
-    /// What is known of its traffic.
+    /// The known facts about its traffic.
     pub traffic: Option<TrafficInput<'a>>,
     /// Its stability checks, with what was learned for each.
     pub checks: &'a [StabilityCheck],
@@ -105,7 +105,7 @@ impl ScalingTarget {
     /// Bounds that follow from the user's and what CronHPAs ask for.
     pub(super) fn take_crons(&mut self, wanted: &[ReplicaRecommendation], now: Timestamp) {
         let ObjectBounds { min, max } = merge(self.bounds(), wanted, now).bounds;
-        // What is merged of sound bounds and of counts is sound.
+        // Sound bounds and counts merge to sound bounds.
         let Ok(bounds) = ReplicaBounds::new(min.unwrap_or(1), max) else {
             return;
         };

@@ -23,8 +23,8 @@ pub struct TargetObjects {
     pub namespace_policy: Arc<NamespacePolicy>,
     /// The HPA; `None` for a workload without one.
     pub autoscaler: Option<Arc<Autoscaler>>,
-    /// The IntelligentHorizontalPodAutoscaler; `None` for a target without one. Who has one has no HPA of its own
-    /// here: that is another target, and the two are in conflict.
+    /// The IntelligentHorizontalPodAutoscaler; `None` for a target without one. A target with an IHPA has no HPA
+    /// here: an HPA is another target, and the two are in conflict.
     pub ihpa: Option<Arc<CheckedIhpa>>,
     /// The portraits that others make for the IHPA.
     pub portraits: Vec<Arc<CheckedHorizontalPortrait>>,
@@ -58,8 +58,8 @@ impl TargetObjects {
         }
     }
 
-    /// The replicas of a workload whose controller may run more Pods for a while than it is to have, and each of
-    /// whose replicas is one Pod; `None` for any other. Of kinds that are not known, a replica may be a group of Pods.
+    /// The replicas of a workload with one Pod for each replica, if its controller may run surplus Pods for a
+    /// while. `None` for any other workload: in unknown kinds, a replica may be a group of Pods.
     #[must_use]
     pub fn replicas_of_pods(&self) -> Option<i32> {
         let is_known = match self.target.foreign_group() {

@@ -53,7 +53,7 @@ impl TargetRef {
         }
     }
 
-    /// The group of a workload whose kind the table of kinds does not have.
+    /// The group of a workload with a kind that the table of kinds does not have.
     #[must_use]
     pub fn foreign_group(&self) -> Option<&str> {
         let group = &*self.object.group;

@@ -37,7 +37,7 @@ use evenkeel_core::scaling::{ObjectBounds, ReplicaBounds, ScaleDown, ScalingMode
 pub struct ResolvedTarget {
     /// The mode in effect; off where the objects make no target.
     pub mode: ScalingMode,
-    /// True where the user wants no scaling of it: then nobody's contribution to its bounds stands.
+    /// True where the user wants no scaling of it: then no contribution to its bounds stands.
     pub is_declined: bool,
     /// The target; `None` where there is none or it is refused.
     pub target: Option<ScalingTarget>,
@@ -45,7 +45,7 @@ pub struct ResolvedTarget {
     pub problems: Vec<TargetProblem>,
     /// True where the floor that stands is neither renewed nor withdrawn, and lapses by its own end.
     pub keeps_floor: bool,
-    /// The bounds of the object, with the record of whose they are; `None` where it has none.
+    /// The bounds of the object with their record; `None` where it has none.
     pub bounds: Option<ObservedBounds>,
 }
 
@@ -99,7 +99,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// True where the record of the bounds is damaged, so that nobody knows what to put back.
+    /// True where the record of the bounds is damaged, so that the bounds to put back are not known.
     #[must_use]
     pub fn has_damaged_record(&self) -> bool {
         let bounds = self.bounds.as_ref();
@@ -164,7 +164,7 @@ pub fn resolve(
     if mode == ScalingMode::Off {
         return resolved;
     }
-    // Of a workload that nothing scales, the bounds stand in its annotations.
+    // If nothing scales a workload, its bounds stand in its annotations.
     let bounds = resolved.autoscaler_bounds();
     let user = bounds.map(|bounds| bounds.predicted_within(now));
     let rules = TargetResolver {
@@ -185,7 +185,7 @@ pub fn resolve(
             resolved.mode = target.policy.mode;
             (resolved.target, resolved.problems) = (Some(target), problems);
         }
-        // Who opted in to be placed did not ask for recommendations on what has none.
+        // An opt-in to placement does not ask for recommendations on a target without metrics.
         Err(TargetProblem::NoMetric) if !requested.by_anybody(observed) => {
             resolved.mode = ScalingMode::Off;
         }
@@ -307,7 +307,7 @@ impl TargetResolver<'_> {
         unknown.then(|| TargetProblem::PodsUnknown(target()))
     }
 
-    /// Who reacts to the load as it is now.
+    /// The part that reacts to the current load.
     fn reaction(
         &self,
         mode: ScalingMode,

@@ -344,7 +344,7 @@ pub(super) fn readings(
     }
 }
 
-/// Notes who wrote the record of an object last.
+/// Sets the manager that wrote the record of an object last.
 fn manage(object: &mut Value, manager: &str) {
     object["metadata"]["managedFields"] = json!([{"manager": manager, "operation": "Update",
         "fieldsV1": {"f:metadata": {"f:annotations": {"f:evenkeel.dev/bounds": {}}}}}]);

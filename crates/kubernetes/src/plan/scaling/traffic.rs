@@ -1,8 +1,7 @@
-//! The traffic that a target names, and the load of which a model is to tell what it makes each replica carry.
+//! The traffic that a target names, and the load that a model explains by it for each replica.
 //!
-//! What each replica is to carry is what its HPA or its annotations aim at, so that the traffic asks for as many
-//! replicas as the load would once it is there. That load is its cpu, or else the first of its queries: both have
-//! a past.
+//! The target of each replica is that of its HPA or its annotations. So the traffic asks for as many replicas as the
+//! load will once it is there. The load is the cpu, or else the first of the target's queries: both have a past.
 
 use super::problem::TargetProblem;
 use super::query::{self, SignalQuerySource};
@@ -25,7 +24,7 @@ pub struct TargetTraffic {
     pub questions: Vec<SignalQuerySource>,
     /// The load that is told of each replica.
     pub of: Signal,
-    /// What each is to carry of it at most, in its base unit.
+    /// The most of this load that each replica is to carry, in its base unit.
     pub target: f64,
 }
 
@@ -53,7 +52,7 @@ impl TargetTraffic {
         kinds.collect()
     }
 
-    /// What a tick reads of it, with the answer of [`Self::kinds_by`].
+    /// The input of a tick from it, with the answer of [`Self::kinds_by`].
     #[must_use]
     pub const fn input<'a>(
         &'a self,

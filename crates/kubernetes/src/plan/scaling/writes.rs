@@ -99,8 +99,8 @@ fn has_direct_conflict(resolved: &ResolvedTarget) -> bool {
     problems.any(|problem| matches!(problem, TargetProblem::DirectConflict(_)))
 }
 
-/// Takes note of the record of a target for which another replica plans: whoever takes over is to know
-/// a record that somebody takes away meanwhile, until the bounds are the user's again.
+/// Remembers the record of a target for which another replica plans. So a new leader knows a record that
+/// another writer removes meanwhile, until the bounds are the user's again.
 pub fn follow(resolved: &ResolvedTarget, memory: &mut PlanMemory, now: Timestamp) {
     memory.begin(now);
     if let Some(ihpa) = &mut memory.ihpa {

@@ -1,4 +1,4 @@
-//! What a Pod is followed by.
+//! The inputs of the plan for a Pod's resize.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,12 +6,12 @@ use crate::plan::resize::ResizeRules;
 use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::tuning::TuningMode;
 
-/// What a Pod is followed by.
+/// The inputs of the plan for a Pod's resize.
 #[derive(Debug, Clone, Copy)]
 pub struct TuningContext<'a> {
     pub mode: TuningMode,
     pub rules: ResizeRules,
-    /// The wishes of the workload's owner; `None` for a Pod whose workload is not known.
+    /// The policy of the workload's owner; `None` for a Pod of an unknown workload.
     pub policy: Option<&'a TuningPolicy>,
     /// The time after which a resize that kubelet has not done is withdrawn.
     pub withdraw_after: SignedDuration,

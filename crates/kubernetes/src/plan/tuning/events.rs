@@ -1,4 +1,4 @@
-//! What users are told of resizes: an Event on the Pod for each thing that happens to it, once.
+//! The Events about resizes: one on the Pod for each thing that happens to it.
 
 use std::fmt::Write as _;
 
@@ -24,13 +24,13 @@ pub enum PodResizeEvent {
     Withdrawn(ResizePhase, SignedDuration),
     /// The rules or the API server refuse it, or it was not seen to be taken in time.
     Refused(Option<ResizeRefusal>),
-    /// Somebody else has changed the Pod.
+    /// Another writer has changed the Pod.
     LeftAlone(ResizeRefusal),
-    /// What it was made with is asked for again.
+    /// The resources that it was made with are asked for again.
     PutBack,
     /// The memory that it was made with is asked for again, since a container lacked it.
     MemoryPutBack,
-    /// What it was made with, or a part of that, cannot be asked for.
+    /// The resources that it was made with, or a part of them, cannot be asked for.
     NotPutBack(ResizeRefusal),
 }
 
@@ -119,7 +119,7 @@ impl PodResizeEvent {
     }
 }
 
-/// What a resize changes, container by container.
+/// The changes of a resize, container by container.
 fn changes(record: &ResizeRecord) -> String {
     let mut text = String::new();
     for (name, after) in &record.to {

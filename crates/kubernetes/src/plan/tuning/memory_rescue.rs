@@ -32,7 +32,7 @@ pub(super) fn rescue(
             .and_modify(|values| values.memory = memory);
     }
     let is_news = to != record.to && to != from;
-    // What kept cpu from growing says nothing of memory: only what was tried for want of memory rests.
+    // The reason why cpu could not grow says nothing about memory: only attempts for lack of memory rest.
     let was_tried = marks.lacked == record.marks.lacked;
     let rests = || marks.rests_until(ResizeKind::Raise, context.now).is_some();
     if !is_news || was_tried && rests() {

@@ -1,5 +1,5 @@
-//! What an annotation of a workload says of its tuning: what each container is told to have, and why,
-//! and the resizes that wait.
+//! The status of a workload's tuning, in an annotation: the recommended resources of each container with the
+//! reasons, and the resizes that wait.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct TuningStatus {
     pub pending: Vec<PendingResize>,
 }
 
-/// What one container is told to have.
+/// The recommended resources of one container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TunedContainer {
@@ -50,7 +50,7 @@ pub struct PendingResize {
     /// `Unseen`, `Deferred`, `Infeasible`, `InProgress` or `Error`.
     pub phase: String,
     pub since: Timestamp,
-    /// What kubelet says of it.
+    /// The message of kubelet.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }

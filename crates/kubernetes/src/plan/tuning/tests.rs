@@ -533,7 +533,7 @@ fn what_the_api_server_puts_back_in_part_is_told_and_goes_on_from_there() {
 fn a_resize_that_a_clock_ahead_has_dated_is_withdrawn_like_any_other() {
     let mut life = Life::new();
     life.begin(900, 86_400);
-    // Nobody would ever have asked for it.
+    // The record waits no longer because its date is in the future.
     assert_eq!(life.follow(TuningMode::On, 15), Some("ResizeRefused"));
     life.begin(900, 86_400);
     life.pod["spec"]["containers"][0]["resources"]["limits"]["cpu"] = json!("900m");

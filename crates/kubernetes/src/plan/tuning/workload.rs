@@ -1,4 +1,4 @@
-//! A workload whose Pods are tuned, and the resources by whose requests something counts its replicas.
+//! A workload with tuned Pods, and the resources with requests that a metric counts its replicas by.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct TunedWorkload {
     pub controllers: Vec<ControllerKey>,
 }
 
-/// The resources by whose requests a target is scaled: as a share of the request, or by one container.
+/// The resources that scale a target by their requests: as a share of the request, or by one container.
 #[must_use]
 pub fn scaled_by(observed: &TargetObjects) -> CpuMemory<bool> {
     scaled_by_metrics(&counted_by(observed))
@@ -36,7 +36,7 @@ pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
         | MetricSpec::Known(Signal::ContainerResource { resource: name, .. }, _) => {
             name.as_str() == resource.as_str()
         }
-        // What cannot be read may be either.
+        // A metric that cannot be read may be about either resource.
         MetricSpec::Unknown(_) => true,
         MetricSpec::Known(..) => false,
     };
@@ -52,7 +52,7 @@ mod tests {
     use crate::plan::scaling::TargetRef;
     use crate::watched_types::WatchedDeployment;
 
-    /// A workload whose annotations name no metric, under an IHPA with these.
+    /// A workload without metrics in its annotations, under an IHPA with these metrics.
     fn under_ihpa(metrics: &Value) -> TargetObjects {
         let provider = json!({"type": "Dynamic", "priority": 1, "dynamic": {"portraitType": "Reactive",
             "metrics": metrics, "algorithm": {"type": "KubeHPA"}}});

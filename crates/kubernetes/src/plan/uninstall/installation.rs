@@ -74,8 +74,8 @@ pub const KINDS: [(InstallationScope, Kind); 25] = [
     (InstallationScope::OwnNamespace, Kind::Lease),
 ];
 
-/// The label selector that finds the objects of a kind; `None` for kinds whose objects carry no
-/// label and are told by [`is_own`].
+/// The label selector that finds the objects of a kind; `None` for kinds with objects that carry no
+/// label and are identified by [`is_own`].
 #[must_use]
 pub fn label_selector(kind: Kind) -> Option<&'static str> {
     (![Kind::Lease, Kind::ApiService].contains(&kind)).then_some(LABELLED)

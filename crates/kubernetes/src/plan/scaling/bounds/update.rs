@@ -1,4 +1,4 @@
-//! The change of an object's bounds, and of the record of whose they are.
+//! The change of an object's bounds and of their record.
 
 use crate::annotations::BOUNDS;
 use crate::plan::conditional_patch::ConditionalPatch;

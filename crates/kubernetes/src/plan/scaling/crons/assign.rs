@@ -1,4 +1,4 @@
-//! What each CronHPA scales, among the targets that are observed.
+//! The assignment of CronHPAs to the targets that are observed.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::target_ref::TargetRef;
 
-/// What a CronHPA scales.
+/// The target of a CronHPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CronTarget {
     /// The target at this place: the bounds of its HPA, or its count.
@@ -19,7 +19,7 @@ pub enum CronTarget {
     Refused(CronProblem),
 }
 
-/// What each of the CronHPAs scales; `conflicts` tells of each target whether it shares its workload with
+/// The target of each CronHPA, in their order. `conflicts` is true for a target that shares its workload with
 /// another HPA.
 #[must_use]
 pub fn assign(
@@ -104,7 +104,7 @@ impl Index<'_> {
         Ok(self.by_name[place])
     }
 
-    /// What a workload is scaled through: its HPA, or its own count.
+    /// The place of the target that scales a workload: its HPA, or its own count.
     fn scaler_of(&self, workload: &TargetRef) -> Result<usize, CronProblem> {
         let targets = self.targets;
         let order = |place: &usize| workload_order(targets, *place, workload);

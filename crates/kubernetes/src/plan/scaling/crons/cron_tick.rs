@@ -10,14 +10,14 @@ use jiff::Timestamp;
 use super::problem::CronProblem;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 
-/// What a CronHPA scales, as one tick finds it.
+/// The target of a CronHPA, as one tick finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CronScaleTarget {
     /// The user's own bounds, or his own count.
     pub user: ObjectBounds,
-    /// What the replicas of its crons are to it.
+    /// The effect of the replicas of its crons on it.
     pub saying: CronEffect,
-    /// The least that the object has, whoever asks for it.
+    /// The minimum that the object has, from whatever contributor.
     pub effective: Option<i32>,
     /// The least that the record of the bounds says this CronHPA asks for.
     pub recorded: Option<i32>,
@@ -29,11 +29,11 @@ pub struct CronScaleTarget {
     pub is_contested: bool,
 }
 
-/// What a tick comes to.
+/// The result of a tick.
 pub(super) struct CronOutcome<'a> {
     /// The rules, where they are accepted.
     pub(super) spec: Option<&'a CronSpec>,
-    /// What the replicas of its crons are to what is scaled.
+    /// The effect of the replicas of its crons on the target.
     pub(super) saying: CronEffect,
     /// The tick of the rules; `None` where they are not followed.
     pub(super) ticked: Option<CronTickResult>,

@@ -1,6 +1,6 @@
-//! The Events of a CronHPA: the runs that change something, windows, what was missed, and the begin of
-//! what keeps its crons from being followed. Of each reason there is one now and then: a schedule may
-//! come as often as anybody likes.
+//! The Events of a CronHPA: runs that change something, windows, missed runs, and the begin of a problem
+//! that keeps its crons from being followed. Each reason has a minimum pause between Events, because a
+//! schedule may run as often as its user likes.
 
 use evenkeel_core::scaling::cron::{CronEffect, CronEvent};
 
@@ -14,7 +14,7 @@ use crate::plan::scaling::context::ScalingContext;
 use crate::plan::scaling::event_pauses::EventPauses;
 use crate::plan::write::{Purpose, Write};
 
-/// What a tick has changed.
+/// The changes of a tick.
 pub(super) struct Changes<'a> {
     pub(super) before: &'a CronHpaStatus,
     pub(super) status: &'a CronHpaStatus,
@@ -34,7 +34,7 @@ pub(super) fn events(
     } = *changes;
     let happened = followed.ticked.iter().flat_map(|ticked| &ticked.happened);
     let mut all: Vec<(EventSeverity, &'static str, String)> = Vec::new();
-    // What happened for one reason is one Event.
+    // All happenings with one reason share one Event.
     for (severity, reason, note) in happened.filter_map(|one| told(one, followed.saying)) {
         match all.iter_mut().find(|(_, other, _)| *other == reason) {
             Some((_, _, notes)) => {

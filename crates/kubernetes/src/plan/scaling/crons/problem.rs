@@ -9,7 +9,7 @@ use crate::cron_hpa::CronHpaError;
 pub enum CronProblem {
     /// The spec is not accepted.
     Invalid(CronHpaError),
-    /// What it names to be scaled is not there.
+    /// The object that it names to be scaled does not exist.
     NotFound(String),
     /// Its HPA scales another workload than the one that it names.
     OtherWorkload {
@@ -18,7 +18,7 @@ pub enum CronProblem {
         /// The workload that the HPA scales.
         scaled: String,
     },
-    /// The workload has no HPA to go through, and is of a kind whose replicas are not set here.
+    /// The workload has no HPA, and is of a kind with replicas that Evenkeel does not set.
     NoAutoscaler(String),
     /// Its ScaledObject has no HPA at present.
     ScaledObjectAlone(String),

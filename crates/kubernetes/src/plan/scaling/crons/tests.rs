@@ -64,7 +64,7 @@ fn daemon_set(name: &str) -> TargetObjects {
     observed
 }
 
-/// A Deployment of a name whose ScaledObject has no HPA.
+/// A Deployment of a name with a ScaledObject that has no HPA.
 fn kept_by_keda(name: &str) -> TargetObjects {
     let scaled_object = json!({"metadata": {"name": name, "namespace": "shop"},
         "spec": {"scaleTargetRef": {"name": name}}});
@@ -395,7 +395,7 @@ fn whoever_takes_over_goes_on_from_the_status() {
         "nothing is forgotten"
     );
     assert_eq!(played.told, ["CronRan"], "nothing is repeated");
-    // Nobody leads in the evening: late by more than the deadline, and told once.
+    // No replica leads in the evening: late by more than the deadline, and reported once.
     played.memory = CronMemory::default();
     assert_eq!(played.min("2026-11-22T20:05:01Z"), Some(6));
     assert_eq!(played.min("2026-11-22T20:05:16Z"), Some(6));
@@ -530,7 +530,7 @@ fn a_schedule_of_seconds_costs_a_status_a_minute_and_an_event_for_what_it_change
         assert_eq!(played.told, vec!["CronRan"; told], "{target}");
         let last = played.status().last_run.as_ref().unwrap();
         assert_eq!(last.scheduled_time, at("2026-11-22T08:02:00Z"), "{target}");
-        // What changes is told at once.
+        // A change is reported at once.
         if let Ok(scaled) = &mut played.scaled {
             scaled.is_contested = true;
         }

@@ -22,7 +22,7 @@ pub(super) const PORTRAITS_AVAILABLE: &str = "PortraitsAvailable";
 /// The condition that the stability checks let changes go on.
 pub(super) const STABLE: &str = "Stable";
 
-/// The conditions of the HPA's algorithm in whose place its own stand.
+/// The conditions of the HPA's algorithm that an IHPA replaces by its own.
 const OF_HPA: [&str; 3] = ["AbleToScale", SCALING_ACTIVE, SCALING_LIMITED];
 
 /// The reason of [`SCALING_ACTIVE`] while the user keeps the workload at 0 replicas.

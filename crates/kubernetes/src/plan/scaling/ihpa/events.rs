@@ -14,7 +14,7 @@ pub(super) struct IhpaEvent {
     pub(super) note: String,
 }
 
-/// What happened to a staged change and its checks, which were `under_way` before.
+/// The Events of a staged change and its checks; `was_under_way` is the state before.
 pub(super) fn of_stages(portrayed: &MergedPortraits, was_under_way: bool) -> Vec<IhpaEvent> {
     let MergedPortraits {
         staged, decided, ..
@@ -58,7 +58,7 @@ pub(super) fn of_stages(portrayed: &MergedPortraits, was_under_way: bool) -> Vec
     judged.into_iter().chain(stepped).collect()
 }
 
-/// What the conditions tell of providers that fail, and are back.
+/// The Event of providers that fail or are back, from the conditions.
 pub(super) fn of_portraits(before: &[Condition], now: &[Condition]) -> Option<IhpaEvent> {
     let message = || {
         let mut now = now.iter();

@@ -70,7 +70,7 @@ pub(super) fn writes(
         }
         (ProfileRole::None, Some(own)) => delete(own).into_iter().collect(),
         (ProfileRole::None, None) => by_scale().into_iter().collect(),
-        // Nobody acts on it: it goes before somebody does, who would set the count of another day.
+        // No replica acts on the profile. It is removed, so that no later one sets an old count from it.
         (ProfileRole::NotFollowed, own) => {
             own.and_then(delete).into_iter().chain(by_scale()).collect()
         }

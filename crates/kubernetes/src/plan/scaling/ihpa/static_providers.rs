@@ -1,4 +1,4 @@
-//! What the providers of an IHPA come to that are known without the loads: counts and windows in its spec, and
+//! The recommendations of the providers of an IHPA that need no loads: counts and windows in its spec, and
 //! portraits that others make.
 
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub fn portrait_names(ihpa: &CheckedIhpa) -> impl Iterator<Item = String> {
     })
 }
 
-/// What the providers of an IHPA come to; `before` is its status at the tick before.
+/// The recommendations of these providers; `before` is the IHPA's status at the tick before.
 pub(super) fn given(
     observed: &TargetObjects,
     rules: &IhpaRules,

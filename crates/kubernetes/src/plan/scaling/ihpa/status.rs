@@ -19,7 +19,7 @@ const TEXTS: SignedDuration = SignedDuration::from_mins(5);
 /// The longest message of one provider or check, in characters.
 const LONGEST: usize = 300;
 
-/// What a status is made of beside what was decided.
+/// The inputs of a status beside the decision.
 pub(super) struct IhpaStatusInput<'a> {
     pub(super) before: &'a IhpaStatus,
     pub(super) generation: Option<i64>,
@@ -142,7 +142,7 @@ fn portrait(
     }
 }
 
-/// What the checks say; `None` while nothing is checked or held.
+/// The results of the checks; `None` while nothing is checked or held.
 fn stability(
     portrayed: &MergedPortraits,
     before: &IhpaStatus,
@@ -172,7 +172,7 @@ fn stability(
     })
 }
 
-/// True where `status` is to be written over `held`, whose texts were last written at `told`.
+/// True where `status` is to be written over `held`; `told` is the last write of the texts of `held`.
 pub(super) fn is_due(
     status: &IhpaStatus,
     held: Option<&IhpaStatus>,

@@ -1,4 +1,4 @@
-//! An IHPA from its objects to the writes, over ticks whose statuses come back as a watch brings them.
+//! An IHPA from its objects to the writes, over ticks. Its statuses come back as a watch brings them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// What the API server makes of a write on the profile, and the controller of profiles of the count.
+    /// Acts as the API server for a write on the profile, and as the controller of profiles for the count.
     fn change_profile(&mut self, operation: &WriteOperation) {
         match operation {
             WriteOperation::Create(body) => {
@@ -134,7 +134,7 @@ impl World {
         self.follow_profile();
     }
 
-    /// What the controller of profiles makes of the counts.
+    /// Acts as the controller of profiles for the counts.
     fn follow_profile(&mut self) {
         let Some(own) = self.profiles.last_mut() else {
             return;
@@ -298,7 +298,7 @@ fn a_zero_of_the_users_is_left_alone_until_there_is_a_replica_and_a_lost_write_i
     assert_eq!(world.replicas, 7);
     world.tick();
     world.replicas = 0;
-    // So long that who sets it again is not taken for another writer who contests the count.
+    // For so long that a later change of the count is not taken for a contest.
     for _ in 0..24 {
         world.tick();
         assert_eq!(world.replicas, 0);
@@ -702,7 +702,7 @@ fn an_early_scale_in_sets_fewer_replicas_and_carries_the_load() {
     }
 }
 
-/// What there is, the change that makes it, and the options that have no effect then.
+/// The name of the case, the change that makes it, and the options that have no effect then.
 type Case = (&'static str, fn(&mut World), &'static [&'static str]);
 
 const WITHOUT_EFFECT: [Case; 12] = [

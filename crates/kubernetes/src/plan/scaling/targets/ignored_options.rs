@@ -50,7 +50,7 @@ const OF_FORECAST: &str = "it needs algorithm.type Forecast";
 const OF_OTHERS: &str = "it needs a portrait that an external generator or its job makes";
 const NO_PARKING: &str = "it needs behavior.scaleDown.grayStrategy.grayState Cutoff or Standby";
 
-/// The annotations in whose place an IHPA has fields.
+/// The annotations that fields of an IHPA replace.
 const FIELDS_OF_IHPA: [&str; 11] = [
     PREDICT,
     MIN_REPLICAS,
@@ -69,8 +69,8 @@ const FIELDS_OF_IHPA: [&str; 11] = [
 type OptionVerdict = (&'static str, Option<&'static str>);
 
 impl TargetResolver<'_> {
-    /// The options that have no effect on `target`, whose object has these `bounds`; `overlooks` as
-    /// [`Self::overlooks`] says of a target that is to be scaled in early.
+    /// The options that have no effect on `target`. `bounds` are those of its object. `overlooks` is
+    /// [`Self::overlooks`] for a target that is to be scaled in early.
     pub(super) fn ignored_options(
         &self,
         mode: ScalingMode,
@@ -93,7 +93,7 @@ impl TargetResolver<'_> {
         ignored.collect()
     }
 
-    /// What is said of forecasts.
+    /// The options about forecasts.
     fn of_forecasts(&self, target: &ScalingTarget, overlooks: bool) -> [OptionVerdict; 4] {
         let policy = &self.requested.policy;
         let is_ihpa = self.observed.ihpa.is_some();
@@ -158,7 +158,7 @@ impl TargetResolver<'_> {
         no_model(target).or(without)
     }
 
-    /// What annotations say of the loads of a target.
+    /// The annotations about the loads of a target.
     fn of_loads(&self, target: &ScalingTarget) -> [OptionVerdict; 4] {
         let policy = &self.requested.policy;
         let has_autoscaler = self.observed.autoscaler.is_some();
@@ -191,7 +191,7 @@ impl TargetResolver<'_> {
         all.map(|metadata: &Meta| &metadata.annotations)
     }
 
-    /// What annotations say of the bounds of an HPA, where its own are others.
+    /// The annotations about the bounds of an HPA that differ from its own.
     fn of_bounds(&self, mode: ScalingMode, bounds: Option<&ObservedBounds>) -> [OptionVerdict; 2] {
         let policy = &self.requested.policy;
         let has_autoscaler = self.observed.autoscaler.is_some();

@@ -1,7 +1,7 @@
-//! The target of an IHPA: its portraits, and the signals that those need which are made of loads.
+//! The target of an IHPA: its portraits, and the signals for the portraits that are made of loads.
 //!
-//! What keeps one provider from its loads is a problem of that provider: the others decide without it. So only
-//! what concerns the workload as a whole refuses the target.
+//! If a provider cannot have its loads, that is a problem of this provider: the others decide without it. Only a
+//! problem of the workload as a whole refuses the target.
 
 use std::sync::Arc;
 
@@ -184,7 +184,7 @@ impl TargetResolver<'_> {
         own?.rules().ok().map(|rules| rules.wanted)
     }
 
-    /// What has come of the counts of that profile; nobody has told while its status is of other counts, or there is none.
+    /// The progress of that profile with its counts; empty if its status is missing or is about other counts.
     fn reached(&self, ihpa: &CheckedIhpa, role: ProfileRole) -> Option<ReplicaProgress> {
         if role != ProfileRole::SetsCount {
             return None;
@@ -200,7 +200,7 @@ impl TargetResolver<'_> {
         })
     }
 
-    /// A ReplicaProfile that is not the IHPA's and in its way, where anybody follows it.
+    /// A ReplicaProfile of another author that is in the IHPA's way; `None` if profiles are not followed.
     fn other_profile(&self, ihpa: &CheckedIhpa, rules: &IhpaRules) -> Option<&str> {
         if !self.settings.follows_profiles {
             return None;
@@ -212,7 +212,7 @@ impl TargetResolver<'_> {
         rival.or_else(|| profiles.namesake(ihpa).filter(|_| needs_own))
     }
 
-    /// Who reacts to the load, where a portrait does.
+    /// The part that reacts to the load, if a portrait does.
     fn reacting(&self, rules: &IhpaRules, metrics: &TargetMetrics) -> TargetReaction {
         if rules.reactive().is_none() {
             return TargetReaction::Nobody;

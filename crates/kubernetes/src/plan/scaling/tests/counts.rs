@@ -15,13 +15,13 @@ const DIRECT: [(&str, &str); 3] = [
     ("evenkeel.dev/max-replicas", "10"),
 ];
 
-/// What a CronHPA asks for, within bounds of the user's.
+/// The recommendation of a CronHPA, within bounds of the user's.
 fn asking(min: i32, user: ObjectBounds, second: i64) -> ReplicaRecommendation {
     let who = Contributor::Cron("sale".to_owned());
     ReplicaRecommendation::of_cron(who, min, user, at(second + 7200))
 }
 
-/// A CronHPA whose status tells that it asks for that many.
+/// A CronHPA with a status that asks for that many replicas.
 fn sale(active: Option<i32>) -> CheckedCronHpa {
     let object = json!({
         "metadata": {"name": "sale", "namespace": "shop"},

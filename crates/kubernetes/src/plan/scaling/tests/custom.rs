@@ -9,7 +9,7 @@ use crate::plan::scaling::crons::{CronProblem, CronTarget, assign, scaled};
 use crate::scaled_kind::ScaledKind;
 use crate::workload::Workload;
 
-/// Rollouts, whose counts stand deeper than most do.
+/// Rollouts with counts in deeper fields than most have.
 fn rollouts() -> CustomKind {
     let scaled = ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap();
     let paths = json!({"specReplicasPath": ".spec.size.pods", "statusReplicasPath": ".status.pods",

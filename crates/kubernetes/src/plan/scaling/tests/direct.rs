@@ -1,4 +1,4 @@
-//! Mode direct: who may be a target of it, what is refused on both sides, and the writes.
+//! Mode direct: the workloads that may be its target, the refusals on both sides, and the writes.
 
 use super::*;
 use crate::annotations::SCALE_DOWN;
@@ -176,7 +176,7 @@ fn a_follower_takes_over_where_the_leader_was() {
         world.apply(&writes);
     }
     assert_eq!(replicas(&world), 7);
-    // What the leader did was no contest to the follower, and its window is its own.
+    // The leader's write was no contest to the follower, and the follower has its own window.
     let writes = follower.tick(&world, Some(2100), 45);
     let wrote = purposes(&writes);
     assert!(!wrote.contains(&Purpose::ScalingReplicas), "{wrote:?}");
@@ -370,7 +370,7 @@ fn a_query_stands_alone_and_one_that_is_refused_is_not_asked_for() {
     let both = [own, (TARGET, "cpu=80%")];
     let signals = Some(vec![Signal::CPU, queue()]);
     assert_eq!(spec(&both, Queries::Any), (signals, vec![]));
-    // What is not asked for would not be answered, and would stop all scaling in.
+    // A query that is not asked gets no answer, and would stop all scaling in.
     assert_eq!(
         spec(&[own], Queries::Presets),
         (None, vec!["SignalUnknown"])
@@ -595,7 +595,7 @@ fn restoring_leaves_the_count_and_takes_the_status_away() {
     assert!(world.status().is_none());
 }
 
-/// A workload whose last replica was taken away in mode direct.
+/// A workload from which mode direct has removed the last replica.
 fn asleep() -> World {
     let annotations = [
         (SCALING, "direct"),

@@ -324,8 +324,8 @@ impl Objects {
     }
 }
 
-/// A load that nobody reacts to and no model forecasts decides nothing, and neither does a right or a risk of
-/// forecasts by itself.
+/// A load without a reaction and without a model decides nothing. Neither does a right or a risk of forecasts
+/// by itself.
 fn decides(mut resolved: ResolvedTarget) -> ResolvedTarget {
     if let Some(target) = &mut resolved.target {
         target.policy.scale_down = ScaleDown::Reactive;

@@ -128,7 +128,7 @@ fn everything_is_put_back_however_it_ends() {
     }
 }
 
-/// A record with contributors that nobody renews: a schedule, and one of a later version.
+/// A record with contributors that no component renews: a schedule, and one of a later version.
 fn held_by_others(world: &mut World) {
     world.hpa()["spec"]["minReplicas"] = json!(8);
     world.record_by(
@@ -236,7 +236,7 @@ fn a_record_that_goes_while_nobody_leads_is_known_to_whoever_takes_over() {
     world.tick(None, 600);
     assert_eq!((world.bounds(), world.has_record()), ((Some(2), 10), false));
 
-    // What the leader has put back is remembered no longer.
+    // A record that the leader has put back is remembered no longer.
     restored.annotate(SCALING, json!("off"));
     restored.tick(None, 15);
     follow(&restored, &mut other, 30);
@@ -669,7 +669,7 @@ enum Happens {
     Undone,
     /// The user switches the mode.
     Mode(bool),
-    /// Nobody leads for a while.
+    /// No replica leads for a while, in seconds.
     Pause(i64),
 }
 
@@ -765,7 +765,7 @@ fn bounds_in_annotations_count_before_the_fields_that_git_leaves_out() {
         "the floor goes, to what Git says now"
     );
     assert!(!world.has_record());
-    // What an HPA by cpu cannot have, and a least above the most.
+    // A minimum that an HPA by cpu cannot have, and a minimum above the maximum.
     for (least, most) in [("0", "12"), ("20", "12")] {
         world.annotate(LEAST, json!(least));
         world.annotate(MOST, json!(most));

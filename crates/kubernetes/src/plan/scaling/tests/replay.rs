@@ -201,7 +201,7 @@ fn a_new_replica_keeps_the_floor_that_it_finds_until_it_lapses_or_it_knows_bette
     assert_eq!((world.least(), world.has_record()), (2, false));
 }
 
-/// At each tick: whether there is a measurement, of what, and whether somebody undoes the floor.
+/// For each tick: the measurement, if there is one, and true if another writer reverts the floor.
 fn ticks() -> impl Strategy<Value = Vec<(Option<f64>, bool)>> {
     let load = prop_oneof![5 => (0.0..14_000.0_f64).prop_map(Some), 1 => Just(None)];
     prop::collection::vec((load, prop::bool::weighted(0.03)), 30..90)

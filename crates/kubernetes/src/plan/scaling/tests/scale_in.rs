@@ -75,7 +75,7 @@ fn reasons<'a>(writes: impl IntoIterator<Item = &'a Write>) -> Vec<String> {
     events.collect()
 }
 
-/// What is told with the lowering, and what at once.
+/// The Events that go with the lowering, and those that are written at once.
 fn told_when(world: &mut World, report: &TickReport, second: i64) -> (Vec<String>, Vec<String>) {
     let now = at(second);
     let mut writes = world.plan(Some(report), now);

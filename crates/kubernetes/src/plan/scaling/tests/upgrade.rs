@@ -4,7 +4,7 @@
 
 use super::*;
 
-/// What a version writes on an object, and what follows from it.
+/// The traces of a version on an object, and the results of reading them.
 struct Stored {
     /// The object that carries the bounds, as the version before left it.
     object: &'static str,
@@ -15,11 +15,11 @@ struct Stored {
     /// The floor that stands.
     floor: Option<i32>,
     contested: bool,
-    /// What this version writes beside it, which the version before keeps and does not read.
+    /// The fields that this version adds. The version before keeps them and does not read them.
     adds: &'static [&'static str],
 }
 
-/// A record with contributors that neither version knows, or that nobody renews.
+/// A record with contributors that neither version knows, or that no component renews.
 fn others() -> Value {
     json!(
         json!({
