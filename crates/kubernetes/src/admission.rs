@@ -1,9 +1,9 @@
-//! The admission webhook: from an AdmissionReview and a snapshot to a response.
+//! The admission webhook: it makes a response from an AdmissionReview and a snapshot.
 //!
-//! A review is a pure function. Its patch only adds annotations (and, where configured, names the
-//! scheduler, and a readiness gate where a ReplicaProfile asks for one), by operations that cannot fail on the Pod at hand; it is nevertheless applied to
-//! the Pod here before it is sent, because the API server refuses a Pod whose patch does not
-//! apply, whatever the failure policy says. Reviewing the patched Pod again changes nothing.
+//! A review is a pure function. Its patch only adds annotations and, if they are configured, the scheduler's name
+//! and the readiness gate of a ReplicaProfile. No operation of the patch can fail on this Pod. Evenkeel still
+//! applies it here before it sends it: the API server refuses the Pod if the patch does not apply, under any
+//! failure policy. A second review of the patched Pod changes nothing.
 
 pub mod patch;
 pub mod review;

@@ -18,7 +18,7 @@ pub struct AnnotatedObject {
     status: Option<AnnotatedObjectStatus>,
 }
 
-/// A condition in a status, of which an object of somebody else's may lack any part.
+/// A condition in a status. In the object of another product, any part of it may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReportedCondition {
@@ -37,7 +37,7 @@ pub struct ReportedCondition {
 struct AnnotatedObjectSpec {
     #[serde(deserialize_with = "lenient")]
     template: Option<Template>,
-    /// Of a CronJob, whose Pods stand one level deeper.
+    /// The template of a CronJob: the template of its Pods is one level deeper.
     #[serde(deserialize_with = "lenient")]
     job_template: Option<JobTemplate>,
 }

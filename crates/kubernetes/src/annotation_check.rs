@@ -1,5 +1,5 @@
-//! What is wrong with the annotations of an object: values that do not parse, names that do not exist, and
-//! annotations on objects of which nothing reads them.
+//! The faults of an object's annotations: values that do not parse, names that do not exist, and
+//! annotations that Evenkeel does not read on objects of this kind.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +25,14 @@ use crate::scaling_policy::ScalingPolicy;
 use crate::suggestion::nearest;
 use crate::tuning_policy::TuningPolicy;
 
-/// What an annotation stands on.
+/// The kind of object that carries an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     Namespace,
     Node,
     /// A Pod, or the template that Pods are made from.
     Pod,
-    /// What makes Pods and can be scaled or tuned, custom resources among them.
+    /// An object that makes Pods and can be scaled or tuned; custom resources are included.
     Workload,
     /// An HPA, or the ScaledObject that one is made from.
     Autoscaler,
@@ -42,7 +42,7 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// What objects of this kind are.
+    /// The carrier for objects of this kind.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {
@@ -142,7 +142,7 @@ pub enum AnnotationFault {
     /// It stands on an object of which nothing reads it.
     Unread {
         key: &'static str,
-        /// What it is read of.
+        /// The carriers on which Evenkeel reads it.
         read_of: &'static [Carrier],
     },
 }
@@ -159,7 +159,7 @@ pub fn asks(carrier: Carrier, annotations: &BTreeMap<String, String>) -> bool {
         .any(|(key, read_of)| read_of.contains(&carrier) && annotations.contains_key(*key))
 }
 
-/// The annotations of an object whose values are not accepted, of those that are read of its kind.
+/// The annotations with values that are not accepted, among those that Evenkeel reads on this carrier.
 #[must_use]
 pub fn invalid(carrier: Carrier, annotations: &RelevantAnnotations) -> Vec<InvalidAnnotation> {
     let metadata = || Meta {

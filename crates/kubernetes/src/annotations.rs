@@ -78,8 +78,8 @@ pub const BOUNDS: &str = "evenkeel.dev/bounds";
 /// On an autoscaler or a workload, written: the last decision, and the conditions.
 pub const SCALING_STATUS: &str = "evenkeel.dev/scaling-status";
 
-/// On an IntelligentHorizontalPodAutoscaler: the time at which somebody has said that a change which a
-/// stability check holds is to go on.
+/// On an IntelligentHorizontalPodAutoscaler: the time at which a user asked Evenkeel to continue a change
+/// that a stability check holds.
 pub const RESUME: &str = "evenkeel.dev/resume";
 
 /// On a Pod, written: the cost of its deletion that stands beside it, and its ground, while its ReplicaSet is
@@ -140,7 +140,7 @@ pub(super) fn is_read(key: &str) -> bool {
         .contains(&key)
 }
 
-/// An annotation whose value is not accepted.
+/// An annotation with a value that is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAnnotation {
     /// The name with its prefix.

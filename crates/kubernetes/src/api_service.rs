@@ -1,5 +1,5 @@
-//! The APIServices by which the API server leads here whoever asks for a group: objects of the cluster,
-//! of which there is one a group, so that whoever holds it serves the group whole.
+//! The APIServices by which the API server routes the requests for an API group to Evenkeel. The cluster
+//! has one APIService for each group, so the server that holds it serves the whole group.
 
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
@@ -12,7 +12,7 @@ pub const METRICS_PROVIDER: &str = "v1alpha1.metrics.evenkeel.dev";
 /// The Service of Evenkeel that it leads to.
 pub const SERVICE: &str = "evenkeel";
 
-/// Whom an APIService leads to.
+/// The server that an APIService leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// Evenkeel in the namespace that was given.
@@ -21,7 +21,7 @@ pub enum Holder {
     Other(String),
 }
 
-/// Whom `api_service` leads to, with Evenkeel in the namespace `own`.
+/// The server that `api_service` leads to; `own` is Evenkeel's namespace.
 #[must_use]
 pub fn holder(api_service: &APIService, own: &str) -> Holder {
     let service = api_service.spec.as_ref();

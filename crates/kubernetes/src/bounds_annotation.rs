@@ -1,16 +1,14 @@
 //! The record of an object's bounds as the JSON of the annotation `evenkeel.dev/bounds`.
 //!
-//! Another version of the program may have written more than this one knows. What is not known is
-//! kept as the text that it is, so that going back and forth between versions loses nobody's bounds.
-//! A contribution of an unknown contributor counts as far as it has the known fields, until its own
-//! end; one that cannot be read has no effect. Only a record whose user's or written bounds cannot be
-//! read is of no use.
+//! Another version of the program may have written fields that this version does not know. Their text is kept,
+//! so that no bounds are lost on the way between versions. A contribution of an unknown contributor counts by
+//! its known fields, until its own end. A contribution that cannot be read, or that asks for no valid count, is
+//! kept without effect. The record is of no use only if its user's or its written bounds cannot be read.
 //!
-//! Anybody who may write the object may write the annotation, and every marked object is looked at
-//! in every tick. So a record is refused before it is parsed where it is longer than any that makes
-//! sense, and where it names bounds that no object can have. Whether this program wrote it is told
-//! by the object's managed fields ([`crate::managed_fields`]). A contribution that asks for what is
-//! no count of replicas is kept as one that cannot be read.
+//! Any user with the right to write the object can write the annotation, and every tick reads every marked
+//! object. So a record is refused if it is longer than any that makes sense, before it is parsed. It is also
+//! refused if no object can have its bounds. The object's managed fields ([`crate::managed_fields`]) show if
+//! this program wrote it.
 
 mod raw_values;
 
@@ -48,7 +46,7 @@ pub enum BoundsAnnotationError {
     /// The record has bounds that no object can have.
     #[error("the record of the bounds is invalid: {0}")]
     Nonsense(#[from] BoundsError),
-    /// The record was written by somebody else, by the object's managed fields.
+    /// Another writer wrote the record, by the object's managed fields.
     #[error("the record of the bounds was not written by {MANAGER}")]
     Foreign,
 }
@@ -184,8 +182,8 @@ impl BoundsAnnotation {
         self
     }
 
-    /// When the last contribution ends, after which nobody holds the bounds any more; `None` where
-    /// nobody contributes, and where one of the contributions cannot be read.
+    /// The end of the last contribution, after which no contributor holds the bounds. `None` if there is no
+    /// contribution, and if one of them cannot be read.
     #[must_use]
     pub fn held_until(&self) -> Option<Timestamp> {
         let until = self.record.held_until();
@@ -271,7 +269,7 @@ impl BoundsAnnotation {
         self.unknown.fields.retain(|who, _| is_prediction(who));
     }
 
-    /// The contributors whose contributions cannot be read: they have no effect and no end here, and
+    /// The contributors with contributions that cannot be read. These have no effect and no end here, and
     /// stay as they are.
     fn unreadable(&self) -> impl Iterator<Item = &Contributor> {
         let all = self.unknown.contributions.keys();
@@ -343,7 +341,7 @@ impl BoundsJson {
 impl ContributionJson {
     const KNOWN: [&str; 5] = ["min", "max", "replicas", "priority", "until"];
 
-    /// The contribution in the JSON of one by `who`; `None` where it cannot be read.
+    /// The contribution of this contributor, from its JSON; `None` if it cannot be read.
     fn read(raw: &RawBoundsValue, who: Contributor) -> Option<ReplicaRecommendation> {
         let Self {
             min,

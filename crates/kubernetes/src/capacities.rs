@@ -39,7 +39,7 @@ impl Capacities {
         &self.default
     }
 
-    /// What is told of nodes with these labels.
+    /// The configured capacities of nodes with these labels.
     #[must_use]
     pub fn of_labels(&self, labels: &BTreeMap<String, String>) -> Resources<Option<Amount>> {
         let fits = |one: &&LabelledCapacity| {

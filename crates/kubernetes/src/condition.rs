@@ -10,7 +10,7 @@ pub enum ConditionStatus {
     True,
     /// It does not hold.
     False,
-    /// Nobody knows at present.
+    /// It is not known at present if the condition holds.
     Unknown,
 }
 
@@ -33,7 +33,7 @@ pub struct Condition {
     /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether it holds.
+    /// `True` if the condition holds, otherwise `False` or `Unknown`.
     pub status: ConditionStatus,
     /// The reason, from a closed set.
     pub reason: String,
@@ -47,7 +47,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// A condition of type `kind`, whose time is still to be settled.
+    /// A condition of type `kind`; the time of its last transition is set later.
     #[must_use]
     pub fn new(
         kind: &str,

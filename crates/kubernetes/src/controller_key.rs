@@ -1,7 +1,7 @@
 //! The key of a controller of Pods: its namespace and its UID.
 //!
-//! An owner reference may carry any UID, since whoever writes the Pod writes it. A controller is always in the namespace of
-//! its Pods, so that a UID of another namespace names another controller, which does not exist.
+//! An owner reference may carry any UID, because the author of the Pod writes it. A controller is always in the
+//! namespace of its Pods. So a UID from another namespace names a controller that does not exist.
 
 use std::fmt;
 use std::sync::Arc;

@@ -30,7 +30,7 @@ pub struct CronHpa {
     /// The number of the spec's version.
     pub generation: i64,
     pub spec: CronHpaSpec,
-    /// What was last told of it; `None` where nothing was, or where it cannot be read.
+    /// The last status; `None` if there is none, or if it cannot be read.
     pub status: Option<CronHpaStatus>,
 }
 
@@ -102,7 +102,7 @@ impl CheckedCronHpa {
     /// The rules in the spec.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The reason why the spec is not accepted.
     pub fn rules(&self) -> Result<&CronSpec, &CronHpaError> {
         (*self.rules).as_ref()
     }

@@ -1,10 +1,8 @@
-//! Kinds of custom resources that have been found to have the subresource `scale`, and what it reads of
-//! an object.
+//! Kinds of custom resources that have the subresource `scale`, and the fields that it reads of an object.
 //!
-//! The API server makes the Scale of a custom resource from fields that its definition names. They are
-//! read here where they stand, in the objects that a watch brings anyway: no call for each object. What no
-//! such field can be is passed over as it is read: templates of Pods, which are most of an object, and
-//! whatever somebody nests too deep to be taken in.
+//! The API server makes the Scale of a custom resource from fields that its definition names. Evenkeel reads
+//! them from the objects that a watch brings anyway, without a call for each object. It skips the rest as it
+//! reads: templates of Pods, which are most of an object, and parts that nest too deep.
 
 use std::fmt;
 

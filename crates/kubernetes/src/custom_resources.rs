@@ -64,7 +64,7 @@ pub fn unknown_fields(kind: Kind, object: &Value) -> Vec<String> {
 }
 
 fn collect_unknown(schema: &Value, value: &Value, path: &str, unknown: &mut Vec<String>) {
-    // What has no properties takes any, as metadata does.
+    // A schema without properties accepts any field, as the one of metadata does.
     if let (Some(properties), Some(fields)) = (schema["properties"].as_object(), value.as_object())
     {
         for (name, value) in fields {

@@ -1,13 +1,13 @@
 //! The demand of a Pod for each resource, R in `[CLBP] (4.1)`, and the source of each number.
 //!
-//! The first that is known: an annotation, then requests, then what other Pods of the workload used, no
-//! more than the caps of the CNI bandwidth plugin, then these caps
-//! where configuration lets them count. What nobody tells is zero and marked unknown.
+//! The first known source counts: an annotation, then requests, then the use by other Pods of the workload, up to
+//! the caps of the CNI bandwidth plugin. Last come these caps, if the configuration lets them count. A number
+//! without a source is zero and marked unknown.
 //!
-//! Requests are checked by kube-scheduler and by quotas. Annotations and caps are the word of whoever
-//! writes the Pod: a claim. So is what was used, since it is read from an annotation as well, which whoever
-//! writes the Pod may have written. A Pod is judged by its own claims as they stand, but in the sums that
-//! others are judged by they count only as [`counted`](Demand::counted) says.
+//! kube-scheduler and quotas check requests. Annotations and caps are claims: no program checks the words of the
+//! Pod's author. Use is a claim too, because it is read from an annotation that the author may have written.
+//! A Pod is judged by its own claims in full. In the sums by which Evenkeel judges other Pods, its claims count
+//! only as [`counted`](Demand::counted) says.
 
 pub(crate) mod annotation;
 
@@ -32,11 +32,11 @@ pub enum DemandSource {
     Annotation,
     /// The effective request, as kube-scheduler counts it.
     Requests,
-    /// What other Pods of the workload used.
+    /// The use by other Pods of the workload.
     History,
     /// The caps of the CNI bandwidth plugin.
     Caps,
-    /// Nobody tells; taken for zero.
+    /// No source; taken for zero.
     Unknown,
 }
 
@@ -55,7 +55,7 @@ impl DemandSource {
 }
 
 impl DemandSource {
-    /// True where the number is the word of whoever wrote the Pod, which nobody else checks.
+    /// True if the number comes from the author of the Pod, and no program checks it.
     const fn is_claim(self) -> bool {
         matches!(self, Self::Annotation | Self::History | Self::Caps)
     }
@@ -76,8 +76,8 @@ pub struct Demand {
     /// kube-scheduler itself assumes. Without it Pods that say nothing, the most dangerous ones, would
     /// all go to one node.
     pub assumed: Resources<Amount>,
-    /// What counts for others of a claim that does not: of cpu and memory that are known by history
-    /// alone, what kube-scheduler assumes.
+    /// The amounts that count for others if claims do not. For cpu and memory that are known by history
+    /// alone, these are the amounts that kube-scheduler assumes.
     unclaimed: Resources<Amount>,
     /// The source of each number.
     pub sources: Resources<DemandSource>,
@@ -107,16 +107,16 @@ impl fmt::Display for ExcessiveClaim {
     }
 }
 
-/// What it takes to count a demand for others, now and when claims come to count or not, or the largest
-/// node is another one: a part of the [`Demand`] that is small enough to be kept of every Pod.
+/// The part of a [`Demand`] that is needed to count it for others, small enough to be kept for every Pod.
+/// It stays valid if claims start or stop to count, or if another node becomes the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CompactDemand {
-    /// What counts where a claim does not.
+    /// The amounts that count if claims do not.
     unclaimed: Resources<Amount>,
     claims: Resources<Amount>,
-    /// The resources whose claims count.
+    /// The resources with claims that count.
     claimed: Resources<bool>,
-    /// The resources that nobody checks, whether their claims count or not.
+    /// The resources with amounts that no program checks, even if their claims do not count.
     unchecked: Resources<bool>,
 }
 
@@ -172,7 +172,7 @@ impl CompactDemand {
 }
 
 impl Demand {
-    /// The parts that are claims; `None` where a number is checked or nobody tells it.
+    /// The parts that are claims; `None` if a number is checked or has no source.
     #[must_use]
     pub fn claims(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| {
@@ -374,7 +374,7 @@ mod tests {
         let sources = [History, Requests, Annotation, Unknown, History];
         assert_eq!(found.sources, Resources::new(sources));
         assert_eq!(with.annotated_profile(), None, "it was found without that");
-        // What it carries stays as it is.
+        // Amounts that the Pod already carries stay as they are.
         let later = with_history(&with, false, |_| Resources::new([Some(Amount::new(1)); 5]));
         let later = demand(&later.unwrap(), false);
         assert_eq!(later.amounts, amounts([300, 1 << 30, 1_000_000, 1, 9]));

@@ -1,10 +1,9 @@
 //! `evenkeel.dev/disk-io-limit`: the most that a Pod may read from and write to each disk.
 //!
-//! Kubernetes has no field for it. One rate is for each direction, which the kernel limits apart: their sum,
-//! as `evenkeel.dev/disk-io` counts it, cannot be limited. A limit may only keep the Pod itself from
-//! something, but a filesystem is shared: what commits its journal waits for data of a Pod that is let
-//! write next to nothing. So rates below the cluster's least are refused, and not raised, as nobody asked
-//! for what they would be raised to.
+//! Kubernetes has no field for it. Each direction has its own rate, because the kernel limits them apart. Their
+//! sum, as `evenkeel.dev/disk-io` counts it, cannot be limited. A limit should slow down only the Pod itself,
+//! but a filesystem is shared: a commit of its journal waits for data of a Pod that may write next to nothing.
+//! So rates below the cluster's least are refused. They are not raised, because no user asked for a higher rate.
 
 use std::collections::BTreeMap;
 use std::fmt;

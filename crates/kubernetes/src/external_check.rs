@@ -1,7 +1,7 @@
-//! Questions to somebody outside whether a change of replicas may go on, and what the answers say.
+//! Questions to an external endpoint about a change of replicas that is under way, and its answers.
 //!
-//! A question is known by whose check it is and by the spec of that; where the change stands is told with it and does not
-//! tell questions apart, so that the answer to the question before is found after a step, and its age is seen.
+//! The name of the check and its spec identify a question. The stage of the change is sent along, but two
+//! stages are the same question. So after a step the answer from before is still found, and its age is seen.
 
 mod answer;
 mod body;

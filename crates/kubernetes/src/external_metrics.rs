@@ -1,10 +1,10 @@
 //! The External metric that Evenkeel serves (`external.metrics.k8s.io/v1beta1`): the load that the
-//! replicas of each target have to be ready for, by which a plain HPA scales ahead.
+//! replicas of each target have to be ready for. A plain HPA scales ahead by it.
 //!
-//! One metric, [`EXPECTED_LOAD`], whose labels tell target and signal. The value is that of the whole
-//! target, so that an HPA with target type `AverageValue` asks for `ceil(value / averageValue)`
-//! replicas. What is not known is an error and never a smaller sum or nothing: an HPA takes an error as
-//! a reason to stay, and adds up what a list holds.
+//! The labels of the one metric, [`EXPECTED_LOAD`], name the target and the signal. Its value is for the
+//! whole target, so an HPA with target type `AverageValue` asks for `ceil(value / averageValue)` replicas.
+//! An unknown value is an error, never a smaller sum or an empty list: an HPA keeps its replicas on an
+//! error, and adds up the values of a list.
 
 mod discovery;
 mod label;

@@ -1,7 +1,7 @@
-//! Group and version as somebody wrote them into a reference, checked before they become part of a path.
+//! The group and version in a reference that a user wrote, checked before they become part of a path.
 //!
-//! The API server takes nearly any text for an `apiVersion`, and finds its way by the decoded path: one
-//! with `%2F` or `?` in it would ask for something else than for the kinds of a group.
+//! The API server accepts nearly any text as an `apiVersion`, and routes by the decoded path. A text
+//! with `%2F` or `?` in it would ask for something else than the kinds of a group.
 
 use std::fmt;
 

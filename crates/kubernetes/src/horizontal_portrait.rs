@@ -1,8 +1,8 @@
-//! The custom resource HorizontalPortrait (`autoscaling.evenkeel.dev/v1alpha1`): the portrait that somebody
-//! else makes for an IntelligentHorizontalPodAutoscaler.
+//! The custom resource HorizontalPortrait (`autoscaling.evenkeel.dev/v1alpha1`): a portrait that another
+//! program makes for an IntelligentHorizontalPodAutoscaler.
 //!
-//! Its status is written by whoever makes the portrait, or by Evenkeel with the result of a job that it runs.
-//! Portraits that Evenkeel computes itself have no object of their own: they stand in the status of the autoscaler.
+//! Its maker writes its status. If Evenkeel runs a job for it, Evenkeel writes the job's result there.
+//! Portraits that Evenkeel computes itself have no object: they are in the status of the autoscaler.
 
 mod status;
 
@@ -28,7 +28,7 @@ pub struct HorizontalPortrait {
     pub metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
     pub spec: HorizontalPortraitSpec,
-    /// What its maker says; `None` where he has said nothing yet, or where it cannot be read.
+    /// The status from the portrait's maker; `None` if there is none yet, or if it cannot be read.
     #[serde(deserialize_with = "lenient")]
     pub status: Option<HorizontalPortraitStatus>,
 }
@@ -101,7 +101,7 @@ impl CheckedHorizontalPortrait {
         Self { object, portrait }
     }
 
-    /// What it says; `None` where nobody has said anything yet.
+    /// The portrait; `None` if its maker has not written it yet.
     #[must_use]
     pub fn portrait(&self) -> Option<&Result<Portrait, PortraitDataError>> {
         (*self.portrait).as_ref()
@@ -109,7 +109,7 @@ impl CheckedHorizontalPortrait {
 }
 
 impl HorizontalPortrait {
-    /// What identifies it, and whether Evenkeel runs a job for it.
+    /// The object reduced to its identity, and to a mark if Evenkeel runs a job for it.
     #[must_use]
     pub fn outline(&self) -> Self {
         let mut outline = Self {

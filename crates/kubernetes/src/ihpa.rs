@@ -45,7 +45,7 @@ pub struct Ihpa {
     pub metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
     pub spec: IhpaSpec,
-    /// What was last told of it; `None` where nothing was, or where it cannot be read.
+    /// The last status; `None` if there is none, or if it cannot be read.
     #[serde(deserialize_with = "lenient")]
     pub status: Option<IhpaStatus>,
 }
@@ -66,7 +66,7 @@ impl Ihpa {
         })
     }
 
-    /// What such an object carries.
+    /// The owner reference that such an object carries.
     fn owner_reference(&self) -> Value {
         json!({
             "apiVersion": Kind::Ihpa.api_version(),
@@ -77,7 +77,7 @@ impl Ihpa {
         })
     }
 
-    /// The moment at which somebody asked for a change that is held to go on; `None` where nobody did.
+    /// The time at which a user asked Evenkeel to continue a held change; `None` if no user did.
     ///
     /// # Errors
     /// An annotation that is no time.
@@ -127,7 +127,7 @@ impl CheckedIhpa {
     /// The rules in the spec.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The reason why the spec is not accepted.
     pub fn rules(&self) -> Result<&IhpaRules, &IhpaError> {
         (*self.rules).as_ref()
     }

@@ -42,7 +42,7 @@ pub fn from_slice<T: DeserializeOwned>(body: &[u8]) -> Result<T, ParseError> {
                 path: traced.path().to_string(),
                 message: reworded(&traced.inner().to_string()),
             },
-            // What follows the object is wrong, not the object.
+            // The object is right, and the text after it is wrong.
             Ok(_) => ParseError {
                 path: ".".to_owned(),
                 message: reworded(&error.to_string()),

@@ -164,8 +164,8 @@ impl Kind {
         Self::DaemonSet,
     ];
 
-    /// The workloads that a ReplicaProfile may name, and whose Pods are tuned: those that say how many Pods there
-    /// are. The Pods of a DaemonSet are no workload of a node's choice.
+    /// The workloads that a ReplicaProfile may name and that Evenkeel tunes: those with a count of Pods in their
+    /// spec. A DaemonSet has no such count, because the number of nodes decides it.
     pub const REPLICATED: [Self; 3] = [Self::Deployment, Self::StatefulSet, Self::ReplicaSet];
 
     /// The API group; empty for the core group.
@@ -210,7 +210,7 @@ impl Kind {
         self.row().bounds
     }
 
-    /// True for a workload whose replicas can be set.
+    /// True for a workload with a count of replicas that can be set.
     #[must_use]
     pub const fn has_scale(self) -> bool {
         matches!(

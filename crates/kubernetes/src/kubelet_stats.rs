@@ -1,9 +1,8 @@
-//! What Pods use of their node's disk, from the answer of kubelet's `/stats/summary`.
+//! The disk use of Pods on their node, from the answer of kubelet's `/stats/summary`.
 //!
-//! `ephemeral-storage` of a Pod is what kubelet itself evicts by: the writable layers of its containers,
-//! their logs and its emptyDirs. The file systems of the node hold images too, which kubelet keeps at
-//! their own height and removes where room is short, so they are left out. A Pod that cannot be read leaves the others
-//! as they are.
+//! The `ephemeral-storage` of a Pod is the amount by which kubelet itself evicts: the writable layers of its
+//! containers, their logs and its emptyDirs. The node's file systems hold images too, which kubelet limits apart and
+//! removes if room is short, so images are left out. A Pod that cannot be read does not affect the others.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use super::json::{lenient_time, list, null_is_default};
 use super::lenient_object::{LenientObject, UnreadableItems};
 
-/// What the Pods of one node use of its disk.
+/// The disk use of the Pods on one node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskUse {
     /// The name that the kubelet gives itself.
@@ -19,13 +18,13 @@ pub struct DiskUse {
     /// When its file systems were last looked at.
     pub at: Timestamp,
     pub pods: Vec<PodDiskUse>,
-    /// Pods whose disk has not been looked at yet.
+    /// The number of Pods without a measurement of their disk yet.
     pub unmeasured: u64,
     /// Pods that cannot be read.
     pub unreadable: UnreadableItems,
 }
 
-/// What one Pod uses of the disk.
+/// The disk use of one Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodDiskUse {
     pub namespace: String,

@@ -1,4 +1,4 @@
-//! The content of a Lease, whoever holds it.
+//! The content of a Lease of any holder.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ impl LeaseRecord {
         }
     }
 
-    /// True where nobody has renewed it for so long that clocks which differ cannot explain it.
+    /// True if the last renewal was `span` or longer ago; `span` exceeds any difference between clocks.
     #[must_use]
     pub fn is_abandoned(&self, span: SignedDuration, now: Timestamp) -> bool {
         let renewed = self.renewed;

@@ -1,8 +1,8 @@
-//! One object of a list or a watch, whose faults are its own.
+//! One object of a list or a watch, read so that its faults do not affect the others.
 //!
-//! A list is read in one go, and what cannot be read ends it for everybody. So the text of each object is set apart first,
-//! which nothing in it can prevent: not a field of another form, and not nesting deeper than a parser follows. Only then it is
-//! read. Nothing of the text is copied for it, where kube's own guard holds each object two more times.
+//! A list is parsed as a whole, so one object that cannot be read would lose the list for every reader. Evenkeel
+//! therefore cuts out the text of each object before it parses it. No field of another form and no deep nesting can
+//! prevent that. It copies nothing of the text, while kube's own guard holds each object two more times.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct LenientObject<K>(pub Result<K, UnreadableObject>);
 pub struct UnreadableObject {
     /// Name, namespace, uid and resource version, as far as they can be read.
     pub metadata: ObjectMeta,
-    /// What is wrong with it.
+    /// The fault, in the parser's words.
     pub error: String,
 }
 
@@ -188,7 +188,7 @@ mod tests {
                 "externalJob": {{"job": {{"cronJob": {{"template": {{"spec": {deep}}}}}}}}}}}}}}}]}}"#
         );
         assert_eq!(listed::<WatchedIhpa>(&template), both);
-        // What a writer says of himself, in objects of every kind.
+        // Managed fields, which objects of every kind have.
         let fields = format!(
             r#", "metadata": {{"name": "bad", "managedFields": [{{"manager": "a", "fieldsV1": {deep}}}]}}"#
         );

@@ -12,7 +12,7 @@ use crate::json::null_is_default;
 /// The text of a list as far as it has arrived.
 #[derive(Debug, Default)]
 pub struct ListText {
-    /// What stands around the items, with a 0 for each of them.
+    /// The text around the items, with a 0 in the place of each item.
     around: Vec<u8>,
     nesting: Nesting,
     /// Where the last string outside of items begins in `around`.

@@ -85,7 +85,7 @@ pub struct LoadQuery {
 impl LoadQuery {
     /// The values of [`QUERY`] that are accepted, for messages.
     const QUERIES: &str = "cpu, memory, network, gpu, gpu-memory, or PromQL of at most 2048 bytes";
-    /// What stands beside it, for messages.
+    /// The other annotation that a query needs, for messages.
     const NEEDS_TARGET: &str = "with evenkeel.dev/query-target, which is its amount for each Pod";
     /// The values of [`QUERY_TARGET`] that are accepted, for messages.
     const TARGETS: &str = "an amount for each Pod above zero, such as 50, 500m, 20Gi, \

@@ -1,14 +1,13 @@
-//! `metadata.managedFields`: whether this program wrote the records on an object, of its bounds and, on a
+//! `metadata.managedFields`: they show if this program wrote the records on an object, of its bounds and, on a
 //! Pod, of its resize.
 //!
-//! The API server notes for each field who changed it last, by the name that the writer gives
-//! itself. Anybody who may write an object may give that name, or clear the list: it tells an
-//! annotation that came with a template, a copy or a backup from one that was written here, and is
-//! no proof. What a forged record of bounds can do is what its author could write into the spec as well. A
-//! resize is a right of its own: `deploy/base/resize-record-guard.yaml` lets nobody without it write a record
-//! under this name.
+//! The API server notes the last writer of each field, by the name that the writer gives itself. Any user with the
+//! right to write an object can give that name or clear the list. So the list is no proof. It only separates an
+//! annotation that was written here from one that came with a template, a copy or a backup. The author of a forged
+//! record of bounds could write the same into the spec. A resize needs a right of its own, so
+//! `deploy/base/resize-record-guard.yaml` lets only its holders write a record under this name.
 //!
-//! The list is larger than all else that is read of an object; so a bit for each record is kept, and the
+//! The list is larger than everything else that is read of an object. So only a bit for each record is kept, and the
 //! rest is skipped while it is parsed. A list of another form claims nothing.
 
 use std::borrow::Cow;
@@ -21,8 +20,8 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 /// The name by which the API server knows what this program writes.
 pub const MANAGER: &str = "evenkeel";
 
-/// The records on an object that this program wrote. Each is told by itself: what lets somebody write the one
-/// lets nobody be believed in the other.
+/// The records on an object that this program wrote. Each has its own bit: a writer of one record is not trusted
+/// for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnRecords {
     pub bounds: bool,
@@ -196,7 +195,7 @@ mod tests {
             OwnRecords::default(),
         );
         for (entries, ours) in [
-            // The harm: who wrote the one in this program's name was believed in the other.
+            // The harm: a writer of one record in this program's name was trusted for the other.
             (
                 json!([entry("evenkeel", &record), entry("kubectl", &resize)]),
                 bounds,

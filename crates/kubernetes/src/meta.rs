@@ -105,7 +105,7 @@ impl<'de> Deserialize<'de> for RelevantLabels {
     }
 }
 
-/// All labels of an object, for those whose keys an operator chooses.
+/// All labels of an object, for rules with keys that an operator chooses.
 pub type AllLabels = BTreeMap<String, String>;
 
 /// One owner of an object.
@@ -179,7 +179,7 @@ impl Meta {
         self.owner_references.iter().find(|owner| owner.controller)
     }
 
-    /// What identifies an object and its version, and what owns and controls it.
+    /// The identity of an object and its version, and its controller.
     #[must_use]
     pub fn outline(&self) -> Self {
         Self {
@@ -205,8 +205,8 @@ impl Meta {
     }
 }
 
-/// The most annotations or labels that are kept of an object, of which there are about fifty. Whoever writes the object
-/// could make each of thousands of keys cost six times what it has in the store.
+/// The most annotations or labels that are kept of an object; rules read about fifty. Without a limit, the author of
+/// an object could add thousands of keys, and each would take six times the memory that it takes in the store.
 const MOST_KEYS: usize = 64;
 /// The most bytes of the values that are kept of an object: a status, a record and all that users set.
 const MOST_BYTES: usize = 64 * 1024;

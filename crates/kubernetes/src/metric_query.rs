@@ -37,7 +37,7 @@ pub struct MetricQuery {
 /// The subject of a question.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MetricSubject {
-    /// What the API server serves, itself or by an adapter.
+    /// A metric that the API server serves, itself or by an adapter.
     Served(ServedMetric),
     /// The text of a PromQL query.
     PromQl(Arc<str>),
@@ -108,8 +108,8 @@ impl QueryError {
 pub struct CustomNames<'a> {
     /// The version of `custom.metrics.k8s.io`.
     pub version: &'a str,
-    /// The resource of the described object, such as `ingresses.networking.k8s.io`; nobody reads it
-    /// for other metrics.
+    /// The resource of the described object, such as `ingresses.networking.k8s.io`; not read for other
+    /// metrics.
     pub resource: &'a str,
 }
 

@@ -1,8 +1,8 @@
 //! The values in the answers of `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
 //!
-//! A list without a value is an error, as for the HPA controller, and never a zero. A value that does
-//! not say of when it is counts as of when it was asked for; one of the future is no newer than that. A Pod whose
-//! value cannot be read is one without a value; where values are added up, one that cannot be read refuses the sum.
+//! A list without a value is an error, as for the HPA controller, and never a zero. A value without a time, or with
+//! one in the future, counts as of the moment at which Evenkeel asked for it. A value that cannot be read leaves its
+//! Pod without a value. If values are added up, it makes the whole sum an error.
 
 use evenkeel_core::scaling::hpa::{MetricsApiReading, summed_series};
 use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
@@ -31,7 +31,7 @@ pub enum ValuesError {
     /// There is none.
     #[error("the answer has no value")]
     Empty,
-    /// Several of one object, of which nobody can say which counts.
+    /// Several values for one object, so it is not clear which of them counts.
     #[error("the answer has {0} values for one object")]
     Several(usize),
 }
@@ -229,7 +229,7 @@ mod tests {
             ),
             (json!([{}]), "Malformed", "Malformed", "Malformed"),
             (json!(5), "Malformed", "Malformed", "Malformed"),
-            // A Pod whose value cannot be read is one without a value, and a sum lacks something.
+            // A value that cannot be read leaves its Pod without a value, and a sum incomplete.
             (
                 json!([value, {"value": "much"}]),
                 "",

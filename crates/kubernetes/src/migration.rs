@@ -1,9 +1,8 @@
-//! From the manifests of other products to Evenkeel's: of those that scale by the calendar to CronHPAs, of
-//! Kapacity to the kinds of the same names.
+//! Converts manifests of other products to Evenkeel's: those that scale by the calendar to CronHPAs, and those
+//! of Kapacity to the kinds of the same names.
 //!
-//! What a manifest says and Evenkeel does otherwise is told in a note; what it says and Evenkeel cannot
-//! do is refused, with its place, rather than changed in silence. A field that is not known here counts
-//! as such.
+//! If Evenkeel does otherwise than a manifest says, a note reports it. If Evenkeel cannot do it, the conversion
+//! refuses the manifest with the path, because a silent change would mislead. An unknown field is refused too.
 
 mod aliyun;
 mod conversion;
@@ -44,7 +43,7 @@ fn is_calendarless(document: &Value) -> bool {
 /// Converts a manifest; `None` for one of another product, or of a kind that holds no scaling by the calendar.
 ///
 /// # Errors
-/// What in it Evenkeel cannot do as it is meant.
+/// Evenkeel cannot do a part of the manifest as it is meant.
 pub fn migrate(
     document: &Value,
     circumstances: &Circumstances<'_>,

@@ -1,7 +1,7 @@
-//! What LimitRanges and ResourceQuotas of a namespace leave to its containers, as the API server holds a
-//! resize to them.
+//! The resources that LimitRanges and ResourceQuotas of a namespace leave to its containers, by the rules
+//! with which the API server checks a resize.
 //!
-//! A quota with scopes counts for every Pod here: what it leaves is then at most too little.
+//! A quota with scopes counts for every Pod here, so the result is at worst too small.
 
 use std::collections::BTreeMap;
 
@@ -64,11 +64,11 @@ struct QuotaStatus {
     used: BTreeMap<String, String>,
 }
 
-/// What is left to the containers of a namespace.
+/// The resources that a namespace leaves to its containers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamespaceLimits {
     ranges: Vec<LimitRangeItem>,
-    /// What its quotas leave.
+    /// The budget that its quotas leave.
     pub quotas: ResourceBudget,
 }
 
@@ -135,7 +135,7 @@ impl NamespaceLimits {
     }
 }
 
-/// What all quotas together leave of a resource by this name.
+/// The amount of a resource by this name that all quotas together leave; `None` if no quota limits it.
 fn left_of(quotas: &[ResourceQuota], name: &str, resource: TunedResource) -> Option<Amount> {
     let amount = |texts: &BTreeMap<String, String>| {
         let text = texts.get(name)?;

@@ -58,10 +58,9 @@ pub struct NodePodStatus {
 }
 
 impl NodePod {
-    /// The UID by which kubelet knows it: of a Pod that kubelet runs from a file, its object in the API is a
-    /// mirror with a UID of its own, and the Pod's stands in an annotation. Anybody may write that on a Pod
-    /// of theirs; so it counts as far as it can be a static Pod's, a digest, which the UIDs of all others
-    /// are not.
+    /// The UID by which kubelet knows it. If kubelet runs the Pod from a file, its object in the API is a mirror
+    /// with another UID, and an annotation holds the Pod's own. Any user may write that annotation on a Pod. So
+    /// it counts only if it is a digest, as UIDs of static Pods are and those of other Pods are not.
     #[must_use]
     pub fn kubelet_uid(&self) -> Option<&str> {
         match self.metadata.annotation(MIRROR) {

@@ -138,12 +138,12 @@ pub struct Container {
     pub resources: ResourceRequirements,
     /// Of an init container: whether it goes on running beside the others.
     pub restart_policy: Option<RestartPolicy>,
-    /// What becomes of it where its resources change; a resource that is not named goes without a restart.
+    /// The effect of a change of its resources; a resource that is not named changes without a restart.
     #[serde(deserialize_with = "list")]
     pub resize_policy: Vec<ResizePolicy>,
 }
 
-/// What becomes of a container where one resource of it changes.
+/// The effect on a container if one of its resources changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResizePolicy {
@@ -181,7 +181,7 @@ pub struct ResourceRequirements {
     /// The amounts that the scheduler sets aside.
     #[serde(deserialize_with = "null_is_default")]
     pub requests: ResourceList,
-    /// The amounts that the kubelet lets nobody exceed.
+    /// The amounts that the kubelet does not let the containers exceed.
     #[serde(deserialize_with = "null_is_default")]
     pub limits: ResourceList,
 }

@@ -11,7 +11,7 @@ pub const DEPLOYMENT: &str =
 /// The ending of a StatefulSet's Pods.
 pub const STATEFUL_SET: &str = "-[0-9]+";
 
-/// The longest name of a workload whose Pods' names are not cut short.
+/// The longest name of a workload that its Pods' names contain in full, in characters.
 const LONGEST_NAME: usize = 46;
 
 /// The characters of such endings.

@@ -1,8 +1,8 @@
-//! What a portrait says, as objects hold it: one count, windows by the calendar, or a series of counts.
+//! The data of a portrait as objects hold it: one count, windows by the calendar, or a series of counts.
 //!
-//! It stands in the providers of an IntelligentHorizontalPodAutoscaler, in the status of a
-//! HorizontalPortrait, whoever writes that, and in the ConfigMap that the job of an external algorithm leaves
-//! ([`read_result`]). All three are checked here, once, into the [`Portrait`] of the core.
+//! It is in the providers of an IntelligentHorizontalPodAutoscaler, in the status of a HorizontalPortrait,
+//! and in the ConfigMap that the job of an external algorithm leaves ([`read_result`]). All three are checked
+//! here, once, into the [`Portrait`] of the core.
 
 mod result;
 
@@ -20,7 +20,7 @@ pub use self::result::{ResultData, ResultError, read_result};
 /// The most points of a series: a week of them every five minutes, and some more.
 pub const MOST_POINTS: usize = 2880;
 
-/// What a portrait says.
+/// The data of a portrait.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PortraitData {

@@ -26,7 +26,7 @@ pub const MOST_METRICS: usize = crate::autoscaler::FOLLOWED;
 #[serde(default, rename_all = "camelCase")]
 pub struct PortraitSpec {
     pub portrait_type: String,
-    /// Who else makes it, where Evenkeel does not.
+    /// The name of the other program that makes it; `None` if Evenkeel makes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_generator_name: Option<String>,
     /// The metrics, as those of an HPA with a name and an operator each; those of a portrait that others make are theirs to

@@ -1,8 +1,8 @@
-//! A field in which anything may stand: it is kept for those who read it, as text and so much of it.
+//! A field in which any JSON may stand. Its text is kept for its readers, up to a limit of length and depth.
 //!
-//! Whoever may write such an object chooses what its readers hold. A list of zeros is sixteen times as large in memory as in
-//! text, and a parser refuses what nests too deep, with all that stands around it. So no tree is made of the field as it is
-//! read: its text is written down anew, and what is longer or deeper is skipped and known as that.
+//! The author of such an object decides how much its readers hold. A list of zeros takes sixteen times its text in
+//! memory. A parser refuses a value that nests too deep, with everything around it. So the field is not parsed into
+//! a tree: its text is copied as it is read, and a value that is longer or deeper is skipped and marked.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub const LONGEST: usize = 32 * 1024;
 /// The deepest nesting: several times that of a CronJob, and with what stands around the field less than a parser follows.
 pub const DEEPEST: usize = 64;
 
-/// What is accepted, for messages.
+/// The accepted values, for messages.
 pub const ACCEPTED: &str = "at most 32 KiB of JSON that nests at most 64 deep";
 
 /// The value of a field in which anything may stand.
@@ -68,7 +68,7 @@ impl RawJson {
     }
 }
 
-/// What was too much is written as null.
+/// A value that was too much is written as null.
 impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.value().unwrap_or_default().serialize(serializer)
@@ -110,7 +110,7 @@ impl Transcript {
         }
     }
 
-    /// Ends a list or an object, whose items are followed by a comma each.
+    /// Ends a list or an object, in which a comma follows each item.
     fn close(&mut self, bracket: &[u8]) {
         if self.bytes.last() == Some(&b',') {
             self.bytes.pop();

@@ -1,8 +1,8 @@
-//! A Pod as far as it may go when its ReplicaSet is scaled in: who made it, where it is, which
-//! constraints spread it, and what stands on it of deletion costs.
+//! A Pod with the facts that decide if it may go when its ReplicaSet is scaled in: its controller, its node,
+//! the constraints on its spread, and its annotations of deletion costs.
 //!
-//! A cost is Evenkeel's where the annotation beside it says the same; any other is the user's, and
-//! is never touched.
+//! A cost is Evenkeel's if the annotation beside it says the same. Any other cost is the user's, and Evenkeel
+//! never changes it.
 
 use std::sync::Arc;
 
@@ -26,17 +26,17 @@ pub struct RemovablePod {
     pub goes_first: bool,
     /// The name of its profile, where it says one.
     pub profile: Option<Arc<str>>,
-    /// What it has in common with the other Pods of its ReplicaSet.
+    /// The data that it shares with the other Pods of its ReplicaSet.
     pub common: Arc<ReplicaSetPodData>,
-    /// What stands on it of costs.
+    /// Its annotations of deletion costs.
     pub mark: DeletionCostAnnotations,
 }
 
-/// What Pods of one ReplicaSet have in common, as a rule, so that it is kept once for all of them.
+/// The data that Pods of one ReplicaSet share as a rule, kept once for all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReplicaSetPodData {
     pub namespace: String,
-    /// The ReplicaSet that controls them; the costs of other Pods are read by nobody.
+    /// The ReplicaSet that controls them; no controller reads the costs of other Pods.
     pub replica_set: Option<ReplicaSetName>,
     /// All of their labels.
     pub labels: AllLabels,
@@ -57,7 +57,7 @@ pub struct ReplicaSetName {
 pub struct DeletionCostAnnotations {
     /// The cost that its ReplicaSet's controller reads.
     pub cost: Option<String>,
-    /// What Evenkeel wrote beside it: the same cost and its ground.
+    /// The annotation that Evenkeel wrote beside it: the same cost and its ground.
     pub own: Option<String>,
     /// True where the Pod has annotations at all.
     pub is_annotated: bool,
@@ -71,7 +71,7 @@ pub struct Cost {
 }
 
 impl DeletionCostAnnotations {
-    /// What stands on an object of costs.
+    /// The annotations of deletion costs on an object.
     #[must_use]
     pub fn of(annotations: &RelevantAnnotations) -> Self {
         Self {

@@ -33,7 +33,7 @@ pub struct ReplicaProfile {
     pub metadata: Meta,
     #[serde(deserialize_with = "null_is_default")]
     pub spec: ReplicaProfileSpec,
-    /// What was last told of it; `None` where nothing was, or where it cannot be read.
+    /// The last status; `None` if there is none, or if it cannot be read.
     #[serde(deserialize_with = "crate::json::lenient")]
     pub status: Option<ReplicaProfileStatus>,
 }
@@ -79,7 +79,7 @@ impl CheckedReplicaProfile {
     /// The rules in the spec.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// The reason why the spec is not accepted.
     pub const fn rules(&self) -> Result<&ProfileRules, &ReplicaProfileError> {
         self.rules.as_ref()
     }

@@ -1,9 +1,8 @@
-//! Who asks an extension API server, by the headers of the API server's front proxy.
+//! The caller of an extension API server, by the headers of the API server's front proxy.
 //!
-//! The API server authenticates the caller and passes the request on with its own client certificate
-//! and the caller's names in headers. Which certificate and which headers stands in the ConfigMap
-//! [`CONFIG_MAP`] of [`NAMESPACE`]. Headers are worth what the certificate is worth: whoever reads them
-//! has verified it before.
+//! The API server authenticates the caller. It passes the request on with its own client certificate and with the
+//! caller's names in headers. The ConfigMap [`CONFIG_MAP`] of [`NAMESPACE`] names that certificate and these headers.
+//! A reader must verify the certificate before it reads the headers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +40,7 @@ pub struct HeaderNames {
     extra_prefix: Vec<String>,
 }
 
-/// A ConfigMap by which nobody can be known.
+/// A ConfigMap from which no caller can be identified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestHeadersError {
     /// The API server has no front proxy.

@@ -38,11 +38,11 @@ pub struct ResizablePod {
     pub is_annotated: bool,
     /// True where an annotation asks to leave the Pod alone.
     pub is_skipped: bool,
-    /// What was resized before, where it was, as its annotation says.
+    /// The record of the last resize in its annotation; `None` if it has none.
     pub record: Option<Result<ResizeRecord, RefusedRecord>>,
     /// Those of `spec.containers`, then those of `spec.initContainers`.
     pub containers: Vec<ResizableContainer>,
-    /// What stands against any resize of it.
+    /// The obstacle to any resize of it.
     pub obstacle: Option<Obstacle>,
     /// The resize that is under way.
     pub resize: Option<Resize>,
@@ -87,7 +87,7 @@ pub struct Resize {
     pub phase: ResizePhase,
     /// Since when it has been so, where that is told.
     pub since: Option<Timestamp>,
-    /// What kubelet says of it.
+    /// The message of kubelet about it.
     pub message: Box<str>,
 }
 
@@ -200,7 +200,7 @@ impl ResizablePod {
         containers.find(|container| *container.name == *name)
     }
 
-    /// What its containers ask for.
+    /// The requests and limits of its containers, by their names.
     #[must_use]
     pub fn values(&self) -> ContainerValues {
         let all = self.containers.iter();
@@ -241,8 +241,8 @@ impl ResizablePod {
     }
 }
 
-/// What an annotation says of these containers. Of what nobody can act on no text is kept: anybody can write a
-/// quarter of a megabyte of it.
+/// The record in an annotation, for these containers. The text of a record that is of no use is not kept: any user
+/// can write a quarter of a megabyte of it.
 fn record(
     text: &str,
     is_own: bool,

@@ -1,9 +1,8 @@
-//! What an annotation of a Pod says of the resources that it was made with, and of those that it was
-//! resized to: by it the first are put back, and a change by somebody else is told from one of
-//! Evenkeel's.
+//! The record, in an annotation of a Pod, of the resources that it was created with and was resized to. Evenkeel
+//! puts the original resources back by it, and tells a change by another writer from its own.
 //!
-//! It is written before the resize, so that no resize is without it: what the containers have is then
-//! either `from` or `to`, and anything else is another's.
+//! Evenkeel writes the record before the resize, so that no resize is without it. The containers then have either
+//! `from` or `to`; any other values come from another writer.
 
 mod resize_marks;
 mod values;
@@ -35,25 +34,25 @@ pub enum Resizer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizeRecord {
     pub by: Resizer,
-    /// What the containers were made with.
+    /// The resources that the containers were created with.
     pub original: ContainerValues,
-    /// What they had when the resize was decided.
+    /// The resources that they had when the resize was decided.
     pub from: ContainerValues,
-    /// What they are to have.
+    /// The resources that they are to have.
     pub to: ContainerValues,
     pub marks: Marks,
     /// When the resize was decided.
     pub at: Timestamp,
 }
 
-/// The longest record that is read, and written. A container of the longest name takes half a kilobyte; what
-/// anybody can write into an annotation is eight times as much.
+/// The longest record that is read and written, in bytes. A container of the longest name takes half a kilobyte.
+/// An annotation may be eight times as long.
 const LONGEST: usize = 32 * 1024;
 
-/// A text that is no record of a resize, which nobody acts on.
+/// A text that is no usable record of a resize; Evenkeel ignores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedRecord {
-    /// Somebody else wrote it, as far as `managedFields` tells: it came with a template, a copy or a backup.
+    /// Another writer wrote it, by `managedFields`: it came with a template, a copy or a backup.
     #[error("another writer wrote the annotation evenkeel.dev/resized")]
     Foreign,
     #[error(

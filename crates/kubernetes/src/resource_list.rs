@@ -203,7 +203,7 @@ impl Visitor<'_> for QuantityVisitor {
     }
 }
 
-/// What the API server refuses as well: no object of a cluster holds it, but a manifest may.
+/// The error for an amount below 0. The API server refuses it too, so only a manifest can hold it.
 fn negative<E: Error>(given: impl fmt::Display) -> E {
     E::custom(format_args!("{given} is below 0; accepted: 0 or more"))
 }

@@ -156,7 +156,7 @@ impl WrittenRollout {
         }
     }
 
-    /// What it says of a workload of this kind.
+    /// The rollout of a workload of this kind.
     pub(crate) fn of(self, kind: Kind) -> Rollout {
         let Self {
             strategy,

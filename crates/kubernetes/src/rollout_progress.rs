@@ -11,14 +11,14 @@ use crate::json::{list, null_is_default};
 use crate::kinds::Kind;
 use evenkeel_core::scaling::replica_profile::RolloutProgress;
 
-/// What a workload's spec says of the Pods that it replaces.
+/// The Pods that a workload replaces, by its spec.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PodReplacementSpec {
-    /// None: it is paused.
+    /// True if it is paused and replaces none.
     pub(crate) paused: bool,
-    /// Those alone that somebody else deletes.
+    /// True if it replaces only Pods that a user or another program deletes.
     pub(crate) on_delete: bool,
-    /// Those alone with this ordinal and higher ones.
+    /// The lowest ordinal of the Pods that it replaces.
     pub(crate) partition: i32,
 }
 

@@ -13,7 +13,7 @@ use crate::kinds::Kind;
 /// The most kinds that are taken: each is a watch of all its objects.
 pub const MOST: usize = 16;
 
-/// What is accepted.
+/// The accepted kinds, for messages.
 pub const ACCEPTED: &str =
     "the apiVersion and kind of a custom resource, such as argoproj.io/v1alpha1 and Rollout";
 
@@ -92,7 +92,7 @@ struct Subresources {
 }
 
 impl ScaledKind {
-    /// The kind that somebody has written.
+    /// The kind by the `apiVersion` and `kind` that an operator wrote.
     ///
     /// # Errors
     /// One that is no kind, or that is not a custom resource's.

@@ -27,7 +27,7 @@ pub enum PredictionModel {
     Auto,
     /// DS-HPA, see `DS-HPA`.
     DsHpa,
-    /// One model, whose parameters are estimated on the load's past.
+    /// One model, with parameters that are estimated from the load's past.
     Arima,
     Gru,
     ArimaGru,
@@ -130,7 +130,7 @@ pub struct ScalingPolicy {
     pub query: Option<LoadQuery>,
     /// The traffic that replicas are made of.
     pub traffic: Option<TrafficQueries>,
-    /// Whether loads are forecast whose sum depends on the number of Pods, such as memory.
+    /// True if Evenkeel also forecasts loads with a sum that depends on the number of Pods, such as memory.
     pub predict_memory: Option<bool>,
     /// The share of time in which a floor may be too low.
     pub risk: Option<Risk>,

@@ -1,5 +1,5 @@
-//! serde's messages about a value that it cannot take, in the words of whoever wrote the value: what is wrong, and what
-//! is accepted.
+//! serde's messages about a value that it cannot take, in words for the author of the value: the fault, and the
+//! accepted values.
 
 use std::fmt::Write as _;
 

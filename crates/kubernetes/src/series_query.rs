@@ -1,9 +1,9 @@
-//! Questions for the series of one namespace, of now or of a time in the past, whatever answers them:
-//! what Pods, workloads and single containers use, and what custom and external metrics tell.
+//! Questions for the series of one namespace, at present or in the past: the use by Pods, workloads and single
+//! containers, and custom and external metrics. The source of the answers does not matter here.
 //!
-//! A question names no namespace but the one that its asker is authorised for, and takes more rights
-//! than its own ([`SeriesQuery::rights`]): nobody learns by it what the metrics APIs would not tell
-//! them. It is checked before it is used, so that no text of it is more than a name.
+//! A question names only the namespace that its caller is authorised for, and needs more rights than its own
+//! ([`SeriesQuery::rights`]). So a caller learns nothing that the metrics APIs would refuse. Each question is
+//! checked before it is used, so that no text in it is more than a name.
 
 mod answer;
 mod check;
@@ -127,7 +127,7 @@ pub enum ObjectSelection {
     Selected(Box<str>),
 }
 
-/// What is used: a resource, by whole Pods or by one container of each.
+/// The subject of a question about use: a resource, of whole Pods or of one container of each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageSubject {
     pub resource: Resource,

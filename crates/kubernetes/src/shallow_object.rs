@@ -1,7 +1,7 @@
-//! An object as far as it does not nest too deep, which whoever may write it decides.
+//! An object without the parts that nest too deep. The author of an object decides how deep it nests.
 //!
-//! A parser refuses what nests too deep, with all that stands around it. What is put back of an object stands near its
-//! root, so what is deeper is skipped, and all else is there.
+//! A parser refuses a value that nests too deep, with everything around it. The parts that Evenkeel puts back are
+//! near the root of an object. So deeper parts are skipped and all others are read.
 
 use std::fmt;
 
@@ -125,7 +125,7 @@ mod tests {
         object.0
     }
 
-    /// The harm: managed fields that nest deep kept whoever wants to put the object back from reading it.
+    /// The harm: an object with managed fields that nest deep could not be read, and so not be put back.
     #[test]
     fn what_nests_too_deep_is_null_and_all_else_is_there() {
         for depth in [65, 127, 128, 129, 100_000] {

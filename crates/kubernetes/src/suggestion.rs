@@ -18,7 +18,7 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let found = known.into_iter().map(|word| (edits(word), word));
     let (edits, word) = found.min_by_key(|(edits, _)| *edits)?;
     let allowed = length.div_ceil(4);
-    // Of a word of one or two letters one edit leaves nothing.
+    // At least one letter must stay: one edit would leave nothing of a word of one letter.
     (edits <= allowed && edits < length).then_some(word)
 }
 

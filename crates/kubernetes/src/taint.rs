@@ -1,9 +1,9 @@
 //! The taints of a node, and which of them are Evenkeel's own.
 //!
-//! The list is kept as the API server has it, fields of later versions included: `spec.taints` is
-//! replaced as a whole, and whoever writes it must hand back what is not his unchanged. Ours are told
-//! by their keys alone, of which there is a closed set whatever the prefix: so the clean-up finds them
-//! without the configuration, and the guard of the cluster's writes lets no others through.
+//! The list is kept as the API server has it, fields of later versions included. A write replaces `spec.taints`
+//! as a whole, so it must hand back the taints of other writers unchanged. Evenkeel's own taints are known by
+//! their keys alone, which are a closed set for any prefix. So the clean-up finds them without the configuration,
+//! and the guard of the cluster's writes allows no others.
 
 use std::fmt;
 use std::str::FromStr;

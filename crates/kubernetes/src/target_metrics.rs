@@ -21,7 +21,7 @@ const LONGEST: usize = 2048;
 /// The longest name of a container.
 const LONGEST_NAME: usize = 63;
 
-/// What a workload is scaled by that does not say, as an HPA without metrics.
+/// The metrics of a workload that names none, the same as for an HPA without metrics.
 pub(super) const DEFAULT: &str = "cpu=80%";
 
 /// The metrics in a text; `None` where it is not accepted.

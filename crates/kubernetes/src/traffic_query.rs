@@ -1,7 +1,7 @@
-//! The traffic that an annotation names, of which a model makes replicas: one query a line.
+//! The traffic that an annotation names, one query a line. A model derives replicas from it.
 //!
-//! A line is PromQL as `evenkeel.dev/query` may hold it, with the same placeholders and the same rules for who may ask
-//! it, or the preset `network`. It is the traffic of all replicas together, and each line a kind of it.
+//! A line is the preset `network`, or PromQL as in `evenkeel.dev/query`, with the same placeholders and the same rules
+//! of access. Each line is one kind of traffic, for all replicas together.
 
 use evenkeel_core::scaling::signal::{PromQl, PromQlMetric, Signal};
 
@@ -50,7 +50,7 @@ fn signal(line: &str, number: u8) -> Option<Signal> {
     let preset = Preset::ALL.into_iter().find(|one| one.as_str() == line);
     match preset {
         Some(Preset::Network) => Some(Preset::Network.signal()),
-        // What Pods use is no traffic: it would explain itself.
+        // The use of resources by Pods is no traffic: it would explain itself.
         Some(Preset::Cpu | Preset::Memory | Preset::Gpu | Preset::GpuMemory) => None,
         None => Some(Signal::PromQl(PromQl {
             metric: PromQlMetric::Traffic(number),

@@ -1,7 +1,7 @@
-//! Texts of strangers, short enough to be repeated.
+//! Texts from callers, cut short before Evenkeel repeats them.
 //!
-//! What a caller sent, or an error that quotes it, may be as long as the largest body. Wherever such a
-//! text is shown again (in an answer, a warning, a log line), only its beginning is.
+//! A text from a caller, or an error that quotes it, may be as long as the largest body. An answer, a warning
+//! and a log line show only its beginning.
 
 /// The characters of a refused value that are repeated: an annotation may be of 256 KiB, an Event's note of 1 KiB, and
 /// all warnings of an admission together of 4.

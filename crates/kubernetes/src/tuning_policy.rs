@@ -62,8 +62,8 @@ pub struct TuningPolicy {
 }
 
 impl TuningPolicy {
-    /// The policy in these annotations, and those of them that are not accepted. One whose bounds are not
-    /// accepted turns nothing on.
+    /// The policy in these annotations, and the annotations that are not accepted. If a bound is not accepted, the
+    /// policy turns nothing on.
     #[must_use]
     pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
         let mut invalid = Vec::new();
@@ -86,7 +86,7 @@ impl TuningPolicy {
         (policy, invalid)
     }
 
-    /// What the owner allows a container.
+    /// The range that the owner allows for a container.
     #[must_use]
     pub fn allowed(&self, container: &str, resource: TunedResource) -> Range {
         Range {

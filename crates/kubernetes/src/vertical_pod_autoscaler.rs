@@ -1,5 +1,5 @@
-//! A VerticalPodAutoscaler, cut down to what tells whether it changes the Pods of a workload: who does and who
-//! tunes would undo each other.
+//! A VerticalPodAutoscaler, reduced to the fields that show if it changes the Pods of a workload: it and Evenkeel's
+//! tuning would undo each other's changes.
 
 use serde::Deserialize;
 
@@ -42,8 +42,8 @@ struct UpdatePolicy {
 }
 
 impl VerticalPodAutoscaler {
-    /// The kind and name of the workload whose Pods it changes: in every mode but `Off`, and where it names none,
-    /// which is `Auto`.
+    /// The kind and name of the workload with the Pods that it changes; `None` if its mode is `Off`. Without a
+    /// mode it is `Auto`.
     #[must_use]
     pub fn changes(&self) -> Option<(&str, &str)> {
         let policy = self.spec.update_policy.as_ref();

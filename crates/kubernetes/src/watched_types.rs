@@ -225,7 +225,7 @@ resource!(
     Kind::ScaledObject.plural().into()
 );
 
-/// Implements the trait for objects whose kind is known to the caller alone.
+/// Implements the trait for objects of a kind that only the caller knows.
 macro_rules! resource_of_any_kind {
     ($name:ident) => {
         impl kube_core::Resource for $name {

@@ -28,7 +28,7 @@ pub struct Workload {
     pub rollout: Rollout,
     /// How far it has brought its version out.
     pub progress: RolloutProgress,
-    /// What only a custom resource has to tell.
+    /// The Scale of a custom resource; `None` for other kinds.
     pub custom: Option<CustomScale>,
 }
 

@@ -82,8 +82,8 @@ pub struct AdmissionReviewResult {
     pub profile: Option<String>,
 }
 
-/// Whether new Pods with this metadata are given the gate by which they can be taken out of traffic: those of
-/// a workload with a ReplicaProfile, while somebody is there to open it.
+/// True if new Pods with this metadata get the readiness gate, by which Evenkeel can take them out of traffic.
+/// These are the Pods of a workload with a ReplicaProfile, while a controller runs that opens the gate.
 pub type Gates<'a> = &'a dyn Fn(&str, &Pod) -> bool;
 
 /// No Pod is given a gate.
@@ -92,7 +92,7 @@ pub fn ungated(_: &str, _: &Pod) -> bool {
     false
 }
 
-/// What is known of the cluster at one moment.
+/// The state of the cluster at one moment, and the rules of the review.
 #[derive(Clone, Copy)]
 pub struct AdmissionContext<'a> {
     pub snapshot: &'a Snapshot,
@@ -228,7 +228,7 @@ fn annotate(
     let AdmissionContext {
         snapshot, policy, ..
     } = known;
-    // Anybody may send a review, and is told nothing by it of what others use.
+    // Any client may send a review, so the answer reveals nothing about the use by other Pods.
     let demand = demand_by_itself(pod, policy.caps_as_demand);
     let mut invalid = demand.invalid.clone();
     let declared = pod.declared_profile();
@@ -261,10 +261,10 @@ fn annotate(
     (annotations, warnings, profile)
 }
 
-/// The second scheduler for a Pod that names none of its own, while that one is alive.
+/// The second scheduler for a Pod that names no scheduler, while the second scheduler is alive.
 ///
-/// What the cluster stands on is left to the cluster's own scheduler: a Pod waits for ever for one
-/// that is gone.
+/// The Pods that the cluster depends on stay with the cluster's own scheduler: a Pod waits for ever if its
+/// scheduler is gone.
 fn scheduler_for(
     pod: &Pod,
     snapshot: &Snapshot,

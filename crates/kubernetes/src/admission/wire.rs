@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::truncate::{OF_VALUE, excerpt};
 
-/// A body that cannot be answered: there is no request in it whose UID an answer could carry.
+/// A body that cannot be answered, because it holds no request with a UID that an answer could carry.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// Not JSON, or not an AdmissionReview.

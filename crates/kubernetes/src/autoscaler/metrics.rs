@@ -22,7 +22,7 @@ pub const FOLLOWED: usize = 16;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HpaMetrics(pub Vec<MetricSpec>);
 
-/// A metric whose load is observed and forecast.
+/// A metric with a load that Evenkeel observes and forecasts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedMetric {
     pub signal: Signal,
@@ -101,9 +101,9 @@ impl HpaMetrics {
         self.0.clone()
     }
 
-    /// The metrics whose load is observed and that can be met, in the order given. Left to the HPA
-    /// alone are those of a type that is not known, without a target, and of resources that the
-    /// metrics API does not serve.
+    /// The metrics with a load that Evenkeel observes and a target above zero, in the order given. The HPA
+    /// alone follows the others: metrics of an unknown type, metrics without such a target, and resources
+    /// that the metrics API does not serve.
     pub fn observed(&self) -> impl Iterator<Item = ObservedMetric> {
         self.0.iter().filter_map(observed)
     }

@@ -15,7 +15,7 @@ pub(super) struct RawBoundsValue(Box<RawValue>);
 pub(super) type RawFields = BTreeMap<String, RawBoundsValue>;
 
 impl RawBoundsValue {
-    /// The text of a value whose keys are texts.
+    /// The text of a value; the keys of its maps must be texts.
     pub(super) fn of(value: &impl Serialize) -> Self {
         Self(to_raw_value(value).expect("the keys are texts"))
     }

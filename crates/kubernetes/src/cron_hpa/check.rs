@@ -22,8 +22,8 @@ pub const MOST_CRONS: usize = 32;
 /// The most excluded days of a spec, and of one of its rules.
 pub const MOST_DAYS: usize = 64;
 
-/// The most excluded days of a spec and of all of its rules together: reading each takes tens of
-/// microseconds, and anybody may write as many objects as his namespace holds.
+/// The most excluded days of a spec and of all of its rules together. It takes tens of microseconds to read
+/// each, and a tenant may write as many objects as the namespace holds.
 pub const MOST_DAYS_OF_ALL: usize = 128;
 
 /// A spec that is not accepted, with the path of what is wrong.
@@ -180,7 +180,7 @@ fn counts(of: &str, spec: &CronHpaSpec) -> Result<(), CronHpaError> {
     within(path(of), exclude_dates.len() + own, MOST_DAYS_OF_ALL, true)
 }
 
-/// What holds for every rule that does not say otherwise.
+/// The values for every rule that does not set its own.
 struct Defaults {
     zone: Zone,
     excluded: Arc<ExcludedDays>,

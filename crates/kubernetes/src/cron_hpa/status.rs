@@ -1,5 +1,5 @@
-//! The status of a CronHPA: what is asked for, what ran and what is to come, and the state from which
-//! whoever takes over goes on.
+//! The status of a CronHPA: its present request, past and next runs, and the state from which a new leader
+//! continues.
 
 use evenkeel_core::scaling::cron::{ActiveRun, CronState, RuleState};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use crate::condition::Condition;
 pub struct CronHpaStatus {
     /// The generation that the rest was told of.
     pub observed_generation: Option<i64>,
-    /// What is asked for at present.
+    /// The request at present.
     pub active: Option<ActiveCron>,
     /// The change that the last run made and that stands.
     pub held: Option<HeldCron>,
@@ -27,7 +27,7 @@ pub struct CronHpaStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// What is asked for at present.
+/// The request of a CronHPA at present.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ActiveCron {

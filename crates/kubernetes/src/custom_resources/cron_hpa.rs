@@ -12,7 +12,7 @@ use crate::cron_hpa::{MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL};
 use super::schedule::schedule;
 use super::schema::{conditions, flag, list, object, replicas, ruled, text, time, written};
 
-/// What goes together in a rule.
+/// The rules between fields of one cron, each with its message.
 const RULES_OF_CRON: [(&str, &str); 6] = [
     (
         "!has(self.start) || !has(self.end) || self.start != self.end",

@@ -9,7 +9,7 @@ use crate::cron_hpa::{MOST_CRONS, MOST_DAYS};
 use crate::portrait_data::MOST_POINTS;
 use crate::portrait_spec::MOST_METRICS;
 
-/// What goes together in a portrait.
+/// The rules between fields of a portrait's spec, each with its message.
 pub(super) const RULES: [(&str, &str); 4] = [
     (
         "has(self.externalGeneratorName) || self.algorithm.type in ['KubeHPA', 'Forecast', 'ExternalJob']",
@@ -225,7 +225,7 @@ fn external_job() -> Value {
     )
 }
 
-/// What a portrait says, in the status of a HorizontalPortrait.
+/// The schema of a portrait's data in the status of a HorizontalPortrait.
 pub(super) fn data() -> Value {
     let point = object(
         "A replica count and the time from which it applies.",

@@ -1,9 +1,8 @@
-//! The notice of kube-scheduler's choice: its call to bind a Pod, which is not answered by binding it.
+//! The notice of kube-scheduler's choice: its call to bind a Pod, which Evenkeel does not answer by binding it.
 //!
-//! An extender that binds owns every failure of binding. But where the extender is `ignorable` and
-//! answers with an error, kube-scheduler goes on and binds by itself; and the call has told, some 50
-//! milliseconds before the binding is seen by a watch, which node it chose. kube-scheduler makes it beside
-//! the placing of the next Pod, so that nobody waits for it.
+//! An extender that binds owns every failure of binding. If the extender is `ignorable` and answers with an
+//! error, kube-scheduler goes on and binds by itself. The call has then named the chosen node, some 50
+//! milliseconds before a watch sees the binding. kube-scheduler places the next Pod meanwhile, so nothing waits.
 
 use std::borrow::Cow;
 

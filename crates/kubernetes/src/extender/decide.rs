@@ -22,8 +22,8 @@ use evenkeel_core::placement::{
 use evenkeel_core::profile::{self, ProfileChoice};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
-/// Nodes whose fullest resource is within this much of the least loaded one's are as good as it
-/// when the headroom rule is relaxed; one node alone would take every such Pod.
+/// The share of the capacity by which the fullest resource of a node may exceed that of the least loaded node when
+/// the headroom rule is relaxed. Such nodes count as equally good; a single node would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
 
 /// Time from the answer to prioritize in which the notice of the choice is waited for by an answer that is
@@ -134,8 +134,8 @@ struct Refusals {
 
 /// Judges each node asked about.
 ///
-/// While a Pod may be on another node than it is counted on, a node needs room for it as well, unless
-/// no node has that: nobody is refused for the sake of a doubt.
+/// A Pod may be on another node than the one it is counted on. While that is possible, a node needs room for it
+/// as well. If no node has that room, the doubt refuses no Pod.
 fn refusals(
     asked: &CandidateNodes,
     snapshot: &Snapshot,
@@ -182,7 +182,7 @@ fn keep_nomination(filtered: &mut FilterResult, request: &ExtenderRequest<'_>) {
     }
 }
 
-/// Lets the least loaded of the nodes asked about pass: those whose fullest resource would be
+/// Lets the least loaded of the nodes asked about pass: the nodes on which the fullest resource would be
 /// within [`RELAXED_BAND`] of the best.
 fn relax(
     filtered: &mut FilterResult,
@@ -220,7 +220,7 @@ pub struct PrioritizeResult {
     pub best: Option<usize>,
     /// The nodes that kube-scheduler may choose as well.
     pub near: NearTies,
-    /// The profile whose weights were used.
+    /// The profile that gave the weights.
     pub profile: Option<String>,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,

@@ -35,7 +35,7 @@ pub struct Explanation {
     pub unjudged: Option<Cow<'static, str>>,
     /// The demand of the Pod, with the source of each number.
     pub demand: ResourceMap<DemandExplanation>,
-    /// The profile whose weights count.
+    /// The profile that gives the weights.
     pub profile: String,
     /// The weight of each resource.
     pub weights: ResourceMap<f64>,
@@ -98,7 +98,7 @@ pub fn explain_among(
         })
     };
     if placement_rules::exemption(pod, call).is_some_and(|why| !why.is_scored()) {
-        // What the rule would say, where it decides nothing.
+        // The verdict of the rule, for a Pod on which it decides nothing.
         filtered.refused = asked.names.iter().map(rule).collect();
     }
     let passing = asked.names.iter().enumerate();

@@ -15,7 +15,7 @@ use evenkeel_core::units::{Amount, Ratio, ResourceSet, Resources};
 /// Verdicts kept at a time; at 5,000 nodes each takes 5 KB.
 const CAPACITY: u64 = 512;
 
-/// The Pods that count on a node, of those whose node is not known yet.
+/// The Pods that count on a node, among those with a node that is not known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum UnboundPodScope {
     /// Those that are most likely there.

@@ -1,9 +1,8 @@
-//! Preemption: of the nodes on which kube-scheduler would evict somebody for a Pod, those where that
-//! helps.
+//! Preemption: Evenkeel keeps only the nodes of kube-scheduler's proposal on which an eviction helps the Pod.
 //!
 //! kube-scheduler chooses victims by requests. A node that stays over the line without them would
-//! refuse the Pod again when it comes to take its place, and others would have been evicted for
-//! nothing: such nodes are dropped. Nothing is ever added to what was proposed.
+//! refuse the Pod again when it comes to take its place, and the eviction would be for nothing.
+//! Evenkeel drops such nodes and never adds one to the proposal.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -117,8 +116,8 @@ pub struct PreemptionResult {
 
 /// Judges each proposed node by the headroom rule once its victims have gone.
 ///
-/// `relief` gives the load that would leave a node with these Pods and with those that are being
-/// deleted there already. A node whose load is an estimate stays as proposed.
+/// `relief` gives the load that would leave a node with these Pods and with the Pods that it already
+/// deletes. A node with an estimated load stays as proposed.
 #[must_use]
 pub fn preempt(
     request: &PreemptionRequest<'_>,

@@ -10,7 +10,7 @@ use crate::truncate::excerpt;
 /// The characters of a message that are kept.
 const MESSAGE: usize = 256;
 
-/// What somebody outside says of a change.
+/// The verdict of an external endpoint on a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckAnswer {
     /// True where it may go on.

@@ -1,4 +1,4 @@
-//! What is sent to whom an external check asks.
+//! The body of a question to the endpoint of an external check.
 
 use std::collections::BTreeMap;
 

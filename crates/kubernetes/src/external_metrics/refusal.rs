@@ -8,10 +8,10 @@ use crate::api_status;
 /// Why there is no answer with values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExternalMetricsRefusal {
-    /// Who asks is not known.
+    /// The caller is not known.
     #[error("{0}")]
     Unauthenticated(String),
-    /// Who asks may not.
+    /// The caller lacks the right.
     #[error(
         "{user:?} may not list {metric}.external.metrics.k8s.io in the namespace {namespace:?}"
     )]
@@ -20,7 +20,7 @@ pub enum ExternalMetricsRefusal {
         metric: String,
         namespace: String,
     },
-    /// Nobody can say whether who asks may.
+    /// The right of the caller could not be checked.
     #[error("{0}")]
     Unreviewed(String),
     #[error("there is no metric {0:?}; accepted: {EXPECTED_LOAD}")]

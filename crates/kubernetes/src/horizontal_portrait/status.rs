@@ -17,7 +17,7 @@ pub const PORTRAIT_GENERATED: &str = "PortraitGenerated";
 pub struct HorizontalPortraitStatus {
     /// The generation that the rest was told of.
     pub observed_generation: Option<i64>,
-    /// What the portrait says.
+    /// The data of the portrait.
     pub portrait_data: Option<PortraitData>,
     #[serde(deserialize_with = "readable")]
     pub conditions: Vec<Condition>,

@@ -109,13 +109,13 @@ pub enum Criterion {
     External(Arc<ExternalCheck>),
 }
 
-/// Somebody who is asked over HTTP.
+/// A stability check that asks an endpoint over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExternalCheck {
     pub name: String,
     pub endpoint: Endpoint,
     pub timeout: SignedDuration,
-    /// What is sent along.
+    /// The settings that Evenkeel sends along with each question.
     pub config: BTreeMap<String, String>,
 }
 
@@ -127,7 +127,7 @@ pub enum Endpoint {
         name: String,
         port: u16,
         path: String,
-        /// PEM with the authorities whose certificates it may show; `None` is asked over plain HTTP.
+        /// The accepted authorities of its certificate, as PEM; with `None`, Evenkeel asks over plain HTTP.
         ca: Option<String>,
     },
     /// An address that the operator of Evenkeel allows.

@@ -135,7 +135,7 @@ pub struct ErrorRateCheck {
     pub max_percent: String,
 }
 
-/// Somebody else's word.
+/// A stability check by an external endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExternalChecker {

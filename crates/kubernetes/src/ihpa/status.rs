@@ -1,5 +1,5 @@
-//! The status of an IntelligentHorizontalPodAutoscaler: what each provider asks for, what holds, where a
-//! staged change stands, what the checks say, and the state from which whoever takes over goes on.
+//! The status of an IntelligentHorizontalPodAutoscaler: the request of each provider, the value that holds, the
+//! staged change, the results of the checks, and the state from which a new leader continues.
 
 use evenkeel_core::scaling::ReplicaCounts;
 use evenkeel_core::scaling::stability::{Action, PausedChange};
@@ -24,11 +24,11 @@ pub struct IhpaStatus {
     pub previous_portrait_value: Option<PortraitValue>,
     /// The value that holds.
     pub current_portrait_value: Option<PortraitValue>,
-    /// What each provider comes to.
+    /// The result of each provider.
     pub portraits: Vec<PortraitStatus>,
     /// The staged change that is under way, or was until a moment ago.
     pub gray: Option<GrayStatus>,
-    /// What the stability checks say.
+    /// The results of the stability checks.
     pub stability: Option<StabilityStatus>,
     pub last_scale_time: Option<Timestamp>,
     pub conditions: Vec<Condition>,
@@ -59,7 +59,7 @@ pub struct PortraitValue {
     pub expire_time: Option<Timestamp>,
 }
 
-/// What one provider comes to.
+/// The result of one provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PortraitStatus {
@@ -107,11 +107,11 @@ pub struct GrayStatus {
     pub next_time: Option<Timestamp>,
 }
 
-/// What the stability checks say.
+/// The results of the stability checks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StabilityStatus {
-    /// What is held, of each direction one at most.
+    /// The changes that are held, at most one in each direction.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<HoldStatus>,
     pub checkers: Vec<CheckerStatus>,
@@ -133,7 +133,7 @@ pub struct HoldStatus {
     pub passes_since: Option<Timestamp>,
 }
 
-/// What one check says.
+/// The result of one check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CheckerStatus {
@@ -253,7 +253,7 @@ impl StabilityStatus {
 }
 
 impl HoldStatus {
-    /// The hold that it tells of; `None` where somebody has put other words in.
+    /// The hold that it describes; `None` if a user has changed its words.
     #[must_use]
     pub fn hold(&self) -> Option<PausedChange> {
         let actions = [Action::Pause, Action::Rollback];

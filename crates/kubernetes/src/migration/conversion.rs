@@ -1,4 +1,4 @@
-//! What a conversion makes, and what it is made by.
+//! The result of a conversion, and its circumstances.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl MigrateError {
 pub struct ConvertedManifest {
     /// The object of Evenkeel's.
     pub manifest: Value,
-    /// What to know of it, a sentence each.
+    /// The notes for the user, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn manifest(kind: Kind, spec: &Value, document: &Value) -> Value {
     })
 }
 
-/// What of the metadata is not carried over and has a meaning, in a sentence each.
+/// The notes on metadata that has a meaning and is not carried over, a sentence each.
 pub(super) fn left_out(document: &Value) -> Vec<String> {
     let metadata = &document["metadata"];
     let names = |field: &str, name: fn(&Value) -> Option<&str>| -> Vec<String> {
@@ -142,7 +142,7 @@ pub(super) fn left_out(document: &Value) -> Vec<String> {
     notes
 }
 
-/// What holds for every product whose runs set bounds or replicas for good.
+/// The note for every product with runs that set bounds or replicas for good.
 pub(super) const PUT_BACK: &str = "the change of a run holds until the next run, or until the \
     CronHPA is suspended or deleted, and is then put back; the other product leaves bounds and \
     replicas as the run set them";

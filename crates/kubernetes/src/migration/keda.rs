@@ -120,12 +120,12 @@ impl<'a> ScaledObject<'a> {
         })
     }
 
-    /// True for one whose triggers are all of the type cron.
+    /// True if all triggers are of the type cron.
     fn is_alone(&self) -> bool {
         self.triggers.iter().all(|trigger| trigger.is_cron)
     }
 
-    /// What to know of a CronHPA in place of it, or beside its other triggers.
+    /// The notes on a CronHPA in place of it, or beside its other triggers.
     fn notes(&self) -> Result<Vec<String>, MigrateError> {
         let mut notes: Vec<String> = self.annotations.paused.iter().cloned().collect();
         notes.extend(self.annotations.left_out.iter().cloned());

@@ -34,7 +34,7 @@ pub(super) fn convert(
     });
     let converted = CronHpaConversion {
         spec: CronHpaSpec {
-            // Of a workload that is named itself, the second name says nothing more.
+            // If the target is the workload itself, the second name adds nothing.
             scale_workload_ref: spec
                 .reference("scaleWorkloadRef")?
                 .filter(|_| target.is_hpa()),

@@ -38,7 +38,7 @@ impl Product {
         }
     }
 
-    /// Whether the window is open where its next start comes at this moment, and its next end at that.
+    /// True if the window is open while its next start is at `start` and its next end at `end`.
     fn is_open(self, start: &Zoned, end: &Zoned) -> bool {
         end < start || (self == Self::Keda && end == start)
     }
@@ -60,8 +60,8 @@ pub(super) fn check(
     let utc = Zone::utc();
     let mut schedules = Vec::new();
     for (field, text) in [("start", start), ("end", end)] {
-        // What is no schedule is refused where the whole is checked. Changes of the clocks are left out: it
-        // is the calendar that is compared.
+        // The check of the whole spec refuses a text that is no schedule. Changes of the clocks are left
+        // out, because only the calendar is compared.
         let Ok(schedule) = Schedule::parse(text, None, &utc) else {
             return Ok(());
         };

@@ -26,10 +26,10 @@ pub struct PodStatus {
     /// The state of each init container.
     #[serde(deserialize_with = "list")]
     pub init_container_statuses: Vec<ContainerStatus>,
-    /// What the Pod as a whole has, where it asks for something as a whole.
+    /// The resources of the Pod as a whole, if it asks for any as a whole.
     #[serde(deserialize_with = "lenient")]
     pub resources: Option<ResourceRequirements>,
-    /// What kubelet has set aside for the Pod as a whole.
+    /// The resources that kubelet has set aside for the Pod as a whole.
     #[serde(deserialize_with = "null_is_default")]
     pub allocated_resources: ResourceList,
     /// The node that others were preempted on for it.
@@ -106,10 +106,10 @@ pub struct ContainerStatus {
     /// The number of times that it has been started again.
     #[serde(deserialize_with = "null_is_default")]
     pub restart_count: u32,
-    /// What the running container has.
+    /// The resources of the running container.
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
-    /// What kubelet has set aside for it, which a resize under way changes before the container has it.
+    /// The resources that kubelet has set aside for it; a resize changes them before the container has them.
     #[serde(deserialize_with = "null_is_default")]
     pub allocated_resources: ResourceList,
 }

@@ -14,13 +14,13 @@ use crate::selector::WrittenSelector;
 pub struct TopologySpread {
     /// The largest difference between two domains that is wanted.
     pub max_skew: u32,
-    /// The label of nodes whose values are the domains.
+    /// The label of nodes; each of its values is a domain.
     pub topology_key: String,
     /// True where a Pod that would break it is not scheduled at all.
     pub is_hard: bool,
     /// The Pods that count; without a selector none do.
     selector: Option<LabelSelector>,
-    /// Labels whose values, those of the Pod itself, narrow the selector.
+    /// The keys of labels; the Pod's own values of them narrow the selector.
     match_label_keys: Vec<String>,
 }
 

@@ -52,7 +52,7 @@ impl ResultError {
     }
 }
 
-/// What is read of the data of a ConfigMap.
+/// The fields that are read from the data of a ConfigMap.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResultData {

@@ -1,6 +1,6 @@
-//! What stands against any resize of a Pod, whatever is asked for.
+//! The obstacles to any resize of a Pod, for any amount.
 
-/// What stands against any resize of a Pod.
+/// An obstacle to any resize of a Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Obstacle {
     #[error("it does not run")]

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::managed_fields::MANAGER;
 
-/// What the API server notes of a Pod on which Evenkeel has written the record of a resize.
+/// The managed fields of a Pod on which `manager` has written the record of a resize.
 pub(crate) fn written_by(manager: &str) -> Value {
     let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
     json!([{"manager": manager, "fieldsV1": fields}])

@@ -1,7 +1,7 @@
-//! What the record of a resize remembers beside amounts: that a Pod is somebody else's, that a container lacked
-//! memory, and which kinds of change have failed.
+//! The facts beside amounts in the record of a resize: another writer changed the Pod, a container lacked
+//! memory, or kinds of change have failed.
 //!
-//! It stands on the Pod, since a leader that takes over would else try again what has failed.
+//! They are on the Pod, because a new leader would otherwise try again a change that has failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,11 +36,11 @@ pub struct ResizeBackoff {
     pub until: Timestamp,
 }
 
-/// What is remembered.
+/// The facts in the record beside amounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Marks {
-    /// True where somebody else has changed the Pod's resources: it is theirs from then on.
+    /// True if another writer has changed the Pod's resources: Evenkeel then leaves the Pod to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
     /// True where what was asked for is withdrawn.

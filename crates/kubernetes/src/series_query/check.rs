@@ -199,7 +199,7 @@ impl WrittenQuery {
 
     fn group_kind(&self, of: QueryKind) -> Result<GroupKind, QueryFault> {
         let accepted = "an API group such as apps, or none for the core group";
-        // Who takes the group of an apiVersion for what stands before its slash has `v1` for it.
+        // A client that sends the part of an apiVersion before its slash sends `v1` for the core group.
         let group = if self.group.is_empty() || self.group == "v1" {
             String::new()
         } else {

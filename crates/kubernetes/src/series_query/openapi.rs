@@ -1,5 +1,5 @@
-//! The description of the API in OpenAPI 3, which the API server hands on to whoever asks it
-//! (`/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1`), for clients that are generated and for people.
+//! The description of the API in OpenAPI 3, for generated clients and for people. The API server passes it on
+//! to any client that asks for it (`/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1`).
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The shortest step: nobody scrapes more often.
+/// The shortest step: scrapes are never more frequent.
 const SHORTEST_STEP: SignedDuration = SignedDuration::from_secs(1);
 
 /// The times that a question asks for, at equal distances.
@@ -46,7 +46,7 @@ impl SeriesRange {
     /// The times from `start` on that are not after `end`.
     ///
     /// # Errors
-    /// What is no range, or asks for too much.
+    /// The times are no range, or more than `limits` allows.
     pub fn check(
         (start, end): (Timestamp, Timestamp),
         step: SignedDuration,

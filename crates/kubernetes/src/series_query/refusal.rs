@@ -8,13 +8,13 @@ use crate::api_status;
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SeriesRefusal {
-    /// Who asks is not known.
+    /// The caller is not known.
     #[error("{0}")]
     Unauthenticated(String),
-    /// Who asks may not.
+    /// The caller lacks the right.
     #[error("{user:?} may not {right}")]
     Forbidden { user: String, right: String },
-    /// Nobody can say whether who asks may.
+    /// The right of the caller could not be checked.
     #[error("{0}")]
     Unreviewed(String),
     #[error(
@@ -40,15 +40,15 @@ pub enum SeriesRefusal {
     /// The answer would be too large.
     #[error("{0}")]
     TooLarge(String),
-    /// Those who ask about this namespace ask too much at a time.
+    /// Too many questions about this namespace wait at a time.
     #[error("too many queries of this namespace are waiting: try again later")]
     NamespaceBusy,
-    /// All who ask ask too much at a time.
+    /// Too many questions of all callers wait at a time.
     #[error("too many queries are waiting: try again later")]
     Busy,
     #[error("there was no answer in time")]
     Late,
-    /// Who was asked did not answer, or not so that it can be used.
+    /// The source that Evenkeel asked did not answer, or its answer cannot be used.
     #[error("{asked}: {reason}")]
     Failed {
         asked: &'static str,

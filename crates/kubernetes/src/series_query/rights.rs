@@ -1,5 +1,5 @@
-//! The rights that a question takes: its own, and the one by which the metrics API behind it would tell
-//! its asker the same. Whoever may not ask that API learns nothing by way of Evenkeel, which may.
+//! The rights that a question needs: its own, and the one by which the metrics API behind it would give its caller
+//! the same answer. So a caller without access to that API learns nothing through Evenkeel, which has access.
 
 use k8s_openapi::api::authorization::v1::ResourceAttributes;
 
@@ -7,7 +7,7 @@ use super::{GroupKind, ObjectSelection, SeriesQuery, SeriesSubject};
 use crate::kinds::{Kind, guessed_plural};
 
 impl SeriesQuery {
-    /// What an asker has to be allowed, all of it.
+    /// The rights that a caller needs, all of them.
     #[must_use]
     pub fn rights(&self) -> [ResourceAttributes; 2] {
         let own = ResourceAttributes {

@@ -93,8 +93,8 @@ pub(crate) fn check(given: &SequenceIn, _: &SequenceOut) -> SequenceOut {
     found
 }
 
-/// The same run by the way of a target whose only portrait is the reaction to its load: the same counts. The load is a
-/// queue that asks for as many replicas as the metrics of the case did.
+/// The same run through a target with one portrait, the reaction to its load: it must give the same counts. The load
+/// is a queue that asks for as many replicas as the metrics of the case did.
 #[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
     let bounds = ReplicaBounds::new(given.min_replicas, given.max_replicas);
@@ -172,7 +172,7 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
     }
 }
 
-/// A target whose only portrait is the reaction to its load.
+/// A target with one portrait, the reaction to its load.
 struct Reacting<'a> {
     controller: &'a Controller,
     spec: &'a HpaSpec,

@@ -35,8 +35,8 @@ pub struct NodeExplanation {
     pub total: Option<f64>,
     /// The score as kube-scheduler gets it.
     pub score: Option<u8>,
-    /// What kube-scheduler's own plugins give it by requests, by a model of two of them: the others, taints,
-    /// affinity and topology among them, are taken to give every node the same.
+    /// The score by requests of kube-scheduler's own plugins, from a model of two of them. By this model the
+    /// others, such as taints, affinity and topology, score every node the same.
     pub modelled_in_tree: i64,
     /// That and the score with the shipped weight: by the same model the sum that decides.
     pub modelled_sum: Option<i64>,
@@ -73,9 +73,9 @@ pub struct ResourceExplanation {
     pub measured: Option<u64>,
     /// Its age in seconds.
     pub age_seconds: Option<i64>,
-    /// What Pods will add to it that are placed there and not measured yet.
+    /// The load of Pods that are placed there and not measured yet.
     pub in_flight: u64,
-    /// What is in it of Pods that are gone.
+    /// The part of the measured load that comes from Pods that are gone.
     pub gone: u64,
     /// The demand of all Pods on the node.
     pub demanded: u64,
@@ -88,7 +88,7 @@ pub struct ResourceExplanation {
     pub score: Option<f64>,
 }
 
-/// What was found of one node.
+/// The findings on one node.
 pub(super) struct NodeFindings<'a> {
     pub(super) node: &'a NodeState,
     pub(super) possible: Resources<Amount>,
@@ -178,7 +178,7 @@ impl NodeFindings<'_> {
         }
     }
 
-    /// What kube-scheduler's plugins give the node by requests, by our model of them.
+    /// The score of the node by requests from kube-scheduler's plugins, as Evenkeel models them.
     fn in_tree(&self, demand: &Resources<Amount>) -> i64 {
         kube_scheduler_scores::by_requests(demand, &self.node.detail)
             + kube_scheduler_scores::TAINT_WEIGHT * kube_scheduler_scores::MOST

@@ -89,7 +89,7 @@ impl Explanation {
     }
 }
 
-/// What the only node that passes has room for, and the `others` have not.
+/// The reason for the only node that passes: the resources for which the `others` have no room.
 fn only<'a>(others: impl Iterator<Item = &'a NodeExplanation>) -> String {
     let refusing: Vec<&str> = others
         .flat_map(|one| &one.refused_by)

@@ -1,4 +1,4 @@
-//! What is wrong with a spec, and where.
+//! The faults of a spec, each with its path.
 
 use evenkeel_core::scaling::BoundsError;
 
@@ -10,10 +10,10 @@ use crate::truncate::{OF_VALUE, excerpt};
 /// A spec that is not accepted, with the path of what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IhpaError {
-    /// Windows that are not accepted, whose error has its own path.
+    /// Windows that are not accepted; their error has its own path.
     #[error(transparent)]
     Cron(#[from] CronHpaError),
-    /// A count that is not accepted, whose error has its own path.
+    /// A count that is not accepted; its error has its own path.
     #[error(transparent)]
     Data(#[from] PortraitDataError),
     /// Anything else.
@@ -24,7 +24,7 @@ pub enum IhpaError {
     },
 }
 
-/// What is wrong at a place.
+/// The fault at one path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IhpaSpecFault {
     #[error(transparent)]
@@ -60,7 +60,7 @@ pub enum IhpaSpecFault {
          metrics"
     )]
     OtherMetrics,
-    /// What is said of Pods out of traffic is not accepted.
+    /// The behavior for Pods out of traffic is not accepted.
     #[error(transparent)]
     Profile(#[from] ProfileBehaviorError),
 }

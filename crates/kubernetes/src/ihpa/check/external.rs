@@ -1,4 +1,4 @@
-//! The stability checks that ask somebody outside.
+//! Validates the stability checks that ask an external endpoint.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -223,8 +223,8 @@ fn predictive(path: &str, spec: &PortraitSpec) -> Result<PredictiveRules, IhpaEr
     })
 }
 
-/// Refuses a forecast of other metrics than those that the reactive portrait scales by: a target has one set of
-/// loads, and a forecast of more would scale by what nobody reacts to.
+/// Refuses a forecast of other metrics than those that the reactive portrait scales by. A target has one set of
+/// loads, and such a forecast would scale by loads that the reactive portrait ignores.
 fn one_set_of_metrics(path: &str, providers: &[Provider]) -> Result<(), IhpaError> {
     let reactive = providers.iter().find_map(|one| match &one.source {
         PortraitSource::Reactive(reactive) => Some(&reactive.metrics),

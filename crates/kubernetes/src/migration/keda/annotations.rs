@@ -14,7 +14,7 @@ const ONE_DIRECTION: [&str; 2] = [
     "autoscaling.keda.sh/paused-scale-out",
 ];
 
-/// What the annotations of a ScaledObject say.
+/// The content of a ScaledObject's annotations.
 pub(super) struct KedaAnnotations {
     /// The note on a ScaledObject that is paused.
     pub(super) paused: Option<String>,

@@ -278,7 +278,7 @@ fn what_a_cron_hpa_cannot_do_is_refused_with_its_place() {
     ));
 }
 
-/// The places of all objects in a value, but for those whose fields are free.
+/// The paths of all objects in a value, except those with free fields.
 fn objects(value: &Value, pointer: &str, found: &mut Vec<String>) {
     const FREE: [&str; 3] = [
         "/metadata",
@@ -325,12 +325,12 @@ fn a_field_that_is_not_known_is_refused_wherever_it_stands() {
     assert!(refused(&two).starts_with("spec.a, spec.b: are not known"));
 }
 
-/// Whether KEDA has a window open, by its own comparison of the next start with the next end.
+/// True if KEDA has a window open, by its own comparison of the next start with the next end.
 fn is_active(start: &Schedule, end: &Schedule, at: Timestamp) -> bool {
     end.next_after(at) <= start.next_after(at)
 }
 
-/// Whether a CronHPA has it open.
+/// True if a CronHPA has it open.
 fn is_open(start: &Schedule, end: &Schedule, at: Timestamp) -> bool {
     end.latest_until(at) <= start.latest_until(at)
 }

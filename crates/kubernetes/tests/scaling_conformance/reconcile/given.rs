@@ -176,7 +176,7 @@ impl ReconcileIn {
         .collect()
     }
 
-    /// This HPA and those of its namespace whose selectors select any of the Pods.
+    /// This HPA, and the HPAs of its namespace with selectors that select any of the Pods.
     pub(super) fn autoscalers(&self, hpa: &HorizontalPodAutoscaler, pods: &[&Pod]) -> Vec<String> {
         let selects = |other: &&OtherSelector| {
             let selector = Selector::parse(&other.selector).expect("a selector");
