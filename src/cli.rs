@@ -113,10 +113,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads a table through `head` has seen what they wanted.
+        // A closed pipe is no failure: `head`, for example, closes it after its lines.
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nobody is left to tell if standard error is closed.
+            // If standard error is closed, the error cannot be reported anywhere.
             let _ = writeln!(std::io::stderr(), "evenkeel: {failure}");
             failure.exit_code()
         }

@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     assessment.without_any_series().map_or(Ok(()), Err)
 }
 
-/// What cluster and Prometheus told.
+/// The data from the cluster and from Prometheus.
 struct AssessInput {
     /// The end of the pasts.
     until: jiff::Timestamp,

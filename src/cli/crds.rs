@@ -12,7 +12,7 @@ Examples:
 
 evenkeel install and kubectl apply -k deploy/ include them.";
 
-/// What stands above the definitions.
+/// The comment above the definitions.
 const HEAD: &str = "\
 # The custom resources of Evenkeel, as `evenkeel crds` prints them; a test compares the two.
 ";

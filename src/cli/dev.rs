@@ -282,7 +282,7 @@ fn run_once(
     scenario: &Scenario,
     seed: u64,
 ) -> Result<Option<(RunComparison, RunEndCause)>, CliFailure> {
-    // The kubeconfig in it is an administrator's, so that nobody else may enter.
+    // The kubeconfig in it is an administrator's, so no other user may enter the folder.
     let folder = tempfile::Builder::new()
         .prefix("evenkeel-dev-")
         .permissions(Permissions::from_mode(0o700))
@@ -310,7 +310,7 @@ fn run_once(
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(run::run(&options, args.duration, &mut show));
     show.leave();
-    // What still hangs, such as a client of the API server, need not be waited for.
+    // Tasks that still hang, such as a client of the API server, need no wait.
     runtime.shutdown_background();
     let Some(ran) = ran? else {
         return Ok(None);

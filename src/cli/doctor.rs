@@ -61,7 +61,7 @@ struct Catalogue {
 #[derive(Debug, Serialize)]
 struct CheckEntry {
     id: &'static str,
-    /// What the check looks at.
+    /// The subject of the check.
     subject: &'static str,
     /// The page about its findings.
     link: String,

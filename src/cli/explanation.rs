@@ -113,7 +113,7 @@ fn load(resource: Resource, term: &ResourceExplanation, limit: f64, style: Style
     if term.fits { cell } else { style.bad(cell) }
 }
 
-/// True where nobody measures the use, and no Pod says what it is.
+/// True if the use is not measured and no Pod announces it.
 fn is_unknown(resource: Resource, term: &ResourceExplanation) -> bool {
     SELDOM_DEMANDED.contains(&resource) && term.freshness == "absent" && term.load == 0
 }
@@ -364,7 +364,7 @@ mod tests {
 
     use super::*;
 
-    /// The harm: a resource that nobody measures was shown as used by 0 %.
+    /// Regression: a resource without measurements was shown as used by 0 %.
     #[test]
     fn what_nobody_measures_is_not_shown_as_idle() {
         let shown = |resource, freshness: &str, load: u64, fits: bool| {

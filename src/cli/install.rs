@@ -200,7 +200,7 @@ fn field<'a>(fields: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     rest.fold(fields.get(first), |value, step| value?.get(step))
 }
 
-/// Refuses a namespace that cannot be Evenkeel's own: the manifests label it, and who deletes them deletes it.
+/// Refuses a namespace that cannot be Evenkeel's own, because deleting the manifests deletes it.
 fn check_namespace(name: &str) -> Result<(), CliFailure> {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = name.as_bytes();

@@ -248,7 +248,7 @@ pub(super) fn percent(share: f64) -> String {
 
 /// Says on standard error what was not understood and yet is no failure.
 pub(super) fn warn(what: &str) {
-    // Nobody is left to tell if standard error is closed.
+    // If standard error is closed, the warning cannot be shown anywhere.
     let _ = writeln!(io::stderr(), "evenkeel: warning: {what}");
 }
 

@@ -66,7 +66,7 @@ Exit codes:
   1  something is left that it could not undo, or the cluster cannot be reached
   2  the command line is wrong";
 
-/// What is not looked at where the configuration cannot be read.
+/// The objects that are not looked at if the configuration cannot be read.
 const BLIND: &str = "custom resources of scaling.kinds";
 
 /// Undo what Evenkeel wrote on other objects, bring Pods back into traffic, and show what is left
@@ -101,7 +101,7 @@ pub(super) struct Args {
 struct Leftovers {
     /// Nothing was changed: only looked at.
     check: bool,
-    /// Only bounds that nobody has held were looked for.
+    /// Only bounds that no replica has renewed for an hour were looked for.
     expired: bool,
     #[serde(flatten)]
     inventory: Inventory,
@@ -151,7 +151,7 @@ async fn look_and_act(args: &Args) -> Result<Leftovers, CliFailure> {
     })
 }
 
-/// Puts back what nobody holds any more, unless the kill switch freezes it.
+/// Reverts the writes that no replica holds any more, unless writes are disabled.
 async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftovers, CliFailure> {
     let (writes, refused) = switch(client, args).await?;
     if let Some(error) = refused {
@@ -229,8 +229,8 @@ fn election(client: &Client, args: &Args, config: &Result<Config, ListFailure>) 
     Election::of(client, &args.cluster.namespace, name)
 }
 
-/// What the configuration says is written on Pods: without any of it the clean-up has no right to look at them.
-/// Where it cannot be read they are looked at, and what stands in the way of that is told.
+/// The writes on Pods that the configuration enables. Without any, the clean-up has no right to
+/// look at Pods. If the configuration cannot be read, it looks at Pods and reports errors.
 fn on_pods(configuration: &Result<Config, ListFailure>) -> OnPods {
     configuration.as_ref().map_or(OnPods::ALL, OnPods::of)
 }
@@ -321,7 +321,7 @@ async fn mind_place(client: &Client, args: &Args, election: &Election) -> Result
     })
 }
 
-/// Refuses to write beside a leader; who writes all the same is told what becomes of it.
+/// Refuses to write beside a leader. With `--force` it only warns that the leader will write again.
 async fn mind_leader(args: &Args, election: &Election) -> Result<(), CliFailure> {
     let namespace = &args.cluster.namespace;
     let leader = election.living_leader(clock::now()).await;

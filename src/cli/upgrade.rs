@@ -152,7 +152,7 @@ fn compare(shipped: &[Value], mut live: LiveObjects) -> UpgradeReport {
             fields,
         });
     }
-    // Of a kind of which only a part has been read, nothing is told.
+    // If only a part of a kind has been read, its objects are not reported.
     let (unseen_kinds, left) = (live.unseen_kinds, live.objects.into_keys());
     let left = left.filter(|object| !unseen_kinds.contains(&object.kind));
     let gone = left.map(|object| ComparedObject {

@@ -16,7 +16,7 @@ use crate::wire::response_form::ResponseForm;
 /// The manager of fields that says nothing of itself.
 const UNKNOWN: &str = "unknown";
 
-/// The user who asks. Every user may do everything; webhooks are told the name.
+/// The user of the request. Every user may do everything; webhooks receive the name.
 #[derive(Debug, Clone)]
 pub(crate) struct User {
     pub(crate) name: String,

@@ -21,7 +21,7 @@ pub(crate) enum StatusReason {
     NotAcceptable,
     /// There is an object of that name.
     AlreadyExists,
-    /// Somebody else changed the object, or owns the field.
+    /// Another client changed the object, or another manager owns the field.
     Conflict,
     /// The version asked for is no longer in the history.
     Expired,

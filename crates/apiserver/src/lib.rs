@@ -4,9 +4,9 @@
 //! other client talk to it as to a cluster. It answers as kube-apiserver does, down to the wording
 //! of errors: defaults, validation, resource versions, watches, the four kinds of patch, server-side
 //! apply, finalizers, garbage collection, CustomResourceDefinitions, mutating webhooks. The README
-//! lists what it does and does not do; a request that it cannot serve is refused with a `Status`
-//! that says so. Whoever sends the token of the [`Settings`] is an administrator, and everybody is
-//! where none is set.
+//! lists what it does and does not do; it refuses any other request with a `Status` that says so.
+//! A client with the token of the [`Settings`] is an administrator. If no token is set, every
+//! client is.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new()?.block_on(async {

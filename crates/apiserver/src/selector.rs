@@ -40,7 +40,7 @@ impl ListSelector {
         let object = object.map(Option::unwrap_or_default).ok();
         let selector = object.and_then(|object| Selector::try_from(object).ok());
         Self {
-            // What is not understood selects nothing.
+            // An invalid selector selects nothing.
             labels: selector.unwrap_or_else(Selector::nothing),
             fields: Vec::new(),
         }

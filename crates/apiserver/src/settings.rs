@@ -22,8 +22,8 @@ pub struct Settings {
     /// HTTPS under a certificate authority of its own, else plain HTTP.
     pub tls: bool,
     /// The bearer token of the one user: a request without it is answered 401, whatever its path.
-    /// [`kubeconfig`](crate::ApiServer::kubeconfig) carries it. Without a token everybody who
-    /// reaches the port is an administrator, which on loopback is every user of the machine.
+    /// [`kubeconfig`](crate::ApiServer::kubeconfig) contains it. Without a token, every client that
+    /// reaches the port is an administrator: on loopback, every user of the machine.
     /// kubectl and client-go send tokens over TLS only.
     ///
     /// ```

@@ -1,9 +1,9 @@
 //! The objects and the last changes to them, under one lock and one version counter.
 //!
 //! A collection holds its objects by namespace and name and a bounded log of changes. Watches read
-//! the log from where they are, so a slow one costs no memory and learns that it is too old; a list
-//! at an older version is today's objects with the later changes undone, so that the pages of one
-//! list agree. Objects are shared, never copied, and serialised once for all who read them.
+//! the log at their own position, so a slow watch costs no memory and gets an error if it is too
+//! old. A list at an older version undoes the later changes, so that the pages of one list agree.
+//! Objects are shared, never copied, and serialised once for all readers.
 
 mod change;
 mod collection;
@@ -44,8 +44,8 @@ pub(crate) struct ObjectStore {
     notices: mpsc::UnboundedSender<GarbageNotice>,
 }
 
-/// An object that is gone, whose deletion has begun, or that is new and has owners: what the
-/// garbage collector looks at.
+/// An object for the garbage collector to check: it is gone, its deletion has begun, or it is new
+/// and has owners.
 #[derive(Debug, Clone)]
 pub(crate) struct GarbageNotice {
     pub(crate) collection: Arc<str>,
@@ -215,7 +215,7 @@ impl ObjectStore {
     }
 
     fn report(&self, collection: &Arc<str>, object: &Arc<StoredObject>, removed: bool) {
-        // Without a collector, as in unit tests of the store, nobody listens.
+        // Without a collector, as in unit tests of the store, the channel has no receiver.
         let _ = self.notices.send(GarbageNotice {
             collection: Arc::clone(collection),
             object: Arc::clone(object),
@@ -231,7 +231,7 @@ impl StoreState {
     }
 
     fn collection(&mut self, name: &Arc<str>, history: usize) -> &mut Collection {
-        // The history of a collection that nobody touched is whole from the first version on.
+        // The history of a new collection is complete from the first version on.
         self.collections
             .entry(Arc::clone(name))
             .or_insert_with(|| Collection::new(history, FIRST_VERSION))

@@ -1,7 +1,7 @@
-//! Who is served: whoever sends the one token of the settings, or everybody where there is none.
+//! Decides which callers are served: those with the token of the settings, or all if none is set.
 //!
-//! Digests are compared, so that the time that it takes tells nothing of the token, and the token
-//! itself is not kept here.
+//! Digests are compared, so that the time that a comparison takes reveals nothing about the token.
+//! The token itself is not kept here.
 
 use sha2::{Digest, Sha256};
 
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 #[derive(Debug)]
 pub(crate) enum AllowedCallers {
     Everybody,
-    /// Whoever sends the token with this digest.
+    /// Callers that send the token with this digest.
     Token([u8; 32]),
 }
 

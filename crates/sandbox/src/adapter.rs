@@ -1,8 +1,8 @@
 //! A metrics adapter: requests per second of the simulated workloads as custom and external metrics, as
 //! prometheus-adapter serves them.
 //!
-//! Of each Pod `http_requests_per_second` is what it serves. The external metric of the same name, with
-//! the label `workload`, is what arrives.
+//! The custom metric `http_requests_per_second` of a Pod is the rate that it serves. The external
+//! metric of the same name, with the label `workload`, is the rate that arrives.
 
 use std::collections::BTreeMap;
 

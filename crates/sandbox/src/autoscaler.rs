@@ -104,7 +104,7 @@ impl Autoscaler {
     }
 }
 
-/// What an HPA sees of a workload with `current` replicas, the Pods that there are and their measurements.
+/// A workload as an HPA sees it: `current` replicas, its Pods and their measurements.
 #[must_use]
 pub fn observed<'a>(
     current: i32,
@@ -197,7 +197,7 @@ pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> Po
     }
 }
 
-/// What the metrics API knows of the Pods, and no other API anything.
+/// Readings of the Pods from the resource metrics API; the other metrics APIs have none.
 #[must_use]
 pub fn resource(metrics: Vec<PodMetrics>) -> Readings {
     Readings {

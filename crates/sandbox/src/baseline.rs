@@ -1,9 +1,9 @@
 //! The scenario without Evenkeel: the default scheduler and a plain HPA over the same [`Engine`]
 //! that `dev` runs, in steps of virtual time.
 //!
-//! Only when decisions are taken stands here: how many Pods there are, when each is placed, and what the HPA
-//! wants. Load, start-up, noise and measurements are the engine's, and who takes a Pod is `placement`'s; with the
-//! same lags of the control plane and the same lost nodes a run with Evenkeel differs in decisions only.
+//! This file only times decisions: the number of Pods, their placement and the turns of the HPA.
+//! Load, start-up, noise and measurements are the engine's, and `placement` chooses nodes. Lags and
+//! lost nodes are the same too, so a run with Evenkeel differs in its decisions only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -335,8 +335,8 @@ fn autoscaler_of(scale: ScenarioHpa, share: Ratio) -> Autoscaler {
     Autoscaler::new(bound(scale.min), bound(scale.max), vec![metric])
 }
 
-/// The HPA that the annotations of a workload in mode direct stand for: who would go without Evenkeel
-/// would not go without an HPA.
+/// The HPA with the bounds and metrics of a workload in mode direct: a user without Evenkeel would
+/// have an HPA. `None` in other modes and without bounds.
 fn autoscaler_in_place_of_direct(workload: &ScenarioWorkload, share: Ratio) -> Option<Autoscaler> {
     let (policy, _) = ScalingPolicy::parse(&workload.annotations);
     let (min, max) = policy.min_replicas.zip(policy.max_replicas)?;

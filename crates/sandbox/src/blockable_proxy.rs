@@ -1,8 +1,7 @@
-//! A way to a listener that can be blocked: bytes go through it, and while it is blocked they
-//! stay.
+//! A proxy in front of a listener. While it is blocked, it forwards no bytes.
 //!
-//! Whoever calls through it sees what a process that hangs looks like: the connection is taken and
-//! no answer comes. It stands only where that fault is planned, so that other runs pay nothing.
+//! To a client, a blocked proxy looks like a process that hangs: it accepts the connection and does
+//! not answer. A run has the proxy only if that fault is planned, so that other runs pay nothing.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

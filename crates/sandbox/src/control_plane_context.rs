@@ -8,13 +8,13 @@ use super::{SandboxEvent, SandboxEventSink, Timeline};
 pub struct ControlPlaneContext {
     /// The clock of the cluster, and when the scenario began on it.
     pub timeline: Timeline,
-    /// For whoever watches the run.
+    /// The sink of the events of the run.
     pub events: SandboxEventSink,
     pub recorder: Recorder,
 }
 
 impl ControlPlaneContext {
-    /// Tells whoever watches the run of something that happens now.
+    /// Sends an event to the sink, with the time of now.
     pub fn tell(&self, event: SandboxEvent) {
         self.events.tell(self.timeline.elapsed(), event);
     }

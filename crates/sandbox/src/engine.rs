@@ -1,8 +1,8 @@
 //! The machines of a cluster under their load, in steps of the scenario's time.
 //!
-//! Whoever places Pods tells the engine which Pod runs on which node; each step computes what the
-//! Pods use at that moment, what their nodes can give, what a metrics backend sees of it, and what
-//! the run has come to. It knows neither an API nor a clock:
+//! A driver tells the engine which Pod runs on which node. Each step computes what the Pods use,
+//! what their nodes can give, what a metrics backend sees, and the figures of the run. The engine
+//! knows neither an API nor a clock:
 //! [`Machines`](crate::machines::Machines) steps it at the pace of a clock for `dev`,
 //! [`Baseline`](crate::baseline::Baseline) as fast as it goes.
 
@@ -41,7 +41,7 @@ pub const STEP: SignedDuration = SignedDuration::from_secs(5);
 pub struct Engine {
     nodes: Vec<NodeShape>,
     workloads: Vec<Arc<ScenarioWorkload>>,
-    /// What each is scaled by, in their order.
+    /// The metric that each workload is scaled by, with the capacity of a Pod; in their order.
     capacities: Vec<Option<(ScaleBy, PodCapacity)>>,
     trace_offset: SignedDuration,
     random: RandomSource,
@@ -50,7 +50,7 @@ pub struct Engine {
     images: BTreeSet<(String, String)>,
     /// Nodes that do not answer.
     lost: BTreeSet<String>,
-    /// The workloads that have had a ready Pod: until then nobody sends them requests.
+    /// The workloads that have had a ready Pod. Before that, a workload gets no requests.
     opened: BTreeSet<usize>,
     timing: Timing,
     node_scraper: Scraper<String>,
@@ -150,7 +150,7 @@ impl Engine {
         self.pods.values().filter(of).count()
     }
 
-    /// A node is lost or found: while it is lost nothing runs on it and nobody measures it.
+    /// Marks a node as lost or found. While a node is lost, it runs nothing and is not measured.
     pub fn set_lost(&mut self, node: &str, lost: bool) {
         if lost {
             self.lost.insert(node.to_owned());
@@ -293,8 +293,8 @@ impl Engine {
         self.summary.summary()
     }
 
-    /// The workload of the scenario that a Pod is of, with its position, or one that stands for
-    /// what somebody applied by hand.
+    /// The scenario's workload that a Pod belongs to, with its position; for a Pod that a user
+    /// applied by hand, a substitute without a position.
     fn workload_of(&self, bound: &BoundPod) -> (Option<usize>, Arc<ScenarioWorkload>) {
         let of = |workload: &Arc<ScenarioWorkload>| {
             workload.namespace == bound.pod.namespace() && workload.name == bound.app

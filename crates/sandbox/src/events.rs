@@ -1,4 +1,4 @@
-//! Events of a run, for whoever watches it.
+//! Events of a run, for the listener that shows or records them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,7 +47,7 @@ pub enum SandboxEvent {
 /// Takes events with their time in the scenario.
 type Listener = dyn Fn(SignedDuration, SandboxEvent) + Send + Sync;
 
-/// Tells events to whoever watches the run; clones tell the same.
+/// Passes events to one listener; clones have the same listener.
 #[derive(Clone)]
 pub struct SandboxEventSink(Arc<Listener>);
 

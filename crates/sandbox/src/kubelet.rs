@@ -48,7 +48,7 @@ pub struct Kubelet {
     machines: Machines,
     timeline: Timeline,
     recorder: Recorder,
-    /// What was last written, by UID.
+    /// The last written status of each Pod, by UID.
     written: HashMap<String, PodStatusInput>,
     allocations: Allocations,
 }
@@ -185,7 +185,7 @@ impl Kubelet {
         }
     }
 
-    /// Ends a Pod that is being deleted, whose containers have nothing to finish any more.
+    /// Ends a Pod that is being deleted, after its containers have finished their requests.
     async fn end(&self, pod: &Pod) {
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());

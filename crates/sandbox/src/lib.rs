@@ -3,12 +3,12 @@
 //!
 //! Three drivers run the same parts, each for a reason of its own:
 //!
-//! - [`machines`] steps [`engine`] at the pace of a clock behind an API server, since `dev` shows the real service at
-//!   work, whose calls take the time that they take.
-//! - [`baseline`] steps the same engine in virtual time, so that what `dev` shows beside the service differs in
-//!   decisions only: a step that is missed or late on one side would show as a difference.
-//! - [`simulation`] goes from event to event. Days of hundreds of nodes, under several policies and many seeds,
-//!   are to take seconds, and most steps of five seconds would find nothing to do.
+//! - [`machines`] steps [`engine`] at the pace of a clock behind an API server. `dev` runs the real
+//!   service, and its calls take real time.
+//! - [`baseline`] steps the same engine in virtual time. The comparison in `dev` then differs in
+//!   decisions only: a missed or late step on one side would be a difference.
+//! - [`simulation`] goes from event to event. Days of hundreds of nodes, under several policies and
+//!   many seeds, must take seconds, and most steps of five seconds would find nothing to do.
 //!
 //! Loads (`load`, `usage`), Pods' lives ([`lifecycle`]), their ordinals (`ordinals`), placement by requests
 //! (`placement`, with kube-scheduler's plugins), scrapes ([`scrape`]) and figures

@@ -31,7 +31,7 @@ pub struct ServedRequestRates {
     pub offered: f64,
     /// Requests per second that each ready replica serves.
     pub each: f64,
-    /// Requests per second that nobody serves.
+    /// Requests per second that no replica serves.
     pub lost: f64,
 }
 
@@ -92,7 +92,7 @@ pub fn replica(
 ) -> UsageAmounts {
     let usage = &workload.usage;
     let period = at.as_secs().max(0).unsigned_abs() / NOISE_STEP.as_secs().unsigned_abs();
-    // What is deleted has as much to finish as the others have to do.
+    // A deleted replica finishes as many requests as a ready one serves.
     let requests = match stage {
         Stage::Ready | Stage::Ending => served.each,
         Stage::Pulling | Stage::Starting | Stage::Warming => 0.0,
@@ -136,7 +136,7 @@ impl NodeUse {
         }
     }
 
-    /// What the system of a node of this shape uses beside its Pods.
+    /// The use of the system of a node of this shape, without its Pods.
     #[must_use]
     pub fn system(shape: &NodeShape) -> UsageAmounts {
         Resources::from_fn(|resource| SYSTEM[resource] * shape.capacity[resource].as_f64())

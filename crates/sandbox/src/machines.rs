@@ -1,7 +1,7 @@
-//! The machines of `dev`: the [`Engine`] at the pace of a clock, shared by everybody who asks it.
+//! The machines of `dev`: the [`Engine`] at the pace of a clock, shared by all its clients.
 //!
-//! The kubelet reports which Pods run where; a task steps the engine. What took Pods how long until
-//! a node took them on is measured here, since a run without Evenkeel is given the same lags.
+//! The kubelet reports which Pods run where, and a task steps the engine. The time until a node
+//! takes each Pod is measured here, because the run without Evenkeel gets the same lags.
 
 mod pending_pods;
 
@@ -112,7 +112,7 @@ impl Machines {
         shared.wanted.retain(&keep);
     }
 
-    /// A node is lost or found: while it is lost nothing runs on it and nobody measures it.
+    /// Marks a node as lost or found. While a node is lost, it runs nothing and is not measured.
     pub fn set_lost(&self, node: &str, lost: bool) {
         self.lock().engine.set_lost(node, lost);
     }

@@ -36,7 +36,7 @@ pub fn node(shape: &NodeShape) -> Node {
     node
 }
 
-/// The Deployment of a workload, whose Pods tell the network and disk rates that they need.
+/// The Deployment of a workload; its Pods have annotations for their network and disk rates.
 #[must_use]
 pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
     let mut deployment = objects::deployment(workload);

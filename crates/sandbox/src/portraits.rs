@@ -1,7 +1,7 @@
-//! The providers that have a say in the replicas of a workload, as an IntelligentHorizontalPodAutoscaler has them.
+//! The providers that recommend replicas for a workload, as in an
+//! IntelligentHorizontalPodAutoscaler.
 //!
-//! What they come to, which of them holds and in which steps the count goes there is decided in the tick of the
-//! service ([`evenkeel_core::scaling::tracker`]). Nothing of it is decided here.
+//! The service's tick ([`evenkeel_core::scaling::tracker`]) decides between them, not this file.
 
 use std::fmt;
 
@@ -60,7 +60,7 @@ impl Portraits {
     }
 }
 
-/// The kind of a provider; `None` where somebody else says its count.
+/// The kind of a provider; `None` if another controller writes its count.
 pub(crate) fn kind_of(provider: &Provider) -> Option<ProviderKind> {
     match &provider.source {
         PortraitSource::Portrait(portrait) => Some(match portrait.replicas {

@@ -1,8 +1,8 @@
 //! Events of the cluster's own parts, as `kubectl describe` shows them.
 //!
-//! As client-go does it: an Event that was written before is counted up, many that differ in their
-//! text only become one, and an object that causes too many is no longer told of for a while.
-//! Nobody waits for an Event: what cannot be written in time is lost.
+//! As in client-go, a repeated Event only raises a count, and many Events that differ in their text
+//! only become one. If an object causes too many Events, new ones are dropped for a while. No part
+//! of the cluster waits for an Event: if an Event cannot be written in time, it is lost.
 
 mod correlator;
 mod event_note;

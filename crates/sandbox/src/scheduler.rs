@@ -157,7 +157,7 @@ impl Scheduler {
             }
             tokio::select! {
                 Some(bound) = bindings.join_next() => self.settle(bound),
-                // An error would mean that the stores are gone, and with them whoever runs this.
+                // An error would mean that the stores are dropped, and then this task ends too.
                 _ = tokio::time::timeout(flush, changes.changed()) => {}
             }
         }

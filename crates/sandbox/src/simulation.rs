@@ -1,9 +1,9 @@
-//! Policies of placement side by side, in virtual time: the same Pods, load and measurements for each, so
-//! that they differ in where Pods go.
+//! Compares placement policies in virtual time. Each policy gets the same Pods, load and
+//! measurements, so that only the placement of Pods differs.
 //!
-//! A scenario and a seed decide a run wholly: two runs of one seed give the same figures on any machine.
-//! [`policies`] says who is compared, [`RunSummary`] what is counted, and [`interval`] what many seeds say
-//! together.
+//! A scenario and a seed decide a run: two runs of one seed give the same figures on any machine.
+//! [`policies`] lists the policies, [`RunSummary`] has the figures, and [`confidence_interval`]
+//! combines the runs of many seeds.
 
 pub mod confidence_interval;
 mod event_queue;
@@ -67,7 +67,7 @@ impl ScenarioComparison {
         &self.scenario
     }
 
-    /// Who scales.
+    /// The way of scaling.
     #[must_use]
     pub const fn scaling(&self) -> ScalingMethod {
         self.scaling

@@ -60,7 +60,7 @@ pub struct TargetRunPoint {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetRunOutcome {
     pub points: Vec<TargetRunPoint>,
-    /// What passed between a load and the capacity for it, at the end.
+    /// The lag and the lead between a load and the capacity for it, at the end of the run.
     pub horizon: Horizon,
     pub evenkeel: Cost,
     pub plain: Cost,
@@ -68,8 +68,8 @@ pub struct TargetRunOutcome {
     pub forecasts: Forecasts,
 }
 
-/// Runs both sides through `load`, whose steps are those of [`GRID`], and tells `progress` the
-/// share that is done now and then.
+/// Runs both sides through `load`, which has the steps of [`GRID`]. Now and then it calls
+/// `progress` with the share that is done.
 #[must_use]
 pub fn run(
     target: &ReplayTarget,

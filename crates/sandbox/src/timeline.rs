@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_clock::Clock;
 
-/// How often a wait looks at the clock, whose speed may have changed.
+/// How often a wait reads the clock, because the speed of the clock may have changed.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// The clock of a cluster, and the date on it at which the scenario began; clones are of the same

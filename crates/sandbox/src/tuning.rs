@@ -1,9 +1,9 @@
-//! Limits of one container under several ways of tuning it, in virtual time: what it wants is given, what it
-//! gets is the less of that and its limit, and its tuner sees no more than what it got.
+//! Compares ways of tuning the limits of one container, in virtual time. The demand is given; the
+//! container gets the smaller of demand and limit, and the tuner only sees the use.
 //!
-//! Processor time that is not given is lost, and a container that wants more memory than it may have is
-//! killed: nothing is measured of it then, and its tuner hears of the kill alone. Guaranteed Pods are looked at, whose request moves with the limit, so that all ways are held
-//! against the same number.
+//! Missing processor time is lost. A container that wants more memory than its limit is killed, and
+//! the tuner gets the kill without a measurement. The Pods are Guaranteed: the request equals the
+//! limit, so that all ways are compared by the same number.
 
 mod clbp_rule;
 mod container;
@@ -22,11 +22,11 @@ pub use container::{ContainerDemand, Rhythm, Tuner};
 pub use policies::{PolicyName, UnknownPolicy};
 pub use scenario::wanted as wanted_by;
 
-/// What a container came to.
+/// The figures of one container under one way of tuning.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerTuningResult {
-    /// What was allowed beside what was used, as a share of what was used.
+    /// The unused part of the limit, as a share of the use.
     pub slack: f64,
     /// The share of time in which it wanted more cpu than it got.
     pub throttled_share: f64,
@@ -41,7 +41,7 @@ pub struct ContainerTuningResult {
     pub limits: Vec<f64>,
 }
 
-/// Runs a container under a policy whose limits are multiplied by `margin`.
+/// Runs a container under a policy, with its limits multiplied by `margin`.
 #[must_use]
 pub fn run(
     wanted: &ContainerDemand,

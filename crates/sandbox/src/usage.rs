@@ -1,5 +1,5 @@
-//! What all Pods and nodes use at a moment: the one sum for [`Engine`](crate::engine::Engine), in its steps, and for
-//! [`simulation`](crate::simulation), at its scrapes.
+//! The use of all Pods and nodes at a moment, for the steps of [`Engine`](crate::engine::Engine)
+//! and the scrapes of [`simulation`](crate::simulation).
 //!
 //! Amounts are added in the order in which the Pods are given, so that a run gives the same bytes each time.
 
@@ -15,12 +15,12 @@ use evenkeel_core::units::Resources;
 
 /// A Pod that a kubelet has, at a moment.
 pub(crate) struct PodNow<'a, K> {
-    /// What its driver knows it by.
+    /// The key by which its driver identifies it.
     pub key: K,
     /// The position of its node in the scenario.
     pub node: usize,
     pub workload: &'a ScenarioWorkload,
-    /// The workload's position in the scenario; `None` for what somebody applied by hand.
+    /// The workload's position in the scenario; `None` if a user applied the Pod by hand.
     pub index: Option<usize>,
     pub stage: Stage,
     /// False while its readiness gates keep requests from it.
@@ -33,7 +33,7 @@ pub(crate) struct PodNow<'a, K> {
 pub(crate) struct ClusterUsage<K> {
     /// In the order of the scenario.
     pub nodes: Vec<NodeUse>,
-    /// What each Pod gets: its share of what its node can give.
+    /// The use of each Pod: its share of the capacity that its node can give.
     pub pods: Vec<(K, UsageAmounts)>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn served(
     workloads.iter().zip(ready).map(served).collect()
 }
 
-/// What nodes of these shapes and the Pods on them use at `at`, while the workloads serve so many requests.
+/// The use of nodes with these `shapes` and of their `pods` at `at`, under the requests `served`.
 pub(crate) fn of<K>(
     pods: Vec<PodNow<'_, K>>,
     shapes: &[NodeShape],
@@ -125,7 +125,7 @@ mod tests {
     fn nodes_use_what_their_pods_get_and_pods_get_no_more_than_their_node_gives() {
         let scenario = Scenario::mixed();
         let stream = scenario.workload("media", "stream").unwrap();
-        // Of the first node more is wanted than it has.
+        // The demand on the first node exceeds its capacity.
         let placed: Vec<usize> = vec![0; 40].into_iter().chain([1]).collect();
         let usage = of(
             pods(stream, &placed),

@@ -23,7 +23,7 @@ use evenkeel_kubernetes::watched_types::{
     WatchedScaledObject, WatchedStatefulSet,
 };
 
-/// What there is to assess.
+/// The objects to assess.
 #[derive(Debug)]
 pub(super) struct AssessObjects {
     /// The HPAs, each with its workload, its Pods and its ScaledObject.
@@ -61,7 +61,7 @@ pub(super) async fn observe(
     let mut namespaces = BTreeSet::new();
     let of_autoscaler = |one: WatchedAutoscaler| namespaces.extend(one.metadata.namespace);
     listing.list(wanted(), of_autoscaler).await?;
-    // The picture leaves out what is nobody's concern; here everybody's load is.
+    // The state skips namespaces without opt-in, but here every load is assessed.
     for namespace in namespaces {
         listing.opt_in(namespace);
     }

@@ -48,16 +48,16 @@ pub(super) struct ForecastableLoad {
     pub target: target::ReplayTarget,
     /// True where the start-up was read off its Pods.
     pub start_up_is_measured: bool,
-    /// What the replay leaves out.
+    /// The parts of the target that the replay leaves out.
     pub notes: Vec<String>,
 }
 
 /// The question for the past of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PastQuestion {
-    /// Of a resource, by the names of the workload's Pods.
+    /// The load of a resource, by the names of the workload's Pods.
     Workload(WorkloadName),
-    /// Of a query.
+    /// The load of a query.
     Query(Arc<str>),
 }
 
@@ -68,7 +68,7 @@ pub(super) enum NotForecastReason {
     Declined,
     /// The objects do not make a target.
     Problem(TargetProblem),
-    /// It has no Pods now, whose requests its target is a share of.
+    /// It has no Pods now, and its target is a share of their requests.
     NoPods,
     /// Nothing that it scales by is forecast.
     NotForecast(String),
@@ -294,7 +294,7 @@ fn past(
     }
 }
 
-/// What the replay of one signal leaves out of a target.
+/// The parts of a target that the replay of one signal leaves out.
 fn notes(target: &ScalingTarget, scaled: &ScaledSignal, problems: &[TargetProblem]) -> Vec<String> {
     let others = target
         .signals

@@ -65,7 +65,7 @@ pub(super) fn html(assessment: &Assessment) -> String {
     page.0
 }
 
-/// What floors would have changed where they are worth it.
+/// The savings of floors over the targets worth enabling; empty without such targets.
 fn saved(assessment: &Assessment) -> String {
     let summary = &assessment.summary;
     if summary.worth_enabling == 0 {
@@ -144,7 +144,7 @@ fn sentence(text: &str) -> String {
     first.into_iter().flatten().chain(letters).collect()
 }
 
-/// What safety costs, where that was replayed, and the judged time.
+/// The chart of the judged time and, if more than one policy was replayed, the cost of safety.
 fn charts(one: &TargetReport, series: &ReplayedSeries) -> Vec<Chart> {
     let frontier = (series.policies.len() > 1).then(|| Chart::Scatter(picture::frontier(series)));
     let plain: Option<&PolicyCost> = series.policies.first();
@@ -168,7 +168,7 @@ const fn class(verdict: AssessVerdict) -> &'static str {
 }
 
 impl TargetReport {
-    /// What it was replayed with, in a line.
+    /// The terms of the replay, in a line.
     fn terms(&self) -> String {
         let object = self.scaled_object.as_ref();
         let object = object.map(|object| format!("for ScaledObject {object}"));

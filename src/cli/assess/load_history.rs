@@ -1,8 +1,8 @@
 //! The past of loads, minute by minute, from Prometheus.
 //!
-//! A few questions at a time, each for some workloads of one namespace and as many minutes as an
-//! answer may hold. A time at which more than one Pod in fifty was new has no sum there, since nobody tells whether it
-//! carried load by then: up to a quarter of an hour of these is taken to lie on a line.
+//! A few queries run at a time, each for some workloads of one namespace and as many minutes as an
+//! answer may hold. If more than one Pod in fifty is new, a minute has no sum, because new Pods may
+//! carry no load yet. Gaps of up to 15 minutes are filled with a line.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ const AT_ONCE: usize = 4;
 /// Workloads of one question.
 const TOGETHER: usize = 25;
 
-/// Whoever asks for the past of loads.
+/// The reader of the past of loads.
 pub(super) struct Pasts {
     past: Arc<dyn HistorySource>,
     until: Timestamp,
@@ -166,7 +166,7 @@ impl Pasts {
         .await
     }
 
-    /// The end of the last minute whose load is known by now.
+    /// The end of the last minute for which the load is known by now.
     fn end(&self, question: &HistoryRequest<'_>) -> Timestamp {
         let lag = match question {
             HistoryRequest::Sums(signal, _) => self.past.lag(signal),

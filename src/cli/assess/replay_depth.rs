@@ -76,7 +76,7 @@ impl Depth {
         chosen
     }
 
-    /// What is less than could be, in words.
+    /// The limits of a depth below `Whole`, in words; `None` for `Whole`.
     pub(super) fn told(self, loads: usize) -> Option<String> {
         let (targets, risks) = self.policies_of_each_kind();
         let risks = match risks {

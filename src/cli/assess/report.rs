@@ -9,7 +9,7 @@ use super::target_report::{FloorSavings, TargetReport};
 use super::verdict::AssessVerdict;
 use crate::cli::output::CliFailure;
 
-/// What all HPAs have in common.
+/// The terms that all HPAs have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Terms {
     pub until: Timestamp,
@@ -28,7 +28,7 @@ pub(super) struct Assessment {
     pub prometheus: String,
     pub depth: Depth,
     pub summary: AssessmentSummary,
-    /// What the replays leave out.
+    /// The parts of targets that the replays leave out.
     pub notes: Vec<String>,
     pub targets: Vec<TargetReport>,
 }

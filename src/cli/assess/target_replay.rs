@@ -26,7 +26,7 @@ use evenkeel_sandbox::target::{
 /// The most points of a line in a picture, which pages of hundreds of targets can hold.
 const DRAWN: usize = 480;
 
-/// What all replays have in common.
+/// The terms that all replays have in common.
 #[derive(Debug, Clone, Copy)]
 struct Terms {
     depth: Depth,
@@ -50,7 +50,7 @@ pub(super) struct AssessedTarget {
     pub outcome: AssessOutcome,
 }
 
-/// What came of an HPA.
+/// The outcome for an HPA.
 #[derive(Debug)]
 pub(super) enum AssessOutcome {
     Unfit(NotForecastReason),
@@ -177,8 +177,8 @@ fn entrant(
     }))
 }
 
-/// The target with no more replicas than its largest load could make anybody ask for: a maximum that stands for
-/// none costs nothing, and measurements too coarse for a tiny request cannot drive the count up to it.
+/// The target with at most `BEYOND_NEED` times the replicas for its largest load. A huge maximum
+/// then costs no time, and coarse measurements of a tiny request cannot raise the count to it.
 fn within_reach(
     target: target::ReplayTarget,
     largest: f64,

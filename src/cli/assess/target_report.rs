@@ -66,7 +66,7 @@ pub(super) struct LoadReport {
     pub start_up_is_measured: bool,
 }
 
-/// What is known of the past of a load, in days.
+/// The known past of a load, in days.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PastReport {
@@ -90,7 +90,7 @@ pub(super) struct EvaluationReport {
     pub policies: Vec<PolicyCost>,
 }
 
-/// What floors would have changed.
+/// The figures of the judged days with floors.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct WithFloors {
@@ -191,7 +191,7 @@ impl TargetReport {
         }
     }
 
-    /// What floors would have saved.
+    /// The savings of floors; `None` if no floors were replayed.
     pub(super) fn saved(&self) -> Option<FloorSavings> {
         Some(self.judged.as_ref()?.floors.as_ref()?.saved)
     }

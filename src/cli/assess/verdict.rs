@@ -68,7 +68,7 @@ pub(super) fn reason(outcome: &AssessOutcome, past: Option<&LoadPast>) -> &'stat
     }
 }
 
-/// What the verdict stands on, as a sentence without its full stop.
+/// The reason for the verdict, as a sentence without its full stop.
 pub(super) fn because(outcome: &AssessOutcome, past: Option<&LoadPast>) -> String {
     match outcome {
         AssessOutcome::Unfit(unfit) => unfit.told(),
@@ -141,7 +141,7 @@ fn told(series: &ReplayedSeries, worth: &CostBenefit) -> String {
     }
 }
 
-/// What floors would have changed.
+/// The difference between floors and the HPA as it is, in words.
 fn difference(today: &Cost, floors: &Cost) -> String {
     format!(
         "with floors {:.0} s under-provisioned instead of {:.0} s, for {} replica-hours",

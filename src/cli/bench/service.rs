@@ -98,7 +98,7 @@ impl LoopbackService {
 
 impl Drop for LoopbackService {
     fn drop(&mut self) {
-        // Nobody uses its connections any more.
+        // The benchmark does not use the connections any more.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

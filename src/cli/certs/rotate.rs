@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Pause between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The argument by which the operator says that nobody depends on the old keys.
+/// The argument with which the operator confirms that no kube-scheduler depends on the old keys.
 const REPLACED: &str = "--scheduler-has-new-file";
 
 /// Prints kube-scheduler's file, which holds a private key.

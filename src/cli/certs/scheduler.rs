@@ -15,7 +15,7 @@ use crate::cli::output::{self, CliFailure};
 use crate::server::paths::EXTENDER_SERVICE;
 use evenkeel_clock as clock;
 
-/// The shipped file, whose placeholders this fills in.
+/// The shipped file, with placeholders that this command replaces.
 const TEMPLATE: &str = include_str!("../../../webhook-config/scheduler-config.yaml");
 
 /// The namespace that stands in the shipped file.

@@ -310,7 +310,7 @@ impl DevCluster {
         );
     }
 
-    /// The metrics backend, for whoever wants to break it beside the planned faults.
+    /// The behaviour of the metrics backend, for a caller that adds faults to the planned ones.
     #[must_use]
     pub const fn metrics(&self) -> &Behaviour {
         &self.breakable.behaviour
@@ -372,7 +372,7 @@ impl DevCluster {
     pub async fn stop(mut self) -> RunSummary {
         let summary = self.summary();
         self.stop.cancel();
-        // How it ended matters to nobody any more.
+        // The result of the service does not matter any more.
         let _ = (&mut self.service).await;
         self.tasks.shutdown().await;
         self.server.stop().await;

@@ -37,7 +37,7 @@ pub async fn run(wiring: ServiceWiring) -> anyhow::Result<()> {
         namespace: Some(namespace.to_owned()),
     };
     let signer = crate::service::signer(&config, signer::SignerMetrics::default()).await?;
-    // Boxed, being large: who starts a cluster holds this future among others.
+    // Boxed, because the future is large and the caller holds it among others.
     let serving = Box::pin(crate::service::serve(
         config,
         clock,

@@ -18,7 +18,7 @@ pub(super) struct EventThrottle {
     targets: Vec<TargetDifference>,
 }
 
-/// Fields of a target whose change is news.
+/// Fields of a target; a change of any of them is shown.
 #[derive(Debug, PartialEq, Eq)]
 struct TargetDifference {
     workload: String,

@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub(super) enum RunEndCause {
     /// Its time had passed.
     InTime,
-    /// Somebody asked for it.
+    /// The user or a signal asked for it.
     Asked,
 }
 
@@ -94,7 +94,7 @@ pub(super) async fn run(
     };
     tokio::select! {
         _ = cluster.stop() => {}
-        // Who asks twice does not want to wait for connections to drain.
+        // A second signal means that the user does not want to wait for connections to drain.
         _ = signals.next() => {}
     }
     Ok(Some(ran))

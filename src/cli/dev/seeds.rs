@@ -19,7 +19,7 @@ use evenkeel_sandbox::engine::summary::RunSummary;
 pub(super) struct OverSeeds {
     seeds: Vec<u64>,
     measures: Vec<SeedComparisonRow>,
-    /// Seeds in whose run the machine did not keep up.
+    /// Seeds of the runs in which the machine did not keep up.
     busy: Vec<u64>,
 }
 

@@ -8,7 +8,7 @@ use crate::cli::settings::ConfigArgs;
 use crate::config::Config;
 use evenkeel_core::units::Ratio;
 
-/// What was given.
+/// The given configuration.
 #[derive(Debug, Clone)]
 pub(super) struct DevServiceConfig {
     /// The fields of file, environment and `--set`, as a file would have them.

@@ -30,7 +30,7 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn new() -> Self {
-        // Nobody is left to tell if standard error is closed.
+        // If standard error is closed, the text cannot be shown anywhere.
         let _ = writeln!(io::stderr(), "Starting a cluster on this machine ...");
         Self {
             model: None,
@@ -97,7 +97,7 @@ struct Screen {
     size: (u16, u16),
     colour: bool,
     taken: Arc<AtomicBool>,
-    /// Panics of other threads, whose messages would stand across the view.
+    /// Messages of panics in other threads, kept because they would garble the view.
     panics: Arc<Mutex<Vec<String>>>,
 }
 
@@ -175,7 +175,7 @@ impl Screen {
                 Tone::Alarm if self.colour => {
                     out.queue(SetForegroundColor(Color::Red))?;
                 }
-                // What matters is seen without colour too.
+                // Alarms must be visible without colour too.
                 Tone::Alarm => {
                     out.queue(SetAttribute(Attribute::Reverse))?;
                 }
@@ -195,7 +195,7 @@ impl Drop for Screen {
         }
         let mut panics = self.panics.lock().unwrap_or_else(PoisonError::into_inner);
         for panic in panics.drain(..) {
-            // Nobody is left to tell if standard error is closed.
+            // If standard error is closed, the text cannot be shown anywhere.
             let _ = writeln!(io::stderr(), "{panic}");
         }
     }

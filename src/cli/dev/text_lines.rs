@@ -92,7 +92,7 @@ impl<W: Write> RunDisplay for Lines<W> {
 
     fn leave(&mut self) {
         if !std::mem::replace(&mut self.left, true) {
-            // What comes next says itself that it cannot be printed.
+            // The next write reports the error if the output is closed.
             let _ = writeln!(self.to);
         }
     }

@@ -1,5 +1,5 @@
-//! The result of `explain` for people: the last answers in a line each, and the tables of the newest of
-//! them whose terms are known, or of what would be decided now.
+//! The result of `explain` for people: a line for each of the last answers, and tables. The tables
+//! show the newest answer with known terms, or the decision that would be made now.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ const SHOWN: usize = 20;
 #[derive(Debug, Serialize)]
 pub(super) struct ExplainReport<'a> {
     pub(super) pods: Vec<PodExplanation>,
-    /// The nodes whose terms are shown.
+    /// The nodes with terms to show.
     #[serde(skip)]
     pub(super) nodes: &'a [String],
     /// True where the terms are those of an answer that would be given now, whatever was answered.

@@ -11,11 +11,11 @@ use evenkeel_core::units::{Amount, Quantity, Ratio, Resource, count_as_f64};
 use evenkeel_sandbox::scrape_timing::Timing;
 use evenkeel_sandbox::target::{Edges, ReplayTarget};
 
-/// What the flags say of it.
+/// The workload as the flags describe it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileWorkload {
     pub resource: Resource,
-    /// What one Pod requests.
+    /// The request of one Pod.
     pub request: Quantity,
     /// The target utilisation of it.
     pub share: Ratio,

@@ -1,4 +1,4 @@
-//! Ctrl-C during work whose result so far is worth having.
+//! Ctrl-C during work with a useful result so far: the caller stops early and keeps that result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

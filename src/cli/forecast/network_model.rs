@@ -32,7 +32,7 @@ pub(super) fn read_swish(path: &Path) -> Result<SwishFile, CliFailure> {
     decoded(path, &SwishFile::decode)
 }
 
-/// What a file that `evenkeel train` made of networks holds.
+/// The networks of any kind in a file that `evenkeel train` made.
 pub(super) fn read_any(path: &Path) -> Result<AnyNetwork, CliFailure> {
     decoded(path, &|bytes| match NetworkFile::decode(bytes) {
         Err(ModelFileError::Kind { .. }) => SwishFile::decode(bytes).map(AnyNetwork::Many),

@@ -11,7 +11,7 @@ pub(in crate::cli) struct Bar {
 }
 
 impl Bar {
-    /// A bar that is drawn where the work is `long` and somebody watches.
+    /// A bar that is drawn if the work is `long` and standard error is a terminal.
     pub(in crate::cli) fn new(long: bool) -> Self {
         Self {
             shown: long && std::io::stderr().is_terminal(),
@@ -28,7 +28,7 @@ impl Bar {
         self.last = done;
         let done = usize::try_from(done).unwrap_or(0).min(50);
         let bar = "█".repeat(done) + &"░".repeat(50 - done);
-        // Nobody is left to tell if standard error is closed.
+        // If standard error is closed, the bar cannot be shown anywhere.
         let share = output::percent(share);
         let _ = write!(std::io::stderr(), "\r{bar} {share} {what}\u{1b}[K");
     }

@@ -58,7 +58,7 @@ pub(in crate::cli) struct SideCost {
     pub replica_hours: f64,
 }
 
-/// What a model forecasts.
+/// The quantity that a model forecasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum ForecastOf {

@@ -19,7 +19,7 @@ pub(super) fn read(path: &Path) -> Result<TrafficModel, CliFailure> {
     TrafficModel::decode(&bytes).map_err(|error| refuse(&error))
 }
 
-/// What a model is made of, and how good it is.
+/// The parts of a model, and its accuracy.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TrafficModelReport {
@@ -106,7 +106,7 @@ impl TrafficModelReport {
         }
     }
 
-    /// What it tells from what, with its past and its accuracy, as lines for people.
+    /// The formula of the model, its past and its accuracy, as lines for people.
     pub(super) fn lines(&self) -> [String; 3] {
         let Self {
             version: _,

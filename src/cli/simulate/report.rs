@@ -21,12 +21,12 @@ pub(super) struct SimulateReport {
     /// The headroom line, as a share.
     pub(super) line: f64,
     pub(super) background: ScenarioBackgroundReport,
-    /// What ways of scaling came to; empty where nothing is scaled.
+    /// The figures of the ways of scaling; empty if nothing is scaled.
     pub(super) scalings: Vec<ScalingReport>,
     pub(super) policies: Vec<PolicyReport>,
 }
 
-/// What the scenario was made from.
+/// The sources of the scenario.
 #[derive(Debug, Serialize)]
 pub(super) struct ScenarioBackgroundReport {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub(super) struct ScenarioBackgroundReport {
     pub(super) assumed: Vec<String>,
 }
 
-/// What a way of scaling came to, which is the same for all policies of placement.
+/// The figures of a way of scaling, which are the same for all placement policies.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ScalingReport {
@@ -53,7 +53,7 @@ pub(super) struct ScalingReport {
 #[serde(rename_all = "camelCase")]
 pub(super) struct PolicyReport {
     pub(super) policy: &'static str,
-    /// Who scaled meanwhile.
+    /// The way of scaling during the run.
     pub(super) scaling: &'static str,
     pub(super) resources: Vec<ResourceReport>,
     /// Seconds with any node over the line.

@@ -64,7 +64,7 @@ impl Report for SimulateReport {
 }
 
 impl SimulateReport {
-    /// What was simulated, and what is behind it.
+    /// Prints the simulated scenario and its sources.
     fn print_head(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let hours = self.duration_seconds / 3600.0;
         let title = format!(
@@ -112,7 +112,7 @@ impl SimulateReport {
         writeln!(to, "{}", fit_to_width(&table))
     }
 
-    /// What a policy is called in a row: with who scaled, where there are several.
+    /// The name of a policy in a row, with the way of scaling if there are several.
     fn label(&self, policy: &PolicyReport) -> String {
         if self.scalings.len() > 1 {
             format!("{}, {}", policy.policy, policy.scaling)
@@ -179,7 +179,7 @@ impl SimulateReport {
         )]
     }
 
-    /// Who is lower than Evenkeel in a figure, and whether that may be chance.
+    /// The policy that is lower than Evenkeel in a figure, with a note if that may be chance.
     fn worse(&self, ours: &PolicyReport, of: PolicyFigure<'_>, what: &str) -> Option<String> {
         let others = self.policies.iter();
         let best = others.min_by(|one, other| of(one).mean.total_cmp(&of(other).mean))?;

@@ -1,7 +1,7 @@
 //! `evenkeel tune compare`: ways of tuning side by side on what containers wanted, in virtual time.
 //!
-//! Whoever leaves more room is throttled less, so that two ways compare only where both leave as much: each
-//! is run as it is, and once more with its limits scaled until its slack is that of Evenkeel.
+//! A way that leaves more room is throttled less, so two ways compare only at the same slack. Each
+//! way runs as it is, and again with its limits scaled until its slack equals that of Evenkeel.
 
 mod picture;
 mod report;

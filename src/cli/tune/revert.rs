@@ -52,7 +52,7 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// What was done.
+/// The Pods that were reverted, or could not be.
 #[derive(Debug, Serialize)]
 struct RevertReport {
     pods: Vec<RevertedPod>,
@@ -62,7 +62,7 @@ struct RevertReport {
 struct RevertedPod {
     namespace: String,
     pod: String,
-    /// What it failed by; absent where it was put back.
+    /// The error; absent if the Pod was reverted.
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<String>,
 }

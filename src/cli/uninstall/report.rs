@@ -1,4 +1,4 @@
-//! What is left of an installation, as it is printed.
+//! The printed list of the objects that are left of an installation.
 
 use std::io::{self, Write};
 

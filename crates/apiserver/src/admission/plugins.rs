@@ -123,7 +123,7 @@ fn priority(call: &ApiRequest, object: &mut Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Refuses to resize a Pod whose node is not there, or could never hold it.
+/// Refuses to resize a Pod if its node does not exist or could never hold it.
 pub(crate) fn node_can_hold(call: &ApiRequest, old: &Value, new: &Value) -> Result<(), ApiError> {
     let name = meta::name(old);
     let node = meta::text(old, "/spec/nodeName");
@@ -209,14 +209,14 @@ fn service_address(index: u32) -> String {
     std::net::Ipv4Addr::from(u32::from_be_bytes(SERVICE_NETWORK) + index).to_string()
 }
 
-/// Gives a new namespace the account that its Pods run as, before anybody can miss it.
+/// Creates the `default` ServiceAccount of a new namespace, before a Pod can need it.
 pub(crate) fn default_service_account(api: &Api, namespace: &str) {
     let account = json!({
         "kind": "ServiceAccount", "apiVersion": "v1",
         "metadata": {"name": "default", "namespace": namespace, "uid": api.identities.uid(),
             "creationTimestamp": api.stamp()},
     });
-    // Whoever made it first made the same one.
+    // A conflict means that another call made the same account first.
     let _ = api.store.commit(
         &Arc::from("serviceaccounts"),
         WritePrecondition::Absent,

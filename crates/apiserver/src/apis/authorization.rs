@@ -1,5 +1,5 @@
-//! `authorization.k8s.io`: questions about rights. Nobody is refused anything here, so everybody
-//! who is asked about may do everything; the reason says why.
+//! `authorization.k8s.io`: access reviews. This server refuses no user, so every review allows
+//! everything; its `reason` says why.
 
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ pub(crate) fn answer(method: &Method, plural: &str, mut review: Value) -> Result
     Ok(Reply::value(&review).with_status(StatusCode::CREATED))
 }
 
-/// A question has to be about something, and one about others about somebody.
+/// Refuses a review without attributes, and a SubjectAccessReview without a user or group.
 fn check(kind: &str, spec: &Value) -> Result<(), ApiError> {
     let given = |field: &str| !spec[field].is_null();
     let cause = match kind {

@@ -130,7 +130,7 @@ fn owner(api: &Api, object: &Value, reference: &Value) -> Option<Location> {
     (meta::uid(&found.value) == meta::text(reference, "/uid")).then_some(place)
 }
 
-/// Deletes an object whose owners are all gone; else takes the gone ones off its list.
+/// Deletes an object if all its owners are gone; else removes the gone owners from its list.
 async fn release(api: &Arc<Api>, place: &Location) {
     let Some(stored) = current(api, place) else {
         return;
@@ -206,7 +206,7 @@ fn without_finalizer(object: &mut Value, name: &str) {
 fn drop_instances(api: &Api, definition: &Value) {
     let collection: Arc<str> = meta::name(definition).into();
     for stored in api.store.list(&collection, None).0 {
-        // Whoever wrote in between wrote to a resource that is no longer served.
+        // A write in between went to a resource that is no longer served.
         let _ = api.store.remove(&collection, &stored.key(), stored.version);
     }
 }
@@ -233,7 +233,7 @@ fn forget_events(api: &Api) {
             meta::text(&stored.value, "/metadata/creationTimestamp").parse();
         let is_old = created.is_ok_and(|created| api.now().duration_since(created) > EVENT_LIFE);
         if is_old {
-            // Whoever wrote to it meanwhile keeps it for another sweep.
+            // A write in between keeps the Event until the next sweep.
             let _ = api.store.remove(&collection, &stored.key(), stored.version);
         }
     }

@@ -22,7 +22,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Connections to one server that are kept while nobody uses them, as many as Go's client keeps.
+/// The most idle connections that are kept for one server: as many as Go's client keeps.
 const MOST_IDLE: usize = 25;
 
 type Sender = http1::SendRequest<Full<Bytes>>;
@@ -68,7 +68,7 @@ trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 impl OutboundClient {
-    /// Sends a request whose URI is a path and reads the whole answer.
+    /// Sends a request and reads the whole answer. The URI of the request is a path.
     ///
     /// # Errors
     /// Where the peer cannot be reached, is not trusted or ends the connection too early.
@@ -144,7 +144,7 @@ async fn connect(peer: &Peer) -> Result<Sender, CallError> {
     };
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
-        // A connection that breaks is told to whoever waits for an answer on it.
+        // If the connection breaks, the request that waits for an answer fails.
         let _ = connection.await;
     });
     Ok(sender)

@@ -1,9 +1,9 @@
-//! `managedFields`: who wrote which fields, and server-side apply, in which managers conflict and
-//! fields go because their only manager no longer wants them.
+//! `managedFields` and server-side apply: conflicts between managers, and the removal of fields
+//! that their only manager no longer applies.
 //!
-//! Every change is tracked from the creation on. What admission adds belongs to nobody, as in a
-//! real server, and so does what the server writes of its own accord; fields of an object that has
-//! no manager at all belong to `before-first-apply` once somebody applies.
+//! Every change is tracked from the creation on. As in a real server, no manager owns the fields
+//! that admission or the server itself adds. If an object has no manager, the first apply gives
+//! its fields to `before-first-apply`.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::patch::fields::ManagedFieldSet;
 use crate::patch::merge_keys::ListKind;
 use crate::patch::merge_keys::Position;
 
-/// The manager of what was there before anybody applied.
+/// The manager of the fields that were there before the first apply.
 const BEFORE: &str = "before-first-apply";
 
 /// As many managers that update are told apart; the oldest beyond that become one.
@@ -213,8 +213,8 @@ fn by_manager(causes: &[Cause]) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// Notes who makes an object: all fields but the status, where that is written elsewhere, and what
-/// the body says of managers does not count.
+/// Records the creator as the manager of all fields of a new object, and ignores the
+/// `managedFields` of the body. With `has_status` the status is left out.
 pub(crate) fn begin(applier: &Applier<'_>, new: &mut Value, has_status: bool) {
     let mut fields = fields::of(new, applier.builtin);
     if has_status {
@@ -224,7 +224,7 @@ pub(crate) fn begin(applier: &Applier<'_>, new: &mut Value, has_status: bool) {
     put_managers(new, vec![Manager { entry, fields }]);
 }
 
-/// Notes who changed what.
+/// Records the manager as the owner of the fields that it changed.
 pub(crate) fn track(applier: &Applier<'_>, old: &Value, new: &mut Value) {
     let mut all = managers(old);
     let after = fields::of(new, applier.builtin);

@@ -13,7 +13,7 @@ use crate::patch::merge_keys::Position;
 pub(super) type FieldPathElement = String;
 /// A path to a field.
 pub(super) type Path = Vec<FieldPathElement>;
-/// Fields that somebody owns.
+/// Fields that a manager owns.
 pub(super) type ManagedFieldSet = BTreeSet<Path>;
 
 /// Metadata that only the server writes.

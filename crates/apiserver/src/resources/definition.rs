@@ -108,7 +108,7 @@ fn columns(version: &Value) -> TableColumns {
     TableColumns::Custom(columns.collect())
 }
 
-/// The parts of a definition that are not evaluated, as a warning for whoever creates it.
+/// The parts of a definition that are not evaluated, as a warning for its author.
 pub(crate) fn warning(definition: &Value) -> Option<String> {
     let versions = meta::list(definition, "/spec/versions").iter();
     let parts: BTreeSet<String> = versions

@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// Formats that a real server checks and this one does not. Any other unknown one is checked by
-/// nobody.
+/// Formats that a real server checks and this one does not. Neither server checks any other
+/// unknown format.
 const LEFT_OUT: [&str; 14] = [
     "bsonobjectid",
     "uri",
@@ -30,7 +30,7 @@ pub(super) fn is_left_out(format: &str) -> bool {
     LEFT_OUT.contains(&format)
 }
 
-/// True where a value has the format, or where nobody checks that format.
+/// True if a value has the format, or if that format is not checked.
 pub(super) fn fits(format: &str, value: &Value) -> bool {
     match value {
         Value::String(text) => text_fits(format, text),

@@ -174,7 +174,7 @@ fn call(
     Ok(call)
 }
 
-/// The administrator, or whom he acts for.
+/// The administrator, or the user that the administrator impersonates.
 fn user(headers: &HeaderMap) -> User {
     let name = header(headers, "impersonate-user");
     if name.is_empty() {

@@ -139,8 +139,8 @@ impl ApiServer {
         self.certificate_pem.as_deref()
     }
 
-    /// A kubeconfig for kubectl and every client library, as YAML. It carries the token of the
-    /// settings: whoever may read the file is an administrator of the server.
+    /// A kubeconfig for kubectl and every client library, as YAML. It contains the token of the
+    /// settings: every user that can read the file is an administrator of the server.
     #[must_use]
     pub fn kubeconfig(&self) -> String {
         authority::kubeconfig(&self.url(), self.certificate_pem(), self.token.as_deref())

@@ -26,8 +26,8 @@ impl CollectionChange {
         self.object.version
     }
 
-    /// The change as somebody sees it who only sees objects that `matches`: one that begins to
-    /// match appears, one that ceases to disappears.
+    /// The change as a client sees it that only sees objects for which `matches` is true. An
+    /// object that begins to match is added, and one that stops matching is deleted.
     pub(crate) fn seen_by(&self, matches: impl Fn(&StoredObject) -> bool) -> Option<ChangeKind> {
         let before = self.previous.as_deref().is_some_and(&matches);
         let after = self.kind != ChangeKind::Deleted && matches(&self.object);

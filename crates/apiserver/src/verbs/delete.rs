@@ -20,7 +20,7 @@ use crate::verbs::write_steps;
 use crate::wire::query::DeleteOptions;
 use crate::wire::query::Propagation;
 
-/// Somebody writing in between makes a deletion start over, this often.
+/// The number of attempts at a deletion: a write in between makes it start over.
 const ATTEMPTS: usize = 16;
 
 /// The result of a deletion.
@@ -82,7 +82,7 @@ fn check(call: &ApiRequest, options: &DeleteOptions, object: &Value) -> Result<(
     Ok(())
 }
 
-/// One attempt; `None` when somebody else wrote meanwhile.
+/// One attempt; `None` if another client wrote in between.
 fn attempt(
     call: &ApiRequest,
     options: &DeleteOptions,

@@ -1,5 +1,5 @@
-//! Tokens of ServiceAccounts. They say whom they are for and until when, in the form of a JWT, and nobody has signed
-//! them: this server authenticates nobody by them.
+//! Tokens of ServiceAccounts, in the form of a JWT with the account and the expiry. They are not
+//! signed, because this server authenticates no request by them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -22,7 +22,7 @@ use crate::verbs::write_steps::{self, WriteResult};
 
 /// A change without a version is tried again this often when others write in between.
 const ATTEMPTS: usize = 16;
-/// Collections whose objects are only updated at a version that the client names.
+/// Collections in which an update must name the version of the object.
 const VERSIONED: [&str; 4] = [
     "leases.coordination.k8s.io",
     "poddisruptionbudgets.policy",
@@ -97,7 +97,7 @@ fn check_version(
     Ok(call.pins_version)
 }
 
-/// One attempt; `None` when somebody else wrote meanwhile.
+/// One attempt; `None` if another client wrote in between.
 async fn attempt(
     call: &ApiRequest,
     part: UpdateScope,
@@ -136,7 +136,7 @@ async fn attempt(
         return Ok(None);
     };
     if is_finished(&stored.value) {
-        // Nothing holds it any more; should somebody write in between, that write comes here too.
+        // Nothing holds the object any more. A write in between reaches this branch too.
         let removed = call
             .api
             .store
@@ -200,7 +200,7 @@ fn combine(call: &ApiRequest, part: UpdateScope, old: &Value, mut new: Value) ->
     }
 }
 
-/// Notes who changed what, but not what the server itself does; an apply has noted it already.
+/// Records the manager of a change, except for an apply and for changes of the server itself.
 fn track(call: &ApiRequest, part: UpdateScope, old: &Value, new: &mut Value) {
     if !call.is_apply && part != UpdateScope::Whole {
         let subresource = match part {

@@ -1,8 +1,8 @@
-//! Watches: what there is, then what changes, a JSON object a line.
+//! Watches: the existing objects, then the changes, one JSON object a line.
 //!
 //! A watch holds a version, reads the changes after it from the store's log and waits to be woken.
-//! The log is shared by all watches; one that is too slow is told 410 like any other
-//! whose version is too old.
+//! All watches share the log. A watch that is too slow gets 410, like any watch with a version
+//! that is too old.
 
 use std::convert::Infallible;
 use std::sync::Arc;

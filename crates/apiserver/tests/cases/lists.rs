@@ -40,7 +40,7 @@ pub(crate) async fn pages_agree_with_each_other(client: &Client) {
             .as_u64()
             .is_some_and(|rest| rest >= 3)
     );
-    // What happens between two pages is not in the second.
+    // Changes between two pages are not in the second page.
     create(client, &maps, &map("bb", "page")).await;
     ask(client, "DELETE", &format!("{maps}/d"), &Value::Null).await;
     let token = all["metadata"]["continue"].as_str().expect("a token");

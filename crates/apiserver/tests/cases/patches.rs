@@ -255,7 +255,7 @@ pub(crate) async fn scaling_has_its_manager(client: &Client) {
     let three = json!({"spec": {"replicas": 3}});
     patched(client, &as_manager(&scale, "scaler"), "merge", &three).await;
     let live = get(client, &web).await;
-    // A real server may leave the field to nobody; it must not stay with who wrote it before.
+    // A real server may leave the field without an owner; its former owner must not keep it.
     let replicas = ".spec.replicas".to_owned();
     for (who, fields) in owned(&live) {
         let scaler = who == "scaler Update scale";

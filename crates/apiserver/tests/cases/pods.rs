@@ -91,7 +91,7 @@ pub(crate) async fn are_evicted_within_budgets(client: &Client) {
 }
 
 pub(crate) async fn are_resized(client: &Client) {
-    // Who resizes a Pod has to find its node; another test may have made it.
+    // A resize needs the node of the Pod; another test may have created it.
     let amounts = json!({"cpu": "1", "memory": "1Gi"});
     let node = json!({"metadata": {"name": "somewhere"},
         "status": {"capacity": amounts, "allocatable": amounts}});

@@ -224,7 +224,7 @@ pub(crate) async fn see_other_versions_unless_they_want_exact_matches(client: &C
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
     let hpas = path(&namespace, "autoscaling/v2/horizontalpodautoscalers");
     let seen = marked(client, &hpas, &hpa).await;
-    // What the older version cannot say has survived it.
+    // A field that the older version does not have has survived the conversion.
     assert_eq!(seen["spec"]["metrics"][0]["resource"]["name"], "memory");
     let exact = json!([{"op": "replace", "path": "/webhooks/0/matchPolicy", "value": "Exact"}]);
     let one = format!("{CONFIGURATIONS}/{namespace}");

@@ -234,7 +234,7 @@ fn lists_can_be_streamed() {
     });
 }
 
-/// Everybody on a machine reaches its loopback: only who knows the token is served, on every path.
+/// Every user of a machine reaches its loopback, so every path requires the token.
 fn a_token_that_is_set_is_asked_for_everywhere() {
     let closed = Settings {
         token: Some("of-this-run".to_owned()),
@@ -329,7 +329,7 @@ async fn bare(address: SocketAddr, path: &str, header: &str) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A condition in CEL that nobody evaluates would be a webhook that is called at the wrong times.
+/// If the server ignored a CEL condition, it would call the webhook at the wrong times.
 fn match_conditions_are_refused() {
     with_settings(settings(), async |_, client| {
         let configuration = json!({"metadata": {"name": "conditional"}, "webhooks": [{
@@ -346,7 +346,7 @@ fn match_conditions_are_refused() {
     });
 }
 
-/// Everybody may do everything, and is told so whoever asks about whom.
+/// Every user may do everything, and every access review says so.
 fn questions_about_rights_are_answered() {
     with_settings(settings(), async |_, client| {
         let about = json!({"verb": "delete", "resource": "nodes"});
@@ -401,7 +401,7 @@ fn calls_are_passed_on_to_services() {
     });
 }
 
-/// Whoever defines rules that are accepted and not evaluated is told so.
+/// If a definition has rules that the server accepts and does not evaluate, it returns a warning.
 fn rules_in_cel_are_warned_of() {
     with_settings(settings(), async |_, client| {
         let schema = json!({"type": "object", "properties": {"spec": {"type": "object",

@@ -234,8 +234,8 @@ impl Ports {
     }
 }
 
-/// A port that nobody listens at and that is given once. It lies below the range that the system
-/// takes the near ends of connections from, so that none of these is there when a server begins.
+/// A free port that is given once. It is below the range of ephemeral ports, so that no outgoing
+/// connection holds it when a server starts.
 pub(crate) fn free_port() -> u16 {
     const RANGE: Range<u32> = 10_000..32_000;
     static GIVEN: AtomicU32 = AtomicU32::new(0);

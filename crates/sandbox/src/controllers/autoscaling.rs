@@ -150,7 +150,7 @@ impl AutoscalingController {
         }
     }
 
-    /// Tells whoever watches the cluster of a new count.
+    /// Sends an event about a new count of replicas.
     fn tell_scaled(
         &self,
         hpa: &hpa::HorizontalPodAutoscaler,

@@ -142,7 +142,7 @@ impl Deployments {
         if has == replicas {
             return Ok(());
         }
-        // Whoever scaled it meanwhile is seen in the next turn.
+        // If another client scaled it in between, the patch fails and the next turn sees the count.
         let patch = Patch::Merge(json!({
             "metadata": {"resourceVersion": set.resource_version()},
             "spec": {"replicas": replicas},

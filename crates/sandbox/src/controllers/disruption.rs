@@ -152,7 +152,7 @@ fn share(bound: &IntOrString, total: i32) -> i32 {
     }
 }
 
-/// Pods whose eviction was allowed and that are still to go, and since when.
+/// Pods that may be evicted and are not deleted yet, with the time of the permission.
 fn disrupted(
     budget: &PodDisruptionBudget,
     pods: &[Arc<Pod>],

@@ -32,7 +32,7 @@ pub(super) async fn run(client: Client, stores: Stores) {
 
 async fn reconcile(client: &Client, stores: &Stores, service: &Service) -> kube::Result<()> {
     let selector = service.spec.as_ref().and_then(|spec| spec.selector.clone());
-    // Without a selector the endpoints are somebody else's to write.
+    // Without a selector, another client writes the endpoints.
     let Some(labels) = selector.filter(|labels| !labels.is_empty()) else {
         return Ok(());
     };

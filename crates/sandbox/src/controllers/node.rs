@@ -1,8 +1,8 @@
-//! Nodes whose kubelet has fallen silent: they are marked and tainted, and what does not tolerate
-//! that is evicted, as kube-controller-manager's two node controllers do it.
+//! Marks and taints nodes with a silent kubelet, and evicts Pods without a toleration, as the two
+//! node controllers of kube-controller-manager do.
 //!
-//! Spans are those of Kubernetes by the cluster's clock, but never so short that a busy machine
-//! would lose nodes by being slow.
+//! Spans are those of Kubernetes by the cluster's clock, but never so short that a slow machine
+//! would lose nodes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -215,7 +215,7 @@ fn readiness(node: &Node) -> Option<&str> {
     Some(&ready.status)
 }
 
-/// Its conditions, of which nobody knows any more whether they hold.
+/// The conditions of a node, with the status `Unknown`.
 fn unknown(node: &Node, now: Timestamp) -> Vec<Value> {
     let status = node.status.as_ref();
     let conditions = status.and_then(|status| status.conditions.as_ref());

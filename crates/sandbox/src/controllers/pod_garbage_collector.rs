@@ -29,8 +29,8 @@ pub(super) async fn run(client: Client, stores: Stores) {
     }
 }
 
-/// True for a Pod whose node is none of those that there are; while none has been listed nobody
-/// knows.
+/// True if the node of a Pod is not among `nodes`; false while `nodes` is empty, because then no
+/// node has been listed yet.
 fn is_homeless(pod: &Pod, nodes: &HashSet<String>) -> bool {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
     !nodes.is_empty() && node.is_some_and(|node| !nodes.contains(node))

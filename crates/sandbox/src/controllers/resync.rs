@@ -17,7 +17,7 @@ const RESYNC: Duration = Duration::from_secs(2);
 pub(super) struct ResyncSignal(watch::Receiver<u64>);
 
 impl ResyncSignal {
-    /// Of a controller that is about to look.
+    /// The signal of a controller that is about to look.
     pub(super) fn of(stores: &Stores) -> Self {
         Self(stores.changes())
     }
@@ -25,7 +25,7 @@ impl ResyncSignal {
     /// Waits until something has changed since the last look, or it is time to try again.
     pub(super) async fn next(&mut self) {
         tokio::time::sleep(SETTLE).await;
-        // An error would mean that the stores are gone, and with them whoever runs this.
+        // An error would mean that the stores are dropped, and then this task ends too.
         let _ = tokio::time::timeout(RESYNC, self.0.changed()).await;
     }
 }

@@ -38,7 +38,7 @@ pub struct WorkloadLoad {
     pub replicas: u32,
     /// Requests per second that arrive.
     pub offered: f64,
-    /// Requests per second that nobody serves.
+    /// Requests per second that no replica serves.
     pub lost: f64,
 }
 

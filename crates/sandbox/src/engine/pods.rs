@@ -43,18 +43,18 @@ pub struct BoundPod {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContainerShare {
     pub container: String,
-    /// Of the Pod's cpu, from 0 to 1.
+    /// The share of the Pod's cpu, from 0 to 1.
     pub cpu: f64,
-    /// Of the Pod's memory, from 0 to 1.
+    /// The share of the Pod's memory, from 0 to 1.
     pub memory: f64,
 }
 
 /// A Pod on a node.
 pub(super) struct RunningPod {
     pub(super) node: String,
-    /// The position of its node in the scenario; `None` for a node that nobody knows, where it uses nothing.
+    /// The position of its node in the scenario; `None` for another node, on which it uses nothing.
     pub(super) place: Option<usize>,
-    /// The position of its workload in the scenario; `None` for what somebody applied by hand.
+    /// The position of its workload in the scenario; `None` if a user applied the Pod by hand.
     pub(super) index: Option<usize>,
     pub(super) workload: Arc<ScenarioWorkload>,
     pub(super) noise: RandomSource,
@@ -93,7 +93,7 @@ pub(super) fn phase(random: RandomSource, interval: SignedDuration) -> SignedDur
     interval.mul_f64(random.unit(0))
 }
 
-/// A workload for a Pod that somebody applied by hand: it uses most of what it requests.
+/// A workload for a Pod that a user applied by hand: it uses most of its requests.
 pub(super) fn unknown_workload(bound: &BoundPod) -> ScenarioWorkload {
     let BoundPod {
         pod, app, demand, ..

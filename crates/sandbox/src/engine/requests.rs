@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use crate::scrape_timing::Timing;
 use evenkeel_core::placement::usage::PodName;
 
-/// What requests are counted for.
+/// The Pod or workload that requests are counted for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestCounterKey {
     /// Those that a Pod serves.

@@ -1,8 +1,8 @@
-//! The figures of a run: how evenly the nodes were loaded, how full they became, and who waited.
+//! The figures of a run: how evenly the nodes were loaded, how full they became, and which Pods
+//! waited.
 //!
-//! Spread is the standard deviation of the nodes' utilisation at one moment, its mean over time
-//! is reported. Utilisation is of what is wanted, so that a node asked for more than it has shows
-//! as more than 1.
+//! Spread is the standard deviation of the nodes' utilisation at one moment; its mean over time is
+//! reported. Utilisation counts demand, so it is above 1 if Pods want more than the node has.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub struct RunSummary {
     pub longest_refused_seconds: f64,
     /// Pods of these that still wait.
     pub still_refused: usize,
-    /// The share of requests that nobody served, 0 where there were none.
+    /// The share of requests that no replica served; 0 without requests.
     pub lost_share: f64,
     /// Seconds during which ready replicas carried more than target and tolerance of their HPA allow, added over the
     /// scaled workloads with traffic.
@@ -83,7 +83,7 @@ fn name<S: serde::Serializer>(resource: &Resource, serializer: S) -> Result<S::O
 }
 
 impl SummaryBuilder {
-    /// A run that has not begun, whose headroom line is `line`.
+    /// A run that has not begun, with the headroom line `line`.
     #[must_use]
     pub const fn new(line: Ratio) -> Self {
         const NONE: UtilizationSums = UtilizationSums {
@@ -126,8 +126,8 @@ impl SummaryBuilder {
         self.passed += passed;
     }
 
-    /// Takes requests that arrived, and those of them that nobody served, both per second, for
-    /// `passed`.
+    /// Adds the requests per second that arrived during `passed`, and those of them that no replica
+    /// served.
     pub fn requests(&mut self, offered: f64, lost: f64, passed: SignedDuration) {
         self.offered += offered * passed.as_secs_f64();
         self.lost += lost * passed.as_secs_f64();

@@ -22,7 +22,7 @@ pub(super) fn shares(pod: &Pod) -> Vec<ContainerShare> {
         .collect()
 }
 
-/// The share of each in the requests of all; equal parts where nobody requests anything.
+/// The share of each container in the requests of all; equal parts if no container requests any.
 fn parts(containers: &[&Container], resource: &str) -> Vec<f64> {
     let requested = |container: &&Container| {
         let resources = container.resources.as_ref();

@@ -1,8 +1,8 @@
-//! Resources of running Pods, as kubelets allocate them: a change of the spec is granted where the node has
-//! room for its requests, deferred while it has not, and refused for good where it never can.
+//! Resources of running Pods, as kubelets allocate them. A kubelet grants a resize if the node has
+//! room for the requests. Without room it defers the resize, or refuses one that can never fit.
 //!
-//! What is granted is set aside at once, and the containers have it a moment later, when the runtime has given it
-//! to them: until then it is in progress. A Pod that waits goes on with what it has.
+//! Granted resources are reserved at once. Until the runtime has given them to the containers, the
+//! resize is in progress. A Pod with a deferred resize keeps its old resources.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -28,10 +28,10 @@ const IN_PROGRESS: &str = "PodResizeInProgress";
 /// `resources` by the names of the containers.
 type ByContainer = BTreeMap<String, Value>;
 
-/// What is set aside for a Pod, what it has, and what it waits for.
+/// The resources that are reserved for a Pod, those that it has, and those that it waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Allocation {
-    /// What is set aside.
+    /// The reserved resources.
     containers: ByContainer,
     /// The resize that is not granted.
     pending: Option<UngrantedResize>,
@@ -50,7 +50,7 @@ struct UngrantedResize {
 /// A resize that is in progress.
 #[derive(Debug, Clone, PartialEq)]
 struct ResizeInProgress {
-    /// What the containers have until it is done.
+    /// The resources that the containers have until the resize is done.
     has: ByContainer,
     since: Timestamp,
 }
@@ -168,8 +168,8 @@ impl Allocations {
         self.0.retain(|uid, _| uids.contains(uid.as_str()));
     }
 
-    /// What a Pod has on its node, after a look at what its spec asks for; a node that is not known has
-    /// room for anything.
+    /// Compares the allocation of a Pod with its spec, starts a resize if they differ, and returns
+    /// the allocation. An unknown node has room for any resize.
     pub(super) fn look(
         &mut self,
         pod: &Pod,
@@ -195,7 +195,7 @@ impl Allocations {
         next
     }
 
-    /// What a node lacks for what a Pod asks for, and the reason that follows for it.
+    /// The resource that the node has too little of for a resize, after the reason for the refusal.
     fn lacking(
         &self,
         uid: &str,

@@ -1,7 +1,7 @@
-//! Which Pods are wanted and not on a node yet, and how long those that came took.
+//! The Pods that are wanted and not on a node yet, and the lags of those that came.
 //!
-//! What the scenario or an HPA wants is waited for from then on; each Pod that a node takes on
-//! settles the oldest wait. Pods that no node took waited for room, which is no lag.
+//! A wait begins when the scenario or an HPA wants a Pod. Each Pod that a node takes ends the
+//! oldest wait. If no node took a Pod at first, it waited for room, which is no lag.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

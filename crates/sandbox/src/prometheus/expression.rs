@@ -50,7 +50,7 @@ pub(super) enum Function {
     Timestamp,
 }
 
-/// What is made of the samples of a range.
+/// The function that is applied to the samples of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeFunction {
     /// The growth of a counter in a second.
@@ -59,7 +59,7 @@ pub(super) enum RangeFunction {
     Increase,
     /// The newest value of a gauge.
     Newest,
-    /// What the values of a gauge in the range are put together to.
+    /// The aggregate of the values of a gauge in the range.
     Values(Aggregation),
 }
 

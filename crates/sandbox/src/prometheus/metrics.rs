@@ -13,7 +13,7 @@ const HASH: &str = "7c5d8f9b4x";
 /// The periods of the cpu controller in a second.
 const PERIODS: f64 = 10.0;
 
-/// What a series says.
+/// The meaning of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Content {
     /// A counter of a container's use.
@@ -86,8 +86,8 @@ pub(super) struct WorkloadSnapshot<'w> {
 }
 
 impl WorkloadSnapshot<'_> {
-    /// The series of these names, for Pods with the seconds since their first sample; a Pod whose name is not known
-    /// gets one of its place.
+    /// The series of these names, for Pods with the seconds since their first sample. A Pod with an
+    /// unknown name gets a name made from its place.
     pub(super) fn series<'p>(
         &self,
         names: &[&str],

@@ -1,7 +1,7 @@
-//! What workloads used before the run began, as a Prometheus tells it that has watched them for days.
+//! The use of workloads before the run began, as a Prometheus with days of history reports it.
 //!
-//! They had the requests of their trace, which the run goes on with, and as many replicas as the target
-//! of their HPA asks for; those without one, as many as serve them.
+//! The workloads had the requests of their trace, which the run continues. They had as many
+//! replicas as the target of their HPA asks for or, without an HPA, as many as serve the requests.
 
 use std::ops::RangeInclusive;
 

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::names::POD_METRICS;
 use evenkeel_core::units::Resource;
 
-/// What Evenkeel's built-in queries for Pods read of cAdvisor.
+/// The cAdvisor metrics that Evenkeel's built-in queries for Pods read.
 const BUILT_IN: [(&str, Resource); 5] = [
     ("container_cpu_usage_seconds_total", Resource::Cpu),
     ("container_memory_working_set_bytes", Resource::Memory),
@@ -14,14 +14,14 @@ const BUILT_IN: [(&str, Resource); 5] = [
     ("container_fs_usage_bytes", Resource::Disk),
 ];
 
-/// What is told of the Pods of a workload.
+/// The aggregate over the Pods of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aggregate {
     Sum,
     Count,
 }
 
-/// What a query asks for by workload.
+/// A query for an aggregate by workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WorkloadPromQuery<'q> {
     pub(super) aggregate: Aggregate,
@@ -36,7 +36,7 @@ pub(super) struct WorkloadPromQuery<'q> {
     pub(super) share: usize,
 }
 
-/// What is asked for; `None` for another query than the service's.
+/// Parses the service's query by workload; `None` for any other query.
 pub(super) fn by_workload(query: &str) -> Option<WorkloadPromQuery<'_>> {
     let (all, new) = query.split_once(" unless on (namespace, workload) (")?;
     let (new, _) = new.split_once(" > on (namespace, workload) ")?;

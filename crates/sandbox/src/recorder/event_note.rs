@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoteSeverity {
     Normal,
-    /// Somebody may want to look at it.
+    /// An operator may want to look at it.
     Warning,
 }
 

@@ -16,7 +16,7 @@ pub enum ScenarioError {
         /// The fault in it, and where.
         why: String,
     },
-    /// Portraits whose spec is not accepted, with its own path.
+    /// The spec of portraits is not accepted; `why` names the field in it.
     #[error("{path}: {why}")]
     Portraits { path: String, why: String },
     /// A value that is not accepted.

@@ -122,7 +122,7 @@ struct TrafficFile {
 /// Gives the text of a file that a scenario names.
 type TraceLoader<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
 
-/// What the traffic of all workloads has in common.
+/// The trace files and the start in them, for the traffic of all workloads.
 #[derive(Clone, Copy)]
 struct TrafficTraceInput<'a> {
     traces: TraceLoader<'a>,

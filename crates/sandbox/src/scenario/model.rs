@@ -30,11 +30,11 @@ pub struct Scenario {
     pub nodes: Vec<NodeShape>,
     /// The workloads, in the order of the file.
     pub workloads: Vec<ScenarioWorkload>,
-    /// What breaks by itself, and when.
+    /// The planned faults, with their times.
     pub faults: Vec<Fault>,
     /// Further objects of the cluster, which are there from the beginning: each with its kind and name.
     pub objects: Vec<DynamicObject>,
-    /// What is simulated of it, and how.
+    /// How `evenkeel simulate` simulates the scenario.
     pub simulation: Simulation,
 }
 
@@ -63,7 +63,7 @@ pub struct ScenarioWorkload {
     pub changes: Vec<(SignedDuration, u32)>,
     /// R: requests, and annotations for network and disk I/O.
     pub demand: Resources<Amount>,
-    /// What its container is limited to of cpu and memory; nothing where that is zero.
+    /// The cpu and memory limits of its container; zero for no limit.
     pub limits: Resources<Amount>,
     /// The use of a replica, which need not be what it requests.
     pub usage: ReplicaUsage,
@@ -117,7 +117,7 @@ pub struct Traffic {
     pub trace: Arc<TrafficTrace>,
     /// Where in the trace it is when the run is at its begin, beyond the offset of the whole scenario.
     pub offset: SignedDuration,
-    /// What comes on top of the trace.
+    /// The surges that multiply the requests of the trace.
     pub surges: Vec<Surge>,
     /// The deviation of the requests of each 15 s from what is said here, as a share of them; only replays
     /// over several seeds have it.

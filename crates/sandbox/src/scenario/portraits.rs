@@ -21,7 +21,7 @@ use super::model::{ScaleBy, ScenarioHpa};
 use super::values::refused;
 use crate::portraits::Portraits;
 
-/// What a scenario says of the portraits of one workload.
+/// The portraits of one workload in a scenario file.
 pub(super) struct WorkloadPortraitsFile {
     pub(super) providers: Vec<Value>,
     pub(super) behavior: Option<Value>,

@@ -104,7 +104,7 @@ impl Scenario {
             return Err(SimkubeError::Version(version));
         }
         let begin = events.first().map_or(0, |event| event.ts);
-        // What is there at the begin waits for the first measurements.
+        // The first objects come one window later, after the first measurements.
         let window = self.simulation.window;
         let in_scenario = |ts: i64| {
             let at = SignedDuration::from_secs(ts.saturating_sub(begin).max(0));
@@ -134,10 +134,10 @@ impl Scenario {
     }
 }
 
-/// A workload whose object is there.
+/// A workload with an object that exists.
 struct LiveWorkload {
     workload: ScenarioWorkload,
-    /// True where the number of its Pods is that of those whose lives were recorded.
+    /// True if its number of Pods follows the recorded lives of Pods.
     by_lives: bool,
 }
 
@@ -258,7 +258,7 @@ fn last_count(workload: &ScenarioWorkload) -> u32 {
     last.map_or(workload.replicas, |(_, count)| *count)
 }
 
-/// A workload whose Pods use this share of what they demand.
+/// A workload with Pods that use the share `factor` of their demand.
 fn workload(
     (_, namespace, name): &PodOwnerKey,
     demand: Resources<Amount>,
@@ -315,7 +315,7 @@ mod tests {
         trace_with_lives(version, events, &[])
     }
 
-    /// What SimKube writes of one owner's Pods: the owner as a pair, and each Pod under its hash.
+    /// SimKube's record of one owner's Pods: the owner as a pair, and each Pod under its hash.
     type Lives<'a> = ((&'a str, &'a str), BTreeMap<u64, Value>);
 
     fn trace_with_lives(version: u16, events: &Value, lives: &[Lives<'_>]) -> Vec<u8> {

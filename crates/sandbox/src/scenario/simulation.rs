@@ -1,8 +1,8 @@
-//! The section `simulation` of a scenario: how long it is simulated, how late measurements and bindings
-//! are, and what stands behind it.
+//! The section `simulation` of a scenario: its duration, the delays of measurements and bindings,
+//! and its sources.
 //!
-//! `evenkeel simulate` reads it. `dev` reads the interval and the window of its metrics, and has a control plane whose
-//! delays are its own. Every field has a default, so that any scenario can be simulated.
+//! `evenkeel simulate` reads all of it. `dev` only reads the interval and window of its metrics,
+//! because its control plane has real delays. Every field has a default.
 
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -40,14 +40,14 @@ pub struct Simulation {
     pub background: ScenarioProvenance,
 }
 
-/// What a scenario was made from.
+/// The sources of a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScenarioProvenance {
     /// Where its numbers come from.
     pub source: Option<String>,
-    /// What the source says came out.
+    /// The results that the source reports.
     pub reported: Vec<String>,
-    /// What was assumed where the source says nothing.
+    /// The assumptions for values that the source does not give.
     pub assumed: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ impl Default for Simulation {
             interval,
             window,
             delay: second(5),
-            // Of a kube-scheduler at some 200 Pods a second, and an API server that is not busy.
+            // The delays of a kube-scheduler at about 200 Pods a second, with an idle API server.
             decision: milli(5),
             notice: milli(2),
             binding: milli(50),

@@ -1,5 +1,5 @@
-//! Times of a run in which more requests come than the trace has, or fewer: a sale, or a rush that nobody
-//! expected.
+//! Times of a run with more or fewer requests than in the trace, for example a sale or an
+//! unexpected rush.
 
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -69,7 +69,7 @@ impl SurgeFile {
 }
 
 impl Surge {
-    /// What the requests at a time of the trace are multiplied by.
+    /// The factor of the requests at a time of the trace.
     #[must_use]
     pub fn times_at(&self, at: SignedDuration) -> f64 {
         let since = at.saturating_sub(self.begin);

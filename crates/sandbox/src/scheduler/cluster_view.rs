@@ -16,8 +16,8 @@ use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::pod_requests;
 use evenkeel_kubernetes::resource_list::ResourceList;
 
-/// A digest of everything whose change makes kube-scheduler try refused Pods again. Heartbeats
-/// and the progress of Pods that are bound do not.
+/// A digest of the state that makes kube-scheduler retry refused Pods when it changes. Heartbeats
+/// and the progress of bound Pods are not part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Landscape(u64);
 

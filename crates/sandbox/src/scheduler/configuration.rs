@@ -70,7 +70,7 @@ pub struct Settings {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
-    /// Who signs its certificate.
+    /// The authorities that sign its certificate.
     pub authorities: String,
     pub certificate: String,
     pub key: String,

@@ -175,7 +175,7 @@ impl Extender {
     }
 }
 
-/// The body of a call: Go's names, the Pod without its type and without who manages which field.
+/// The body of a call: Go's names, and the Pod without its type and its `managedFields`.
 fn arguments(pod: &Pod, names: &[&str]) -> Vec<u8> {
     let mut pod = serde_json::to_value(pod).unwrap_or_default();
     if let Value::Object(fields) = &mut pod {

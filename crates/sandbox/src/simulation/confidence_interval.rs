@@ -1,4 +1,4 @@
-//! What the runs of several seeds say together: a mean, and how far it is likely to be off.
+//! The mean over the runs of several seeds, and how far it is likely to be off.
 
 use evenkeel_core::units::count_as_f64;
 use serde::Serialize;

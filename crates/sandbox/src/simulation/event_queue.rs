@@ -12,7 +12,7 @@ use super::policy_pods::PodId;
 pub(super) enum SimulationEvent {
     /// Loads are computed, and counters are read.
     Scrape,
-    /// The last scrape reaches those who place Pods.
+    /// The last scrape reaches the placement policies.
     Measured,
     /// The replicas of the workload at this place may have to change.
     Resize(usize),

@@ -1,9 +1,8 @@
-//! What is measured of nodes and Pods, for those who look at the last minute and those who look further
-//! back.
+//! The measurements of nodes and Pods, for policies that read the last minute or a longer window.
 //!
-//! Counters are read as [`crate::scrape`] does it, all at the moments at which the simulation computes
-//! the load. Peers of Evenkeel take means and deviations over minutes, so what each reading of a node
-//! showed is kept for the longest of their windows.
+//! Counters are read as in [`crate::scrape`], at the moments at which the simulation computes the
+//! load. Policies other than Evenkeel take means and deviations over minutes, so each reading of a
+//! node is kept for the longest of their windows.
 
 use std::collections::VecDeque;
 
@@ -15,7 +14,7 @@ use crate::scrape::{Exporter, ScrapedSample, Scraper};
 use crate::scrape_timing::Timing;
 use evenkeel_core::units::{Resource, Resources, count_as_f64};
 
-/// The longest window that anybody asks for: load-watcher's.
+/// The longest window of any policy: load-watcher's.
 const LONGEST: SignedDuration = SignedDuration::from_mins(15);
 
 /// The measurements of a run, up to the last scrape.

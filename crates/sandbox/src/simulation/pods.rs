@@ -163,7 +163,7 @@ impl SimulatedPods {
         }
     }
 
-    /// What is used at this moment.
+    /// The use of nodes and Pods at this moment.
     pub(super) fn usage(&self, shapes: &[NodeShape], at: SignedDuration) -> ClusterUsage<PodId> {
         let pods: Vec<PodNow<'_, PodId>> = self.running(at).collect();
         let ready = usage::ready(&pods, self.workloads.len());

@@ -47,7 +47,7 @@ pub enum PolicyName {
     Koordinator,
     Clbp,
     Evenkeel,
-    /// The same, whose headroom rule looks ahead.
+    /// The same, with a headroom rule that looks ahead.
     EvenkeelForecast,
 }
 

@@ -1,9 +1,9 @@
-//! What a placement policy is: something that is told of measurements and Pods, and adds to what
-//! kube-scheduler's own plugins say of a Pod.
+//! The trait of a placement policy: it gets measurements and Pods, and adds its own scores to those
+//! of kube-scheduler's plugins.
 //!
-//! A policy sees what the real one would see, as late as that would see it: measurements by rounds,
-//! bindings by watch. kube-scheduler's part, the requests and the choice among equals, is the same for
-//! all of them and stands in [`super::scheduler`].
+//! A policy sees the same as the real one, and as late: measurements by rounds, bindings by watch.
+//! kube-scheduler's part, the requests and the choice among equals, is the same for all policies
+//! and is in [`super::scheduler`].
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct NodeCandidate {
     pub sum: i64,
 }
 
-/// Whether kube-scheduler's own scores by requests count beside those of a policy.
+/// The choice between counting and disabling kube-scheduler's scores by requests beside a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InTree {
     Counted,
@@ -29,9 +29,9 @@ pub enum InTree {
     Disabled,
 }
 
-/// A way of placing Pods by load. What is left out does nothing, which is the default scheduler.
+/// A way of placing Pods by load. The default methods do nothing, as the default scheduler does.
 pub trait LoadPolicy {
-    /// What becomes of the scores by requests.
+    /// How the policy treats the scores by requests.
     fn in_tree(&self) -> InTree {
         InTree::Counted
     }

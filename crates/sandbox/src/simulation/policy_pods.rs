@@ -13,7 +13,7 @@ pub(super) type PodId = usize;
 pub struct PolicyPod<'a> {
     pub id: PodId,
     pub name: &'a PodName,
-    /// What it is a replica of, and that one's place in the scenario.
+    /// The workload that it is a replica of, and the workload's position in the scenario.
     pub workload: &'a Arc<ScenarioWorkload>,
     pub index: usize,
 }

@@ -18,7 +18,7 @@ use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::scaling::pareto_frontier::Cost;
 
-/// Who scales the workloads that have an HPA.
+/// The way of scaling the workloads that have an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScalingMethod {
     /// The HPA alone.
@@ -102,7 +102,7 @@ type Changes = Vec<(SignedDuration, u32)>;
 pub struct Replicas {
     /// By workload; the first change is its arrival.
     changes: Vec<Changes>,
-    /// What passed under scaling, over all workloads.
+    /// The costs of scaling, over all workloads.
     pub cost: Cost,
     /// How often a count changed, after the first.
     pub scalings: usize,
@@ -260,7 +260,7 @@ simulation: {duration: 24h, apart: 1m}
             "{counts:?}"
         );
         assert!(replicas.scalings > 10 && replicas.scalings == counts.len() - 1);
-        // Of a service time of 1/90 s, and about 60 % busy.
+        // The service time is 1/90 s, and the replicas are about 60 % busy.
         let Responses {
             mean_seconds,
             worst_seconds,

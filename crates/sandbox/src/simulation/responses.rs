@@ -34,7 +34,7 @@ impl ServedStep {
 pub struct Responses {
     /// Mean over all requests, in seconds.
     pub mean_seconds: f64,
-    /// Of the requests that arrived at the worst time.
+    /// Mean over the requests of the worst step, in seconds.
     pub worst_seconds: f64,
     /// Requests that arrived.
     pub requests: f64,
@@ -45,7 +45,7 @@ impl Responses {
     pub(super) fn of(steps: impl IntoIterator<Item = ServedStep>) -> Self {
         let (mut waiting, mut weighted, mut all) = (0.0_f64, 0.0, Self::default());
         for step in steps {
-            // Nobody waits for ever: without a replica they wait for the first.
+            // Requests never wait for ever: without a replica, they wait for the first one.
             let capacity = (f64::from(step.ready) * step.per_replica).max(step.per_replica);
             let utilisation = (step.offered / capacity).min(BUSIEST);
             let response = 1.0 / step.per_replica / (1.0 - utilisation) + waiting / capacity;

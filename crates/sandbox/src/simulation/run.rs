@@ -49,7 +49,7 @@ pub(super) struct SimulationRun<'a> {
     patience: SignedDuration,
 }
 
-/// What all runs of a scenario share.
+/// The input that all runs of a scenario share.
 #[derive(Clone, Copy)]
 pub(super) struct SimulationInput<'a> {
     pub scenario: &'a Scenario,

@@ -29,7 +29,7 @@ pub(super) struct ScaledWorkload {
     load: ReplayLoad,
     /// The hour of the day at which the service fits its trees.
     fit_hour: i64,
-    /// What one request a second uses, in millicores.
+    /// The use of one request a second, in millicores.
     per_request: f64,
     /// The most that one replica serves in a second.
     per_replica: f64,

@@ -1,5 +1,5 @@
-//! What disturbs the sum of a target's load, while the load itself does not move: in none of it does
-//! the floor rise.
+//! Disturbances of the sum of a target's load while the load itself does not move. The floor must
+//! not rise in any of them.
 
 use super::tick::TickObservation;
 use super::*;
@@ -35,7 +35,7 @@ fn target() -> ReplayTarget {
     }
 }
 
-/// What happens to the Pods at a tick, counted from the first disturbance.
+/// A disturbance of the Pods at a tick; ticks count from the first disturbance.
 type Happens = fn(&mut ScaledPods, i64, SignedDuration);
 
 /// A load that stands still but for a little noise, in millicores: ten Pods carry it at 55 %.
@@ -133,7 +133,7 @@ fn recreate(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     }
 }
 
-/// Somebody doubles the Pods for ten minutes.
+/// A user doubles the Pods for ten minutes.
 fn doubling(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     match since {
         0 => pods.make(10, at, at + SECONDS(120)),

@@ -1,4 +1,4 @@
-//! What forecasts of a run know beside the load.
+//! The inputs of a run's forecasts besides the load.
 
 use std::fmt;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl FitFunctions<'static> {
     };
 }
 
-/// What forecasts of a run know beside the load.
+/// The inputs of a run's forecasts besides the load.
 #[derive(Clone)]
 pub struct Knowledge<'a> {
     /// The weights of `global`.
@@ -53,7 +53,7 @@ pub struct DailyFit<'a> {
 }
 
 impl Default for Knowledge<'_> {
-    /// What is shipped.
+    /// The shipped weights, and no fits.
     fn default() -> Self {
         Self {
             global: GlobalPeaks::shipped(),

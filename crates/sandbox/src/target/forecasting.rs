@@ -174,7 +174,7 @@ impl Forecaster {
         due.map(|issued| issued.expected)
     }
 
-    /// What passes between a load and the capacity for it, as of the last tick.
+    /// The lag and the lead between a load and the capacity for it, at the last tick.
     pub(super) fn horizon(&self) -> Horizon {
         self.last.map(|answer| answer.horizon).unwrap_or_default()
     }
@@ -213,7 +213,7 @@ impl Forecaster {
         answer
     }
 
-    /// What came of a forecast whose time it is: the load of `auto`'s is the largest until then.
+    /// The load that a due forecast is compared with; for `auto` the largest since it was made.
     fn came_of(&mut self, due: &IssuedForecast) -> f64 {
         let is_over = |&(at, _): &(Timestamp, f64)| at <= due.made;
         while self.recent.front().is_some_and(is_over) {

@@ -21,7 +21,7 @@ pub(super) struct ReplayTick {
     pub load: Option<f64>,
 }
 
-/// What there was at a tick.
+/// The replicas, floor and load at a tick.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReplayTickState {
     pub replicas: i32,
@@ -41,7 +41,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// An HPA whose target is this share of the request, when `load` begins.
+    /// An HPA when `load` begins; its target is `share` of the request.
     pub(super) fn new(
         target: &ReplayTarget,
         load: &RegularSeries,

@@ -13,19 +13,19 @@ use evenkeel_core::scaling::signal::Signal;
 /// The Pods as of the last tick, with their measurements. Most are as they were at the tick before, so that
 /// only those that changed are made anew.
 pub(super) struct ObservedPodSet {
-    /// What is measured of each.
+    /// The signal that is measured of each Pod.
     signal: Signal,
     shown: Vec<ObservedPodState>,
-    /// What is shown, as the HPA takes it.
+    /// The same Pods, in the form for the HPA.
     pub(super) facts: Vec<PodFacts>,
-    /// The same, as sums take it.
+    /// The same, in the form for sums.
     pub(super) shared: Vec<Arc<PodFacts>>,
     pub(super) measured: Vec<Option<Measurement>>,
-    /// What was measured, as the HPA takes it.
+    /// The measurements, in the form for the HPA.
     pub(super) readings: Readings,
 }
 
-/// What can change of a Pod.
+/// The parts of a Pod that can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ObservedPodState {
     pub(super) batch: u32,
@@ -72,7 +72,7 @@ impl ObservedPodSet {
             deleted: is_deleted,
             ..autoscaler::pod(name, Some(life), requests, at)
         };
-        // What stood here and later has moved, if it is there at all.
+        // The Pods from this place on have moved, if they still exist.
         self.truncate(place);
         self.shown.push(shown);
         self.shared.push(Arc::new(pod.clone()));

@@ -1,6 +1,6 @@
-//! What a replay shows to an observer: all that decides its floors, and the floors.
+//! The events that a replay passes to an observer: all inputs of its floors, and the floors.
 //!
-//! A test of the service feeds its own state of a target with exactly this, and compares the floors.
+//! A test of the service feeds its own state of a target with these inputs and compares floors.
 
 use std::sync::Arc;
 

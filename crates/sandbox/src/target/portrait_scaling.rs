@@ -142,7 +142,7 @@ impl<'a> PortraitScaledTarget<'a> {
         }
     }
 
-    /// What those providers come to that are known without the load.
+    /// The recommendations of the providers that do not depend on the load.
     fn given(&mut self, now: Timestamp) -> Vec<ProviderRecommendation> {
         let providers = self.portraits.providers.iter().zip(&mut self.agendas);
         let known = providers.filter_map(|(provider, agenda)| match &provider.source {
@@ -158,7 +158,7 @@ impl<'a> PortraitScaledTarget<'a> {
         known.collect()
     }
 
-    /// What forecasts, where anything does.
+    /// The forecaster; `None` without a predictive provider.
     pub(super) fn forecaster(&mut self) -> Option<&mut Forecaster> {
         self.predictive.is_some().then_some(&mut self.forecaster)
     }

@@ -110,7 +110,7 @@ impl ReplayPolicy {
         // Halves go up, also where the product of floats lies just below.
         let lower = lower.map(|share| (share * 100.0 + 1e-9).round() / 100.0);
         let mut shares: Vec<f64> = [own].into_iter().chain(lower).collect();
-        // Of a small target several are the same percentage, or the own or none.
+        // For a small target, several are the same percentage, or its own target, or zero.
         shares.dedup_by(|next, kept| *next >= *kept);
         let ratios = shares
             .into_iter()
@@ -128,7 +128,7 @@ impl ReplayPolicy {
         }
     }
 
-    /// What decides its floors, taught by the past before `running`.
+    /// The forecaster of its floors, trained on the past before `running`; `None` for a plain HPA.
     fn forecaster(
         self,
         input: ReplayInput<'_>,
@@ -212,7 +212,7 @@ impl ReplayLoad {
     }
 }
 
-/// What a replay is made of, whichever way of scaling.
+/// The input of a replay, for every way of scaling.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReplayInput<'a> {
     pub(crate) target: &'a ReplayTarget,
@@ -223,7 +223,7 @@ pub(crate) struct ReplayInput<'a> {
 }
 
 impl ReplayInput<'_> {
-    /// What forecasts, taught by the past before `running`.
+    /// The forecaster, trained on the past before `running`.
     fn taught(
         self,
         forecaster: Forecaster,
@@ -296,7 +296,7 @@ pub fn replay_portraits(
     judge(scaler, input, &running, &mut |_| ())
 }
 
-/// Who scales a target.
+/// The way in which a target is scaled.
 enum Scaler<'a> {
     /// An HPA, above floors where there is a forecaster.
     Hpa {

@@ -105,8 +105,8 @@ impl Cohort {
 }
 
 impl ScaledPods {
-    /// The Pods when `load` begins, below an HPA whose target is this share of the request; what they cost is counted by
-    /// the target's own.
+    /// The Pods when `load` begins, below an HPA with the target `share` of the request. Their cost
+    /// is counted by the target's own share.
     pub(super) fn new(
         target: &ReplayTarget,
         load: &RegularSeries,
@@ -140,7 +140,7 @@ impl ScaledPods {
         new
     }
 
-    /// What arrives of a load at `at`: none before the first Pod is ready, to which nothing sends requests.
+    /// The part of a load that arrives at `at`: none before the first Pod is ready.
     pub(super) fn arriving(&mut self, at: SignedDuration, load: Option<f64>) -> Option<f64> {
         self.is_open |= self.ready(at) > 0;
         load.map(|load| if self.is_open { load } else { 0.0 })
@@ -173,7 +173,7 @@ impl ScaledPods {
         self.see(at);
     }
 
-    /// What an HPA of `current` replicas sees since the last [`Self::look`].
+    /// The target as an HPA with `current` replicas sees it since the last [`Self::look`].
     pub(super) fn observed(&self, current: i32) -> ObservedTarget<'_> {
         autoscaler::observed(current, &self.seen.facts, &self.seen.readings)
     }
@@ -183,7 +183,7 @@ impl ScaledPods {
         let mut measurements = std::mem::take(&mut self.seen.measured);
         measurements.clear();
         let begin = self.begin;
-        // Nobody scales by Pods that take no traffic.
+        // HPA and service ignore Pods that take no traffic.
         for cohort in self.pods.iter().filter(|cohort| !cohort.is_cutoff) {
             let life = Life {
                 started: begin.saturating_add(cohort.made),

@@ -16,7 +16,7 @@ pub const GRID: SignedDuration = SYNC;
 /// A workload that is scaled by one resource.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayTarget {
-    /// The resource whose load it is.
+    /// The resource that the load is measured in.
     pub resource: Resource,
     /// The load that one Pod is to carry.
     pub capacity: PodCapacity,
@@ -26,7 +26,7 @@ pub struct ReplayTarget {
     pub start_up: SignedDuration,
     /// How late metrics are.
     pub metrics: Timing,
-    /// What Pods use that start or end.
+    /// The use of Pods that start or end.
     pub edges: Edges,
     /// How many Pods there are at the beginning; `None` for as many as the load asks for.
     pub initial: Option<i32>,
@@ -49,12 +49,12 @@ impl ReplayTarget {
     }
 }
 
-/// What decides floors.
+/// The settings that decide floors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Floors {
     pub models: ModelSet,
     pub risk: Risk,
-    /// Whether the forecast may lower the floor before the load has fallen.
+    /// The rule for a forecast that would lower the floor before the load has fallen.
     pub scale_down: ScaleDown,
 }
 
@@ -76,7 +76,7 @@ impl Floors {
     }
 }
 
-/// What a target is when its load begins.
+/// The state of a target when its load begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// Its Pods have long been ready.

@@ -100,7 +100,7 @@ fn a_gap_moves_nothing_and_is_not_counted() {
         in_gap.iter().all(|point| point.plain == in_gap[0].plain),
         "{in_gap:#?}"
     );
-    // What is older than a minute and a half is no data; until then a forecast may still act.
+    // Data expires after a minute and a half; until then a forecast may still act.
     let later = &outcome.points[208..260];
     assert!(
         later

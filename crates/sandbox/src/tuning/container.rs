@@ -1,11 +1,11 @@
-//! A container that is tuned, and whoever tunes it.
+//! A container that is tuned, and the trait of its tuner.
 
 use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::Amount;
 
-/// What one container wants over time.
+/// The demand of one container over time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContainerDemand {
     pub resource: TunedResource,
@@ -15,7 +15,7 @@ pub struct ContainerDemand {
     pub values: Vec<f64>,
     /// The limit that it begins with.
     pub limit: Amount,
-    /// The steps before figures are counted: whoever goes by days has to have seen one.
+    /// The steps before figures are counted: a tuner that works by days must have seen one.
     pub skipped: usize,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// An empty one whose buckets begin with one of this size and reach up to `most`.
+    /// An empty histogram. The first bucket has the size `first`, and the last one reaches `most`.
     pub(super) fn new(first: f64, most: f64) -> Self {
         let buckets = (most * (GROWTH - 1.0) / first + 1.0).log(GROWTH).ceil();
         let mut weights = Vec::new();

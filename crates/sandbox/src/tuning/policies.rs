@@ -26,7 +26,7 @@ pub enum PolicyName {
     Thesis,
     /// The recommender of the Vertical Pod Autoscaler, applied in place.
     Vpa,
-    /// What Evenkeel does.
+    /// Evenkeel's own tuning.
     Evenkeel,
 }
 
@@ -106,7 +106,7 @@ struct Evenkeel {
     step: SignedDuration,
     turn: usize,
     seen: usize,
-    /// What the container was made with.
+    /// The limit that the container was created with.
     original: Amount,
     was_killed: bool,
     /// The decision is made on limits without it: with another margin it is another way of tuning, that
@@ -127,7 +127,7 @@ impl Tuner for Evenkeel {
     fn limit(&mut self, at: Timestamp, current: Amount) -> Amount {
         let original = scaled(self.original, self.margin);
         if self.was_killed && current < original {
-            // As the loop does, whoever's turn it is.
+            // As in the service's loop, the limit is restored without waiting for a turn.
             return original;
         }
         if !self.seen.is_multiple_of(self.turn) {

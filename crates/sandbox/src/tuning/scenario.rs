@@ -1,4 +1,4 @@
-//! What the containers of a scenario's workload want: the load of each replica, whose number stays.
+//! The demand of the containers of a scenario's workload, with a constant number of replicas.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,8 +9,8 @@ use crate::scenario::Scenario;
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::tuning::TunedResource;
 
-/// What each replica of the first workload with traffic wants for as long as the scenario is simulated; none
-/// where no workload has traffic.
+/// The demand of each replica of the first workload with traffic, over the duration of the
+/// simulation; empty if no workload has traffic.
 #[must_use]
 pub fn wanted(
     scenario: &Scenario,

@@ -17,7 +17,7 @@ use evenkeel_core::units::{Amount, count_as_f64};
 const TARGET: f64 = 0.9;
 /// The percentiles between which a Pod is left alone while it is young.
 const BOUNDS: [f64; 2] = [0.5, 0.95];
-/// What is added to each of them.
+/// The factor on each of them, which adds a margin of 15 %.
 const MARGIN: f64 = 1.15;
 /// A change of less than this share is not worth a resize of a Pod that is within the bounds.
 const WORTH: f64 = 0.1;
@@ -31,9 +31,9 @@ const EVERY: SignedDuration = SignedDuration::from_mins(1);
 const LEAST_WEIGHT: f64 = 0.1;
 /// Samples of a day, by which what is known is counted beside its span.
 const OF_DAY: f64 = 1440.0;
-/// What a kill adds at least, in bytes.
+/// The least that a kill adds to the limit, in bytes.
 const BUMP: f64 = 100.0 * 1024.0 * 1024.0;
-/// What a kill multiplies at least.
+/// The least factor of a kill on the limit.
 const BUMP_RATIO: f64 = 1.2;
 
 pub(super) struct Vpa {
@@ -46,7 +46,7 @@ pub(super) struct Vpa {
     newest: Timestamp,
     samples: usize,
     recommended: Option<Timestamp>,
-    /// What the container asks for, of which samples of cpu have their weight.
+    /// The request of the container, which is also the weight of a sample of cpu.
     request: Amount,
     was_killed: bool,
     margin: f64,
@@ -90,7 +90,7 @@ impl Vpa {
         }
     }
 
-    /// What is known, in days: of the span of the samples and of their number the lesser.
+    /// The confidence in days: the smaller of the samples' span and their number divided by 1440.
     fn confidence(&self) -> f64 {
         let span = self.since.map_or(0.0, |since| {
             self.newest.duration_since(since).as_secs_f64() / (24.0 * 3600.0)

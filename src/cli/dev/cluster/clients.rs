@@ -1,5 +1,5 @@
-//! How everything reaches the API server: the kubeconfig for people, and clients that say who they
-//! are, since the API server tells managers of fields apart by that.
+//! Access to the API server: the kubeconfig for users, and clients with a user agent of their own,
+//! because the API server tells the managers of fields apart by it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(super) async fn connect(
     Ok((path, config.map_err(unusable)?))
 }
 
-/// Writes a file that was not there before and that nobody else may read.
+/// Writes a new file that no other user may read. Fails if the file exists.
 async fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let mut options = tokio::fs::OpenOptions::new();
     // A mode holds for new files only.
@@ -41,7 +41,7 @@ async fn write_private(path: &Path, text: &str) -> io::Result<()> {
     file.flush().await
 }
 
-/// A client that says who it is.
+/// A client with the user agent `agent`.
 pub(super) fn named(config: &kube::Config, agent: &'static str) -> Result<Client, StartError> {
     let mut config = config.clone();
     let agent = hyper::header::HeaderValue::from_static(agent);

@@ -119,7 +119,7 @@ pub(super) fn paced_fields(clock: Clock, timing: Timing) -> ConfigFields {
             span(SignedDuration::from_secs(2), LEAST_NOTICE),
         ),
         ("scaling.maxAge", span(max_age::DEFAULT, LEAST_MAX_AGE)),
-        // There is nobody else's Pod that the rights could be too many for.
+        // The cluster has no Pods of other users, so the wide rights for this do no harm.
         ("scaling.replicaProfiles", "\"on\"".to_owned()),
         ("metrics.source", "prometheus".to_owned()),
         ("metrics.interval", span(timing.interval, Duration::ZERO)),

@@ -158,7 +158,7 @@ impl MountedConfigFile {
         }
     }
 
-    /// Makes the file what the ConfigMap says, at once for whoever reads it.
+    /// Replaces the file with the text of the ConfigMap, atomically for its readers.
     fn bring(&self) -> io::Result<()> {
         let Some(text) = &self.text else {
             return fs::remove_file(&self.path);

@@ -1,7 +1,7 @@
-//! The events of a run, for whoever shows it: those of the simulated cluster, and what the service
-//! does and says.
+//! The events of a run for its displays: those of the simulated cluster and of the service.
 //!
-//! Events go to every subscriber; one that falls behind loses the oldest and is told how many.
+//! Events go to every subscriber. A subscriber that falls behind loses the oldest events and gets
+//! their number.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ pub enum DevEvent {
     Fault { fault: String, begins: bool },
     /// A call to the service was not answered in time, and went on without it.
     FailedOpen {
-        /// Who called: `webhook` or `extender`.
+        /// The kind of the call: `webhook` or `extender`.
         call: &'static str,
         /// The Pod that it was about.
         #[serde(serialize_with = "pod_name")]
@@ -206,7 +206,7 @@ impl Default for DevEventBus {
 }
 
 impl DevEventBus {
-    /// Tells what happened; nobody need listen.
+    /// Sends an event to all subscribers. There need not be any.
     pub fn tell(&self, at: SignedDuration, event: DevEvent) {
         let _ = self.0.send(TimedEvent { at, event });
     }

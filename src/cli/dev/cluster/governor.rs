@@ -15,7 +15,7 @@ const STRIKES: u32 = 2;
 const CALM: u32 = 15;
 /// The most of them, after speeds that were not kept again and again.
 const LONGEST_CALM: u32 = 240;
-/// What is left of the speed when it falls, and what it grows by when it rises.
+/// The factors of the speed when it falls and when it rises.
 const FALL: f64 = 0.75;
 const RISE: f64 = 1.2;
 /// The speed of a real cluster, below which the scenario does not fall.

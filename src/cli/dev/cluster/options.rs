@@ -68,8 +68,8 @@ impl DevClusterOptions {
         }
     }
 
-    /// A clock as fast as the scenario, which begins so far in the past that it stays behind the
-    /// machine's, `now`, for as long as anybody watches: kubectl tells some ages by the latter.
+    /// A clock as fast as the scenario. It begins so far in the past that it stays behind the
+    /// machine's clock, `now`, for hours: kubectl computes some ages by that clock.
     pub(super) fn clock(&self, now: Timestamp) -> Clock {
         let begins = now.checked_sub(BEHIND).unwrap_or(now);
         Clock::accelerated(self.speed.get(), begins, now)

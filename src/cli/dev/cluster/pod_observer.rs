@@ -1,5 +1,5 @@
-//! Sees in the cluster what nobody tells: classifications, Pods that are wanted, and Pods that wait
-//! or no longer do.
+//! Finds changes in the cluster that no component reports: classifications, wanted Pods, and Pods
+//! that begin or stop to wait.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;

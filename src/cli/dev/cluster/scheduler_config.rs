@@ -34,7 +34,7 @@ const KEY: &str = "config.yaml";
 /// The Secret that the signer keeps everything in.
 const SECRET: &str = "evenkeel-certificates";
 
-/// A client certificate that lasts longer than anybody watches.
+/// The lifetime of the client certificate: longer than any run.
 const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(24 * 30);
 
 /// How often the ConfigMap is looked at.

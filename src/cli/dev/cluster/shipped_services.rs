@@ -1,10 +1,10 @@
-//! The part of an installation that is in the cluster although the service runs beside it: the shipped
-//! Services, and the account in whose name external checks are asked.
+//! The part of an installation that is in the cluster although the service runs outside it: the
+//! shipped Services, and the account for external checks.
 //!
 //! No Pod runs the service, so the Services have no selector, and EndpointSlices lead them to this
 //! machine, as operators do for anything that runs outside of a cluster. The API server then calls
-//! the webhook in the form that production uses. The rights that are shipped with the account stay away: this
-//! API server lets everybody do anything who reaches it.
+//! the webhook in the form that production uses. The shipped rights of the account are left out,
+//! because this API server allows every request of a client that it serves.
 
 use std::net::SocketAddr;
 
@@ -41,7 +41,7 @@ pub(super) async fn write(client: &Client, called: LoopbackAddresses) -> Result<
     Ok(())
 }
 
-/// The shipped account in whose name checks are asked.
+/// The shipped account for external checks.
 fn shipped_accounts() -> Result<Vec<ServiceAccount>, StartError> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(CHECKS)
         .map_err(|error| StartError::Unusable(format!("the shipped accounts: {error}")))?;

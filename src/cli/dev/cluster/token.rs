@@ -1,6 +1,6 @@
-//! The token of one run. Everybody with an account on this machine reaches its loopback, and the API
-//! server there makes administrators: the token tells the user, who may read the kubeconfig, from
-//! the others.
+//! The token of one run. Every user of this machine reaches its loopback, and every client of the
+//! API server there is an administrator. The token is in the kubeconfig, which only the user of the
+//! run can read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,7 +11,7 @@ use super::StartError;
 /// Too many to be guessed.
 const BYTES: usize = 32;
 
-/// A new token, from the machine's own randomness: the seed of a run is anybody's guess.
+/// A new token from the machine's own randomness, because the seed of a run is easy to guess.
 pub(super) fn random() -> Result<String, StartError> {
     let mut bytes = [0; BYTES];
     let filled = ring::default_provider().secure_random.fill(&mut bytes);

@@ -1,8 +1,7 @@
 //! A utilisation as a bar with the headroom line in it.
 //!
-//! Each side of the line has a scale of its own, so that the mark stands at the line itself
-//! however few cells there are. What is over the line has a `!` behind its figure: not everybody
-//! sees a colour.
+//! Each side of the line has its own scale, so that the mark is at the line with any number of
+//! cells. A value over the line has a `!` behind its figure, because not every user sees colours.
 
 use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
 use crate::cli::output::percent;

@@ -220,7 +220,7 @@ fn of_forty_nodes_the_fullest_are_shown_and_the_others_counted() {
     );
 }
 
-/// A target whose load rises.
+/// A target with a rising load.
 fn web() -> TargetStatus {
     let mut web = sample::status();
     let load = &mut web.loads[0];

@@ -18,7 +18,7 @@ pub(super) struct BacktestModelFile {
 }
 
 enum Holds {
-    /// What the model reads besides any load.
+    /// The inputs of the model besides any load.
     Load(ModelAssets),
     /// One network for many loads.
     Many(SwishLoads),
@@ -79,7 +79,7 @@ impl BacktestModelFile {
         self.model
     }
 
-    /// What the model reads besides the load.
+    /// The inputs of the model besides the load.
     pub(super) fn shared(&self, load: &LoadTrace) -> ModelAssets {
         match &self.holds {
             Holds::Load(shared) => ModelAssets {
@@ -87,7 +87,7 @@ impl BacktestModelFile {
                 ..ModelAssets::default()
             },
             Holds::Many(known) => ModelAssets {
-                // What has other steps was refused when the file was read.
+                // A load with other steps was refused when the file was read.
                 swish: of(known, load).ok(),
                 ..ModelAssets::default()
             },

@@ -16,7 +16,7 @@ use crate::cli::forecast::interrupt::Interrupt;
 use crate::cli::forecast::load_trace::LoadTrace;
 use crate::cli::forecast::progress::Bar;
 
-/// What is to be tested on each load.
+/// The models and horizons to test on each load.
 pub(super) struct BacktestPlan {
     pub(super) models: Vec<ModelSet>,
     /// In ascending order.
@@ -41,7 +41,7 @@ pub(super) struct TestedLoad {
 pub(super) struct TestedModel {
     pub(super) model: ModelSet,
     pub(super) scores: Vec<Score>,
-    /// What the last estimation of parameters found, in words.
+    /// The result of the last estimation of parameters, in words.
     pub(super) found: Option<String>,
     /// Why the model made no forecast, and was left out.
     pub(super) absent: Option<NotReady>,

@@ -20,7 +20,7 @@ pub(super) struct Results {
     rows: Vec<BacktestRow>,
     /// Over the series that were finished.
     mean: Vec<MeanRow>,
-    /// What the last estimation of parameters found, of models that have any.
+    /// The results of the last estimation of parameters, for models that have any.
     found: Vec<BacktestModelForm>,
     /// Models that were left out for want of history.
     absent: Vec<BacktestMissingModel>,
@@ -46,7 +46,7 @@ struct BacktestRow {
     mase: Option<f64>,
     coverage80: f64,
     coverage95: f64,
-    /// Of the run, which makes the forecasts of all horizons.
+    /// The time of the run, which makes the forecasts of all horizons.
     fit_seconds: f64,
     predict_seconds: f64,
 }
@@ -282,7 +282,7 @@ impl Report for Results {
 }
 
 impl Results {
-    /// What was found and what was left out, a line each.
+    /// Prints a line for each estimated form and for each model that was left out.
     fn print_remarks(&self, to: &mut dyn Write) -> io::Result<()> {
         if !self.found.is_empty() || !self.absent.is_empty() {
             writeln!(to)?;

@@ -8,7 +8,7 @@ use super::style::{self, AXIS, GRID, Heading, RIGHT, TIME, WIDTH};
 use super::svg::{Drawing, PagePosition, Svg};
 use super::text_width;
 
-/// Height of a chart whose panels have room enough in it.
+/// Height of a chart in which the panels have enough room.
 const HEIGHT: f64 = 700.0;
 /// The least height of a panel.
 const LEAST: f64 = 110.0;

@@ -1,4 +1,4 @@
-//! What stands above a panel: its title, and the legend of its marks beside it or in lines below it.
+//! The head of a panel: its title, and the legend of its marks beside the title or below it.
 
 use super::style::{LINE_HEIGHT, NAME, RIGHT, WIDTH};
 use super::svg::{PagePosition, Svg};

@@ -36,7 +36,7 @@ pub(super) fn left<'a>(ticks: impl IntoIterator<Item = &'a ValueTick>) -> f64 {
     widths.fold(LEFT, |left, width| left.max(width + 2.0 * LABEL_GAP))
 }
 
-/// A label of a value axis whose panel begins at `left`.
+/// A label of the value axis of a panel that begins at `left`.
 pub(super) fn value_label(svg: &mut Svg, left: f64, y: f64, label: &str) {
     let label = text_width::fitted(label, VALUE.size, WIDEST_LABEL);
     svg.text(PagePosition::new(left - LABEL_GAP, y + 4.0), VALUE, &label);

@@ -49,7 +49,7 @@ pub(super) struct Svg {
 }
 
 impl Svg {
-    /// An empty white page with a title for those who do not see it.
+    /// An empty white page with a title for screen readers.
     pub(super) fn new(width: f64, height: f64, title: &str) -> Self {
         let text = String::new();
         let mut svg = Self { height, text };
@@ -95,7 +95,7 @@ impl Svg {
         ));
     }
 
-    /// Another drawing whose upper edge is at `upper`.
+    /// Another drawing, with its upper edge at `upper`.
     pub(super) fn at(&mut self, upper: f64, drawing: &str) {
         self.put(format_args!(
             "<g transform=\"translate(0 {upper:.1})\">\n{drawing}</g>\n"

@@ -15,7 +15,7 @@ const ASCII: [u16; 95] = [
 const EUROPEAN: u16 = 800;
 const SQUARE: u16 = 1000;
 
-/// What stands for the rest of a text that is cut off.
+/// The mark for the rest of a text that is cut off.
 const CUT: char = '…';
 
 /// Width of a text in pixels, where letters are `size` pixels high.

@@ -141,7 +141,7 @@ pub(super) struct ReplayLoadArgs {
 }
 
 impl Args {
-    /// What decides the floors, at the default risk.
+    /// The settings of the floors, at the default risk.
     pub(super) fn floors(&self) -> Floors {
         Floors {
             scale_down: self.scale_down,
@@ -149,7 +149,7 @@ impl Args {
         }
     }
 
-    /// The workload of a series whose samples have this distance.
+    /// The workload of a series with samples at the distance `step`.
     pub(super) fn workload(&self, step: SignedDuration) -> FileWorkload {
         let ReplayPodsArgs {
             request,

@@ -1,4 +1,4 @@
-//! What a series' own past taught, which all policies of the series share.
+//! The models that are fitted on a series' own past; all policies of the series share them.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -32,14 +32,14 @@ pub(in crate::cli) fn fit_model(
     LoadModel::fitted(models, past, window, &shared)
 }
 
-/// What a past teaches with the weights that are shipped, as the service learns from it.
+/// The fit on a past with the shipped weights, as the service makes it.
 fn learnt_as_shipped(past: &Minutes, window: usize, pods: &TrialPods) -> Option<LoadPastFit> {
     let (global, settings) = (GlobalPeaks::shipped(), OwnSettings::default());
     // Rows of numbers that are finite are not refused.
     learn(&global, past, window, pods, &settings).ok().flatten()
 }
 
-/// What the past of one series taught.
+/// The fits on the past of one series.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct OwnPast {
     /// By the minutes of the window and the begin and end of the past; `None` where it is too short.
@@ -61,7 +61,7 @@ impl OwnPast {
         }
     }
 
-    /// What it taught up to its end for a window, which is learnt at the first call.
+    /// The fit on `past` up to its end for a window. The first call makes the fit.
     pub(in crate::cli) fn learnt(
         &self,
         global: &GlobalPeaks,
@@ -69,7 +69,7 @@ impl OwnPast {
         window: usize,
         pods: &TrialPods,
     ) -> Option<LoadPastFit> {
-        // Each fit is whole or not there, whoever panicked.
+        // Each fit is complete or missing, even after a panic.
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let fit = || {
             // Rows of numbers that are finite are not refused.

@@ -81,7 +81,7 @@ fn points(one: &ReplayedSeries, policy: &str) -> Vec<ScatterPoint> {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct LoadDisplayUnit {
     pub title: &'static str,
-    /// What values are divided by.
+    /// The divisor of values.
     pub factor: f64,
 }
 

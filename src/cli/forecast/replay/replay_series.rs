@@ -32,7 +32,7 @@ pub(in crate::cli) struct Entrant {
     pub load: ReplayLoad,
     /// The hour of the day at which the service would fit it.
     pub fit_hour: i64,
-    /// What its past taught.
+    /// The fits on its past.
     pub own: OwnPast,
     /// The gaps in the load.
     pub gaps: usize,

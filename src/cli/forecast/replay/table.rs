@@ -36,7 +36,7 @@ impl Report for Replay {
 }
 
 impl Replay {
-    /// What the figures leave out.
+    /// Notes on comparisons and gaps that the figures do not show.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for one in &self.series {
@@ -72,7 +72,7 @@ impl Replay {
     }
 }
 
-/// What a series is judged by, in a line.
+/// The terms by which a series is judged, in a line.
 pub(super) fn terms(one: &ReplayedSeries) -> String {
     format!(
         "{}: {} to {} replicas, Pods ready after {} s, judged from {:.0} to {:.0}",

@@ -188,7 +188,7 @@ fn described(
     }
 }
 
-/// What is told of forecasts on what was held out.
+/// The errors of forecasts on the data that was held out.
 pub(super) fn held_out(scores: &[Score]) -> Vec<HeldOutError> {
     let told = scores.iter().map(|score| HeldOutError {
         steps: score.horizon.get(),

@@ -1,4 +1,4 @@
-//! What ways of tuning came to, as it is printed.
+//! The printed figures of the ways of tuning.
 
 use std::io::{self, Write};
 

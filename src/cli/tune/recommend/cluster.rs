@@ -24,9 +24,9 @@ use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
 use evenkeel_kubernetes::plan::tuning::scaled_by;
 use evenkeel_kubernetes::pod_names;
 
-/// The kinds whose Pods are known by their names after they have gone.
+/// The kinds with Pods that can be identified by name after their deletion.
 const KINDS: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];
-/// What one question asks for: an answer holds a day of a namespace's containers.
+/// The span of one query: an answer holds a day of a namespace's containers.
 const SLICE: SignedDuration = SignedDuration::from_hours(24);
 
 pub(super) async fn workloads(args: &Args) -> Result<Vec<TuneCandidate>, CliFailure> {
@@ -118,7 +118,7 @@ async fn objects(client: &Client, kind: Kind, args: &Args) -> Result<Vec<Value>,
     Ok(listed.iter().map(|object| json!(object)).collect())
 }
 
-/// What the containers of a namespace used, and what was held against them.
+/// The past use of a namespace's containers, with throttling and OOM kills.
 struct ContainerPastUsage {
     used: CpuMemory<HashMap<ContainerName, Vec<f64>>>,
     throttled: HashMap<ContainerName, f64>,

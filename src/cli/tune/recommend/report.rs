@@ -1,4 +1,4 @@
-//! What is recommended, as it is printed.
+//! The printed recommendations.
 
 use std::io::{self, Write};
 
@@ -34,7 +34,7 @@ pub(super) struct RecommendedWorkload {
     name: String,
     replicas: u32,
     containers: Vec<RecommendedContainer>,
-    /// What makes it lasting; absent where nothing changes.
+    /// The patch that makes the recommendation permanent; absent if nothing changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     patch: Option<Value>,
 }
@@ -62,7 +62,7 @@ pub(super) struct RecommendedContainer {
     after: Option<CpuMemory<RequestAndLimit>>,
 }
 
-/// What a container used of one resource, and what follows from that.
+/// The use of one resource by a container, and the reasons for its recommendation.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ContainerUsageReport {
@@ -125,7 +125,7 @@ impl RecommendedContainer {
         self.after.as_ref().filter(|after| **after != self.before)
     }
 
-    /// What its request gives back, in base units.
+    /// The amount by which its request falls, in base units; negative if the request rises.
     fn freed(&self, resource: TunedResource) -> i64 {
         let request = |values: &CpuMemory<RequestAndLimit>| {
             let request = values[resource].request.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A workload whose containers are looked at.
+//! A workload and its containers, as `tune recommend` looks at them.
 
 use evenkeel_core::tuning::{CpuMemory, RequestAndLimit};
 use evenkeel_kubernetes::kinds::Kind;
@@ -23,7 +23,7 @@ pub(super) struct TemplateContainer {
     /// False for an init container that ends before the others begin: it takes part in the Pod's class alone.
     pub(super) is_shown: bool,
     pub(super) values: CpuMemory<RequestAndLimit>,
-    /// What each Pod's used.
+    /// The use of this container in each Pod.
     pub(super) used: CpuMemory<Vec<Vec<f64>>>,
     pub(super) throttled: Option<f64>,
     pub(super) oom_kills: Option<f64>,

@@ -1,5 +1,4 @@
-//! One call of a webhook: where it listens, whom it is trusted by, how long it may take and when it
-//! is asked again.
+//! Calls one webhook for an admission review: address, trusted CA, time limit and retries.
 
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //! `messages.txt` holds one message a line: its name, then `number:field:type` for each field. A
 //! type is a letter for a scalar or a form of its own (`s` string, `y` bytes, `b` bool, `i`
 //! integer, `d` and `f` floats, `T` and `U` times, `Q` quantity, `I` integer or string, `J` JSON,
-//! `D` duration) or a message; `*` is a list, `%` a map from strings, `^` a message whose fields
-//! stand in the outer object. It is made from the `generated.proto` files of k8s.io/api.
+//! `D` duration) or a message; `*` is a list, `%` a map from strings, `^` a message with its fields
+//! in the outer object. The table is made from the `generated.proto` files of k8s.io/api.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

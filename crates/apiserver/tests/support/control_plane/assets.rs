@@ -20,7 +20,7 @@ pub(crate) struct Assets {
 impl Assets {
     /// The folder; the reason where the variable is not set.
     ///
-    /// Panics where the folder lacks a program: whoever sets the variable wants the tests to run.
+    /// Panics if a program is missing in the folder: a user that sets the variable wants the tests.
     #[allow(
         clippy::disallowed_methods,
         reason = "the one place where tests learn of a control plane"

@@ -20,7 +20,7 @@ pub(crate) async fn clear(client: &Client) {
         .delete_collection(&now, &all)
         .await
         .expect("webhooks are deleted");
-    // What would make its Pods anew.
+    // Deployments first: they would create their Pods again.
     let deployments: Api<Deployment> = Api::all(client.clone());
     let deployments = deployments.list(&all).await.expect("they are listed").items;
     for namespace in namespaces(&deployments) {

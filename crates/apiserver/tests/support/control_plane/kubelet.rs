@@ -66,7 +66,7 @@ fn is_passing(error: &kube::Error) -> bool {
     }
 }
 
-/// True where the Pod has a container whose image is missing.
+/// True if the image of any container of the Pod is missing.
 fn waits(pod: &Pod) -> bool {
     let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     containers.any(|container| container.image.as_deref() == Some(MISSING))

@@ -44,7 +44,7 @@ pub(crate) fn write_credentials(folder: &Path, ports: Ports) -> (Authority, Path
     pki::write_service_account_key(folder);
     let authority = Authority::new(folder, "ca");
     authority.sign_server();
-    // A CA of its own, as the aggregation layer wants: who it signs may name any user.
+    // The aggregation layer needs its own CA: a client of this CA may name any user.
     Authority::new(folder, "front-proxy-ca").sign_client("front-proxy", "front-proxy", None);
     let users = [
         ("admin", "admin", Some("system:masters")),
@@ -203,7 +203,7 @@ fn stranger(url: &str) -> Client {
     Client::try_from(config).expect("a client is made")
 }
 
-/// What the program on a port of this machine shows to everybody.
+/// A page that the program on a local port serves without authentication.
 pub(super) async fn page(port: u16, path: &str) -> String {
     let client = stranger(&format!("https://127.0.0.1:{port}"));
     let page = client.request_text(http_get(path)).await;

@@ -55,7 +55,7 @@ impl<'a> HpaTargetLookup<'a> {
         Ok(target(&deployment, pods))
     }
 
-    /// The HPAs whose targets select any of these Pods, as `namespace/name`.
+    /// The HPAs with targets that select any of these Pods, as `namespace/name`.
     pub(super) fn autoscalers(&self, pods: &[Arc<Pod>]) -> Vec<String> {
         let selects_any = |hpa: &StoredAutoscaler| {
             let target = spec(hpa).scale_target_ref;

@@ -120,7 +120,7 @@ mod tests {
             (set(5, 0), set(8, 8), (5, 8)),
             (set(5, 2), set(8, 8), (5, 6)),
             (set(10, 10), set(2, 2), (10, 0)),
-            // What does not work goes first.
+            // Unavailable Pods go first.
             (set(3, 0), set(10, 6), (3, 8)),
         ] {
             let (grown, shrunk) = next(10, quarter, newest, &[old]);

@@ -58,7 +58,7 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
     let spec = deployment.spec.clone().unwrap_or_default();
     let enough = has >= desired - bounds(&spec, desired).unavailable;
     let before = json!(deployment.status);
-    // What becomes unavailable later changes nothing about a version that is out.
+    // A rollout stays complete if Pods become unavailable later.
     let told = before["conditions"].as_array().into_iter().flatten();
     let was_complete = told
         .filter(|is| is["type"] == "Progressing")

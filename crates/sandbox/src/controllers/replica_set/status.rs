@@ -46,7 +46,7 @@ pub(super) async fn write(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>], 
     }
 }
 
-/// True for a Pod whose condition `Ready` holds.
+/// True if the condition `Ready` of a Pod holds.
 pub(in crate::controllers) fn is_ready(pod: &Pod) -> bool {
     readiness(pod).is_some()
 }

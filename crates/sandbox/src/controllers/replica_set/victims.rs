@@ -46,7 +46,7 @@ fn node(pod: &Pod) -> Option<&str> {
     node.filter(|name| !name.is_empty())
 }
 
-/// What the annotation says; what is no number is 0, as is its absence.
+/// The Pod deletion cost in the annotation; 0 if it is missing or no number.
 fn cost(pod: &Pod) -> i32 {
     let cost = pod.annotations().get(POD_DELETION_COST);
     cost.and_then(|cost| cost.parse().ok()).unwrap_or(0)

@@ -12,7 +12,7 @@ use serde::Deserialize;
 /// An object with Pods: its kind, namespace and name.
 pub(super) type PodOwnerKey = (String, String, String);
 
-/// What was recorded of the Pods of all owners, as the trace has it.
+/// The recorded lives of the Pods of all owners, in the form of the trace.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct RecordedLifecycles(BTreeMap<(String, String), BTreeMap<u64, Vec<RecordedLife>>>);

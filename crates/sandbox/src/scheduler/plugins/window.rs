@@ -49,7 +49,7 @@ mod tests {
                 .into_iter()
                 .eq(hundred(100))
         );
-        // Who does not fit is looked at all the same.
+        // A node that does not fit counts as looked at.
         let without = window.find(150, some, |position| position != 60);
         assert!(
             without

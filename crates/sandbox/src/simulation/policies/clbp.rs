@@ -17,7 +17,7 @@ use evenkeel_core::placement::{NodeLoad, SchedulingPolicy, headroom};
 use evenkeel_core::profile;
 use evenkeel_core::units::{Amount, i64_nearest};
 
-/// What a point of the score counts.
+/// The factor of the score, which keeps it to a hundredth.
 const HUNDREDTHS: f64 = 100.0;
 
 pub(super) struct Clbp {

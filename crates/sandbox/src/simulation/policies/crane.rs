@@ -129,7 +129,7 @@ impl CraneNode {
     fn remember(&mut self, usage: [f64; 2], now: SignedDuration) {
         for (largest, usage) in self.largest.iter_mut().zip(usage) {
             for (span, values) in SPANS[1..].iter().zip(largest) {
-                // What is older and smaller is never the largest again.
+                // An older value that is not larger is never the largest again.
                 while values.back().is_some_and(|(_, value)| *value <= usage) {
                     values.pop_back();
                 }

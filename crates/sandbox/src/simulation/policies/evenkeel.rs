@@ -49,7 +49,7 @@ pub(super) struct Evenkeel {
     balances_scale_in: bool,
 }
 
-/// What watches have told of a Pod.
+/// The state of a Pod, as watches have reported it.
 #[derive(Debug, Clone)]
 struct WatchedPodState {
     name: PodName,
@@ -256,7 +256,7 @@ impl LoadPolicy for Evenkeel {
     }
 
     fn deletion_costs(&self, pods: &[ScaleInCandidate<'_>], count: usize) -> BTreeMap<PodId, i32> {
-        // Of Pods that all go nobody goes before others.
+        // If all Pods go, their order does not matter.
         if !self.balances_scale_in || count >= pods.len() {
             return BTreeMap::new();
         }

@@ -23,7 +23,7 @@ const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 const LIMITS: [f64; 2] = [65.0, 95.0];
 /// The share of a request that is expected to be used, in percent.
 const FACTORS: [f64; 2] = [85.0, 70.0];
-/// Of a Pod that requests nothing: millicores and bytes.
+/// The estimate for a Pod that requests nothing, in millicores and bytes.
 const NO_REQUEST: [f64; 2] = [250.0, 200.0 * 1024.0 * 1024.0];
 const REPORT: SignedDuration = SignedDuration::from_secs(60);
 const WINDOW: SignedDuration = SignedDuration::from_mins(5);
@@ -46,7 +46,7 @@ struct KoordinatorNode {
     used: Option<Pair>,
     /// Pods that a report may not show wholly.
     assigned: BTreeMap<PodId, AssignedPodEstimate>,
-    /// What they add to the measured use.
+    /// The sum that they add to the measured use.
     delta: Pair,
 }
 
@@ -150,8 +150,8 @@ impl LoadPolicy for Koordinator {
 }
 
 impl KoordinatorNode {
-    /// What the assigned Pods add: their estimate or their use, whichever is larger, in place of the use
-    /// that is in the measurement already.
+    /// The sum that the assigned Pods add: the larger of estimate and use, less the use that is in
+    /// the measurement already.
     fn estimated(&self) -> Pair {
         let mut delta = [0.0; 2];
         for assigned in self.assigned.values() {
@@ -168,7 +168,7 @@ fn pair(used: &Resources<f64>) -> Pair {
     RESOURCES.map(|resource| used[resource])
 }
 
-/// What a Pod is expected to use.
+/// The expected use of a Pod, in millicores and bytes.
 fn estimate(workload: &ScenarioWorkload) -> Pair {
     [0, 1].map(|at| match workload.demand[RESOURCES[at]] {
         Amount::ZERO => NO_REQUEST[at],

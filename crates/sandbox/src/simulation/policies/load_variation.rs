@@ -1,10 +1,10 @@
-//! Trimaran's LoadVariationRiskBalancing: the risk of a node is its mean utilisation and how much that
-//! varies, of cpu and memory the worse.
+//! Trimaran's LoadVariationRiskBalancing: the risk of a node combines the mean and the variation of
+//! its utilisation, for the worse of cpu and memory.
 //!
-//! Formula, and the example configuration whose margin of 1 and sensitivity of 2 are taken here:
+//! Formula, and the example configuration with the margin of 1 and the sensitivity of 2 used here:
 //! <https://github.com/kubernetes-sigs/scheduler-plugins/blob/master/pkg/trimaran/loadvariationriskbalancing/README.md>;
-//! rounding: `analysis.go` beside it. It is enabled beside the default plugins with a weight of 1, and
-//! knows nothing of Pods that were placed since the last fetch of load-watcher.
+//! rounding: `analysis.go` beside it. It is enabled beside the default plugins with a weight of 1.
+//! It does not know Pods that were placed after the last fetch of load-watcher.
 
 use jiff::SignedDuration;
 

@@ -18,9 +18,9 @@ use evenkeel_core::units::{Amount, Resource, i64_nearest};
 
 /// The utilisation up to which nodes are filled, in percent.
 const TARGET: f64 = 40.0;
-/// Of a container without a request, in millicores.
+/// The use of a container without a request, in millicores.
 const NO_REQUEST: f64 = 1000.0;
-/// What a request without a limit is taken for.
+/// The expected use of a container without a limit, as a multiple of its request.
 const MULTIPLIER: f64 = 1.5;
 /// Windows and fetches of load-watcher.
 const WINDOW: SignedDuration = SignedDuration::from_mins(15);

@@ -168,7 +168,7 @@ fn a_scale_in_parks_pods_which_are_back_without_their_start() {
     assert_eq!(seen(long, 2 * HOUR + 60), (10, 4));
     assert_eq!(seen(long, 3 * HOUR - 15), (10, 4));
     assert_eq!(seen(long, 3 * HOUR + 15), (10, 10));
-    // What has been observed for long enough is deleted, and starts anew.
+    // Parked Pods are deleted after their observation, and later Pods start anew.
     assert_eq!(seen(600, 2 * HOUR + 660), (4, 4));
     assert_eq!(seen(600, 3 * HOUR + 15), (10, 4));
     assert_eq!(seen(600, 3 * HOUR + 180), (10, 10));

@@ -1,4 +1,4 @@
-//! What the Pods of a cohort use.
+//! The use of the Pods of a cohort.
 
 use jiff::SignedDuration;
 
@@ -9,7 +9,7 @@ use evenkeel_core::units::Resource;
 impl Cohort {
     /// The use of each Pod, where each that serves carries `each`.
     pub(super) fn used(&self, target: &ReplayTarget, each: f64, at: SignedDuration) -> f64 {
-        // What starts computes; it holds no memory for it that it would give back.
+        // A Pod that starts uses extra cpu, but no extra memory that it would release later.
         let busy = target.resource == Resource::Cpu;
         let carried = target.capacity.request() * target.capacity.target();
         let warm_up = if busy {

@@ -32,7 +32,7 @@ impl ScaledPods {
         let ready = at.saturating_add(STEP);
         self.change(most, Cohort::waits, |cohort| Cohort {
             is_cutoff: false,
-            // What had not been ready when it was cut off is not ready sooner.
+            // A Pod that was not ready when it was cut off is not ready sooner.
             ready: cohort.ready.max(ready),
             ..cohort
         });

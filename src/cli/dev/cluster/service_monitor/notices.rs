@@ -58,7 +58,7 @@ impl Notices {
         found.into_iter().flatten().collect()
     }
 
-    /// Questions that fail, and nodes whose last sample is too old to be believed.
+    /// The notice about queries that fail, and about nodes with a stale last sample.
     fn metrics(&mut self, metrics: &Exposition, at: SignedDuration) -> Option<DevServiceNotice> {
         let failures = metrics.sum(FAILURES, &[]).unwrap_or(0.0);
         let before = self.failures.replace(failures);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_is_as_usual_is_not_said() {
         let mut notices = Notices::default();
-        // What was counted before the first look is no news.
+        // Counts from before the first look cause no notice.
         assert!(said(&mut notices, WELL).is_empty());
         assert!(said(&mut notices, WELL).is_empty());
     }
