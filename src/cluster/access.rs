@@ -83,8 +83,8 @@ pub const fn of_agents() -> [RbacRule<'static>; 3] {
     ]
 }
 
-/// What scaling a custom resource asks of the API server, beside [`access`]; `definition` is the name of its
-/// definition.
+/// The rights for scaling a custom resource, in addition to [`access`]; `definition` is the name of
+/// its definition.
 #[must_use]
 pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [RbacRule<'a>; 3] {
     let kind = Kind::Custom(kind);
@@ -109,7 +109,7 @@ const FURTHER: &[RbacRule<'static>] = &[
     // The annotation that wakes refused Pods, taints of overloaded nodes, and the label that mirrors an opt-in.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
-    // What is read anew before it is taken back at the end of an installation, and the rights that are held until then.
+    // Objects that are read again before their changes are undone at uninstall, and rights that last until then.
     everywhere(Kind::Node, &["get"]),
     everywhere(Kind::Namespace, &["get"]),
     everywhere(Kind::DaemonSet, &["get"]),
@@ -121,11 +121,11 @@ const FURTHER: &[RbacRule<'static>] = &[
     held(Kind::ServiceAccount, &["evenkeel"]),
     owning(Kind::ClusterRole, &["evenkeel-clean-up"]),
     owning(Kind::ClusterRoleBinding, &["evenkeel-clean-up"]),
-    // Floors, and what is said of a target beside it; who else writes bounds is read when a floor is undone.
+    // Floors and the status of a target. If a floor is undone, Evenkeel reads which other writer sets the bounds.
     everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
     everywhere(Kind::ScaledObject, &["get", "patch"]),
-    // The status of a workload without an HPA, and the replicas that a CronHPA asks for with the record
-    // of the user's own; who else sets them is read when they are contested. Those of mode direct.
+    // Status of a workload without an HPA; replicas for a CronHPA or mode direct, with a record of
+    // the user's value. If the replicas are contested, Evenkeel reads which other writer sets them.
     everywhere(Kind::Deployment, &["get", "patch"]),
     everywhere(Kind::StatefulSet, &["get", "patch"]),
     everywhere(Kind::ReplicaSet, &["get", "patch"]),
@@ -148,18 +148,18 @@ const FURTHER: &[RbacRule<'static>] = &[
     limiting(Kind::VerticalPodAutoscaler),
     // A refusal is told where it was asked for.
     everywhere(Kind::DaemonSet, &["patch"]),
-    // What was made of CronHPAs, ReplicaProfiles and IHPAs.
+    // The statuses of CronHPAs, ReplicaProfiles and IHPAs.
     part("status", everywhere(Kind::CronHpa, &["patch"])),
     part("status", everywhere(Kind::ReplicaProfile, &["patch"])),
     part("status", everywhere(Kind::Ihpa, &["patch"])),
-    // Those of IHPAs whose Pods wait out of traffic before they are deleted.
+    // ReplicaProfiles of IHPAs that take Pods out of traffic before they delete them.
     needed(
         Need::ReplicaProfiles,
         everywhere(Kind::ReplicaProfile, &["create", "patch", "delete"]),
     ),
     // The portraits that others make for an autoscaler, where they are missing.
     everywhere(Kind::HorizontalPortrait, &["create", "patch"]),
-    // The jobs that make portraits, for whom, what they leave, and what is read of that.
+    // External algorithms: the portraits that need a job, the CronJobs, and their results in ConfigMaps.
     of_jobs(Kind::Namespace, &["list", "watch"]),
     of_jobs(Kind::Ihpa, &["list", "watch"]),
     of_jobs(Kind::HorizontalPortrait, &["list", "watch"]),
@@ -170,7 +170,7 @@ const FURTHER: &[RbacRule<'static>] = &[
         ..of_jobs(Kind::HorizontalPortrait, &["patch"])
     },
     part("status", everywhere(Kind::HorizontalPortrait, &["patch"])),
-    // What Pods use of the disks: in the name of an account that may read nothing else.
+    // Disk usage of Pods, read under an account that may read nothing else.
     RbacRule {
         identity: Identity::Kubelets,
         subresource: Some("stats"),
@@ -199,8 +199,8 @@ const FURTHER: &[RbacRule<'static>] = &[
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),
-    // What HPAs scale by beside it, asked as their controller asks: of Pods and objects by name, of
-    // what is outside of the cluster as a list.
+    // Other metrics of HPAs, read as the HPA controller reads them: Pods and objects by name,
+    // external metrics as a list.
     everywhere(Kind::CustomMetrics, &["get"]),
     everywhere(Kind::ExternalMetrics, &["list"]),
     // Warnings about annotations, and what was decided on a target.
@@ -210,14 +210,14 @@ const FURTHER: &[RbacRule<'static>] = &[
     own(Kind::Lease, &["get", "update"], &["evenkeel"], Need::Always),
     // The uid of the configuration's ConfigMap, which an Event about it names.
     own(Kind::ConfigMap, &["get"], &["evenkeel"], Need::Always),
-    // Whether the second scheduler is alive. A watch by one name is allowed by that name alone.
+    // The Lease that shows if the second scheduler is alive. A right for one name allows a watch of that name only.
     own(
         Kind::Lease,
         &["list", "watch"],
         &["evenkeel-scheduler"],
         Need::SecondScheduler,
     ),
-    // Readers of the metrics: whose token it is, and whether they may.
+    // Readers of the metrics: the identity behind a token, and its permission to read.
     needed(
         Need::AuthenticatedMetrics,
         everywhere(Kind::TokenReview, &["create"]),
@@ -227,7 +227,7 @@ const FURTHER: &[RbacRule<'static>] = &[
     introductions(Need::ExternalMetrics),
     reviews(Need::ExternalMetrics),
     EXTERNAL_METRICS,
-    // Series: the same, and whose token is shown over gRPC.
+    // Series: the same, and the identity behind a token that a client shows over gRPC.
     introductions(Need::MetricsProvider),
     reviews(Need::MetricsProvider),
     needed(
@@ -235,7 +235,7 @@ const FURTHER: &[RbacRule<'static>] = &[
         everywhere(Kind::TokenReview, &["create"]),
     ),
     METRICS_PROVIDER,
-    // What is served with; the keys of the authorities stand in another Secret.
+    // The serving certificate; the keys of the authorities are in another Secret.
     own(
         Kind::Secret,
         &["get"],
@@ -271,7 +271,7 @@ const FURTHER: &[RbacRule<'static>] = &[
     },
 ];
 
-/// What the process asks for that runs the jobs of external algorithms.
+/// A right of the process that runs the jobs of external algorithms.
 const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'static> {
     RbacRule {
         identity: Identity::Jobs,
@@ -280,7 +280,7 @@ const fn of_jobs(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'static
     }
 }
 
-/// What a finalizer holds until everything is taken back.
+/// The rights to an object that a finalizer keeps until all changes are undone.
 const fn held(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static> {
     RbacRule {
         names,
@@ -288,12 +288,12 @@ const fn held(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static> {
     }
 }
 
-/// What limits resizes.
+/// The right to list a kind of object that limits resizes.
 const fn limiting(kind: Kind) -> RbacRule<'static> {
     needed(Need::InPlaceTuning, everywhere(kind, &["list"]))
 }
 
-/// What waits for a dependent, by the words of `OwnerReferencesPermissionEnforcement`.
+/// The right to block deletion by an owner reference, as `OwnerReferencesPermissionEnforcement` requires.
 const fn owning(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static> {
     RbacRule {
         names,
@@ -359,7 +359,7 @@ const fn introductions(need: Need) -> RbacRule<'static> {
     }
 }
 
-/// Whether callers may.
+/// The right to check the permissions of callers.
 const fn reviews(need: Need) -> RbacRule<'static> {
     RbacRule {
         need,

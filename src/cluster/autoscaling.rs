@@ -117,7 +117,7 @@ impl ScalingObject {
         }
     }
 
-    /// The annotations whose values are not accepted, of kinds of which annotations are read.
+    /// A warning for each annotation with a value that is not accepted, for kinds with annotations that Evenkeel reads.
     fn warnings(&self) -> impl Iterator<Item = AnnotationWarning> {
         let (metadata, kind) = (self.metadata(), self.kind());
         annotation_check::invalid(Carrier::of(kind), &metadata.annotations)
@@ -178,14 +178,14 @@ impl ScalingStore {
         }
     }
 
-    /// Forgets the objects of a kind that nobody can follow, and waits for them no longer: a right that
-    /// is missing for one kind of custom resource, or a list that fails, holds up nothing else.
+    /// Forgets the objects of a kind that cannot be followed, and stops waiting for them. So a
+    /// missing right for one kind of custom resource, or a list that fails, delays nothing else.
     pub(super) fn abandon(&mut self, kind: Kind) {
         self.retain(kind, |_| false);
         self.set_synced(kind, true);
     }
 
-    /// Takes an object; gives what is wrong in its annotations, where that concerns anybody.
+    /// Takes an object; returns warnings about its annotations if its namespace has opted in.
     pub(super) fn apply(&mut self, mut object: ScalingObject) -> Vec<AnnotationWarning> {
         object.drop_copies();
         let metadata = object.metadata();
@@ -295,7 +295,7 @@ impl ScalingStore {
         self.opted(namespace) == OptInState::Out
     }
 
-    /// The objects of namespaces that have not opted in whose status has still to say so.
+    /// The objects of namespaces that have not opted in, if their status does not report that yet.
     pub(super) fn unnoticed(&self) -> Vec<UnnoticedObject> {
         let (crons, ihpas) = (self.crons.unnoticed(), self.ihpas.unnoticed());
         crons

@@ -1,10 +1,9 @@
-//! What the Pods of each workload have used of late, for new Pods of it that say nothing themselves.
+//! The recent usage of each workload's Pods, for new Pods of it that declare none themselves.
 //!
-//! Of each controller a few Pods are known by name, and of each round of measurements their usage is
-//! added to the history of the workload behind it. What a Pod requests is not kept, and what it annotates is:
-//! the next one of its workload may annotate it no more. Only namespaces that have opted in count. All of it is bounded, however large the cluster is:
-//! names a controller, workloads, and what is kept of each ([`UsageHistory`]).
-//! It is fed outside of every request, and what requests read is published whole.
+//! Each round of measurements adds the usage of a few Pods per controller, only in namespaces that
+//! have opted in. A resource that a Pod requests is not learnt. An annotated one is, because the
+//! next Pod may lack the annotation. Names, workloads and each [`UsageHistory`] are bounded for a
+//! cluster of any size. The history is fed outside of requests, and requests read a published copy.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,7 +60,7 @@ pub(crate) struct ClusterUsageHistory(Arc<ClusterUsageState>);
 #[derive(Debug, Default)]
 struct ClusterUsageState {
     groups: Mutex<UsageHistoryMap<ControllerKey, SampledPodGroup>>,
-    /// Held by whoever feeds it, and nobody else.
+    /// Only `feed` locks it.
     kept: Mutex<UsageHistoryMap<WorkloadKey, UsageHistory>>,
     usual: ArcSwap<UsualDemand>,
 }
@@ -134,7 +133,7 @@ impl ClusterUsageHistory {
         self.0.usual.store(Arc::new(usual.collect()));
     }
 
-    /// What the Pods of a workload use as a rule.
+    /// The usual usage of a workload's Pods.
     pub(crate) fn usual(&self, workload: &WorkloadKey) -> Resources<Option<Amount>> {
         let usual = self.0.usual.load();
         usual.get(workload).copied().unwrap_or_default()
@@ -150,7 +149,7 @@ impl SampledPodGroup {
         }
     }
 
-    /// The usage of the Pods whose turn it is; names whose Pods have not been measured for long are
+    /// The usage of the Pods that are next in turn. Names that have long had no measurement are
     /// forgotten.
     fn take_turn(&mut self, round: &UsageSample) -> Vec<(Resource, Amount)> {
         let turn = EACH_ROUND.min(self.members.len());
@@ -194,7 +193,7 @@ fn add(
     }
 }
 
-/// What stands behind a lock, which a panic leaves whole enough: an hour later all of it is new.
+/// Locks a value. A panic leaves it whole enough, because all of it is new an hour later.
 fn locked<T>(behind: &Mutex<T>) -> MutexGuard<'_, T> {
     behind.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -309,7 +308,7 @@ mod tests {
             history.feed(&round(&[("b", 5)]), deployment, |_| true, at(second));
         }
         assert!(locked(&history.0.groups).is_empty());
-        // Who comes back is known again, and one that has ended is not.
+        // A Pod that comes back is known again, and a Pod that has ended is not.
         apply(&history, "a", &json!({"containers": []}));
         assert_eq!(locked(&history.0.groups).len(), 1);
         let mut ended = pod("b", &json!({"containers": []}));

@@ -127,7 +127,7 @@ impl ClusterMetrics {
         self.register_nodes(registry);
     }
 
-    /// Makes the families of the watches part of what `/metrics` shows, for whoever has no node table.
+    /// Registers the metric families of the watches for `/metrics`, for a process without a node table.
     pub(crate) fn register_watches(&self, registry: &mut Registry) {
         registry.register(
             "watch_events",

@@ -1,7 +1,7 @@
-//! Lists of the API server, page by page, each object read by itself while its page arrives.
+//! Lists of the API server, read page by page, and object by object as each page arrives.
 //!
-//! All lists of the service go through here: no more of a page is held than the text of one object, and an object that
-//! cannot be read keeps nobody from the others.
+//! All lists of the service use this module. It holds only the text of one object at a time, and an
+//! object that cannot be read does not affect the others.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -67,7 +67,7 @@ pub(crate) struct Listing<K> {
     client: Client,
     request: Request,
     is_whole: bool,
-    /// What the next page is asked for by; nothing once there is none.
+    /// The parameters of the next page; `None` after the last one.
     next: Option<ListParams>,
     page: Option<ListPage>,
     version: Option<String>,
@@ -113,7 +113,7 @@ impl<K: DeserializeOwned> Listing<K> {
         self.version
     }
 
-    /// Hands on the objects of the next page, for those who give each page a deadline of its own.
+    /// Hands on the objects of the next page, for callers that give each page its own deadline.
     pub(crate) async fn page(
         &mut self,
         take: &mut impl FnMut(LenientObject<K>),

@@ -1,9 +1,9 @@
-//! ReplicaProfiles, the budgets that limit them, and the Pods with the readiness gate that takes them out of
-//! traffic.
+//! ReplicaProfiles, the budgets that limit them, and the Pods with the readiness gate that takes
+//! them out of traffic.
 //!
-//! Of Pods only those with the gate are kept, each as a whole: they are those of workloads with a profile.
-//! A Pod whose condition is not what its label says is noted as due at the event that shows it, so that
-//! nobody has to look through all of them for it.
+//! Only Pods with the gate are kept, each as a whole; they belong to workloads with a profile. If
+//! an event shows a Pod with a condition that differs from its label, the Pod is noted as due. So
+//! no caller has to search all Pods.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use evenkeel_kubernetes::plan::online_condition;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
 
-/// What has to be known completely before Pods are changed for a profile.
+/// The kinds that must be fully listed before Pods are changed for a profile.
 pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionBudget];
 
 /// The profiles and what they need.
@@ -29,7 +29,7 @@ pub(super) struct Profiles {
     budgets: BTreeMap<String, Arc<DisruptionBudget>>,
     /// The Pods with the gate, by UID.
     gated: HashMap<Arc<str>, Arc<Pod>, RandomState>,
-    /// Those of them whose condition is to be written.
+    /// The gated Pods with a condition that is to be written, by UID.
     due: BTreeSet<Arc<str>>,
 }
 
@@ -116,7 +116,7 @@ impl Profiles {
         self.gated.values().cloned().collect()
     }
 
-    /// The Pods whose condition is to be written.
+    /// The Pods with a condition that is to be written.
     pub(super) fn due(&self) -> Vec<Arc<Pod>> {
         let pods = self.due.iter().filter_map(|uid| self.gated.get(uid));
         pods.cloned().collect()

@@ -1,12 +1,12 @@
-//! Whether new Pods may be given a readiness gate that somebody has to open.
+//! Decides if new Pods may get a readiness gate, which Evenkeel then has to open.
 //!
-//! A gate fails closed: a Pod that has it is never ready unless its condition is written. So it is given only
-//! by a replica that can write the condition itself, as far as it can tell: it has written one, or was let to,
-//! within the last half minute and has not failed since; no Pod waits for its condition for longer than it
-//! takes; and its watch of Pods shows what kube-scheduler asks about. What a tenant can bring
-//! about, a Pod that waits or whose condition is refused, speaks for its own namespace alone, and a review, which anybody
-//! may send, for nothing. What is lost where it errs to the one side is that a few Pods cannot be cut off, to the other
-//! that they wait for another replica.
+//! A Pod with the gate is never ready unless its condition is written. So a replica adds the gate
+//! only if it has recently written a condition, or could have, without a failure since. No Pod of
+//! the namespace may wait too long for its condition or have it refused. The watch must show the
+//! Pods that kube-scheduler asks about. Tenants can cause a waiting Pod or a refusal, so both count
+//! only for their own namespace. A review counts for nothing, because any client may send one. If a
+//! gate is wrongly left out, a few Pods cannot be taken out of traffic. If it is wrongly added,
+//! they wait for another replica.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ const SEEN_WITHIN: Duration = Duration::from_secs(10);
 /// The longest that a Pod waits for its condition.
 const OPENED_WITHIN: Duration = Duration::from_secs(5);
 
-/// What this replica knows of its own writes of conditions.
+/// The record of this replica's own writes of conditions.
 #[derive(Debug, Default)]
 pub(super) struct Gate(Mutex<ReadinessGateState>);
 
@@ -31,7 +31,7 @@ struct ReadinessGateState {
     missed: Option<Instant>,
     /// Since when the first Pod of a namespace has waited for its condition.
     awaited: HashMap<Box<str>, Instant>,
-    /// The namespaces with a Pod whose condition was refused last.
+    /// The namespaces with a Pod for which the last write of the condition was refused.
     refused: HashSet<Box<str>>,
 }
 
@@ -56,8 +56,8 @@ impl Gate {
         self.locked().missed.get_or_insert(now);
     }
 
-    /// The namespaces whose Pods wait for their condition, each with the time since when the first does, and those with Pods
-    /// whose condition was refused last.
+    /// Sets the namespaces with Pods that wait for their condition, each with the time since when
+    /// the first one waits. `refused` are those with Pods for which the last write was refused.
     pub(super) fn waiting(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
         let mut known = self.locked();
         known.awaited = awaited;
@@ -129,7 +129,7 @@ mod tests {
         assert!(gate.is_open(after(13)));
     }
 
-    /// The harm: one Pod after the other that waited for a moment, in any namespace, shut it for everybody.
+    /// The harm: Pods that waited for a moment one after the other, in any namespace, shut it for all.
     #[test]
     fn it_shuts_where_one_pod_waits_for_longer_than_it_takes() {
         let (gate, now) = (Gate::default(), clock::instant());

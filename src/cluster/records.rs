@@ -58,8 +58,8 @@ pub const SCALING: [Kind; 10] = [
     Kind::HorizontalPortrait,
 ];
 
-/// The custom resources among these that Evenkeel knows by itself. A list of one that cannot be read is waited for no longer
-/// after a while: what is wrong with it may be in the hands of anybody.
+/// The custom resources among these that Evenkeel knows by itself. If a list of one cannot be read,
+/// Evenkeel stops waiting for it after a while, because any user may have caused the fault.
 pub(super) const WAITED_FOR: [Kind; 4] = [
     Kind::ScaledObject,
     Kind::CronHpa,

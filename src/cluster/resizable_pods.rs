@@ -1,9 +1,9 @@
-//! The Pods that may be resized, by their controllers: those of namespaces that have opted in, and all
-//! others that still carry a resize.
+//! The Pods that may be resized, by their controllers: those of namespaces that have opted in, and
+//! all others that still carry a resize.
 //!
-//! Half a kilobyte of each is kept, and nothing of those that wait for a node, of which anybody can make as many as
-//! he likes: a resize is of containers that run. Where a namespace opts in, its Pods have gone by already, so that it
-//! is noted as one whose Pods are to be listed.
+//! About 500 bytes of each are kept. Pods without a node are left out, because a tenant can create
+//! any number of them and a resize needs running containers. When a namespace opts in, its Pods
+//! have already been passed over. So it is noted as one to list.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -36,9 +36,9 @@ impl ResizablePods {
         if pod.spec.node_name.is_none() {
             return;
         }
-        // Until its namespace has been seen nobody knows.
+        // A namespace that has not been seen yet counts as opted in.
         let is_in = *self.namespaces.get(pod.namespace()).unwrap_or(&true);
-        // Elsewhere an annotation that somebody else wrote is nobody's to act on.
+        // Elsewhere Evenkeel acts only on an annotation that it wrote itself.
         let may_be_resized = || {
             let metadata = &pod.metadata;
             metadata.own_records.resize && metadata.annotation(RESIZED).is_some()
@@ -107,7 +107,7 @@ impl ResizablePods {
         self.unlisted.remove(namespace);
     }
 
-    /// Takes the namespaces whose Pods are to be listed.
+    /// Takes the namespaces with Pods that are to be listed.
     pub(super) fn take_unlisted(&mut self) -> Vec<Box<str>> {
         self.unlisted.drain().collect()
     }

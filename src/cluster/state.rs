@@ -92,7 +92,7 @@ impl ClusterState {
         Self::with_clock(settings, Clock::real())
     }
 
-    /// The same for a cluster whose objects are stamped by `clock`.
+    /// The same for a cluster with objects that `clock` stamps.
     #[must_use]
     pub fn with_clock(settings: Settings, clock: Clock) -> Self {
         let inner = PlacementState {
@@ -341,7 +341,7 @@ impl ClusterState {
         self.lock().table.detail(name)
     }
 
-    /// The number of Pods whose load is not in the measurements yet.
+    /// The number of Pods with a load that the measurements do not include yet.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.lock().table.in_flight()

@@ -42,7 +42,7 @@ use watch_loop::{WatchContext, objects};
 /// Evenkeel's own.
 pub const DISCOVERY: Duration = Duration::from_mins(5);
 
-/// What is watched beside the kinds that every Evenkeel watches.
+/// The watches in addition to the kinds that every Evenkeel watches.
 #[derive(Debug)]
 pub struct OptionalWatches {
     /// The time between two looks for kinds that not every cluster serves.

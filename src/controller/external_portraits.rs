@@ -1,10 +1,10 @@
-//! Portraits that others make: the HorizontalPortraits that autoscalers name, by the leader, and the CronJobs of
-//! external algorithms with their results, by a process and an account of its own.
+//! Portraits from external sources. The leader writes the HorizontalPortraits that autoscalers name; a
+//! separate process and account handles the CronJobs of external algorithms and their results.
 //!
-//! Autoscalers and HorizontalPortraits are watched; of the rest only what belongs to a HorizontalPortrait is asked for, by
-//! its name, every half minute: a watch on the ConfigMaps of a cluster would hold everybody's. What a tenant may write is never
-//! held all at once: of jobs little is read, results are asked for of those that run alone, and told one by one. Where the time
-//! of a round is over, the next one begins with those who were not answered.
+//! Only autoscalers and HorizontalPortraits are watched. Other objects of a HorizontalPortrait are read
+//! by name every 30 seconds, because a watch would hold all ConfigMaps of the cluster. Tenants' data is
+//! never held all at once: few fields of a job are read, and results of running jobs only, one by one.
+//! If a round runs out of time, the next one begins with the objects without an answer.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ use evenkeel_kubernetes::portrait_job::job_name;
 /// The time between two rounds.
 const ROUND: SignedDuration = SignedDuration::from_secs(30);
 
-/// The time that all questions of one sort have in a round; who is not answered by then is looked at first in the next.
+/// The time for all requests of one sort in a round. Objects without an answer by then come first in the next.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The number of rounds after which what was told on namespaces is told again.
@@ -67,17 +67,17 @@ pub struct ExternalPortraits {
     pub settings: Settings,
 }
 
-/// What is remembered from one round to the next.
+/// The memory from one round to the next.
 #[derive(Debug, Default)]
 struct ExternalPortraitMemory {
     /// The jobs as they were found last.
     jobs: HashMap<NamespacedName, Option<FoundJob>>,
-    /// Who was asked about last, of jobs and of results.
+    /// The last objects that were answered, for jobs and for results.
     last_job: Option<NamespacedName>,
     last_result: Option<NamespacedName>,
     /// True where jobs may not even be seen, as where they are off.
     is_denied: bool,
-    /// What was told last of the portraits of each namespace that have a job.
+    /// The last note on each namespace about its portraits that have a job.
     vouched: BTreeMap<String, String>,
     /// The number of rounds so far.
     rounds: usize,
@@ -213,7 +213,7 @@ impl ExternalPortraits {
         self.ask(keys, last, config_map, take).await;
     }
 
-    /// Asks about one after the other as long as there is time, beginning behind the `last` who was answered.
+    /// Requests one object after the other while there is time, beginning behind `last`, which was answered last.
     async fn ask<T: DeserializeOwned>(
         &self,
         mut keys: Vec<NamespacedName>,
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// What is asked for, by resource.
+    /// The writes by resource, each with true for a create.
     fn asked(writes: &[Write]) -> Vec<(&str, bool)> {
         let of = |write: &Write| matches!(write.operation, WriteOperation::Create(_));
         let asked = writes
@@ -408,7 +408,7 @@ mod tests {
         assert_eq!(points, &json!([{"timestamp": 60, "replicas": 4}]));
     }
 
-    /// A HorizontalPortrait with a job, as somebody writes it.
+    /// Applies a HorizontalPortrait with a job, as a user writes it.
     fn apply_portrait(portraits: &ExternalPortraits, namespace: &str, name: &str) {
         let object = json!({
             "metadata": {"name": name, "namespace": namespace, "uid": name},

@@ -58,7 +58,7 @@ impl FakeApi {
         self.state().objects.get(path).cloned()
     }
 
-    /// The one object whose path begins with `folder`.
+    /// The one object with a path that begins with `folder`.
     pub(crate) fn only_under(&self, folder: &str) -> Value {
         let state = self.state();
         let mut found = state

@@ -61,7 +61,7 @@ pub struct Rounds {
     pub metrics: ControllerMetrics,
 }
 
-/// What a leader remembers from round to round.
+/// The memory of a leader from round to round.
 #[derive(Debug, Default)]
 struct LeaderMemory {
     wake: Wake,
@@ -103,12 +103,12 @@ impl Rounds {
         let writes = self.switch.get();
         let plans = leads && self.cluster.snapshot().synced;
         if leads && !plans && writes == Writes::Enabled {
-            // Who goes first cannot be said at present, and no scale-in waits for it.
+            // The Pods that go first cannot be chosen at present, so no scale-in waits for the choice.
             let released = scale_in::release(self.scale_ins.as_ref(), &mut memory.scale_in, now);
             self.put_all(released);
         }
         if !plans || writes != Writes::Enabled {
-            // What is left of a time in which this replica led is nothing to begin the next one with.
+            // The remains of an earlier time as leader must not affect the next one.
             self.scale_ins
                 .as_ref()
                 .inspect(|expected| expected.forget());
@@ -161,7 +161,7 @@ impl Rounds {
         self.put_all(writes);
     }
 
-    /// Says who goes first in scale-ins, which takes some passes over Pods and nodes.
+    /// Chooses the Pods that go first in scale-ins, which takes some passes over Pods and nodes.
     async fn give_costs(
         &self,
         memory: &mut scale_in::ScaleInMemory,

@@ -1,15 +1,15 @@
 //! Holding the Lease: the loop around [`Election`].
 //!
-//! The lease is looked at every retry period, with the monotonic clock of this machine alone. Who
-//! takes a [`Permit`] right before a write gets an answer that is safe however long this process
-//! was stopped or without a CPU: the moment until which it may act lies in the past by then. It
-//! does not hold for a machine that was suspended, such as a virtual machine that is migrated or
-//! restored, since its monotonic clock stood still: until it has looked at the lease again, it may
-//! write although another replica leads. What remains then is the resourceVersion or the tests in
-//! each patch, with which a change of what has been changed since is refused.
+//! The loop looks at the Lease every retry period, with the monotonic clock of this machine alone.
+//! A caller takes a [`Permit`] right before a write. The permit is safe even if this process was
+//! stopped or without a CPU, because the permitted time has passed by then. It is not safe after a
+//! machine was suspended, such as a migrated or restored virtual machine, because the monotonic
+//! clock stood still. Until it has looked at the Lease again, it may write although another replica
+//! leads. Then only the resourceVersion or the tests in each patch refuse to change an object that
+//! has changed since.
 //!
-//! The Lease is held whatever the kill switch says: one replica is to put bounds back while they are
-//! restored, and whoever switches writes on again waits for no election.
+//! The kill switch does not affect the Lease. One replica must put bounds back while they are
+//! restored, and writes that are switched on again must not wait for an election.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ pub struct Replica {
     pub identity: String,
 }
 
-/// Leadership of this replica, for whoever is about to write.
+/// Leadership of this replica, for code that is about to write.
 #[derive(Debug, Clone, Default)]
 pub struct Leadership(Arc<LeadershipState>);
 
@@ -93,7 +93,7 @@ impl Leadership {
             .then_some(Permit { _writing: writing })
     }
 
-    /// The right of a process that shares what it writes with nobody.
+    /// The right of a process that shares its writes with no other process.
     pub(crate) fn alone() -> Self {
         /// Longer than any process lasts.
         const EVER: Duration = Duration::from_hours(24 * 365 * 100);
@@ -244,7 +244,7 @@ impl Elector {
     fn lease(&self, resource_version: Option<&String>, transitions: i32, now: Timestamp) -> Lease {
         let mut lease = Lease::default();
         lease.metadata.name = Some(self.lease_name.clone());
-        // Whoever looks for a leader finds it by this, under whatever name.
+        // Readers find the leader's Lease by this label, whatever its name.
         let (key, value) = LEASE_LABEL;
         let labels = lease.metadata.labels.get_or_insert_default();
         labels.insert(key.to_owned(), value.to_owned());

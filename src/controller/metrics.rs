@@ -158,7 +158,7 @@ impl ControllerMetrics {
         );
     }
 
-    /// Makes the families of the writes part of what `/metrics` shows, for whoever has no other loops.
+    /// Registers the metric families of the writes for `/metrics`, for a process without other loops.
     pub(crate) fn register_writes(&self, registry: &mut Registry) {
         registry.register(
             "writes",

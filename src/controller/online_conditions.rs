@@ -1,12 +1,12 @@
 //! Opens the readiness gates of Pods, and shuts those of Pods that are taken out of traffic.
 //!
-//! A Pod with the gate waits for somebody to open it, whoever leads and whatever its profile says: so this is
-//! the one write that every replica makes, and not the leader alone. What it writes follows from the Pod alone,
-//! so that no two replicas write against each other; whoever does not lead waits a moment, so that as a rule one
-//! write is made. The kill switch does not hold it: a Pod that was given a gate was promised that it is opened.
+//! A Pod with the gate waits, whichever replica leads and whatever its profile says, so every replica makes
+//! this write. It follows from the Pod alone, so no two replicas write against each other. A replica that
+//! does not lead waits a moment, so that usually one write is made. The kill switch does not stop it: a Pod
+//! with a gate must be opened.
 //!
-//! It also finds out whether it could write, which is what decides whether new Pods are given a gate: where no
-//! Pod waits, by a patch of one that does not exist, which is answered with "not found" to those alone who may.
+//! A replica also finds out if it can write conditions, which decides if new Pods get a gate. If no Pod
+//! waits, it patches a Pod that does not exist. Only an account with the right gets the answer "not found".
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
@@ -168,7 +168,7 @@ impl OnlineConditions {
             }
             _ => {
                 Self::warn(&answer, warned, pod.name());
-                // What is wrong with one Pod is in the hands of whoever wrote it.
+                // A refusal may come from the content of the one Pod, which its user controls.
                 if outcome != WriteOutcome::Refused {
                     self.report(false);
                 }
@@ -242,7 +242,7 @@ impl OnlineConditions {
 }
 
 impl AwaitedConditions {
-    /// The Pods whose turn it is; what waits no longer is forgotten.
+    /// The Pods that are due now; Pods that wait no longer are forgotten.
     fn take_ready(&mut self, pods: &[Arc<Pod>], leads: bool, now: Instant) -> Vec<Arc<Pod>> {
         let due: HashSet<&str> = pods.iter().map(|pod| pod.uid()).collect();
         self.0.retain(|uid, _| due.contains(uid.as_str()));
@@ -284,7 +284,7 @@ impl AwaitedConditions {
         attempt.next = now + pause.min(LONGEST_PAUSE);
     }
 
-    /// Of the Pods that `counts`, since when the first of each namespace waits, and the namespaces of those that are refused.
+    /// By namespace of the Pods that `counts` accepts: since when the first waits, and those with a refused Pod.
     fn by_namespace(
         &self,
         pods: &[Arc<Pod>],

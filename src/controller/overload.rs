@@ -1,8 +1,8 @@
 //! Taints on overloaded nodes, by the leader.
 //!
-//! Every replica watches the rounds of measurements, so that whoever takes over has the same samples
-//! in a row; the leader alone plans, and what stands is read off the nodes themselves. What a leader
-//! of other settings left is taken away, and under `writes: restore` everything.
+//! Every replica watches the rounds of measurements, so that a new leader has the same samples in a
+//! row. Only the leader plans, and it reads the existing taints off the nodes. It removes taints
+//! that a leader with other settings left, and all taints under `writes: restore`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -72,7 +72,7 @@ impl OverloadWatch {
     }
 }
 
-/// What goes where nothing is to be left.
+/// The writes that remove all taints under `writes: restore`.
 pub(super) fn restored(writes: Writes, nodes: &[Arc<TaintedNode>]) -> Vec<Write> {
     match writes {
         Writes::Restore => clear(nodes, Purpose::Restore),

@@ -1,7 +1,7 @@
-//! ReplicaProfiles, by the leader: each second every profile is held against its Pods.
+//! ReplicaProfiles, by the leader: each second it compares every profile with its Pods.
 //!
-//! Nothing is remembered but what was told and what is waited for: what stands is read off the Pods and the workloads. Pods whose
-//! profile is gone, or is not followed, are brought back into traffic, in whichever namespace they are.
+//! The leader remembers only its reports and the changes that it waits for; it reads all else off Pods and workloads.
+//! If the profile of a Pod is gone or not followed, the Pod is brought back into traffic in any namespace.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,7 @@ use evenkeel_kubernetes::plan::replica_profile::{
 use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::plan::{Purpose, Write};
 
-/// What rounds of profiles read.
+/// The input of rounds for profiles.
 pub(super) struct ProfileRounds {
     pub(super) cluster: ClusterState,
     pub(super) settings: Settings,
@@ -25,10 +25,10 @@ pub(super) struct ProfileRounds {
     pub(super) metrics: ControllerMetrics,
 }
 
-/// What is remembered from one round to the next.
+/// The memory from one round to the next.
 #[derive(Debug, Default)]
 pub(super) struct ProfileRoundMemory {
-    /// What was told of each profile, and what is waited for, by namespace and name.
+    /// The last reports and the awaited changes of each profile, by namespace and name.
     profiles: BTreeMap<String, ProfileMemory>,
     /// The Pods that no profile holds any more.
     released: GiveBacks,
@@ -73,13 +73,13 @@ impl ProfileRounds {
     }
 }
 
-/// What goes where nothing is to be left.
+/// The writes that bring all gated Pods back into traffic under `writes: restore`.
 pub(super) fn restored(writes: Writes, cluster: &ClusterState, now: Timestamp) -> Vec<Write> {
     match writes {
         Writes::Restore => {
             let pods = cluster.gated_pods();
             let pods = pods.iter();
-            // Nobody may be left to wait: resources follow, or go with the Pod.
+            // No Pod may be left out of traffic: its resources follow, or go with the Pod.
             pods.flat_map(|pod| bring_online(pod, Purpose::Restore, now))
                 .collect()
         }

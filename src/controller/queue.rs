@@ -25,9 +25,9 @@ type QueuedWriteKey = (WritePriority, ObjectRef);
 struct WriteQueueState {
     lanes: Lanes,
     resting: FailedWrites<QueuedWriteKey>,
-    /// The objects whose writes have not been made since somebody asked.
+    /// The objects with writes that were not made since the last call of `take_failed`.
     failed: HashSet<ObjectRef>,
-    /// The Scales whose counts have been written since the scaling loop asked, with the last count of each.
+    /// The Scales with counts that were written since the scaling loop asked, each with its last count.
     scaled: HashMap<ObjectRef, i32>,
 }
 
@@ -67,14 +67,14 @@ pub struct WriteQueue {
 }
 
 impl WriteQueue {
-    /// The objects whose writes have not been made since the last call, so that a plan can be made
-    /// again, or rest.
+    /// The objects with writes that were not made since the last call, so that their plan can be
+    /// made again, or rest.
     #[must_use]
     pub fn take_failed(&self) -> HashSet<ObjectRef> {
         std::mem::take(&mut self.shared.locked().failed)
     }
 
-    /// The Scales whose counts have been written since the last call, with the last count of each.
+    /// The Scales with counts that were written since the last call, each with its last count.
     #[must_use]
     pub fn take_scaled(&self) -> HashMap<ObjectRef, i32> {
         std::mem::take(&mut self.shared.locked().scaled)
@@ -106,7 +106,7 @@ impl WriteQueue {
 pub(super) struct WriteQueueReceiver(Arc<WriteQueueChannel>);
 
 impl WriteQueueReceiver {
-    /// The write whose turn it is, once there is one.
+    /// The next write in turn, once there is one.
     pub(super) async fn next(&self) -> Write {
         loop {
             let next = self.0.locked().lanes.take_next();
@@ -137,7 +137,7 @@ impl WriteQueueReceiver {
             known.failed.insert(write.target.clone());
         }
         drop(known);
-        // What waited for this object may go on.
+        // The next write for this object may begin.
         self.0.changed.notify_one();
     }
 

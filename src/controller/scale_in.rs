@@ -1,10 +1,10 @@
-//! Costs of deletion before a scale-in, by the leader.
+//! Deletion costs before a scale-in, by the leader.
 //!
-//! The scaling loop tells at each tick which workloads are about to lose Pods, and hands over the write
-//! that brings it about. A round here says which Pods go first, and lets the write go once the Pods
-//! show it, once a cost could not be written, or after ten seconds: a scale-in waits for no longer. A
-//! round does only so much, and what it does not get to is the next one's: who makes many workloads
-//! holds up nobody else's, and costs fill no queue.
+//! At each tick the scaling loop reports the workloads that are about to lose Pods, and hands over
+//! the write for it. A round here chooses the Pods that go first. It releases the write when the
+//! Pods show the costs, when a cost could not be written, or after ten seconds. A round has a
+//! budget and leaves the rest to the next, so one tenant's many workloads delay no others and costs
+//! fill no queue.
 
 mod memory;
 mod round_budget;
@@ -39,7 +39,7 @@ pub use tick_scale_ins::ScaleIns;
 /// The most costs that are taken away in a round.
 const CLEARS: usize = 100;
 
-/// What rounds of costs read.
+/// The input of rounds for deletion costs.
 pub(super) struct Costs {
     pub(super) cluster: ClusterState,
     pub(super) policy: Arc<SchedulingPolicy>,
@@ -50,7 +50,7 @@ pub(super) struct Costs {
     pub(super) metrics: ControllerMetrics,
 }
 
-/// What a round comes to.
+/// The result of a round.
 #[derive(Debug, Default)]
 pub(super) struct DeletionCostPlan {
     pub(super) writes: Vec<Write>,
@@ -59,7 +59,7 @@ pub(super) struct DeletionCostPlan {
 }
 
 impl Costs {
-    /// The writes of one round; `failed` are the objects whose writes have not been made since the last.
+    /// The writes of one round; `failed` are the objects with writes that were not made since the last.
     pub(super) fn plan(
         &self,
         memory: &mut ScaleInMemory,
@@ -164,8 +164,8 @@ impl Costs {
         Ok(set)
     }
 
-    /// Ends the choices for ReplicaSets that a user has given a cost since, or whose namespace has not opted in
-    /// any more, and takes away what stands there.
+    /// Ends the choices for ReplicaSets if a user has given a cost since, or if the namespace is no
+    /// longer opted in. Returns the writes that remove the costs there.
     fn give_way(&self, rounds: &mut Rounds, marked: &RemovablePodList) -> Vec<Write> {
         let of_marked = marked
             .iter()
@@ -187,8 +187,8 @@ impl Costs {
         writes
     }
 
-    /// Takes note of what could not be written of the choices that stand; gives the number of costs that are
-    /// still waited for. Those that somebody takes away again and again are so for as long as a scale-in waits.
+    /// Records the costs that could not be written, and returns the number of costs that are still awaited.
+    /// If another writer removes costs again and again, they are awaited for as long as a scale-in waits.
     fn follow(&self, rounds: &mut Rounds, failed: &HashSet<ObjectRef>, now: Timestamp) -> usize {
         let mut awaited = 0;
         for set in names(rounds) {
@@ -202,7 +202,7 @@ impl Costs {
         awaited
     }
 
-    /// Says who goes first in the scale-ins whose turn it is, as far as there is room for it in a round.
+    /// Chooses the Pods that go first in the scale-ins that are next in turn, within the budget of a round.
     fn choose_next(
         &self,
         memory: &mut ScaleInMemory,
@@ -354,7 +354,7 @@ fn at_most(count: usize, writes: &mut Vec<Write>, failed: &HashSet<ObjectRef>) {
     writes.truncate(count);
 }
 
-/// What goes where nothing is to be left.
+/// The writes that remove all costs under `writes: restore`.
 pub(super) fn restored(writes: Writes, cluster: &ClusterState) -> Vec<Write> {
     match writes {
         Writes::Restore => clear(&cluster.marked_pods(), Purpose::Restore),
@@ -362,7 +362,7 @@ pub(super) fn restored(writes: Writes, cluster: &ClusterState) -> Vec<Write> {
     }
 }
 
-/// The writes that wait for costs, where nobody is left to give any.
+/// Releases the writes that wait for costs, for a time in which no costs can be given.
 pub(super) fn release(
     scale_ins: Option<&ScaleIns>,
     memory: &mut ScaleInMemory,

@@ -1,10 +1,10 @@
 //! The scaling loop: observe, forecast, decide, plan.
 //!
-//! Every replica observes, remembers and decides, so that whoever takes over knows as much as who
-//! led; only the leader plans writes. Ticks stand in the middle of the steps that histories are
-//! kept on, so that each step gets one measurement however late a tick is. All work on targets is
-//! done on the blocking pool, one task at a time, and what panics in one target is caught there; the API, the metrics and the past come and go
-//! beside it.
+//! Every replica observes, remembers and decides, so that a new leader knows as much as the old
+//! one; only the leader plans writes. Ticks are in the middle of the steps of histories, so each
+//! step gets one measurement even if a tick is late. All work on targets runs on the blocking pool,
+//! one task at a time, and a panic in one target is caught there. The API, the metrics and the
+//! backfill run beside it.
 
 mod contest;
 mod cron_metrics;
@@ -258,8 +258,8 @@ impl ScalingLoop {
         }
     }
 
-    /// Hands scale-ins to whoever says which Pods go first, and queues the other writes of a tick. What a tick
-    /// before has lowered is not let go any more by then, so that none of it takes the place of a raise.
+    /// Hands scale-ins to the rounds that choose the Pods that go first, and queues the other writes of
+    /// a tick. By then no lowering of an earlier tick is released any more, so none replaces a raise.
     fn hand_over(&self, ticked: &mut ScalingTickOutput, now: Timestamp, plans: bool) {
         if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| plans) {
             scale_ins.expect(std::mem::take(&mut ticked.scale_ins), now);
@@ -295,7 +295,7 @@ impl ScalingLoop {
     }
 }
 
-/// What the loop asks of the parts that work beside it, and hears from them.
+/// The channels to the parts that work beside the loop: requests to them, and their results.
 struct BackgroundChannels {
     ask: mpsc::UnboundedSender<BackfillRequest>,
     progress: mpsc::Receiver<Progress>,

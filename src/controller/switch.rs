@@ -1,8 +1,8 @@
-//! The kill switch: what may be written at all.
+//! The kill switch: the writes that are allowed at all.
 //!
-//! It is one atomic that the writer reads right before each write, so that turning it off stops the
-//! very next one. The Lease does not come past it: without one nobody could tell who restores. Nor do
-//! certificates, which the signer keeps up: their end would take the webhook away.
+//! It is one atomic that the writer reads right before each write, so that turning it off stops the very
+//! next one. It does not stop the Lease, because without one no replica could know which one restores.
+//! Nor does it stop the signer's certificates, because their end would take the webhook away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

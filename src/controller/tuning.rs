@@ -1,9 +1,9 @@
-//! Tuning in place, by the leader: it measures the containers of tuned workloads once a minute, decides on
-//! the Pods that use most of each node when it is that node's turn, and follows every resize to its end.
+//! Tuning in place, by the leader. It measures the containers of tuned workloads once a minute, and follows
+//! every resize to its end. At each node's turn it decides on the Pods that use most of the node.
 //!
-//! What stands on the Pods is the only record of resizes; what containers have used is gathered anew by
-//! whoever takes over, which takes five minutes. Scaling comes first: a workload is left alone while its
-//! replicas have changed of late, or a forecast asks for others.
+//! The Pods carry the only record of resizes. A new leader gathers the usage of containers anew, which takes
+//! five minutes. Scaling comes first: a workload is left alone if its replicas changed recently, or a
+//! forecast asks for others.
 
 mod candidates;
 mod limits;
@@ -58,9 +58,9 @@ pub struct TuningLoop {
     pub cluster: ClusterState,
     /// The policy that says what nodes have left.
     pub policy: Arc<SchedulingPolicy>,
-    /// What containers use; `None` where nothing is measured.
+    /// The source of containers' usage; `None` where nothing is measured.
     pub containers: Option<Containers>,
-    /// What scaling has decided.
+    /// The decisions of scaling.
     pub board: StatusStore,
     pub client: Client,
     pub queue: WriteQueue,
@@ -157,8 +157,8 @@ impl TuningLoop {
         }
     }
 
-    /// What the API server takes, by its version; asked for once. While it is not known nothing is decided: by
-    /// the wrong rules what is put back would be a part of it.
+    /// The resize rules of the API server, from its version, which is read once. While it is
+    /// unknown nothing is decided: with the wrong rules, only a part of a resize would be put back.
     async fn rules(&self, memory: &mut TuningMemory) -> Option<ResizeRules> {
         if memory.lowers_limits.is_none() {
             memory.lowers_limits = match in_time(lowers_memory_limits(&self.client)).await {
@@ -237,7 +237,7 @@ impl TuningLoop {
         }
     }
 
-    /// What LimitRanges and quotas leave, and who else changes Pods, where this installation may read them.
+    /// The room under LimitRanges and quotas, and the other writers of Pods, if this installation may read them.
     async fn limits(
         &self,
         memory: &mut TuningMemory,

@@ -63,9 +63,9 @@ pub(crate) fn by_us() -> PatchParams {
     }
 }
 
-/// True for the answer to a conditional patch that was decided on what is not so any more: of a
-/// version that is gone, or with tests that do not hold. One whose outcome is not accepted is
-/// answered 422 as well, and then the fields that are at fault are named.
+/// True for the answer to a conditional patch that was decided on outdated state: a version that is
+/// gone, or tests that fail. A patch with a result that is not accepted is answered 422 as well,
+/// but then the fields at fault are named.
 pub(crate) fn is_lost_race(status: &Status) -> bool {
     let causes = status.details.as_ref().map(|details| &details.causes);
     status.code == 409 || status.code == 422 && causes.is_none_or(Vec::is_empty)
@@ -272,8 +272,8 @@ async fn patch<P: Serialize + std::fmt::Debug + Sync>(
     accepted(answer.map(drop))
 }
 
-/// What was written is written, also where not all of the object can be read that is answered: anybody may have put into it
-/// what nests too deep.
+/// A write was made even if not all of the object in the answer can be read. Any user may have put
+/// content into it that nests too deep.
 pub(super) fn accepted(answer: Result<(), kube::Error>) -> Result<(), kube::Error> {
     match answer {
         Err(kube::Error::SerdeError(_)) => Ok(()),
@@ -441,7 +441,7 @@ mod tests {
         queue.put(touch("b", "1"));
         queue.put(touch("c", "1"));
         assert_eq!(leader.queued(), [touch("a", "2"), touch("b", "1")]);
-        // What was dropped is not taken for waiting.
+        // A dropped write does not count as waiting.
         queue.put(touch("c", "1"));
         assert_eq!(leader.queued(), [touch("c", "1")]);
     }

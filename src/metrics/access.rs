@@ -1,8 +1,8 @@
-//! Whom the service believes when it asks for measurements, and how it says who it is.
+//! The servers that the service trusts when it asks for measurements, and the credentials that it shows.
 //!
-//! Tokens, passwords, certificates and authorities stand in files, which are read anew for each
-//! question: kubelet renews them in place. What is in them is never part of an error or of the
-//! configuration that is shown.
+//! Tokens, passwords, certificates and authorities are in files. The files are read anew for each
+//! request, because kubelet renews them in place. Their content is never part of an error or of the
+//! shown configuration.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ pub struct EndpointAccess {
     pub identity: Option<IdentityFiles>,
 }
 
-/// What is sent as `Authorization`.
+/// The value of the header `Authorization`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Authorization {
     #[default]

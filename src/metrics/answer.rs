@@ -19,7 +19,7 @@ pub struct QueryAnswer {
     pub content: Content,
     /// Values that were not taken.
     pub dropped: RejectedSamples,
-    /// What the source says against its own answer, which may lack nodes or Pods for it.
+    /// A warning of the source about its own answer, which may lack nodes or Pods.
     pub warning: Option<String>,
 }
 

@@ -56,7 +56,7 @@ impl RefreshError for MetricsError {
 pub struct Settings {
     /// The most keys that are kept, or the most weight where they are weighed.
     pub capacity: u64,
-    /// A key that nobody reads or refreshes for so long is forgotten; none where `None`.
+    /// A key without reads or refreshes for this long is forgotten; no key is if `None`.
     pub time_to_idle: Option<Duration>,
     /// The longest that one refresh may take.
     pub timeout: Duration,
@@ -150,8 +150,8 @@ where
             let value = slot.entry.as_ref().map(|entry| &*entry.value);
             u32::try_from(weight(key, value)).unwrap_or(u32::MAX)
         };
-        // The default policy may refuse a new key for a popular old one; here the new one is the
-        // one that somebody waits for.
+        // The default policy may refuse a new key for a popular old one; here a caller waits for
+        // the new one.
         let mut slots = Cache::builder()
             .max_capacity(*capacity)
             .weigher(weigh)

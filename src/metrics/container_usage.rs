@@ -1,4 +1,4 @@
-//! What one container uses, by its names.
+//! The usage of one container, by its names.
 
 use jiff::Timestamp;
 
@@ -13,7 +13,7 @@ pub struct ContainerName {
     pub container: Box<str>,
 }
 
-/// What one container uses.
+/// The usage of one container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerUsage {
     pub name: ContainerName,

@@ -1,5 +1,5 @@
-//! What single containers use, of those whose resources are tuned: from Prometheus, where its queries are
-//! the built-in ones, else from the cluster's metrics API.
+//! The usage of single containers with resources that are tuned. It comes from Prometheus with the
+//! built-in queries, else from the cluster's metrics API.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Containers {
         }
     }
 
-    /// What the containers of these namespaces use now, and perhaps others.
+    /// The current usage of the containers in these namespaces, and perhaps in others.
     ///
     /// # Errors
     /// The source does not answer.

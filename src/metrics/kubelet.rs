@@ -1,9 +1,9 @@
-//! What Pods use of the disks of their nodes, asked of each node's kubelet.
+//! The disk usage of Pods on their nodes, asked of each node's kubelet.
 //!
-//! cAdvisor has no figure of it under containerd, and no exporter knows emptyDirs. A kubelet adds them up
-//! for itself, at some cost, so each is asked every few minutes, a few at a time. It is asked at its own
-//! port, with the right `nodes/stats` that allows this and nothing else: through the API server's proxy
-//! it would take `nodes/proxy`, by which whoever has it may run commands in any Pod.
+//! cAdvisor has no figure for it under containerd, and no exporter knows emptyDirs. A kubelet adds
+//! them up at some cost, so each is asked every few minutes, a few at a time. Evenkeel asks at the
+//! kubelet's own port, with the right `nodes/stats` that allows this and nothing else. The API
+//! server's proxy would need `nodes/proxy`, which also permits commands in any Pod.
 
 mod agenda;
 mod asker;
@@ -16,7 +16,7 @@ pub use source::WithDisks;
 
 use jiff::SignedDuration;
 
-/// The ServiceAccount in whose name kubelets are asked: it may read such figures and nothing else.
+/// The ServiceAccount for requests to kubelets: it may read such figures and nothing else.
 pub const ACCOUNT: &str = "evenkeel-kubelets";
 
 /// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over

@@ -226,7 +226,7 @@ mod tests {
     const NODES: &str = include_str!("../../tests/fixtures/metrics/node-metrics-list.json");
     const PODS: &str = include_str!("../../tests/fixtures/metrics/pod-metrics-list.json");
 
-    /// A client whose cluster answers with these bodies.
+    /// A client of a cluster that answers with these bodies.
     fn source(answer: fn(&str) -> (u16, &'static str)) -> MetricsApiSource {
         limited(answer, Bytes(64 * 1024))
     }

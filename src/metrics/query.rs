@@ -28,7 +28,7 @@ pub enum UsageQuery {
     NetworkCapacity,
     /// The share of the time in which tasks of each node waited for I/O.
     IoPressure,
-    /// What Pods use of the disks of their nodes, as the kubelets last told it.
+    /// The disk usage of Pods on their nodes, as the kubelets last reported it.
     KubeletDisk,
     /// cpu and memory of all nodes in one list.
     NodeMetrics,

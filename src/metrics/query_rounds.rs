@@ -1,11 +1,11 @@
 //! Asks the queries of a source, round by round, at most four at a time.
 //!
-//! A round waits for its queries until its deadline, and is put together from what is there. One
-//! that is still under way then goes on, and its answer counts when it comes; until then the one
-//! before it does. So a query that takes longer than a round is always a little behind, and never
-//! missing. Those whose answers date others come first, one after the other, and the rest once they
-//! have had half of the round; where none of them reaches the server, it is not asked the rest, which
-//! would be waited for in full.
+//! A round waits for its queries until its deadline, and is put together from the answers that are
+//! there. A query that is still under way goes on; until its answer comes, the previous one counts.
+//! So a query that takes longer than a round is always a little behind, and never missing. Queries
+//! that date others come first, one after the other, and the rest at half of the round at the
+//! latest. If none of the first reaches the server, the rest are not asked, because each would be
+//! waited for in full.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl QueryRounds {
         while let Some(joined) = self.under_way.try_join_next() {
             self.take(joined, now, &mut ended);
         }
-        // What does not end until then goes on without the round.
+        // A query that does not end until then goes on without the round.
         let deadline = self.limits.deadline;
         let _ = tokio::time::timeout(deadline, self.ask(now, &mut ended)).await;
         self.put_together(ended).await
@@ -209,7 +209,7 @@ impl QueryRounds {
                 ended.insert(asked.query, asked);
             }
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // Nobody cancels one but the end of the runtime.
+            // Only the end of the runtime cancels a query.
             Err(Err(_)) => {}
         }
     }

@@ -38,8 +38,8 @@ pub struct ReplaySource {
 }
 
 impl ReplaySource {
-    /// A source that plays `trace`, whose second 0 is at `started_at`, at `speed` seconds of the
-    /// trace for each second of the clock.
+    /// A source that plays `trace` from `started_at`, which is its second 0, at `speed` seconds of
+    /// the trace for each second of the clock.
     #[must_use]
     pub fn new(trace: UsageTrace, speed: Ratio, started_at: Timestamp) -> Self {
         Self {

@@ -36,7 +36,7 @@ pub struct QueryReport {
     pub took: Duration,
     /// Values of the answer that were not taken.
     pub dropped: RejectedSamples,
-    /// What the source says against its own answer.
+    /// A warning of the source about its own answer.
     pub warning: Option<String>,
     /// Cause for which there is no new answer.
     pub error: Option<Arc<MetricsError>>,

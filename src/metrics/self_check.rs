@@ -47,7 +47,7 @@ pub enum MetricsFinding {
     },
     /// A resource that is measured of nodes, and of no Pod.
     PodResourceUnmeasured { resource: Resource },
-    /// Nodes whose newest measurement was old, or of a time to come, when it came.
+    /// Nodes with a newest measurement that was old, or of a time to come, on arrival.
     ClockOff {
         nodes: Vec<String>,
         /// Number of all nodes that are measured.
@@ -57,7 +57,7 @@ pub enum MetricsFinding {
     },
     /// Measured names that are no node's.
     Unmatched { names: Vec<String> },
-    /// A label whose values are the names of nodes.
+    /// A label with the names of nodes as its values.
     UseLabel {
         label: String,
         /// Number of nodes that it names.
@@ -84,7 +84,7 @@ pub enum MetricsFinding {
     },
     /// The source says that answers of its own lack something.
     PartialAnswers {
-        /// What it says of the first of them.
+        /// The source's warning about the first of them.
         first: String,
         /// The queries that gave them.
         queries: Vec<String>,
@@ -126,7 +126,7 @@ impl MetricsFinding {
     }
 }
 
-/// What a comparison of the names in `round` with those of the cluster's nodes shows by itself.
+/// The findings from a comparison of the names in `round` with those of the cluster's nodes.
 #[must_use]
 pub fn compare(names: &BTreeSet<&str>, round: &MetricsRound) -> Vec<MetricsFinding> {
     let measured = names_in(round);
@@ -152,7 +152,7 @@ pub fn compare(names: &BTreeSet<&str>, round: &MetricsRound) -> Vec<MetricsFindi
     findings
 }
 
-/// What mends that nodes are not measured, by the labels of the `series` of a probe.
+/// Advice for nodes that are not measured, from the labels of the `series` of a probe.
 #[must_use]
 pub fn advise(
     nodes: &[NodeIdentity],
@@ -258,7 +258,7 @@ fn unmeasured_resources_of_pods(round: &MetricsRound) -> impl Iterator<Item = Me
     lacking.map(|resource| MetricsFinding::PodResourceUnmeasured { resource })
 }
 
-/// What says that a clock is off: measurements of nodes that are new to the source, and not of `now`.
+/// The finding that a clock is off: measurements of nodes are new to the source, and not of `now`.
 #[must_use]
 pub fn clocks(
     round: &MetricsRound,

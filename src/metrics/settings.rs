@@ -13,7 +13,7 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
 pub struct Settings {
     pub source: MetricsSourceSettings,
     pub poller: poller::Settings,
-    /// How kubelets are asked what Pods use of the disks; `None` where the source tells it, or nobody.
+    /// How to ask kubelets for disk usage; `None` if the source reports it, or if it is not measured.
     pub kubelet: Option<kubelet::Settings>,
     /// The bounds of what is asked for single targets.
     pub signals: signals::Settings,

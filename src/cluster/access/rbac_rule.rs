@@ -1,4 +1,4 @@
-//! One right at the Kubernetes API: who has it, in which installations, and where.
+//! One right at the Kubernetes API: the account that has it, the installations that need it, and its scope.
 
 use evenkeel_kubernetes::kinds::Kind;
 
@@ -20,7 +20,7 @@ pub enum Need {
     Always,
     /// Those that make their own certificates.
     SelfManagedCertificates,
-    /// Those whose readers of metrics show a token.
+    /// Those that serve metrics only to readers with a token.
     AuthenticatedMetrics,
     /// Those that give Pods to a second scheduler.
     SecondScheduler,
@@ -42,20 +42,20 @@ pub enum Need {
     ExternalChecks,
 }
 
-/// Who asks: each runs by a ServiceAccount of its own.
+/// The process that has a right; each runs under its own ServiceAccount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Identity {
     /// The replicas that serve and decide.
     Service,
     /// The signer of certificates.
     Signer,
-    /// The clean-up, which puts back bounds that nobody holds any more.
+    /// The clean-up, which restores bounds that no replica maintains any more.
     CleanUp,
     /// The agents of the nodes.
     NodeAgent,
     /// The process that runs the jobs of external algorithms.
     Jobs,
-    /// What kubelets are asked as; no Pod runs by it.
+    /// The account for requests to kubelets; no Pod runs under it.
     Kubelets,
 }
 
@@ -77,7 +77,7 @@ impl Identity {
 /// One right: verbs on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RbacRule<'a> {
-    /// Who needs it.
+    /// The process that needs the right.
     pub identity: Identity,
     /// The kind of the objects.
     pub kind: Kind,

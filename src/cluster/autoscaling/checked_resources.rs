@@ -1,8 +1,8 @@
-//! Custom resources of all namespaces, of which those of opted-in namespaces are checked.
+//! Custom resources of all namespaces; those of opted-in namespaces are checked.
 //!
-//! Reading the rules of an object takes up to milliseconds, and anybody may write one: so it is done where somebody
-//! follows them, and once for each version of a spec. Where nobody does, an outline of the object is kept, since
-//! whoever writes it chooses how large it is; when its namespace opts in, the kind is to be listed again.
+//! Checking the rules of an object takes up to milliseconds, and any user may write one of any
+//! size. So Evenkeel checks objects only in opted-in namespaces, once for each version of a spec.
+//! It keeps an outline of all others, and lists the kind again when their namespace opts in.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -25,7 +25,7 @@ pub(super) trait CheckedResource: Debug + Sized {
     /// Checks an object; the rules of the version `before` stand where its spec is the same.
     fn check(object: Arc<Self::Object>, before: Option<&Self>) -> Self;
     fn object(&self) -> &Arc<Self::Object>;
-    /// What is kept of an object that nobody follows.
+    /// The part of an object that is kept while its namespace has not opted in.
     fn outline(object: &Self::Object) -> Self::Object;
     fn metadata(object: &Self::Object) -> &Meta;
     fn conditions(object: &Self::Object) -> &[Condition];
@@ -136,7 +136,7 @@ impl<C: CheckedResource> Default for CheckedObjects<C> {
     }
 }
 
-/// Whether the namespace of an object has opted in.
+/// The opt-in of an object's namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptInState {
     In,
@@ -149,7 +149,7 @@ pub(super) enum OptInState {
 enum RetainedObject<C: CheckedResource> {
     /// One of a namespace that has not been seen yet.
     Unread(Arc<C::Object>),
-    /// One that nobody follows, and whether its status has still to say so.
+    /// An object of a namespace that has not opted in; `lacks_notice` is true until its status reports that.
     Outline {
         object: Arc<C::Object>,
         lacks_notice: bool,
@@ -208,7 +208,7 @@ impl<C: CheckedResource> CheckedObjects<C> {
         std::mem::replace(&mut self.is_unlisted, false)
     }
 
-    /// The outlines of those that nobody follows.
+    /// The outlines of the objects in namespaces that have not opted in.
     pub(super) fn outlines(&self) -> impl Iterator<Item = &Arc<C::Object>> {
         self.known.values().filter_map(|known| match known {
             RetainedObject::Outline { object, .. } => Some(object),
@@ -216,7 +216,7 @@ impl<C: CheckedResource> CheckedObjects<C> {
         })
     }
 
-    /// Those that nobody follows and whose status has still to say so.
+    /// The outlined objects with a status that does not report the missing opt-in yet.
     pub(super) fn unnoticed(&self) -> impl Iterator<Item = UnnoticedObject> {
         self.known.values().filter_map(|known| match known {
             RetainedObject::Outline {
@@ -230,7 +230,7 @@ impl<C: CheckedResource> CheckedObjects<C> {
         })
     }
 
-    /// Forgets those whose keys are gone.
+    /// Forgets the objects with keys for which `gone` returns true.
     pub(super) fn forget(&mut self, gone: impl Fn(&str) -> bool) {
         self.known.retain(|key, _| !gone(key));
     }
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(named(&crons), ["b"]);
     }
 
-    /// The harm: objects of whatever size were kept for namespaces that nobody had opted in.
+    /// The harm: objects of any size were kept for namespaces that had not opted in.
     #[test]
     fn an_outline_is_kept_where_nobody_follows_and_the_rest_is_listed_when_somebody_does() {
         let mut crons = CheckedObjects::<CheckedCronHpa>::default();

@@ -8,7 +8,7 @@ use evenkeel_kubernetes::kinds::Kind;
 /// The kinds of custom resources.
 #[derive(Debug, Default)]
 pub(crate) struct CustomKinds {
-    /// The names of those that nobody has looked for yet.
+    /// The names of the kinds that discovery has not looked for yet.
     awaited: HashSet<String>,
     served: Vec<Kind>,
 }

@@ -20,7 +20,7 @@ use evenkeel_kubernetes::pod::{Pod, start_time};
 
 type PodIndexMap<K, V> = HashMap<K, V, RandomState>;
 
-/// Controllers whose Pods nothing scales.
+/// Kinds of controllers with Pods that are never scaled.
 const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
 
 /// The key of a workload.
@@ -278,7 +278,7 @@ impl PodIndex {
             }
         });
         let member = (Arc::clone(&uid), record);
-        // Whoever had the name before has gone, though its end may not have been seen yet.
+        // The previous Pod of this name has gone, even if its end has not been seen yet.
         if let Some((before, _)) = group.members.insert(name.clone(), member) {
             self.places.remove(&before);
         }
@@ -297,7 +297,7 @@ impl PodIndex {
     }
 }
 
-/// True for a controller whose Pods nothing scales.
+/// True for a controller with Pods that are never scaled.
 fn is_unscaled(controller: &OwnerReference) -> bool {
     let OwnerReference {
         api_version, kind, ..

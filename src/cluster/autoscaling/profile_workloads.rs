@@ -9,7 +9,7 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::scaling::{Scalers, TargetRef};
 use evenkeel_kubernetes::workload::Workload;
 
-/// What has to be known completely before the replicas of a workload are set for a profile.
+/// The kinds that must be fully listed before a profile sets the replicas of a workload.
 const NEEDED: [Kind; 5] = [
     Kind::Pod,
     Kind::Namespace,
@@ -28,7 +28,7 @@ pub(crate) struct ProfiledWorkload {
     /// The number of their controllers, of which there are several while one replaces another: what is deleted
     /// already counts no more, however long it takes to end.
     pub(crate) controllers: usize,
-    /// What may scale it, but for profiles.
+    /// The other objects that may scale it, without profiles.
     pub(crate) scalers: Scalers,
 }
 

@@ -34,7 +34,7 @@ fn namespace(state: &ClusterState, annotations: &Value) {
     state.apply_namespace(&serde_json::from_value(namespace).unwrap(), NOW);
 }
 
-/// A cluster whose namespace `shop` has opted in.
+/// A cluster in which the namespace `shop` has opted in.
 fn shop() -> ClusterState {
     let state = state();
     namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
@@ -769,8 +769,8 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
     assert_eq!(names, ["alone", "db", "web"]);
 }
 
-/// The harm: a Pod of another namespace whose owner reference carries the UID of a ReplicaSet joined the target of that,
-/// or took the target's own Pods to its own namespace where it came first.
+/// The harm: a Pod of another namespace with an owner reference to a ReplicaSet's UID joined the
+/// ReplicaSet's target. If it came first, it took the target's own Pods to its own namespace.
 #[test]
 fn a_pod_that_names_the_uid_of_another_namespaces_controller_joins_nobody() {
     for is_first in [true, false] {

@@ -1,4 +1,4 @@
-//! The workloads whose Pods are tuned, with what their owners say of it.
+//! The workloads with Pods that are tuned, each with the tuning policy of its owner.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::workload::Workload;
 
-/// The group and version of a workload whose ScaledObject names none.
+/// The group and version of a workload for which the ScaledObject names none.
 const APPS: &str = "apps/v1";
 
 impl ScalingStore {
@@ -124,7 +124,7 @@ impl ScalingStore {
         })
     }
 
-    /// True for a CronHPA that somebody is to follow.
+    /// True for a CronHPA that is to be followed: its namespace has opted in, and it is not being deleted.
     fn follows(&self, cron: &CheckedCronHpa) -> bool {
         let metadata = &cron.object.metadata;
         let goes = metadata.deletion_timestamp.is_some();
@@ -173,7 +173,7 @@ impl ScalingStore {
         })
     }
 
-    /// An IHPA that somebody is to follow.
+    /// The target of an IHPA; `None` if the IHPA is being deleted.
     fn by_ihpa<'a>(
         &'a self,
         ihpa: &Arc<CheckedIhpa>,

@@ -93,7 +93,7 @@ impl PlacementState {
         demand.counted(&claims, &self.table.nodes().largest())
     }
 
-    /// The same of a Pod that is on a node, whose claims are kept.
+    /// The same for a Pod that is on a node; its claims are kept.
     pub(super) fn counted_when_bound(&mut self, pod: &Pod, demand: &Demand) -> Resources<Amount> {
         let (uid, namespace) = (pod.uid(), pod.namespace());
         let told = if has_checked_claims(pod) && !pod.is_finished() {
@@ -142,7 +142,7 @@ impl PlacementState {
 
     /// Warns of what a Pod that is judged claims above what any node has.
     pub(super) fn warn_of_claims(&mut self, pod: &Pod, demand: &Demand) {
-        // Of nodes that have not been listed yet nobody knows what they have.
+        // The capacity of nodes that have not been listed yet is unknown.
         if self.is_synced() && has_checked_claims(pod) && self.has_opted_in(pod.namespace()) {
             let largest = self.table.nodes().largest();
             let excessive = demand.excessive(&largest);

@@ -147,7 +147,7 @@ impl ClusterState {
         view
     }
 
-    /// What is known of profiles and Pods with the gate.
+    /// Reads the profiles and the Pods with the gate.
     fn seen(&self) -> ProfileViewInput {
         let profiles = self.profiles();
         let (all, budgets, gated) = (profiles.all(), profiles.budgets(), profiles.gated());
@@ -165,7 +165,7 @@ impl ClusterState {
         }
     }
 
-    /// What Pods use that stand by, where it is measured: one that runs uses memory.
+    /// The measured usage of Pods on standby. A running Pod uses memory, so zero means that it is not measured.
     fn used_on_standby(&self, pods: &[Arc<Pod>]) -> HashMap<String, CpuMemory<Amount>> {
         let stand_by = pods.iter().filter(|pod| pod.state() == PodState::Standby);
         let used = stand_by.filter_map(|pod| {
@@ -216,7 +216,7 @@ impl ClusterState {
         if targets.contains(&WorkloadKey::of(namespace, &owner)) {
             return true;
         }
-        // A ReplicaSet that was made a moment ago has not been seen yet: its name says whose it is.
+        // A new ReplicaSet may not have been seen yet; its name shows the Deployment that owns it.
         let hash = pod.labels.get("pod-template-hash");
         let deployment = hash
             .filter(|_| owner.kind == "ReplicaSet")
@@ -243,8 +243,8 @@ impl ClusterState {
         }
     }
 
-    /// The namespaces whose Pods wait for their condition, each with the time since when the first does, and those with Pods
-    /// whose condition was refused last.
+    /// Sets the namespaces with Pods that wait for their condition, each with the time since when
+    /// the first one waits. `refused` are those with Pods for which the last write was refused.
     pub fn conditions_wait(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
         self.0.gate.waiting(awaited, refused);
     }
@@ -267,13 +267,13 @@ impl ClusterState {
         self.profiles().gated()
     }
 
-    /// The Pods whose condition is to be written.
+    /// The Pods with a condition that is to be written.
     #[must_use]
     pub fn due_conditions(&self) -> Vec<Arc<Pod>> {
         self.profiles().due()
     }
 
-    /// Ends when a Pod has shown whose condition is to be written.
+    /// Ends when a watch has shown a Pod with a condition that is to be written.
     pub fn condition_due(&self) -> Notified<'_> {
         self.0.condition_due.notified()
     }
@@ -314,7 +314,7 @@ struct ProfileViewInput {
     keys: Vec<Option<WorkloadKey>>,
     budgets: Vec<Arc<DisruptionBudget>>,
     by_workload: HashMap<WorkloadKey, Vec<Arc<Pod>>>,
-    /// What Pods use that stand by, by their UIDs.
+    /// The usage of Pods on standby, by their UIDs.
     used: HashMap<String, CpuMemory<Amount>>,
 }
 

@@ -49,7 +49,7 @@ impl ClusterState {
         self.removable().get(uid)?.mark.given()
     }
 
-    /// What would go with a Pod of its node's load: nothing of one that is not bound.
+    /// The part of its node's load that leaves with a Pod; zero for a Pod that is not bound.
     #[must_use]
     pub fn part_of_load(&self, uid: &str) -> Resources<Amount> {
         self.lock().table.part_of_load(uid).unwrap_or_default()

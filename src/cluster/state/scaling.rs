@@ -98,7 +98,7 @@ impl ClusterState {
         self.scaling().portrait_objects()
     }
 
-    /// The objects of Evenkeel's own kinds in namespaces that have not opted in whose status has still to say so.
+    /// The objects of Evenkeel's own kinds in namespaces without an opt-in, if their status does not report that yet.
     #[must_use]
     pub fn unnoticed_objects(&self) -> Vec<UnnoticedObject> {
         let profiles = self.profiles().all();

@@ -1,4 +1,4 @@
-//! What kube-scheduler's calls tell of Pods that have no binding yet.
+//! State from kube-scheduler's calls about Pods that have no binding yet.
 
 use std::borrow::Cow;
 

@@ -14,7 +14,7 @@ pub struct SecondScheduler {
 }
 
 impl ClusterState {
-    /// Pods may be given to this scheduler, whose Lease is watched.
+    /// Pods may be given to this scheduler; its Lease is watched.
     pub fn expect_second_scheduler(&self, name: &str) {
         self.change(|inner| inner.second_scheduler = Some(name.to_owned()));
     }

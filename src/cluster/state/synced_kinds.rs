@@ -41,7 +41,7 @@ impl ClusterState {
         }
     }
 
-    /// Forgets the objects of a kind whose list cannot be read, and waits for them no longer.
+    /// Forgets the objects of a kind that cannot be listed, and stops waiting for them.
     pub fn abandon(&self, kind: Kind) {
         self.scaling().abandon(kind);
     }

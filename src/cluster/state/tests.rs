@@ -71,7 +71,7 @@ fn opt(state: &ClusterState, value: &str) {
     );
 }
 
-/// What node `a` carries of the network, all of which is known from demands.
+/// The network load of node `a`, which is known from demands alone.
 fn network(state: &ClusterState) -> u64 {
     load(state, Resource::NetworkIo)
 }

@@ -29,7 +29,7 @@ impl ClusterState {
         self.resizable().resized()
     }
 
-    /// Takes the namespaces whose Pods are to be listed, since they have opted in late.
+    /// Takes the namespaces with Pods that are to be listed, because they have opted in late.
     #[must_use]
     pub fn take_unlisted_namespaces(&self) -> Vec<Box<str>> {
         self.resizable().take_unlisted()

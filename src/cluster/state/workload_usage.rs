@@ -1,5 +1,5 @@
-//! What the Pods of workloads use, as it counts for new ones that say nothing themselves; behind locks of its own, of which
-//! requests take none.
+//! The usual usage of workloads' Pods, for new Pods that declare none themselves. It has locks of
+//! its own, and requests take none of them.
 
 use jiff::Timestamp;
 
@@ -24,8 +24,8 @@ impl ClusterState {
         self.0.history.feed(round, resolve, counts, now);
     }
 
-    /// Adds to a Pod what others of its workload use, where it says nothing itself. Who asks about Pods learns by the answer
-    /// what these use: so it is added for callers that are known, and for what the API server tells.
+    /// Adds to a Pod the usage of other Pods of its workload, where it declares none itself. The answer shows
+    /// that usage to the caller. So use it only for known callers and for data from the API server.
     pub fn add_history(&self, pod: &mut Pod) {
         if let Some(with) = self.with_history(pod) {
             *pod = with;

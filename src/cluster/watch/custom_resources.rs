@@ -1,8 +1,8 @@
-//! The watches of custom resources that an operator wants scaled, which run only while the cluster serves
-//! their kind with a subresource `scale`.
+//! The watches of custom resources that an operator wants scaled. They run only while the cluster
+//! serves the kind with a subresource `scale`.
 //!
-//! It is asked first, and again now and then: a definition may come, change and go. What cannot be scaled is
-//! told, and holds up nobody else.
+//! Discovery asks for a kind first, and again at intervals, because a definition may come, change
+//! and go. A kind that cannot be scaled is reported, and delays nothing else.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! The watches of custom resources, which run only while the cluster serves their kind.
 //!
-//! A cluster without KEDA answers the path of ScaledObjects with 404, and a watch of it would fail for
-//! ever. So it is asked first, and again now and then: KEDA may come and go. So may CronHPAs, whose
-//! definition is removed by whoever wants none.
+//! A cluster without KEDA answers the path of ScaledObjects with 404, and a watch of it would fail
+//! forever. So discovery asks for a kind first, and again at intervals. KEDA may come and go, and
+//! an operator may remove the definition of CronHPAs.
 
 use std::fmt::Debug;
 use std::time::Duration;

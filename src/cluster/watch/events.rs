@@ -1,8 +1,8 @@
-//! The events of one watch: a list, whose objects are read one by one while it arrives, and then what changes.
+//! The events of one watch: a list with objects that are read one by one as it arrives, and then the changes.
 //!
-//! kube's own watcher holds a page of the list twice, as text and as objects: 250 Jobs of a megabyte and a half were more
-//! memory than a replica has. A watch goes on from the newest version that it has seen whole. Where an event may have been
-//! lost, all objects are listed anew. A pause follows each interruption.
+//! kube's own watcher holds a page of the list twice, as text and as objects: 250 Jobs of 1.5 MB each
+//! exceeded a replica's memory. After an interruption and a pause, a watch continues from the newest version
+//! that it has seen whole. If an event may have been lost, it lists all objects anew.
 
 use std::fmt::Debug;
 use std::io;
@@ -63,7 +63,7 @@ impl Backoff for Pauses {
     fn reset(&mut self) {}
 }
 
-/// What is listed and watched.
+/// The objects that are listed and watched.
 struct WatchSource<K> {
     api: Api<LenientObject<K>>,
     config: Config,
@@ -84,7 +84,7 @@ struct OpenWatch<K> {
     begun: Instant,
 }
 
-/// What a step leads to: an event, unless there is none yet.
+/// The result of a step: an event, unless there is none yet.
 type WatchStep<K> = (
     Option<Result<Event<LenientObject<K>>, Error>>,
     WatchState<K>,

@@ -1,9 +1,9 @@
-//! The refusals of a watch in a row, and the lists that fail where they count as such: the pause after
-//! each, and from when on what was seen before no longer counts.
+//! The refusals of a watch in a row, and the failed lists that count as refusals. It gives the
+//! pause after each, and the time from which the earlier picture no longer counts.
 //!
-//! A right that is taken away leaves a picture that nobody corrects any more. But an API server
-//! that starts refuses everybody until it has read the roles, and roles that are applied anew are
-//! gone for a moment; so the picture stands for a while, and the watch is tried again for ever.
+//! If a right is taken away, no update corrects the picture any more. But a starting API server
+//! refuses all clients until it has read the roles, and roles that are applied anew are missing for
+//! a moment. So the picture counts for a while longer, and the watch is retried forever.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ use super::*;
 use crate::cluster::{Settings, WATCHED};
 use crate::telemetry;
 
-/// What the server lets everybody do with Pods; all else is allowed.
+/// The rights of all clients to Pods; all else is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Allowed {
     All,
@@ -22,7 +22,7 @@ enum Allowed {
     Nothing(u16),
 }
 
-/// What a list of Rollouts comes to.
+/// The result of a list of Rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rollouts {
     /// The cluster serves none.
@@ -38,7 +38,7 @@ enum Rollouts {
     Deep,
 }
 
-/// What a list of IntelligentHorizontalPodAutoscalers or HorizontalPortraits comes to.
+/// The result of a list of IntelligentHorizontalPodAutoscalers or HorizontalPortraits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Own {
     /// The cluster serves none.
@@ -57,7 +57,7 @@ struct Api {
     own: Arc<Mutex<Own>>,
     /// The lists of own kinds that were asked for.
     own_lists: Arc<Mutex<u32>>,
-    /// Whether the namespace shop has opted in.
+    /// True once the namespace shop has opted in.
     opted_in: Arc<Mutex<bool>>,
     /// False where no look for a kind is answered.
     tells_of_kinds: Arc<Mutex<bool>>,
@@ -89,7 +89,7 @@ impl Api {
         *self.rollouts.lock().unwrap() = rollouts;
     }
 
-    /// What is answered of Rollouts and of their definition; `None` for no answer at all.
+    /// The answer for Rollouts and for their definition; `None` for no answer at all.
     fn of_rollouts(&self, path: &str, watches: bool) -> Option<Response<Body>> {
         let is_list = path.ends_with("/rollouts");
         if !is_list && !*self.tells_of_kinds.lock().unwrap() {
@@ -121,7 +121,7 @@ impl Api {
         *self.own.lock().unwrap() = own;
     }
 
-    /// What is answered of Evenkeel's own kinds.
+    /// The answer for Evenkeel's own kinds.
     fn of_own(&self, path: &str, watches: bool) -> Response<Body> {
         let own = *self.own.lock().unwrap();
         let plural = path.rsplit('/').next().unwrap_or_default();
@@ -383,7 +383,7 @@ async fn a_watch_that_is_refused_is_told_and_tried_again_with_pauses() {
     }
 }
 
-/// The harm of a right that is taken away: a picture that nobody corrects, and that is believed.
+/// The harm of a right that is taken away: Evenkeel believed a picture that no update corrected any more.
 #[tokio::test(start_paused = true)]
 async fn a_right_that_is_taken_away_ends_the_belief_in_what_was_seen() {
     let watched = Watched::start(Allowed::All);

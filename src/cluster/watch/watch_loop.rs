@@ -1,11 +1,11 @@
-//! One watch: follows the events of a kind, applies each object to the picture, and leaves out what
-//! cannot be read.
+//! One watch: follows the events of a kind, applies each object to the picture, and leaves out
+//! objects that cannot be read.
 //!
-//! A watch that is refused begins again from a new list, since the stream does not tell when a
-//! watch that goes on where it was has been allowed again. So does that of a custom resource whose list
-//! fails: its objects, or a webhook that converts them, are in the hands of others, and it is to be known
-//! when they hold up everybody else. And so does one of which a namespace that opts in has objects: what nobody
-//! had opted in for was not kept.
+//! A refused watch begins again from a new list, because the stream does not show when a continued
+//! watch is allowed again. A custom resource's watch does the same after a failed list. Users
+//! control its objects and its conversion webhook, so a fault that delays all else must become
+//! visible. A watch also lists anew when a namespace opts in, because the objects of other
+//! namespaces are not kept.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;

@@ -112,7 +112,7 @@ async fn only_a_leader_that_has_seen_everything_plans() {
         Purpose::AnnotationWarning,
     ];
     assert_eq!(purposes(&planned), all.map(Purpose::as_str));
-    // What was told and woken is not told and woken again; the label is still missing.
+    // The Event and the wake-up are not repeated; the label is still missing.
     leader.round(&mut memory, NOW).await;
     assert_eq!(
         purposes(&writer.queued()),
@@ -120,7 +120,7 @@ async fn only_a_leader_that_has_seen_everything_plans() {
     );
 }
 
-/// A Pod of a ReplicaSet that carries a cost of ours, of a scale-in that nobody knows any more.
+/// A Pod of a ReplicaSet with a cost of ours, from a scale-in that no replica remembers.
 fn mark(rounds: &Rounds) {
     let pod = json!({
         "metadata": {"name": "web-1", "namespace": "shop", "uid": "web-1",

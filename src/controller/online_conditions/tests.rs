@@ -84,7 +84,7 @@ fn a_follower_leaves_a_pod_to_the_leader_for_a_moment() {
     assert!(follows.take_ready(&pods, false, now).is_empty());
     assert_eq!(follows.pause(now), FOLLOWS, "and looks again then");
     assert_eq!(follows.take_ready(&pods, false, now + FOLLOWS).len(), 1);
-    // What was shut again by the time is forgotten.
+    // A Pod that is no longer due by then is forgotten.
     assert!(follows.take_ready(&[], false, now + FOLLOWS).is_empty());
     assert_eq!(follows.pause(now), LONGEST_PAUSE);
 }
@@ -138,7 +138,7 @@ async fn under_the_kill_switch_gates_are_opened_and_none_is_given() {
     running.await.unwrap();
 }
 
-/// The harm: one Pod of one tenant whose status could not be written kept the gate from all Pods of all others.
+/// The harm: one Pod of a tenant with a status that could not be written kept the gate from all Pods of all others.
 #[tokio::test]
 async fn a_write_that_is_refused_for_one_pod_says_nothing_of_others() {
     let (api, cluster, cancel) = (FakeApi::default(), cluster(), CancellationToken::new());

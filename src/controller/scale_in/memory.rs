@@ -1,5 +1,5 @@
-//! What a leader remembers of scale-ins from round to round: choices that stand, scale-ins whose Pods
-//! have not been looked at yet, and writes that wait for costs.
+//! A leader's memory of scale-ins from round to round: standing choices, scale-ins with unexamined
+//! Pods, and writes that wait for costs.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(in crate::controller) struct ScaleInMemory {
     pub(super) held: Vec<HeldLowering>,
 }
 
-/// A scale-in for which it is to be said who goes first.
+/// A scale-in that waits for the choice of the Pods that go first.
 #[derive(Debug)]
 pub(super) struct UpcomingScaleIn {
     pub(super) scale_in: PendingScaleIn,
@@ -35,12 +35,12 @@ pub(super) struct UpcomingScaleIn {
 #[derive(Debug)]
 pub(in crate::controller) struct HeldLowering {
     pub(super) lowering: ScaleInWrite,
-    /// The ReplicaSet whose Pods are to show them; `None` where none are waited for.
+    /// The ReplicaSet with the Pods that are to show the costs; `None` if none are awaited.
     pub(super) replica_set: Option<ControllerKey>,
     pub(super) since: Timestamp,
 }
 
-/// What waited at the tick before, by its object.
+/// The writes that waited at the tick before, by object.
 #[derive(Debug)]
 pub(super) struct PreviousLowerings(HashMap<ObjectRef, PreviousLowering>);
 

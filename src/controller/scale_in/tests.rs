@@ -290,7 +290,7 @@ fn large_scale_ins_fill_no_queue_with_costs_and_go_on_without() {
     let busy = r#"scale_ins_left_alone_total{reason="busy"} 2"#;
     assert!(page.contains(busy), "{page}");
     assert!(page.contains("scale_ins_waiting 0"), "{page}");
-    // Costs that do not come, or that somebody takes away, hold up those of others for no longer.
+    // Costs that do not come, or that another writer removes, delay those of others no longer.
     world.set("shop", "four", 210);
     world.expect(vec![lowering("shop", "four", 210, 5)], at(15));
     assert_eq!(costs(&world.plan(at(15))), 400);

@@ -1,14 +1,14 @@
-//! What became of the CronHPAs in one tick, as metrics tell it.
+//! The outcomes of the CronHPAs in one tick, for metrics.
 
 use evenkeel_core::scaling::cron::CronEvent;
 use evenkeel_kubernetes::plan::scaling::crons::CronPlan;
 
-/// What became of the CronHPAs in one tick.
+/// The outcomes of the CronHPAs in one tick.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CronTally {
-    /// Those whose crons are followed.
+    /// CronHPAs with crons that are followed.
     pub(super) followed: usize,
-    /// Those whose crons are not.
+    /// CronHPAs with crons that are not followed.
     pub(super) refused: usize,
     /// The runs that were made.
     pub(super) made: u64,

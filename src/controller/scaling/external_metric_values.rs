@@ -1,5 +1,5 @@
-//! The loads that the replicas of each target have to be ready for, after the newest tick: read without
-//! a lock by whoever serves them, by namespace, since each HPA asks for those of its own.
+//! The loads that the replicas of each target must be ready for, after the newest tick. Readers
+//! take no lock and read by namespace, because each HPA asks for the loads of its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! Fills the histories of targets from a Prometheus, in the background, newest past first.
 //!
-//! One question at a time for the targets of all namespaces, and beside it a few for queries of single
-//! targets, which may be anybody's and hang: each at the pace of [`evenkeel_core::scaling::refill`].
-//! Decisions never wait for it: answers fill gaps, and values that were measured here stay. Each answer
-//! is used once, so none is cached.
+//! One query runs at a time for the targets of all namespaces. Beside it run a few queries of
+//! single targets, which any tenant may write and which may hang. Each runs at the pace of
+//! [`evenkeel_core::scaling::history_backfill`]. Decisions never wait: answers fill gaps, and
+//! values measured here stay. No answer is cached, because each is used once.
 
 mod history_client;
 mod history_source;
@@ -27,7 +27,7 @@ pub(super) use self::history_client::{HistoryClient, HistoryFetchOutcome};
 pub(crate) use self::history_source::{HistoryRequest, HistoryResponse};
 pub use self::history_source::{HistorySource, Points};
 
-/// The signals whose past can be asked for.
+/// The signals with a past that can be queried.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 
 /// A part of the past, in the loop's time.
@@ -69,7 +69,7 @@ pub enum Progress {
     Done(BackfillNamespaces),
 }
 
-/// Namespaces whose past is asked for, each with the newest tick at which it was.
+/// Namespaces with a requested past, each with the newest tick of a request.
 pub type BackfillNamespaces = BTreeMap<Box<str>, u64>;
 
 /// The refill, which works on what it is asked for until it is cancelled.
@@ -80,7 +80,7 @@ pub struct HistoryBackfill {
 }
 
 impl HistoryBackfill {
-    /// A refill from `past`, whose dates are those of `clock`.
+    /// A backfill from `past`, which is dated by `clock`.
     #[must_use]
     pub fn new(past: Arc<dyn HistorySource>, clock: Clock, metrics: ScalingMetrics) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl HistoryBackfill {
         cancel.run_until_cancelled(filling).await;
     }
 
-    /// Fills namespaces until there are no more wishes, or nobody listens any more.
+    /// Fills namespaces until there are no more requests, or the receiver has gone.
     async fn fill_namespaces(
         &self,
         mut wishes: mpsc::UnboundedReceiver<(Box<str>, u64)>,
@@ -131,7 +131,7 @@ impl HistoryBackfill {
         }
     }
 
-    /// Fills queries until there are no more wishes, or nobody listens any more.
+    /// Fills queries until there are no more requests, or the receiver has gone.
     async fn fill_queries(
         &self,
         mut wishes: mpsc::UnboundedReceiver<Arc<str>>,
@@ -158,7 +158,7 @@ impl HistoryBackfill {
         }
     }
 
-    /// Tells the past of one query; false where nobody listens any more.
+    /// Sends the past of one query; false if the receiver has gone.
     async fn fill_query(&self, query: &Arc<str>, told: &mpsc::Sender<Progress>) -> bool {
         let _running = self.metrics.refilling();
         let mut pace = BackfillPace::default();
@@ -189,7 +189,7 @@ impl HistoryBackfill {
         true
     }
 
-    /// Tells all of the past that there is; false where nobody listens any more.
+    /// Sends all of the past that there is; false if the receiver has gone.
     async fn fill(
         &self,
         namespaces: &BackfillNamespaces,
@@ -226,7 +226,7 @@ impl HistoryBackfill {
     }
 }
 
-/// Hands wishes to those who fill namespaces and queries.
+/// Passes requests on to the tasks that fill namespaces and queries.
 async fn sort(
     mut wishes: mpsc::UnboundedReceiver<BackfillRequest>,
     namespaces: mpsc::UnboundedSender<(Box<str>, u64)>,
@@ -239,7 +239,7 @@ async fn sort(
             }
             BackfillRequest::Query(query) => queries.send(query).is_ok(),
         };
-        // Nobody listens any more to what they tell.
+        // The receiver of their results has gone.
         if !heard {
             return;
         }

@@ -1,7 +1,7 @@
 //! Metrics of scaling: of the loop, and of each target.
 //!
-//! Those of targets are written from the newest picture when somebody asks, so that ten thousand
-//! of them take no memory between and a target that goes takes its series with it.
+//! The metrics of targets are written from the newest state at each scrape. So ten thousand of them
+//! take no memory between scrapes, and a removed target takes its series with it.
 
 mod own_fits;
 

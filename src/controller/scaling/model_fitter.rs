@@ -1,18 +1,17 @@
-//! Fits the trees of the targets' own, and the models that targets name, in the background, on their past in Prometheus.
+//! Fits the targets' own trees, and the models that targets name, in the background, on their past in Prometheus.
 //!
-//! Pasts are asked for newest first, in parts, at the pace of [`evenkeel_core::scaling::refill`]. Those of workloads
-//! come in one batch after the other; beside them those of targets' own queries, which may be anybody's and hang, a few at
-//! once. Each load is fitted on the blocking pool, on the older
-//! part of its past to be judged on the newest, then on all of it, one load at a time whatever its past, and after each
-//! comes a rest of three times as long,
-//! so that it takes a quarter of a core at most: at 0.5 s a load, ten thousand loads take 5.6 hours of a day, and
-//! their 160 batches some 14 questions each. It holds the pasts of a few batches (64 loads of 8,000 minutes:
-//! 2 MB each), one part of an answer of each, and what one fit works with (8,000 rows of 27 inputs).
+//! Pasts are queried newest first, in parts, at the pace of [`evenkeel_core::scaling::history_backfill`]. Those of
+//! workloads come in one batch after the other. Beside them run a few of targets' own queries, which any tenant
+//! may write and which may hang. Each load is fitted on the blocking pool: on the older part of its past and
+//! judged on the newest, then on all of it. One load is fitted at a time, and a rest of three times as long
+//! follows. So fitting takes a quarter of a core at most. At 0.5 s a load, ten thousand loads take 5.6 hours of a
+//! day, and their 160 batches some 14 queries each. Memory holds the pasts of a few batches (64 loads of 8,000
+//! minutes: 2 MB each), one part of an answer of each, and the data of one fit (8,000 rows of 27 inputs).
 //!
 //! The models of targets' traffic are fitted beside them, each as a batch of its own.
 //!
-//! What fails leaves the trees that are there, and is told, so that it is tried again. Both replicas fit the same past,
-//! up to the target's hour of the day, and the same past gives the same trees.
+//! A failed fit leaves the existing trees, and is reported and tried again. Both replicas fit the same past, up to
+//! the target's hour of the day, and the same past gives the same trees.
 
 mod fit_history;
 mod models;
@@ -49,7 +48,7 @@ use evenkeel_training::{OwnSettings, learn};
 
 /// The rest after each fit, in times of what it took: a quarter of a core.
 const RESTS: u32 = 3;
-/// The work by targets' own queries whose pasts are asked for at once.
+/// Work by targets' own queries that reads its past at once.
 const QUERIES_AT_ONCE: usize = 4;
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
@@ -219,7 +218,7 @@ impl ModelFitter {
         }
     }
 
-    /// What the past of a load teaches.
+    /// The result of a fit on the past of a load.
     async fn fit(&self, past: Steps, load: &FitLoad) -> Result<FitEnd, FitOutcome> {
         let past = Minutes::bridged(past.start.as_second(), past.values);
         let past = past.by(self.shared.calendar.clone());
@@ -273,7 +272,7 @@ impl ModelFitter {
     }
 }
 
-/// Tells what came of some work; where nobody listens any more, the service ends.
+/// Sends the result of some work. If the receiver has gone, the service is ending.
 async fn tell(told: &mpsc::Sender<FitTold>, what: FitTold) {
     let _ = told.send(what).await;
 }

@@ -53,7 +53,7 @@ impl Plans {
             Self::Restore => {
                 let writes = scaling::restore(observed, resolved);
                 if writes.is_empty() {
-                    // What was remembered for the sake of what is written has no more use.
+                    // Nothing is left to restore, so the memory of earlier writes has no more use.
                     *memory = PlanMemory::default();
                 }
                 writes

@@ -336,8 +336,8 @@ mod tests {
         assert!(trace.bytes() < 5000);
     }
 
-    /// The harm: a metric that nobody answers took as much as one that is drawn, and one that was
-    /// renamed stayed until its target went.
+    /// The harm: a metric without answers took as much memory as one that is drawn, and one that
+    /// was renamed stayed until its target went.
     #[test]
     fn loads_that_were_never_known_take_no_rows_and_renamed_ones_are_forgotten() {
         let queue = |number: i64, load| TickLoadResult {

@@ -25,7 +25,7 @@ pub struct ScalingSample {
     usage: Arc<UsageSample>,
     /// When the round was asked for.
     pub(super) at: Timestamp,
-    /// The newest measurement of each resource, for Pods whose measurements carry no time of their own.
+    /// The newest measurement of each resource, for Pods with measurements that carry no time of their own.
     newest: Resources<Span>,
     /// When the Pods' answer of each resource was asked for; earlier than the round where the query
     /// is slower than a round.
@@ -44,8 +44,8 @@ impl LatestScalingSample {
 }
 
 impl ScalingSample {
-    /// A round whose Pods are measured when its nodes are, and no later than they were asked for;
-    /// where no node is, when they were asked for.
+    /// A round with Pods that count as measured when its nodes are, and no later than they were
+    /// asked for. If no node is measured, the time of the request counts.
     fn new(round: &MetricsRound, at: Timestamp) -> Self {
         let usage = Arc::clone(&round.usage);
         let asked = Resources::from_fn(|resource| round.pods_as_of[resource].unwrap_or(at));
@@ -138,8 +138,8 @@ impl ScalingSample {
 /// The resources that targets without an HPA are scaled by: cpu, memory, and network I/O by its preset.
 const REACTED_TO: [Resource; 3] = [Resource::Cpu, Resource::Memory, Resource::NetworkIo];
 
-/// What is measured of a Pod, as a metrics API returns it. Cpu comes first: only of its window it
-/// matters how long before it the Pod was ready.
+/// The measurements of a Pod, as a metrics API returns them. Cpu comes first: only for its window
+/// does it matter how long before it the Pod was ready.
 fn pod_metrics(
     pod: &str,
     mut measured: impl Iterator<Item = (ResourceName, Measurement)>,

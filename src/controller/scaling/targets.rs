@@ -37,8 +37,8 @@ pub(super) use self::tick::{ContestedTarget, ScalingTickInput, ScalingTickOutput
 pub(super) use self::traffic::{TrafficFitted, TrafficWork};
 pub(super) use self::traffic_state::TrafficTold;
 
-/// The number of targets whose models forecast together: as many as a model wants that is faster at
-/// many, and so few that all of it stays near the processor.
+/// The number of targets with models that forecast together: enough for models that are faster at
+/// many, and few enough for the processor's caches.
 const TOGETHER: usize = 64;
 
 /// The state of all targets.
@@ -161,7 +161,7 @@ impl ScalingTargets {
         }
     }
 
-    /// Takes note of who contests the bounds of a target, as far as that could be learned.
+    /// Records the writer that contests the bounds of a target, if it is known.
     pub(super) fn contested_by(&mut self, key: &TargetKey, manager: Option<String>) {
         if let Some(state) = self.states.get_mut(key) {
             state.contest = ContestInquiry::Answered;

@@ -1,8 +1,8 @@
-//! The Pods whose turn it is on each node: those that use most of it, and before them those that are held at a
-//! limit below what they were made with. Such a Pod uses little because it may use little, and would never be
-//! among the highest.
+//! The Pods that are due on each node: those that use most of it, and before them Pods held at a lowered
+//! limit. Such a Pod uses little because of its limit, and would never be among the highest.
 //!
-//! Pods that are only told of have ten places of their own, so that they take none from those that are resized.
+//! Pods that are only reported on have ten places of their own, so they take none from Pods that are
+//! resized.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
-/// A Pod whose turn it is.
+/// A Pod that is due.
 pub(super) struct ResizeCandidate<'a> {
     pub(super) pod: Arc<ResizablePod>,
     pub(super) workload: &'a TunedWorkload,
 }
 
-/// What candidates are found by.
+/// The input of the search for candidates.
 pub(super) struct Candidates<'a> {
     pub(super) cluster: &'a ClusterState,
     pub(super) settings: &'a Settings,

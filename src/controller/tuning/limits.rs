@@ -15,7 +15,7 @@ use evenkeel_kubernetes::vertical_pod_autoscaler::VerticalPodAutoscaler;
 use super::request_deadline::{TimedRequestError, for_each_in_time};
 use super::workloads::WorkloadId;
 
-/// What is left in each namespace.
+/// The remaining room in each namespace.
 #[derive(Debug, Default)]
 pub(super) struct ResizeLimits {
     namespaces: HashMap<String, NamespaceLimits>,
@@ -28,7 +28,7 @@ pub(super) struct ResizeLimits {
 }
 
 impl ResizeLimits {
-    /// Those of a cluster whose API server does not tell.
+    /// The limits of a cluster with an API server that does not list them.
     pub(super) fn unlisted(error: &TimedRequestError) -> Self {
         Self {
             unlisted: Some(format!(
@@ -117,7 +117,7 @@ impl ResizeLimits {
         }
     }
 
-    /// What is left in a namespace.
+    /// The remaining room in a namespace.
     pub(super) fn of(&self, namespace: &str) -> NamespaceLimits {
         self.namespaces.get(namespace).cloned().unwrap_or_default()
     }
@@ -127,7 +127,7 @@ fn namespace_of(metadata: &Meta) -> String {
     metadata.namespace.clone().unwrap_or_default()
 }
 
-/// The workload whose Pods an object changes, with the object's name.
+/// The workload with the Pods that an object changes, and the object's name.
 fn changed(object: &VerticalPodAutoscaler) -> Option<((String, String, String), String)> {
     let (kind, name) = object.changes()?;
     let namespace = namespace_of(&object.metadata);

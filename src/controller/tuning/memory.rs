@@ -1,5 +1,5 @@
-//! What a leader remembers of tuning: the samples of containers, when workloads were last scaled, and what
-//! was last decided and told.
+//! A leader's memory of tuning: the samples of containers, the last scaling of workloads, and the
+//! last decisions and reports.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const LIMITS_HOLD: SignedDuration = SignedDuration::from_mins(1);
 /// A Pod by its namespace and name.
 pub(super) type PodId = (Arc<str>, Arc<str>);
 
-/// What is known of one workload.
+/// The state of one workload.
 #[derive(Debug, Default)]
 pub(super) struct WorkloadTuningState {
     replicas: Option<i32>,
@@ -105,7 +105,7 @@ impl TuningMemory {
         })
     }
 
-    /// What a Pod uses, as far as five samples of any of its containers tell.
+    /// The usage of a Pod, from its containers with five samples each.
     pub(super) fn used(&self, uid: &str, now: Timestamp) -> Option<CpuMemory<Amount>> {
         let windows = self.windows.get(uid)?;
         let newest = windows
@@ -136,7 +136,7 @@ impl TuningMemory {
         }
     }
 
-    /// What is known of the scaling of a workload.
+    /// The scaling activity of a workload.
     pub(super) fn quiet(&self, id: &WorkloadId, is_called_for: bool) -> HpaActivity {
         HpaActivity {
             scaled: self.workloads.get(id).and_then(|standing| standing.scaled),

@@ -1,5 +1,5 @@
-//! What the API server is asked between two looks, each with a deadline: an answer that hangs holds up neither
-//! what is withdrawn nor what is put back.
+//! Requests to the API server between two looks, each with a deadline. So an answer that hangs
+//! delays no withdrawal and no restoration.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Decisions for the Pods that use most of the nodes whose turn it is.
+//! Decisions for the Pods that use most of the nodes that are due.
 //!
-//! What a decision gives one Pod of a node's headroom or of a namespace's quota is not there for the next.
+//! Headroom of a node or quota of a namespace that one decision takes is not available to the next.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -34,12 +34,12 @@ use evenkeel_kubernetes::resizable_pod::{ContainerPlace, ResizablePod};
 use evenkeel_kubernetes::resize_record::{ContainerValues, resources};
 use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
-/// What decisions read.
+/// The input of decisions.
 pub(super) struct ResizePlanner {
     pub(super) cluster: ClusterState,
     pub(super) policy: Arc<SchedulingPolicy>,
     pub(super) settings: Settings,
-    /// What scaling has decided.
+    /// The decisions of scaling.
     pub(super) targets: Arc<Vec<BoardEntry>>,
     pub(super) rules: ResizeRules,
     pub(super) limits: Arc<ResizeLimits>,
@@ -48,13 +48,13 @@ pub(super) struct ResizePlanner {
     pub(super) now: Timestamp,
 }
 
-/// What is around a Pod that is decided on.
+/// The limits around a Pod that is decided on.
 struct ResizeContext<'a> {
     node: ResourceBudget,
     limits: &'a NamespaceLimits,
-    /// What this round has given to Pods of the node.
+    /// The grants of this round to Pods of the node.
     on_node: &'a mut ResourceGrants,
-    /// What it has given to Pods of the namespace.
+    /// The grants of this round to Pods of the namespace.
     in_namespace: &'a mut ResourceGrants,
     scaled_by: CpuMemory<bool>,
     /// True where what is decided is also done.
@@ -71,14 +71,14 @@ impl ResizeContext<'_> {
     }
 }
 
-/// What became of a decision.
+/// The outcome of a decision.
 struct ResizeAttempt {
     write: Result<Option<Write>, String>,
     /// False while scaling comes first.
     may_go: bool,
 }
 
-/// What is decided for one Pod.
+/// The decisions for one Pod.
 #[derive(Default)]
 struct PodTuningDecision {
     changes: ContainerValues,
@@ -154,7 +154,7 @@ impl ResizePlanner {
         writes
     }
 
-    /// The resources by whose requests workloads are scaled.
+    /// For each workload, the resources that it is scaled by relative to its requests.
     fn scaled_by(&self) -> HashMap<WorkloadId, CpuMemory<bool>> {
         let view = self.cluster.scaling_view();
         let mut found: HashMap<WorkloadId, CpuMemory<bool>> = HashMap::new();
@@ -190,7 +190,7 @@ impl ResizePlanner {
         called.collect()
     }
 
-    /// What a node can still give under the rule of headroom of a Pod's namespace.
+    /// The room that a node has left under the headroom rule of a Pod's namespace.
     fn room(&self, node: &NodeState, pod: &ResizablePod, snapshot: &Snapshot) -> ResourceBudget {
         let own = match snapshot.opt_in(&pod.namespace) {
             OptIn::In(policy) => policy.headroom,

@@ -20,7 +20,7 @@ use evenkeel_kubernetes::plan::{Purpose, Write};
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 use evenkeel_kubernetes::resize_record::Resizer;
 
-/// What is read to follow resizes.
+/// The input for following resizes.
 pub(super) struct ResizeTracker {
     pub(super) cluster: ClusterState,
     pub(super) settings: Settings,
@@ -30,7 +30,7 @@ pub(super) struct ResizeTracker {
     pub(super) now: Timestamp,
 }
 
-/// What is put back of a cluster.
+/// The writes that restore a cluster, and the Pods that stay changed.
 #[derive(Debug, Default)]
 pub(super) struct ResizeRestoration {
     pub(super) writes: Vec<Write>,
@@ -158,7 +158,7 @@ impl ResizeTracker {
             || (standing.is_news && standing.told.is_none_or(is_rested))
     }
 
-    /// What goes where nothing is to be left.
+    /// The writes that put back all resizes and remove all statuses.
     pub(super) fn restored(&self, workloads: &[TunedWorkload]) -> ResizeRestoration {
         let mut restored = ResizeRestoration::default();
         let pods = self.cluster.resized_pods();

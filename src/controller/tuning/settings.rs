@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 /// The settings of the loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// The mode of workloads whose owners and namespaces say none.
+    /// The mode of workloads for which neither owner nor namespace sets one.
     pub mode: TuningMode,
     /// False where this installation may not resize Pods: then mode on does what recommend does.
     pub resizes: bool,

@@ -19,7 +19,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_000_000 + second).unwrap()
 }
 
-/// A cluster with one node and a workload, whose leader is the test.
+/// A cluster with one node and a workload; the test is the leader.
 struct World {
     cluster: ClusterState,
     settings: Settings,
@@ -300,7 +300,7 @@ fn the_headroom_of_a_node_is_given_away_once() {
         world.samples(pod, [1200, 1250, 1300, 1350, 1400], 300);
     }
     let begun = begun(&world.look(310));
-    // What the first is given is not there for the second.
+    // A grant to the first Pod is not available to the second.
     for ((target, patch), (pod, limit)) in begun.iter().zip([("p", "1560m"), ("q", "1539m")]) {
         assert_eq!(*target, format!("pods shop/{pod}"));
         let limit = format!(r#"\"cpu\":\"{limit}\""#);

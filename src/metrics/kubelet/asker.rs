@@ -32,7 +32,7 @@ const LONGEST: Bytes = Bytes(16 * 1024 * 1024);
 /// The port of kubelets that tell none.
 const PORT: u16 = 10250;
 
-/// How often it is looked whose turn it is.
+/// The time between two looks for kubelets that are due.
 const LOOK: SignedDuration = SignedDuration::from_secs(5);
 
 /// How kubelets are spoken to.
@@ -75,8 +75,8 @@ struct KubeletQueryResult {
 }
 
 impl KubeletPoller {
-    /// One that has asked nobody yet and puts what it hears into `disks`. It shows `tokens` where the
-    /// settings name nothing to show.
+    /// A poller that has asked no kubelet yet and puts answers into `disks`. It shows `tokens`
+    /// where the settings name no credentials.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -124,7 +124,7 @@ impl KubeletPoller {
         }
     }
 
-    /// Those whose turn it is, the last one first.
+    /// The kubelets that are due, the last one first.
     fn look(&self, agenda: &mut KubeletSchedule, kubelets: Vec<Kubelet>) -> Vec<Kubelet> {
         let names = kubelets.iter().map(|kubelet| &*kubelet.node);
         let due = agenda.due(names, self.clock.now());

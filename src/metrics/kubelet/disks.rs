@@ -13,7 +13,7 @@ use evenkeel_core::placement::usage::{
 use evenkeel_core::units::{Amount, Resource};
 use evenkeel_kubernetes::kubelet_stats::DiskUse;
 
-/// What is known of the disks of all nodes; clones share it.
+/// The known disk usage of all nodes; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Disks(Arc<Mutex<KubeletDiskState>>);
 

@@ -1,4 +1,4 @@
-//! A source whose rounds take the use of disks from what the kubelets have answered.
+//! A source with rounds that take the disk usage from the answers of the kubelets.
 
 use std::sync::Arc;
 

@@ -138,7 +138,7 @@ fn all_read(unreadable: RejectedSeries, body: &[u8]) -> Result<(), MetricsError>
 #[derive(Default)]
 struct RejectedSeries {
     count: u64,
-    /// What is wrong with the first of them.
+    /// The fault of the first of them.
     first: Option<String>,
 }
 

@@ -24,7 +24,7 @@ use evenkeel_core::units::Amount;
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;
 
-/// Of each container, whoever scrapes it.
+/// One value for each container, even if several jobs scrape it.
 macro_rules! by_container {
     ($($of:tt)+) => {
         concat!("max by (namespace, pod, container) (", $($of)+, ")")
@@ -70,7 +70,7 @@ const OOM_KILLS: &str = by_container!(
     "}[$window])"
 );
 
-/// What the kernel counts against a container.
+/// The kinds of harm that the kernel counts against a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Harm {
     /// The share of the periods in which it was held at its cpu limit.
@@ -87,8 +87,8 @@ impl PrometheusSource {
         all.all(|resource| self.built_in[resource.resource()].is_some())
     }
 
-    /// What the containers of these namespaces use now, each as of when it was measured: a scrape that has come to
-    /// a halt grows old.
+    /// The current usage of the containers in these namespaces, each dated by its measurement, so
+    /// that a halted scrape grows old.
     ///
     /// # Errors
     /// A query failed.
@@ -135,8 +135,8 @@ impl PrometheusSource {
         Ok(())
     }
 
-    /// What the containers of these namespaces used at each time of `grid`: the mean of cpu over a step,
-    /// the highest memory of it.
+    /// The usage of the containers in these namespaces at each time of `grid`: the mean cpu and the
+    /// highest memory of a step.
     ///
     /// # Errors
     /// The query failed.
@@ -167,7 +167,7 @@ impl PrometheusSource {
         Ok(found)
     }
 
-    /// What was counted against the containers of these namespaces in the time before now.
+    /// The harm to the containers in these namespaces in the time `over` before now.
     ///
     /// # Errors
     /// The query failed.

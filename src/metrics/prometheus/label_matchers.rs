@@ -1,5 +1,5 @@
-//! Label matchers that are made of what somebody asks for, so that no text of theirs is more than a
-//! value: nothing in it ends a string, opens a selector or means something to a regular expression.
+//! Label matchers made from a caller's text. The text is never more than a value: nothing in it
+//! ends a string, opens a selector or has a meaning in a regular expression.
 
 use std::fmt::{self, Write as _};
 
@@ -30,7 +30,7 @@ impl LabelMatchers {
         self.with(label, "=~", &any_of(values))
     }
 
-    /// The same with a label whose whole value a regular expression has to match.
+    /// The same with a label that a regular expression has to match as a whole.
     #[must_use]
     pub fn matching(self, label: &str, expression: &str) -> Self {
         self.with(label, "=~", expression)

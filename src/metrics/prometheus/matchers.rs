@@ -1,9 +1,9 @@
-//! Label matchers of the operator's, which say whose series are believed.
+//! The operator's label matchers, which select the series that Evenkeel trusts.
 //!
-//! Metric names are nobody's: whoever is scraped can expose `node_cpu_seconds_total` with the label
-//! of any node. What he cannot choose is what the scrape job sets, so the built-in queries take
-//! matchers for each exporter that they read. How the jobs of other people's exporters are called is the
-//! operator's to say; that of Evenkeel's own agents is known.
+//! Metric names prove nothing: any scraped endpoint can expose `node_cpu_seconds_total` with the
+//! label of any node. It cannot choose the labels that the scrape job sets, so the built-in queries
+//! take matchers for each exporter. The operator names the jobs of other exporters; the job of
+//! Evenkeel's own agents is known.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,12 +1,11 @@
-//! The node that a series belongs to.
+//! The node that a series belongs to. Without a configured label, the first of these that applies decides:
+//! 1. The label `node`: the plain Prometheus chart puts it on node_exporter, the Prometheus operator on kubelet.
+//! 2. The node with the InternalIP in `instance`: kube-prometheus-stack labels node_exporter by address only.
+//! 3. `nodename`, the host name that node_exporter reports, which may differ from the name of the Node object.
+//! 4. The node that another series with these labels gives for the same `instance`.
+//! 5. `instance` without its port, which is the node's name where a relabelling made it so.
 //!
-//! Unless a label is configured: the label `node` where the series has it (the plain Prometheus
-//! chart puts it on node_exporter, the Prometheus operator on kubelet); else the node whose InternalIP
-//! stands in `instance` (kube-prometheus-stack labels node_exporter by address only); else `nodename`,
-//! the host name that node_exporter reports, which need not be the name of the Node object; else the
-//! node that the series' `instance` belongs to by these labels of another series; else the `instance`
-//! itself without its port, which is the node's name where a relabelling made it so. A value of any of these that is
-//! an InternalIP means the node that has it. Names of Kubernetes nodes are lower case, host names need not be.
+//! An InternalIP in any of these means the node that has it. Node names are lower case; host names need not be.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -50,7 +49,7 @@ impl fmt::Display for LabelName {
     }
 }
 
-/// The label whose value is the name of the node.
+/// The label with the name of the node as its value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum NodeLabel {
     /// Found out from `node`, `nodename` and `instance`.
@@ -83,7 +82,7 @@ pub(super) fn learn(instances: &mut Instances, labels: &PromLabels<'_>, at: Time
     }
 }
 
-/// The nodes by their InternalIPs; an address that two nodes claim is nobody's.
+/// The nodes by their InternalIPs; an address that two nodes claim belongs to neither.
 #[derive(Debug, Default)]
 pub(super) struct NodeAddressIndex(HashMap<IpAddr, Option<Arc<str>>>);
 

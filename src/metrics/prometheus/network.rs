@@ -38,7 +38,7 @@ const ANY: &str = concat!("$exporter,device!~\"", never!(), "\"");
 /// The label that says what a series tells of its interface.
 pub(super) const PART: &str = "part";
 
-/// What a series tells of an interface.
+/// The information that a series gives about an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InterfaceSeriesKind {
     /// Bytes a second.
@@ -87,12 +87,12 @@ impl InterfaceSeriesKind {
     }
 }
 
-/// What an interface says now, or said at least within the window.
+/// The value of an interface now, or its last one within the window.
 fn newest(metric: &str, matchers: &str) -> String {
     format!("last_over_time({metric}{{{matchers}}}[$window])")
 }
 
-/// What is told of each interface of the nodes that may lead out of them, as a part each.
+/// The series of each interface that may lead out of a node, each marked as one part.
 pub(super) fn interfaces() -> String {
     let of_each = |series: &str| format!("max by ($node, device) ({series})");
     let rate = |direction: &str| {
@@ -133,7 +133,7 @@ pub(super) fn interfaces() -> String {
     )
 }
 
-/// What the kernel says is hardware.
+/// The interfaces that are hardware by the kernel's data.
 fn hardware() -> String {
     let told = |what: &str| newest(&format!("node_network_{what}"), ANY);
     format!(

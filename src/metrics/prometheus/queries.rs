@@ -1,15 +1,15 @@
 //! Queries to Prometheus, each for all nodes or all Pods at once.
 //!
-//! The defaults read node_exporter for nodes and kubelet's cAdvisor for Pods and local storage. Disk I/O is
-//! also told by Evenkeel's own agent on each node, where there is one: of Pods beside cAdvisor, which many
-//! clusters scrape without it, and of nodes where no node_exporter tells anything. Of both the larger counts, so
-//! that nobody who speaks of a Pod makes it look idle.
-//! Each aggregates by `max` over the labels that name a device or container before it adds up,
-//! so that an exporter scraped by two jobs, or a replicated Prometheus, does not count twice.
-//! Placeholders are filled in: `$window`, the span that rates are taken over, `$node`, the labels
-//! that say which node a series belongs to, and in the braces of selectors `$exporter`, `$cadvisor`,
-//! `$state` and `$agent`, the matchers of node_exporter, cAdvisor, kube-state-metrics and the agents. Queries give cores,
-//! bytes and bytes per second, as Prometheus's own conventions have it.
+//! The defaults read node_exporter for nodes, and kubelet's cAdvisor for Pods and local storage.
+//! Evenkeel's own agents also report disk I/O: of Pods, because many clusters scrape cAdvisor without
+//! it, and of nodes without a node_exporter. The larger of two values counts, so that no series makes a
+//! Pod look idle. Each query takes the `max` over the labels of a device or container before it adds up.
+//! So an exporter that two jobs scrape, or a replicated Prometheus, does not count twice.
+//!
+//! Placeholders: `$window` is the span of rates, and `$node` the labels that name the node of a series.
+//! In selectors, `$exporter`, `$cadvisor`, `$state` and `$agent` are the matchers of node_exporter,
+//! cAdvisor, kube-state-metrics and the agents. Queries give cores, bytes and bytes per second, as is
+//! Prometheus's convention.
 
 use jiff::SignedDuration;
 
@@ -40,8 +40,8 @@ const NODE_CPU: &str = "sum by ($node) (clamp_min(1 - sum by ($node, cpu) (\
      max by ($node, cpu, mode) (rate(node_cpu_seconds_total{$exporter,mode=~\"idle|iowait|steal\"}[$window]))\
      ), 0))";
 
-/// What is neither available nor set aside for huge pages, of whose pools the capacity is told without. Kernels that
-/// do not tell the sum of the pools tell the default one.
+/// Memory that is neither available nor set aside for huge pages; the reported capacity lacks their
+/// pools too. Kernels that do not report the sum of the pools report the default pool.
 const NODE_MEMORY: &str = "clamp_min(max by ($node) (\
      last_over_time(node_memory_MemTotal_bytes{$exporter}[$window]) \
      - last_over_time(node_memory_MemAvailable_bytes{$exporter}[$window]) \
@@ -123,8 +123,8 @@ const POD_DISK: &str = concat!(
     "}))"
 );
 
-/// Series whose labels show how nodes are named, for the self-check: two of node_exporter, of which the
-/// first has labels of its own, and one of cAdvisor.
+/// Series with labels that show how nodes are named, for the self-check. Two are of node_exporter,
+/// of which the first has labels of its own, and one is of cAdvisor.
 const PROBE: &str = "node_uname_info{$exporter} or node_memory_MemTotal_bytes{$exporter} \
      or machine_memory_bytes{$cadvisor}";
 
@@ -139,7 +139,7 @@ pub struct NodeQuery {
     pub sampled: Box<str>,
 }
 
-/// An operator's query whose values cannot be dated.
+/// An operator's query with values that cannot be dated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum QueryTimeError {
     /// Its labels are not those of the series that it reads.
@@ -222,7 +222,7 @@ pub struct Queries {
     pub probe: Box<str>,
 }
 
-/// What the built-in query for the interfaces of nodes tells; the operator may have queries of their own for either.
+/// The values of the built-in query for interfaces of nodes; an operator may replace the query for either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OfInterfaces {
     pub(super) used: bool,
@@ -263,7 +263,7 @@ impl Queries {
         built_in
     }
 
-    /// What is read of the interfaces of nodes by the built-in query.
+    /// The values that the built-in query reads of the interfaces of nodes.
     pub(super) fn of_interfaces(&self) -> OfInterfaces {
         let built_in = network::interfaces();
         let network = self.nodes[Resource::NetworkIo].as_ref();
@@ -369,7 +369,7 @@ mod tests {
                 "{} bytes: {rendered}",
                 rendered.len()
             );
-            // What a part of a label's value is taken over by is no placeholder.
+            // The reference to a part of a label's value is no placeholder.
             let placeholders = rendered.replace("\"$1\"", "");
             assert!(
                 !placeholders.contains('$') && !rendered.contains("{}"),

@@ -1,13 +1,13 @@
 //! Usage of all Pods of each workload together, in the past, by range queries.
 //!
-//! A Pod that is gone is known to Prometheus by its name alone, so the workload is read off the
-//! name: `NAME-HASH-SUFFIX` of a Deployment, in the alphabet that Kubernetes makes such endings of,
-//! and `NAME-ORDINAL` of a StatefulSet. The sums are made by Prometheus, over the same queries that
-//! rounds ask; what belongs to no workload of the wanted namespaces is one series a namespace.
+//! Prometheus knows a deleted Pod by its name alone, so the workload is read off the name. It is
+//! `NAME-HASH-SUFFIX` for a Deployment, in the alphabet that Kubernetes uses for such endings, and
+//! `NAME-ORDINAL` for a StatefulSet. Prometheus computes the sums over the same queries that rounds
+//! ask. Values of no workload of the wanted namespaces are one series a namespace.
 //!
-//! Nobody tells whether a Pod was ready then, or warmed up. So a workload has no sum at a time at which
-//! one of its Pods was not measured two rate windows before; a Pod that is gone counts as long as its
-//! rate does, so that no load is missing where one ends. A rate counts for the centre of its window.
+//! No series shows if a Pod was ready then, or warmed up. So a workload has no sum at a time if one
+//! of its Pods was not measured two rate windows before. A deleted Pod counts as long as its rate
+//! does, so that no load is missing at its end. A rate counts for the centre of its window.
 
 use std::collections::hash_map::{Entry, HashMap};
 
@@ -60,7 +60,7 @@ impl WorkloadSums {
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;
 
-/// The workloads whose sums are asked for.
+/// The workloads to compute sums for.
 #[derive(Debug, Clone, Copy)]
 pub enum Workloads<'a> {
     /// All of these namespaces.
@@ -110,7 +110,7 @@ impl WorkloadName {
     }
 }
 
-/// What is told of the values of a workload's Pods.
+/// The aggregate over the values of a workload's Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aggregate {
     Sum,
@@ -235,7 +235,7 @@ impl PrometheusSource {
     }
 }
 
-/// What the values of an answer are.
+/// The meaning of the values of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeValueUnit {
     /// Usage of a resource.

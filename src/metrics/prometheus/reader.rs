@@ -1,9 +1,9 @@
 //! Reads answers into columns of usage, or into the times that date them.
 //!
-//! The answers that date the exporters come first in a round: they say which `instance` is which
-//! node, and a value that nothing dates is not taken, since nobody could say whether it is fresh.
-//! Where several series speak of one node or Pod one is taken, never their sum, which would count
-//! twice what two jobs scrape.
+//! The answers that date the exporters come first in a round: they show which `instance` is which
+//! node. A value without a date is not taken, because its age is unknown. If several series
+//! describe one node or Pod, one of them is taken. Their sum would count twice the values that two
+//! jobs scrape.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +27,7 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 /// Reads the answers of one source.
 pub(super) struct PromAnswerReader {
     pub(super) window: SignedDuration,
-    /// For each resource, the one whose sample times it shares.
+    /// For each resource, the resource with the sample times that it shares.
     pub(super) dated_by: Resources<Resource>,
     pub(super) of_interfaces: OfInterfaces,
     pub(super) node_label: NodeLabel,
@@ -36,10 +36,10 @@ pub(super) struct PromAnswerReader {
     pub(super) pod_names: Mutex<PodNames>,
 }
 
-/// What a column of the nodes is measured of.
+/// The way in which a column of the nodes is measured.
 #[derive(Clone, Copy)]
 struct NodeColumnSpec {
-    /// The resource whose times date the values.
+    /// The resource with the times that date the values.
     resource: Resource,
     /// The span that each value speaks of.
     window: SignedDuration,
@@ -268,7 +268,7 @@ impl PromAnswerReader {
     }
 }
 
-/// What several series say of one resource of nodes.
+/// The values of several series for one resource of nodes.
 struct Claims<'t> {
     times: Option<&'t SampleTimes>,
     by_node: HashMap<Arc<str>, Vec<SeriesCandidate>>,
@@ -309,8 +309,8 @@ impl<'t> Claims<'t> {
         }
     }
 
-    /// One value of each node, of the span of `window`; series that are older than the newest by no more than `about` are
-    /// as new, so that jobs whose scrapes alternate are: half the span of rates is two scrapes.
+    /// One value for each node, of the span `window`. Series at most `about` older than the newest
+    /// count as new. So jobs with alternating scrapes do: half the span of rates is two scrapes.
     fn settle(
         mut self,
         window: SignedDuration,

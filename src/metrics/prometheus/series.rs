@@ -1,8 +1,8 @@
-//! Series of some Pods or of a workload of one namespace, and of an operator's own queries, of now or of
-//! a time in the past: the same texts that rounds ask, narrowed to what is asked for.
+//! Series of some Pods, of a workload or of an operator's own queries, of now or of a time in the
+//! past. They use the queries of rounds, narrowed to the request.
 //!
-//! What is answered is what Prometheus says, in its own units and for the times that were asked for.
-//! Whatever else comes with it, of another namespace or another workload, is left out.
+//! Answers keep Prometheus's own units and the requested times. Other series that come with them,
+//! of another namespace or workload, are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use evenkeel_kubernetes::series_query::{LabelledSeries, SeriesPoint};
 /// The times of one series that Prometheus gives in one answer.
 const POINTS: u32 = 11_000;
 
-/// The Pods whose use is asked for.
+/// The Pods to read the usage of.
 #[derive(Debug, Clone)]
 pub struct PodsAsked<'a> {
     pub namespace: &'a str,
@@ -154,7 +154,7 @@ impl PrometheusSource {
         })
     }
 
-    /// What `pods` gives by Pod, at the times at which kube-state-metrics says that the Pod is ready.
+    /// The result of `pods` by Pod, at the times at which kube-state-metrics reports the Pod as ready.
     fn while_ready(&self, pods: &str, namespace: &str) -> String {
         let namespace = quoted(namespace);
         let ready =
@@ -300,7 +300,7 @@ fn parts(grid: Grid) -> impl Iterator<Item = Grid> {
     })
 }
 
-/// What a query gives of one namespace, by its label.
+/// The result of a query for one namespace, by its label.
 fn within(query: &str, namespace: &str) -> String {
     format!(
         r#"(({query}) and on (namespace) label_replace(vector(1), "namespace", {}, "", ""))"#,
@@ -308,7 +308,7 @@ fn within(query: &str, namespace: &str) -> String {
     )
 }
 
-/// What a query gives of some Pods, by their label.
+/// The result of a query for some Pods, by their label.
 fn of_pods(query: &str, names: &[String]) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let expression = quoted(&any_of(&names));

@@ -1,7 +1,7 @@
 //! The value of a query that belongs to one target.
 //!
-//! It is one number: whoever writes the query says how series become one. Below zero it counts as 0;
-//! nothing at all, NaN and infinity are errors.
+//! It is one number: the author of the query decides how series become one. A value below zero
+//! counts as 0; an empty answer, NaN and infinity are errors.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -295,7 +295,7 @@ async fn a_server_that_hangs_is_asked_seldom_and_is_back_when_it_is() {
             break tick;
         }
     };
-    // What hangs is given up, and rests no longer than that took; both end between two rounds.
+    // A hanging query is given up, and rests no longer than it took; both end between two rounds.
     let patience = i64::try_from(LIMITS.patience.as_secs()).unwrap();
     assert!(back - gone <= 2 * (patience + TICK), "{gone} {back}");
 }

@@ -1,10 +1,10 @@
-//! The file format of traces: CSV whose first row names the columns.
+//! The file format of traces: CSV with the names of the columns in the first row.
 //!
-//! `seconds` (since the beginning, fractions allowed) and `node`, or `pod` as `namespace/name`,
-//! say of what a row speaks; `cpu`, `memory` and `disk` are Kubernetes quantities, `networkIo`,
-//! `diskIo` and `networkCapacity` rates such as `10MB/s` or `5Mbps`. Columns may be left out and
-//! stand in any order; an empty value is one that was not measured. A row replaces all that the
-//! one before said of the node or Pod. Lines that begin with `#` are remarks.
+//! `seconds` (since the beginning, fractions allowed) is the time of a row; `node`, or `pod` as
+//! `namespace/name`, is its subject. `cpu`, `memory` and `disk` are Kubernetes quantities.
+//! `networkIo`, `diskIo` and `networkCapacity` are rates such as `10MB/s` or `5Mbps`. Columns may
+//! be left out and are in any order; an empty value was not measured. A row replaces the previous
+//! one of the node or Pod. Lines that begin with `#` are remarks.
 
 use std::collections::HashMap;
 use std::str::FromStr;

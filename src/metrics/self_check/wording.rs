@@ -6,7 +6,7 @@ use super::MetricsFinding;
 use crate::metrics::query::UsageQuery;
 use evenkeel_core::units::Resource;
 
-/// What a finding says of disks, which are measured in a way of their own.
+/// The finding about disks, which are measured in a way of their own.
 const DISK_UNMEASURED: &str = "disk is measured on no node: the log shows why the kubelets do not \
     report it (the right nodes/stats, port 10250, a certificate that metrics.kubelet.caFile \
     signed: serverTLSBootstrap), or set metrics.prometheus.queries.nodeDisk and podDisk, or \

@@ -12,15 +12,15 @@ use evenkeel_kubernetes::metric_query::MetricQuery;
 
 /// Questions to one API at once: enough for 10,000 in a minute at 100 ms each.
 const AT_ONCE: usize = 16;
-/// Those of Prometheus, which answers twenty at a time by default, the round's and everybody else's
-/// among them.
+/// Questions to Prometheus at once. By default it answers twenty at a time, which include those of
+/// rounds and of all other clients.
 const AT_ONCE_PROMETHEUS: usize = 8;
 
-/// What an answer takes beside its values and the texts of its question.
+/// The bytes of an answer beside its values and the texts of its question.
 const OVERHEAD: usize = 512;
 
-/// The Pods of targets, whose values are kept of an answer by Pods: a selector may select any number of
-/// others.
+/// The Pods of targets. An answer by Pods keeps only their values, because a selector may select
+/// any number of others.
 #[derive(Debug, Clone, Default)]
 pub struct TargetPods(pub Vec<Arc<PodFacts>>);
 

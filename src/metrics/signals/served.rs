@@ -134,8 +134,8 @@ impl ServedSource {
         }
     }
 
-    /// What the API server tells of itself. Its answers are for whoever asks, not for the status of an
-    /// HPA: no error repeats a part of one.
+    /// Reads a list of served APIs. No error repeats a part of the answer, because errors show in
+    /// the status of an HPA.
     async fn discover<T>(&self, path: &str) -> Result<T, MetricsError>
     where
         T: DeserializeOwned + Send + 'static,
@@ -200,7 +200,7 @@ impl ServedSource {
         Ok(name)
     }
 
-    /// What is known, unless it was learned too long ago.
+    /// A value that is known, unless it was learned too long ago.
     fn known<T>(&self, now: Timestamp, of: impl FnOnce(&Names) -> Option<T>) -> Option<T> {
         let mut names = self.lock();
         let held = |since: Timestamp| now.duration_since(since).abs() < NAMES_HOLD;
@@ -267,7 +267,7 @@ mod tests {
         "2026-03-01T10:00:00Z".parse().unwrap()
     }
 
-    /// A source whose API server answers paths so, and the paths that it was asked for.
+    /// A source with an API server that answers paths by `answer`, and the paths that it was asked for.
     fn source(
         answer: impl Fn(&str) -> (u16, String) + Send + Sync + 'static,
     ) -> (ServedSource, Arc<Mutex<Vec<String>>>) {

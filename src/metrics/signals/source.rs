@@ -1,4 +1,4 @@
-//! Who answers a question for one target's signal.
+//! The sources that answer a question for one target's signal.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl TargetQuerySource<MetricQuery> for SignalSources {
                 self.served.value(&query.namespace, metric, now).await
             }
             (MetricSubject::PromQl(text), Some(prometheus)) => prometheus.value(text, now).await,
-            // Plans ask for none where there is nobody to ask.
+            // Plans ask for none if there is no Prometheus.
             (MetricSubject::PromQl(_), None) => Err(MetricsError::Skipped),
         }
     }

@@ -1,10 +1,10 @@
-//! Which question is asked next.
+//! Chooses the question that is asked next.
 //!
-//! Each of those who are asked has places of its own, so that one that hangs holds up no other. What answers soon has a
-//! lane of its own, too: a question begins on the lane of trial, with fewer places, and goes back there
-//! for a while when it was slow, so that those that hang wait for each other and nobody for them. In a
-//! lane namespaces take turns; one alone may take half of the places. A question that failed rests for
-//! longer each time, up to two minutes; one that was answered is asked again when it is wanted again.
+//! Each endpoint has places of its own, so that one that hangs delays no other. It also has a lane
+//! for fast questions. A question begins on the lane of trial, with fewer places, and goes back
+//! there for a while after it was slow. So questions that hang delay only each other. In a lane
+//! namespaces take turns; one alone may take half of the places. A failed question rests for longer
+//! each time, up to two minutes. An answered one is asked again when it is wanted again.
 
 mod lane;
 
@@ -37,11 +37,11 @@ pub(super) struct TargetQueryTiming {
     pub(super) took: Duration,
 }
 
-/// The questions that are wanted, and whose turn it is.
+/// The wanted questions, and the order of their turns.
 #[derive(Debug)]
 pub(super) struct TargetQuerySchedule<Q> {
     turns: HashMap<Q, TargetQueryTurn>,
-    /// Those of each who is asked.
+    /// The lanes of each endpoint.
     lanes: Vec<[TargetQueryLane<Q>; 2]>,
 }
 
@@ -66,7 +66,7 @@ enum TargetQueryState {
     UnderWay(Speed),
 }
 
-/// The lanes of one who is asked.
+/// The lanes of one endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speed {
     /// Of questions that are answered soon.
@@ -143,7 +143,7 @@ impl<Q: TargetQuery> TargetQuerySchedule<Q> {
             for speed in Speed::ALL {
                 let lane = &mut lanes[speed as usize];
                 while let Some(question) = lane.take() {
-                    // What is not wanted any more, or waits elsewhere, is let go where its turn comes.
+                    // A question that is not wanted any more, or waits elsewhere, is dropped at its turn.
                     let turn = self.turns.get_mut(&question);
                     if let Some(turn) = turn.filter(|turn| turn.waits_on(speed)) {
                         turn.state = TargetQueryState::UnderWay(speed);
@@ -181,7 +181,7 @@ impl<Q: TargetQuery> TargetQuerySchedule<Q> {
         }
     }
 
-    /// How long the questions to each who is asked wait for a place at `now`, the longest of each lane.
+    /// The longest wait for a place at `now`, for each lane of each endpoint.
     pub(super) fn waits(&self, now: Timestamp) -> Vec<[SignedDuration; 2]> {
         let mut longest = vec![[SignedDuration::ZERO; 2]; self.lanes.len()];
         for (question, turn) in &self.turns {

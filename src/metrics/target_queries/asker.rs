@@ -16,7 +16,7 @@ use crate::metrics::cache::{self, MetricsCache, RefreshError as _};
 use crate::metrics::instruments::QueryMetrics;
 use evenkeel_clock::{self as clock, Clock};
 
-/// How long an answer is kept that nobody wants any more.
+/// The time for which an answer is kept that is no longer wanted.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
 
 type Cache<Q> = MetricsCache<Q, <Q as TargetQuery>::Answer, <Q as TargetQuery>::Error>;
@@ -39,8 +39,8 @@ pub struct TargetQueryRunner<Q: TargetQuery> {
 }
 
 impl<Q: TargetQuery> Questions<Q> {
-    /// Both ends of the asking of `source`, whose answers are dated by `clock`; a question takes no longer than
-    /// `timeout`.
+    /// Both ends of the asking of `source`. Answers are dated by `clock`, and a question takes no
+    /// longer than `timeout`.
     #[must_use]
     pub fn new(
         source: Arc<dyn TargetQuerySource<Q>>,
@@ -101,7 +101,7 @@ struct TargetQueryResult<Q: TargetQuery> {
 }
 
 impl<Q: TargetQuery> TargetQueryRunner<Q> {
-    /// Asks until it is cancelled, or nobody wants anything any more.
+    /// Asks until it is cancelled, or the other end is dropped.
     pub async fn run(mut self, cancelled: CancellationToken) {
         let asking = async {
             let (mut agenda, mut under_way) = (TargetQuerySchedule::default(), JoinSet::new());
@@ -169,7 +169,7 @@ impl<Q: TargetQuery> TargetQueryRunner<Q> {
         let ended = match ended.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(ended) => ended,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // Nobody cancels one but the end of the runtime.
+            // Only the end of the runtime cancels a question.
             Err(Err(_)) => return,
         };
         let TargetQueryResult {
@@ -181,7 +181,7 @@ impl<Q: TargetQuery> TargetQueryRunner<Q> {
         let failed = outcome.as_ref().err().map(|error| error.reason());
         self.metrics.observe_call(name, took, failed);
         let ending = TargetQueryTiming {
-            // Who has nothing to tell at present has answered all the same.
+            // A source without a value at present has answered all the same.
             answered: outcome.err().is_none_or(|error| error.is_empty()),
             took,
         };

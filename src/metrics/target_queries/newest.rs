@@ -25,8 +25,8 @@ impl<A, E: RefreshError> CachedAnswer<A, E> {
         self.failed.as_ref().map(|failed| &*failed.error)
     }
 
-    /// When it was last asked, where there was nothing in the answer. That is no value to scale by, but it is not
-    /// that nobody answered.
+    /// When it was last asked, if the answer was empty. An empty answer is no value to scale by,
+    /// but it is still an answer.
     #[must_use]
     pub fn empty_at(&self) -> Option<Timestamp> {
         let failed = self.failed.as_ref();

@@ -1,4 +1,4 @@
-//! What a question is, and who answers it.
+//! The traits of a question, and of the sources that answer it.
 
 use std::fmt;
 use std::hash::Hash;
@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::cache::RefreshError;
 
-/// One who is asked.
+/// An endpoint that answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetQueryEndpoint {
     /// The name in metrics.
@@ -20,22 +20,22 @@ pub struct TargetQueryEndpoint {
 
 /// A question of one target; equal ones are one question.
 pub trait TargetQuery: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
-    /// What a target has to do with the answer; it does not tell questions apart.
+    /// The use that a target has for the answer; it does not tell questions apart.
     type Purpose: Purpose;
     type Answer: Send + Sync + 'static;
     type Error: RefreshError;
 
-    /// All who are asked.
+    /// All endpoints.
     const RESPONDENTS: &'static [TargetQueryEndpoint];
     /// The memory for answers, in bytes.
     const MEMORY: u64;
 
-    /// The place of who is asked among them.
+    /// The index of its endpoint in `RESPONDENTS`.
     fn respondent(&self) -> usize;
 
     fn namespace(&self) -> &Arc<str>;
 
-    /// Takes away what of an answer nobody has a purpose for.
+    /// Removes the parts of an answer that no target has a purpose for.
     fn cut(answer: &mut Self::Answer, purpose: Option<&Self::Purpose>);
 
     /// The memory that the question takes with its answer, in bytes.

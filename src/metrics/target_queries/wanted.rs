@@ -1,4 +1,4 @@
-//! What the scaling loop wants to know of single targets.
+//! The questions that the scaling loop asks for single targets.
 
 use std::collections::HashMap;
 

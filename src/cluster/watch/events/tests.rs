@@ -35,13 +35,13 @@ enum Answer {
     Status(u16),
     /// None at all.
     Hang,
-    /// What the store has, and then nothing until the watch is cut off after a minute.
+    /// The content of the store, and then nothing until the watch is cut off after a minute.
     Well,
     /// A part of what the store has, and then this fault.
     Faulty(u8),
 }
 
-/// What is stored: maps by name with their versions, and what has changed.
+/// Maps by name with their versions, and the changes to them.
 #[derive(Debug, Default)]
 struct Store {
     version: u64,
@@ -229,7 +229,7 @@ fn text(text: impl Into<String>) -> Part {
     Part::Text(text.into())
 }
 
-/// What happens to a watch, the version from which the next one goes on, and whether all is listed anew before.
+/// Each interruption of a watch, the version from which the next one continues, and the need for a new list before it.
 #[tokio::test(start_paused = true)]
 async fn each_interruption_is_followed_by_the_right_request() {
     let changed = || text(event("MODIFIED", &map("a", 5)));

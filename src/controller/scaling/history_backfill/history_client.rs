@@ -16,7 +16,7 @@ use evenkeel_core::scaling::signal::Signal;
 /// Questions for the past of queries that are under way at once.
 const QUERIES_AT_ONCE: usize = 4;
 
-/// Whoever asks a source of the past.
+/// A client of a source of the past.
 pub(in crate::controller::scaling) struct HistoryClient {
     past: Arc<dyn HistorySource>,
     metrics: ScalingMetrics,

@@ -108,8 +108,8 @@ impl HistoryRequest<'_> {
         }
     }
 
-    /// The meaning of an error for the pace of the refill. A query that is too slow at a single point is
-    /// somebody's own trouble, which is not waited for without end as for a server.
+    /// The effect of an error on the pace of the backfill. If a query is too slow at a single point, the
+    /// fault is the query's own. So Evenkeel does not retry it without end, as it does for a server.
     pub(crate) fn outcome(self, error: &MetricsError, slots: Slots) -> BackfillOutcome {
         match (self, outcome(error)) {
             (Self::Query(_), BackfillOutcome::TooSlow) if slots.points <= 1 => {

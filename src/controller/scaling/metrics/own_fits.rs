@@ -76,7 +76,7 @@ pub(in crate::controller::scaling) struct FitMetrics {
 pub(in crate::controller::scaling) enum FitOutcome {
     /// It has trees that do no worse than what all targets share, or its model.
     Fitted,
-    /// What all targets share does better.
+    /// The model that all targets share does better.
     GlobalIsBetter,
     /// Too little of the past is known.
     TooShort,

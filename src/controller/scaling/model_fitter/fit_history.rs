@@ -1,7 +1,7 @@
-//! The pasts that fits are made on, each asked for whole.
+//! The pasts that fits are made on, each read whole.
 //!
-//! Who asks slowly is not waited for without end: what was had until then is kept for when the same past is asked for
-//! again, so that a past that takes longer than it may is had in some turns.
+//! A slow source does not get unlimited time. The part that was read is kept for the next request
+//! of the same past. So a past that takes too long is read in several turns.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ pub(super) struct Pasts {
 #[derive(Debug, Clone, PartialEq)]
 struct PastOf {
     what: FitHistorySubject,
-    /// Whose it is; `None` for that of a query.
+    /// The workload of the past; `None` for that of a query.
     workload: Option<WorkloadName>,
     span: Span,
 }
@@ -55,7 +55,7 @@ struct PartialFitHistory {
 /// A past as far as it was had.
 struct FitHistoryProgress {
     steps: Steps,
-    /// What is still to be asked for.
+    /// The part that is still to be queried.
     rest: BackfillRemainder,
 }
 
@@ -137,7 +137,7 @@ impl Pasts {
     ) -> Option<Vec<Steps>> {
         let had = of.iter().map(|of| self.had(of));
         let mut had: Vec<FitHistoryProgress> = had.collect::<Option<_>>()?;
-        // What one of them lacks is asked for of all.
+        // The query for a part that one of them lacks covers all of them.
         let mut rest = had
             .iter()
             .map(|had| had.rest)
@@ -186,7 +186,7 @@ impl Pasts {
         Some(())
     }
 
-    /// What was had of a past before, which is not kept any more; `None` where it begins before all time.
+    /// The kept part of a past, which is then removed, or an empty one; `None` where the past begins before all time.
     fn had(&self, of: &PastOf) -> Option<FitHistoryProgress> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = kept.iter().position(|kept| kept.of == *of);

@@ -21,7 +21,7 @@ const MINUTES: usize = 1200;
 #[derive(Default)]
 struct Fake {
     asked: Mutex<Vec<Grid>>,
-    /// What was asked by queries.
+    /// The queries that were asked, with their grids.
     queried: Mutex<Vec<(String, Grid)>>,
 }
 
@@ -141,8 +141,8 @@ fn batch(past: FitPast, names: &[&str]) -> FitBatch {
     }
 }
 
-/// What came of each load of some batches, in the order in which it was told and with the virtual time after which it
-/// was, with the metrics and what was asked.
+/// The results of each load of some batches, in the order of arrival and with the virtual time of
+/// arrival. Also the metrics, and the requests.
 struct Outcome {
     told: Vec<(String, FitEnd, Duration)>,
     metrics: String,
@@ -206,7 +206,7 @@ impl Outcome {
         }
     }
 
-    /// What each load came to.
+    /// The result of each load.
     fn ends(&self) -> Vec<(&str, &str)> {
         let end = |end: &FitEnd| match end {
             FitEnd::Learnt(learnt) if learnt.own.is_some() => "own",
@@ -219,7 +219,7 @@ impl Outcome {
         told.map(|(name, of, _)| (&**name, end(of))).collect()
     }
 
-    /// What the load of this place was taught.
+    /// The fit of the load at this place.
     fn learnt(&self, place: usize) -> &LoadPastFit {
         match &self.told[place].1 {
             FitEnd::Learnt(learnt) => learnt,

@@ -76,7 +76,7 @@ impl ModelFitter {
         Some(TrafficPasts { kinds, load, pods })
     }
 
-    /// What pasts say.
+    /// Fits the traffic model on pasts, and returns the result.
     async fn told(&self, work: &TrafficWork, pasts: TrafficPasts) -> (TrafficTold, TrafficOutcome) {
         let calendar = self.shared.calendar.clone();
         let names = TrafficNames {
@@ -129,7 +129,7 @@ impl ModelFitter {
 }
 
 impl TrafficPasts {
-    /// What is known of each step; those in which something is not known are left out.
+    /// The values of each step; steps with an unknown value are left out.
     fn samples(&self) -> Vec<TrafficSample> {
         let samples = (0..STEPS).filter_map(|step| {
             let traffic = self.kinds.iter().map(|kind| kind.at(step));

@@ -1,5 +1,5 @@
-//! What a tick has learned for the stability checks of a target: values of metrics as the HPA's algorithm comes to
-//! them, and the words of others; and whom it wants asked.
+//! The input of a tick to a target's stability checks: metric values as the HPA's algorithm
+//! computes them, and the answers of external checks. It also lists the external checks to ask.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -38,7 +38,7 @@ impl ScaledTarget<'_> {
         Ok(scaled)
     }
 
-    /// What a CronHPA asked for: as the record has it, or its own status where there is none.
+    /// The last request of a CronHPA: from the record, or from its own status if there is no record.
     fn asked_last(
         &self,
         cron: &CheckedCronHpa,
@@ -143,7 +143,7 @@ impl<'a> Crons<'a> {
             reporter,
         };
         for (cron, problem) in std::mem::take(&mut self.refused) {
-            // Who is refused contributes nothing.
+            // A refused CronHPA contributes nothing.
             let _ = self.follow(cron, Err(problem), &context, ticked);
         }
     }

@@ -19,9 +19,9 @@ pub(in crate::controller::scaling) enum FitLane {
 /// The past that models are fitted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::controller::scaling) enum FitPast {
-    /// Of a signal of the targets' workloads.
+    /// The past of a signal of the targets' workloads.
     Workloads(Signal),
-    /// Of a query.
+    /// The past of a query.
     Query(Arc<str>),
 }
 

@@ -1,7 +1,7 @@
-//! The loads whose own trees or models are to be fitted, and what came of it.
+//! The loads to fit trees or models for, and the results.
 //!
-//! Loads whose past is one answer are fitted together, and each target has an hour of the day of its
-//! own, so that ten thousand of them are spread over it.
+//! Loads that share one answer for their past are fitted together. Each target has its own hour of
+//! the day, which spreads ten thousand of them over the day.
 
 use jiff::Timestamp;
 
@@ -29,21 +29,21 @@ use evenkeel_kubernetes::plan::scaling::TargetRef;
 /// a query.
 const TOGETHER: usize = 64;
 
-/// What is to be fitted next.
+/// One piece of work for the fitter.
 #[derive(Debug)]
 pub(in crate::controller::scaling) enum FitWork {
     Trees(FitBatch),
     Traffic(Box<TrafficWork>),
 }
 
-/// What came of it.
+/// The result of one piece of work.
 #[derive(Debug)]
 pub(in crate::controller::scaling) enum FitTold {
     Trees(Box<LoadFitResult>),
     Traffic(Box<TrafficFitted>),
 }
 
-/// Loads whose trees or models are to be fitted on the past up to one time.
+/// Loads to fit trees or models for, on the same past up to `end`.
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct FitBatch {
     pub(in crate::controller::scaling) end: Timestamp,
@@ -51,7 +51,7 @@ pub(in crate::controller::scaling) struct FitBatch {
     pub(in crate::controller::scaling) loads: Vec<FitLoad>,
 }
 
-/// A load whose trees or models are to be fitted.
+/// A load to fit trees or a model for.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::controller::scaling) struct FitLoad {
     pub(in crate::controller::scaling) key: TargetKey,
@@ -61,7 +61,7 @@ pub(in crate::controller::scaling) struct FitLoad {
     pub(in crate::controller::scaling) lesson: FitTask,
 }
 
-/// What came of a fit.
+/// The result of a fit.
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct LoadFitResult {
     pub(in crate::controller::scaling) load: FitLoad,
@@ -114,7 +114,7 @@ struct DueFit<'a> {
 }
 
 impl ScalingTargets {
-    /// What is to be fitted next in a lane: models of traffic and loads in turns.
+    /// The next work of a lane: models of traffic and loads take turns.
     pub(in crate::controller::scaling) fn next_work(
         &mut self,
         lane: FitLane,
@@ -143,8 +143,8 @@ impl ScalingTargets {
         }
     }
 
-    /// The loads to be fitted next, those first whose targets act, and of these those without any trees; they count as
-    /// asked for from here on.
+    /// The loads to be fitted next. Targets that act come first, and among them loads without any
+    /// trees. The loads count as requested from here on.
     pub(in crate::controller::scaling) fn next_fits(
         &mut self,
         lane: FitLane,

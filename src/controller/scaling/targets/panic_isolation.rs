@@ -1,4 +1,4 @@
-//! Steps of the work on one target, whose panics are that target's.
+//! Steps of the work on one target: a panic in a step affects that target alone.
 
 use super::key::TargetKey;
 use evenkeel_core::panic_error::{PanicError, caught};

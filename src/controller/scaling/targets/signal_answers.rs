@@ -1,5 +1,5 @@
-//! What is known of a target's signals at a tick: the newest round of measurements, and the answers to
-//! the questions that are its own.
+//! The known values of a target's signals at a tick: from the newest round of measurements, and
+//! from the target's own queries.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Answers {
     }
 }
 
-/// What is known of the signals of a target; the questions that are its own are added to `wanted`.
+/// The known values of a target's signals; its own queries are added to `wanted`.
 pub(super) fn signal_answers(
     observed: &TargetObjects,
     target: &ScalingTarget,
@@ -67,8 +67,8 @@ pub(super) fn signal_answers(
     known
 }
 
-/// What the HPA's algorithm reads of a target that no HPA scales. An answer that is older than samples
-/// may be is none: why there is no newer one stands in its place.
+/// The readings of the HPA's algorithm for a target that no HPA scales. An answer that is older
+/// than samples may be counts as missing, with the reason why there is no newer one.
 pub(super) fn readings(
     observed: &TargetObjects,
     target: &ScalingTarget,

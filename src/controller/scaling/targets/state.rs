@@ -34,7 +34,7 @@ const PODS_MISSING: &str = "too few of its Pods are known yet";
 pub(super) struct TargetRuntime {
     pub(super) tracker: TargetState,
     pub(super) answers: AnswersTaken,
-    /// The signals whose values are those of each Pod.
+    /// The signals with one value for each Pod.
     pub(super) of_each_pod: Vec<Signal>,
     /// The signals by queries, each with the text by which its past was asked for.
     pub(super) past_queries: Vec<(Signal, Arc<str>)>,
@@ -183,7 +183,7 @@ impl TargetRuntime {
         problems
     }
 
-    /// Forgets the past of signals whose values mean another load than at the tick before.
+    /// Forgets the past of signals with values that mean another load than at the tick before.
     fn follow_scopes(&mut self, signals: &[ScaledSignal]) {
         for ScaledSignal { signal, scope, .. } in signals {
             let known = self.of_each_pod.iter().position(|of| of == signal);
@@ -196,7 +196,7 @@ impl TargetRuntime {
         }
     }
 
-    /// What the HPA's algorithm reads of a target, where it is run here.
+    /// The readings of the HPA's algorithm for a target, if Evenkeel runs the algorithm.
     pub(super) fn measured(
         &mut self,
         observed: &TargetObjects,

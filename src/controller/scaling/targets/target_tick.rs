@@ -39,14 +39,14 @@ pub(super) struct TickingTarget<'a> {
     checks: Vec<StabilityCheck>,
     /// The kinds of its traffic, with what one Pod carries of each.
     traffic: Vec<ScaledSignal>,
-    /// What the CronHPAs ask for, where they are followed.
+    /// The requests of the CronHPAs, if they are followed.
     crons: Option<Vec<ReplicaRecommendation>>,
 }
 
 /// The decision of a target, or the panic in its work.
 type TickReportResult = Result<TickReport, PanicError>;
 
-/// The decisions of targets, whose models forecast together; `None` for one that is none.
+/// The decisions of targets, with models that forecast together; `None` for an object that is no target.
 pub(super) fn decisions(
     targets: &mut [TickingTarget<'_>],
     tick: &ScalingTickInput<'_>,
@@ -88,7 +88,7 @@ pub(super) fn decisions(
 }
 
 impl<'a> TickingTarget<'a> {
-    /// Begins the tick of one target, whose state is the tick's until it is over.
+    /// Begins the tick of one target; the tick owns the state until it is over.
     pub(super) fn begin(
         key: TargetKey,
         mut state: Box<TargetRuntime>,

@@ -132,7 +132,7 @@ fn settings() -> Settings {
     }
 }
 
-/// What a tick reads beside its targets: nothing, and a leader that decides.
+/// The input of a tick beside its targets: nothing, and a leader that decides.
 struct Around {
     shared: ModelAssets,
     plans: Plans,
@@ -327,7 +327,7 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
     );
 }
 
-/// One target whose Pods use 500 millicores each, as the answers of a source tell.
+/// One target with Pods that use 500 millicores each, as the answers of a source report.
 struct Measured {
     targets: ScalingTargets,
     traces: RecentHistory,
@@ -657,7 +657,7 @@ fn a_signal_that_comes_to_mean_another_load_begins_anew() {
     assert_eq!(load, Some(12.0), "12 for each ready Pod, and one is ready");
 }
 
-/// A Rollout of ten replicas in mode direct that scales in at once, of whose Pods `known` are known.
+/// A Rollout of ten replicas in mode direct that scales in at once; `known` of its Pods are known.
 fn rollout(known: usize, generation: i64) -> TargetObjects {
     let scaled = ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap();
     let paths =

@@ -43,7 +43,7 @@ pub(in crate::controller::scaling) struct ScalingTickInput<'a> {
     pub(in crate::controller::scaling) serves: bool,
     /// True where it is said before a scale-in which Pods go first.
     pub(in crate::controller::scaling) balances_scale_in: bool,
-    /// The Scales whose counts have been written since the tick before, with the last count of each.
+    /// The Scales with counts that were written since the tick before, each with its last count.
     pub(in crate::controller::scaling) scaled: &'a HashMap<ObjectRef, i32>,
     /// The CronHPAs of all namespaces that have opted in.
     pub(in crate::controller::scaling) crons: &'a [Arc<CheckedCronHpa>],
@@ -57,9 +57,9 @@ pub(in crate::controller::scaling) struct ScalingTickOutput {
     /// The loads that are expected, by namespace, where they are served.
     pub(in crate::controller::scaling) served: Vec<(Arc<str>, ServedLoad)>,
     pub(in crate::controller::scaling) asks: Asks,
-    /// Targets whose bounds somebody contests.
+    /// Targets with bounds that another writer contests.
     pub(in crate::controller::scaling) contested: Vec<ContestedTarget>,
-    /// Targets whose bounds are still to be put back, where that is what is planned.
+    /// Targets with bounds that are still to be put back, if that is the plan.
     pub(in crate::controller::scaling) restoring: usize,
     /// The memory that all of them take.
     pub(in crate::controller::scaling) bytes: usize,
@@ -70,12 +70,12 @@ pub(in crate::controller::scaling) struct ScalingTickOutput {
     pub(in crate::controller::scaling) scale_ins: Vec<PendingScaleIn>,
 }
 
-/// What targets want to know.
+/// The data that targets ask for.
 #[derive(Debug, Default)]
 pub(in crate::controller::scaling) struct Asks {
-    /// Namespaces with targets whose past is not known.
+    /// Namespaces with targets that lack their past.
     pub(in crate::controller::scaling) past: BackfillNamespaces,
-    /// Queries of targets whose past is not known.
+    /// Queries of targets that lack their past.
     pub(in crate::controller::scaling) past_queries: Vec<Arc<str>>,
     /// The questions that belong to one target each.
     pub(in crate::controller::scaling) wanted: Vec<SignalRequest>,
@@ -93,7 +93,7 @@ impl Asks {
     }
 }
 
-/// A target whose bounds somebody contests.
+/// A target with bounds that another writer contests.
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct ContestedTarget {
     pub(in crate::controller::scaling) key: TargetKey,

@@ -31,7 +31,7 @@ pub(in crate::controller::scaling) struct TrafficWork {
     signals: (Vec<Signal>, Signal),
 }
 
-/// What came of a fit.
+/// The result of a fit.
 #[derive(Debug)]
 pub(in crate::controller::scaling) struct TrafficFitted {
     pub(in crate::controller::scaling) work: TrafficWork,
@@ -84,8 +84,8 @@ impl TrafficWork {
 }
 
 impl ScalingTargets {
-    /// The model to be fitted next in a lane, those first whose targets act, and of these those that there is none of; it
-    /// counts as asked for from here on.
+    /// The model to be fitted next in a lane. Targets that act come first, and among them those
+    /// without a model. The model counts as requested from here on.
     pub(super) fn next_traffic(&mut self, lane: FitLane, now: Timestamp) -> Option<TrafficWork> {
         let mut first: Option<((bool, bool, Timestamp), TrafficWork)> = None;
         let states = self.states.iter_mut();
@@ -122,7 +122,7 @@ impl ScalingTargets {
     }
 }
 
-/// What is told of a target whose past cannot be had.
+/// The refusal for a target with a past that cannot be read.
 fn untold() -> TrafficRefusal {
     TrafficRefusal {
         reason: "NoPast",

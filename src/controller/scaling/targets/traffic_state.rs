@@ -21,7 +21,7 @@ const RESTS_BESIDE: SignedDuration = SignedDuration::from_mins(10);
 /// The model of a target's traffic.
 #[derive(Debug, Default)]
 pub(super) struct TrafficState {
-    /// What it is of: the kinds of traffic, and the load that is told of each replica.
+    /// The signals of the model: the kinds of traffic, and the load that is reported for each replica.
     pub(super) of: Option<(Vec<Signal>, Signal)>,
     fit: TrafficFit,
     /// Since when it rests.
@@ -36,7 +36,7 @@ pub(super) struct TrafficState {
     tried: Timestamp,
 }
 
-/// What a past says of its traffic.
+/// The result of a fit on a past.
 #[derive(Debug)]
 pub(in crate::controller::scaling) enum TrafficTold {
     Accepted(Box<AcceptedTraffic>),
@@ -75,7 +75,7 @@ impl TrafficState {
         }
     }
 
-    /// What came of its fit, for what is asked for now.
+    /// The result of the fit for the signals that are asked for now.
     pub(super) const fn fit(&self) -> &TrafficFit {
         const AWAITED: &TrafficFit = &TrafficFit::Awaited;
         match self.rests {

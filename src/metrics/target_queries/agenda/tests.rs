@@ -59,14 +59,14 @@ fn namespaces_take_turns_and_none_takes_more_than_half_of_the_places() {
     agenda.want(a.iter(), at(0));
     let half = PLACES_ON_TRIAL / 2;
     assert_eq!(under_way(&mut agenda), a[..half]);
-    // Of two that come later each finds places, and who waits for longer none beside them.
+    // The two that come later each find places, and the one that waits longer finds no more.
     let (b, c) = (externals("b", 9), externals("c", 9));
     agenda.want([&a, &b, &c].into_iter().flatten(), at(15));
     assert_eq!(
         under_way(&mut agenda),
         [&b[0], &c[0], &b[1], &c[1]].map(Clone::clone)
     );
-    // Then it is everybody's turn.
+    // Then all namespaces take turns.
     let mut next = Vec::new();
     for query in [&a[0], &b[0], &c[0]] {
         agenda.ended(query, at(16), SOON_ANSWERED);
@@ -218,8 +218,8 @@ fn longest_gap(answers: &[i64], warm: i64, end: i64) -> i64 {
     gaps.max().unwrap()
 }
 
-/// The harm: with four places in all, two namespaces whose questions hang left one or two to everybody
-/// else, whose signals grew too old.
+/// The harm: with four places in all, two namespaces with questions that hang left one or two to
+/// all others. The signals of those grew too old.
 #[test]
 fn namespaces_whose_questions_hang_make_nobody_else_wait() {
     let bad = ["bad-1", "bad-2"].map(|namespace| externals(namespace, 100));

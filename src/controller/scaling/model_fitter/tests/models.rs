@@ -13,7 +13,7 @@ fn named(models: ModelSet, names: &[&str]) -> FitBatch {
     batch
 }
 
-/// A network that knows one load, all of whose weights are 0: it answers the last value.
+/// A network that knows one load, with all weights 0: it answers the last value.
 fn flat() -> SwishFile {
     let shape = SwishShape { categories: 1 };
     let parameters = vec![0.0; shape.counts().iter().sum()];

@@ -34,7 +34,7 @@ fn has_job(at: Timestamp) -> bool {
     (0.125..0.21).contains(&part_of_day(at))
 }
 
-/// What Pods use together, or another kind of traffic, by name and time.
+/// The usage of all Pods together, or another kind of traffic, by name and time.
 pub(super) fn load(name: &str, at: Timestamp) -> Option<f64> {
     let ago = end().duration_since(at).as_hours();
     let each = 50.0 + 10.0 * requests(at) / pods(at) + 300.0 * f64::from(u8::from(has_job(at)));
@@ -50,7 +50,7 @@ pub(super) fn load(name: &str, at: Timestamp) -> Option<f64> {
     }
 }
 
-/// What comes of the fit of a workload with queries.
+/// The result of the fit of a workload with queries.
 async fn told(workload: &str, queries: &[&str]) -> (TrafficTold, String) {
     let metrics = ScalingMetrics::default();
     let fits = ModelFitter::new(Arc::new(Fake::default()), Arc::default(), metrics.clone());

@@ -1,4 +1,4 @@
-//! What is learned for stability checks.
+//! Tests of the values that a tick learns for stability checks.
 
 use super::*;
 use crate::controller::scaling::targets::checks;
@@ -12,7 +12,7 @@ use evenkeel_kubernetes::plan::scaling::{
     CheckSubject, HpaInput, PlanMemory, SignalQuerySource, resolve,
 };
 
-/// A Deployment whose IHPA checks the share of its requests that fail.
+/// A Deployment with an IHPA that checks the share of failed requests.
 fn checked() -> TargetObjects {
     let ihpa = json!({
         "metadata": {"name": "a", "namespace": "shop", "uid": "i", "resourceVersion": "1"},
@@ -37,7 +37,7 @@ fn checked() -> TargetObjects {
     }
 }
 
-/// What is learned of the errors and of all requests at 60 s, from these answers to the two queries.
+/// The readings of the errors and of all requests at 60 s, from these answers to the two queries.
 fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Option<Told>) {
     let (observed, now) = (checked(), second(60));
     let mut resolved = resolve(&observed, false, &settings(), None, now);

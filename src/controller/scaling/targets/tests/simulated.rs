@@ -36,7 +36,7 @@ struct Service {
     key: TargetKey,
     /// The time of the tick before.
     last: Option<Timestamp>,
-    /// What was told of it.
+    /// The last report on the target.
     told: String,
 }
 
@@ -215,7 +215,7 @@ fn scenario(file: &str, length: SignedDuration) -> Scenario {
     scenario
 }
 
-/// What an exact forecast of the next minutes would have taught, with trees that see a rise ahead.
+/// The fit that an exact forecast of the next minutes would give, with trees that see a rise ahead.
 fn learnt(past: &Minutes, window: usize, pods: &TrialPods) -> LoadPastFit {
     let trees = || Trees::new(0.0, &[vec![TreeNode::Leaf(0.3)]]).unwrap();
     LoadPastFit {

@@ -10,7 +10,7 @@ use evenkeel_core::scaling::{AcceptedTraffic, TrafficRefusal};
 const HOUR: i64 = 3600;
 const TRAFFIC: &str = "evenkeel.dev/traffic";
 
-/// A target by 80 % of a core whose Deployment names its traffic.
+/// A target by 80 % of a core with a Deployment that names its traffic.
 struct Named {
     targets: ScalingTargets,
     traces: RecentHistory,
@@ -204,7 +204,7 @@ fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() 
         message.contains("93 %") && message.contains("12 %"),
         "{message}"
     );
-    // A fit that fails leaves it, and what came for other queries is nobody's.
+    // A failed fit leaves it, and a result for other queries is dropped.
     named.take(work.clone(), TrafficTold::Failed(refusal("NoPast")), 30);
     assert_eq!(condition(&named.tick(45)).unwrap().0, "True");
     named.name("sum(c)");
@@ -249,7 +249,7 @@ fn queries_that_may_not_be_asked_are_told_and_nothing_is_fitted() {
         told.message
     );
     assert!(named.work(0).is_none());
-    // The preset is nobody's own text.
+    // The preset is not a query of the target's own.
     named.name("network");
     named.tick(15);
     assert!(named.work(15).is_none());
