@@ -17,10 +17,10 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use evenkeel::server::paths::MUTATE;
 use support::{fleet, percentiles};
 
-/// Calls whose percentiles are told.
+/// The number of measured calls.
 const CALLS: usize = 20_000;
 
-/// A recorded request whose Pod is made 5 KB large by its environment.
+/// A recorded request with a Pod that is 5 KB large because of its environment.
 fn review() -> Bytes {
     const RECORDED: &str =
         include_str!("../tests/fixtures/admission/pod-create-init-and-sidecar.json");

@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 
 const SIZES: [usize; 3] = [100, 1_000, 5_000];
 
-/// Calls whose percentiles are told.
+/// The number of measured calls.
 const CALLS: usize = 2_000;
 const LARGE_CALLS: usize = 200;
 

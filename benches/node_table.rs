@@ -174,7 +174,7 @@ fn pods() -> Vec<Pod> {
     (0..EVENTS).map(pod).collect()
 }
 
-/// Nodes whose annotation changes each time around.
+/// Nodes that each have an annotation with a new value in every round.
 fn nodes() -> Vec<Node> {
     let node = |number: usize| {
         let text = fleet::node_json(number % NODES);
@@ -187,7 +187,7 @@ fn nodes() -> Vec<Node> {
 fn events(criterion: &mut Criterion) {
     let cluster = cluster(false);
     let trackers = forecasts(&cluster);
-    // What was freed before would be taken again, and not be seen.
+    // Memory that was freed before would be reused and would not be measured.
     drop((self::cluster(false), self::cluster(true), trackers));
     let now = clock::now();
     let (pods, nodes) = (pods(), nodes());

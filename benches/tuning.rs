@@ -1,4 +1,4 @@
-//! The choice of the Pods whose turn it is in tuning: the ten highest of each node.
+//! The choice of the Pods to tune next: the ten highest of each node.
 
 use std::hint::black_box;
 

@@ -1,8 +1,8 @@
-//! Tokens of ServiceAccounts by which nobody runs, for those whom Evenkeel asks.
+//! Short-lived tokens of ServiceAccounts that no Pod uses, for the endpoints that Evenkeel asks.
 //!
-//! Whoever is shown a token could use it. So it is no token of Evenkeel's own but one of an account that may do what
-//! the question takes and nothing else, made for a few minutes, and for an audience where others than the API server
-//! are asked.
+//! An endpoint can use a token that it receives. So Evenkeel never sends its own token, but one of
+//! an account with only the rights that the question takes. The token lasts for a few minutes. For
+//! an endpoint other than the API server, it has that endpoint as its audience.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ const LIFE: Duration = Duration::from_mins(10);
 /// The time for which a token is shown; the rest of its life is for answers under way.
 const SHOWN: Duration = Duration::from_mins(8);
 
-/// The audiences whose tokens are kept.
+/// The most audiences for which a token is kept.
 const MOST: usize = 1000;
 
 /// The longest text of the API server that an error repeats, in characters.
@@ -44,7 +44,7 @@ pub struct AccountTokens {
     known: Mutex<HashMap<Audience, Arc<AudienceTokenSlot>>>,
 }
 
-/// Whom a token is for; `None` for the API server.
+/// The audience of a token; `None` for the API server.
 type Audience = Option<Arc<str>>;
 
 /// The place of one audience's token.
@@ -69,11 +69,11 @@ impl AccountTokens {
         }
     }
 
-    /// What is sent as `Authorization` to an audience; all who ask meanwhile wait for the one token that is being
-    /// made for it.
+    /// The value of `Authorization` for an audience. Concurrent callers wait for the one token that
+    /// is being made for it.
     ///
     /// # Errors
-    /// The API server makes none.
+    /// The API server makes no token.
     pub async fn header(&self, audience: Option<&str>) -> Result<HeaderValue, TokenError> {
         let audience: Audience = audience.map(Into::into);
         let place = self.place(&audience);

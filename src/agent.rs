@@ -1,11 +1,10 @@
-//! The agent of a node: limits the disk I/O of the Pods that ask for it, and tells what all Pods of the node
-//! read, write and wait for.
+//! The agent of a node: limits the disk I/O of the Pods that ask for it, and exports what all Pods
+//! of the node read, write and wait for.
 //!
-//! It follows the Pods of its own node, and once in a while, or when one of them changes, takes the limits
-//! from where they stand to where they should be ([`limiter`]). It writes nothing else on the node, and to
-//! the API server Events only. A limit is undone when nobody asks for it any more, when the kill switch
-//! stands at `restore`, and when the agent ends; what a killed one left is found by its record
-//! ([`record`]).
+//! It follows the Pods of its own node and sets their limits at each interval and after each change
+//! ([`limiter`]). It writes nothing else on the node, and only Events to the API server. It removes
+//! a limit if no Pod asks for it, if the kill switch is `restore`, and when the agent ends. After a
+//! kill, the next agent finds the limits by their record ([`record`]).
 
 mod host;
 mod io_metrics;
@@ -88,10 +87,10 @@ pub(crate) struct AgentContext {
 }
 
 impl Agent {
-    /// An agent of the node whose files are at `paths`; what it measures becomes part of `registry`.
+    /// An agent of the node with its files at `paths`; its measurements become part of `registry`.
     ///
     /// # Errors
-    /// Kubelet's folder is not there, or the record cannot be used.
+    /// The kubelet's directory is missing, or the record cannot be used.
     pub(crate) fn new(
         settings: Settings,
         paths: Paths,

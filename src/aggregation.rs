@@ -1,8 +1,8 @@
-//! What the groups that Evenkeel serves behind the API server have in common, whichever are on.
+//! The common parts of the API groups that Evenkeel serves behind the API server.
 //!
-//! The API server passes on what is asked of a group, with its front proxy's certificate and the
-//! caller's names in headers ([`FrontProxy`], [`Introductions`]); whether the caller may is asked of the
-//! API server ([`Rights`]). An APIService leads it here, of which there is one a group ([`claim`]).
+//! The API server passes requests on with its front proxy's certificate and the caller's names in
+//! headers ([`FrontProxy`], [`Introductions`]). Evenkeel asks the API server if the caller may do
+//! this ([`Rights`]). One APIService for each group leads the requests here ([`claim`]).
 
 mod caller_identity;
 mod discovery;

@@ -1,11 +1,10 @@
-//! The certificates that the service is served with: made and rotated here, or read from files.
+//! The certificates of the service: made and rotated here, or read from files.
 //!
-//! A [`Bundle`] holds everything that Evenkeel makes itself: the authorities that sign the server's
-//! certificate, that certificate, and the authorities that sign kube-scheduler's client
-//! certificate. The [`Signer`], a process of its own, keeps it in a Secret that nobody else reads
-//! ([`Bundle::encode`], [`Bundle::decode`]), moves it on ([`SignerSecret::next`]), and hands on what others
-//! need: the Secret that replicas serve from, and the caBundle. [`CertificateProvider`] reads that
-//! Secret, or files, and takes what has changed into use.
+//! A [`Bundle`] holds all that Evenkeel makes: the server's certificate with its authorities, and
+//! the authorities of kube-scheduler's client certificate. The [`Signer`], a process of its own,
+//! keeps it in a Secret that no other process reads ([`Bundle::encode`], [`Bundle::decode`]). It
+//! rotates the bundle ([`SignerSecret::next`]), and writes the Secret that replicas serve from and
+//! the caBundle. [`CertificateProvider`] reads that Secret, or files, and takes changes into use.
 
 mod authority;
 mod bundle;

@@ -84,10 +84,10 @@ pub struct Config {
     pub swish_net: Option<PathBuf>,
     /// The jobs of external algorithms.
     pub external_algorithms: ExternalAlgorithms,
-    /// Whom external checks may ask beside Services; `None` where none is asked.
+    /// The URLs that external checks may call beside Services; `None` if none is called.
     pub external_checks: Option<crate::external_checks::Settings>,
     pub metrics: crate::metrics::Settings,
-    /// What the metrics provider tells; `None` where it tells nothing.
+    /// The settings of the metrics provider; `None` if it is off.
     pub metrics_provider: Option<crate::metrics_provider::Settings>,
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
@@ -176,7 +176,7 @@ impl Config {
         let (file, mut problems) = lenient_deserializer::read(layered);
         let mut checker = Checker::default();
         let config = Self::check(file, layered, sources, &mut checker);
-        // What could not be read was taken out, and may only be missed for that reason.
+        // Unreadable fields were removed, so a check may miss them for that reason only.
         let misread: Vec<String> = problems
             .iter()
             .map(|problem| problem.path.clone())
@@ -204,7 +204,7 @@ impl Config {
         &self.effective
     }
 
-    /// What is to be warned of, in words: variables that name no field, and options that act on nothing.
+    /// Warnings in words: variables that name no field, and options that have no effect.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let unknown = self.unknown_variables.iter();
         let unknown = unknown

@@ -1,7 +1,7 @@
 //! The dashboard's listener: read-only JSON about scaling and placement, and a list of its paths.
 //!
-//! It reads the states that the loops and the handlers leave behind, and waits for neither. It asks
-//! nobody who they are, so it listens on loopback, and answers to [`Hosts`] only.
+//! It reads the states that the loops and the handlers leave behind, and waits for neither. It does
+//! not authenticate callers, so it listens on loopback, and answers to [`Hosts`] only.
 
 mod explain;
 mod hosts;

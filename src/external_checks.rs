@@ -1,9 +1,9 @@
-//! Asks somebody outside whether a change of replicas may go on, as the stability checks of type External say.
+//! Asks an outside endpoint if a change of replicas may go on, as the stability checks of type External say.
 //!
-//! Addresses are named by tenants. So a Service is asked only in the namespace of who names it, at the ClusterIP that the
-//! API server tells at that time, and any other address only below one that the configuration allows; no redirect is
-//! followed. With each question goes a token of an account without any right, whose audience is the origin that is
-//! asked: nobody can use it elsewhere. What is not a whole answer in time is none.
+//! Tenants name the endpoints. So Evenkeel calls a Service only in the tenant's namespace, at the ClusterIP
+//! that the API server reports at that time. It calls any other address only below a URL that the configuration
+//! allows, and follows no redirect. Each call carries a token without any right and with the called origin as
+//! its audience, so it is useless elsewhere. An incomplete or late answer is none.
 
 mod address;
 mod allowed_urls;
@@ -35,7 +35,7 @@ pub type WantedCheck = target_queries::TargetQueryRequest<CheckQuestion>;
 /// The newest answers by question.
 pub type CheckAnswers = LatestAnswers<CheckQuestion>;
 
-/// Whom checks may ask beside the Services of their namespaces.
+/// The URLs that checks may call beside the Services of their namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     pub allowed: Vec<AllowedUrl>,

@@ -97,7 +97,7 @@ pub(crate) async fn serve(
             "the installation is no longer being deleted: this replica restarts to write again"
         )),
     };
-    // What runs in the background gives the lease back before the process ends.
+    // The background tasks give the lease back before the process ends.
     background.cancel();
     let stopped = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(ending.background, stopped)

@@ -1,12 +1,12 @@
-//! Finds what Evenkeel has left in a cluster, and takes back what it wrote on objects that are not
-//! its own.
+//! Finds what Evenkeel has left in a cluster, and takes back what it wrote on the objects of
+//! others.
 //!
-//! The objects of the installation are listed and left to `kubectl delete`. The writes are decided
-//! by [`evenkeel_kubernetes::plan::uninstall`]; each names the version that it was decided on, and
-//! one that comes too late is decided anew on the object as it then is.
+//! The objects of the installation are listed and left to `kubectl delete`.
+//! [`evenkeel_kubernetes::plan::uninstall`] decides the writes. Each names the object version that
+//! it was decided on, and a write that comes too late is decided anew.
 //!
-//! The same puts back bounds that nobody holds any more ([`lapsed`]), beside a leader that lives, or
-//! where none does.
+//! The same code puts back abandoned bounds ([`lapsed`]), beside a leader that lives or without
+//! one.
 
 mod inventory;
 mod inventory_reader;

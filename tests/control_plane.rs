@@ -1,8 +1,8 @@
-//! Evenkeel on a real control plane: the shipped manifests, the built program with the rights that
-//! its ServiceAccount has and no others, nodes without machines, and measurements that a test sets.
+//! Evenkeel on a real control plane: the shipped manifests, and the built program with the rights of its
+//! ServiceAccount alone. Nodes have no machines, and a test sets the measurements.
 //!
-//! Needs `KUBEBUILDER_ASSETS` (see `crates/apiserver/tests/support/control_plane/assets.rs`) and `kubectl`, whose
-//! kustomize is what an operator installs with. Each scenario has a control plane of its own.
+//! Needs `KUBEBUILDER_ASSETS` (see `crates/apiserver/tests/support/control_plane/assets.rs`) and `kubectl`,
+//! with the kustomize that an operator installs with. Each scenario has a control plane of its own.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 

@@ -1,5 +1,5 @@
-//! What only a machine with certain programs or rights can show: built overlays, a real Prometheus, rules that promtool
-//! evaluates, limits that the kernel takes; with the tests that stand beside these.
+//! Tests that need certain programs or rights: built overlays, a real Prometheus, rules that
+//! promtool evaluates, limits that the kernel takes. The tests beside them are here too.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 

@@ -156,7 +156,7 @@ pub(crate) fn sample(nodes: usize, pods: usize, now: Timestamp) -> UsageSample {
     sample
 }
 
-/// Fills a cluster whose namespace has opted in.
+/// Fills a cluster with nodes and Pods in a namespace that has opted in.
 pub(crate) fn fill(cluster: &ClusterState, nodes: usize, pods: usize) {
     let now = clock::now();
     for number in 0..nodes {

@@ -1,5 +1,5 @@
-//! The record of an object's bounds, which every tenant who may edit an HPA can forge: what is read is
-//! written again as the same record, and no forged text makes bounds that cross or survive a restore.
+//! The record of an object's bounds, which every tenant with write access to an HPA can forge. A record
+//! that is read is written back unchanged. No forged text makes bounds that cross or survive a restore.
 
 #![no_main]
 

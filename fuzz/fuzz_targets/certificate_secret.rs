@@ -14,7 +14,7 @@ use evenkeel_kubernetes::plan::key_rotation::{REQUEST, ROTATION};
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
 
-/// What stands between the edits and the annotations.
+/// The separator between the edits and the annotations.
 const END: u8 = 0xff;
 
 /// The most bytes that an edit repeats: about a certificate's.

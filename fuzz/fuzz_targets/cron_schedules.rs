@@ -1,6 +1,6 @@
-//! Cron schedules and excluded days, which every tenant who may make a CronHPA writes: none breaks the
-//! walk through them, and the next moment of a schedule is its latest once it has come. Lines: a moment
-//! in seconds, a schedule, excluded days with semicolons between them.
+//! Cron schedules and excluded days, which every tenant with a CronHPA writes: none breaks the walk
+//! through them. Once the next time of a schedule has come, it is the schedule's latest. Lines: a
+//! time in seconds, a schedule, excluded days with semicolons between them.
 
 #![no_main]
 

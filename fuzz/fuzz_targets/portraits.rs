@@ -1,6 +1,6 @@
-//! Autoscalers by portraits and the results of their jobs, which tenants write: a spec is refused or has rules,
-//! and a result that is read makes a portrait, whose value is never below zero. Lines: the spec as JSON, and of a
-//! result the expiry and the series.
+//! Portrait autoscalers and the results of their jobs, which tenants write. A spec is refused or
+//! has rules. A result that can be read makes a portrait with a value of at least zero. Lines: the
+//! spec as JSON, then the result's expiry and series.
 
 #![no_main]
 

@@ -34,7 +34,7 @@ fuzz_target!(|body: &[u8]| {
     }
 });
 
-/// A cluster whose namespace `default` has opted in, so that reviews go all the way.
+/// A cluster in which the namespace `default` has opted in, so that reviews go all the way.
 fn opted_in() -> Snapshot {
     let mut snapshot = Snapshot {
         synced: true,

@@ -1,8 +1,8 @@
-//! The reading, writing and waiting of the Pods of the node and of the node as a whole, looked at anew for each
-//! scrape.
+//! The disk I/O and the waiting of the node's Pods and of the whole node, measured at each scrape.
 //!
-//! Names are Evenkeel's own: were they those of cAdvisor or node_exporter, whoever scrapes both would count
-//! twice. There are as many series as Pods of the node times disks that they have used.
+//! The names are Evenkeel's own. With names of cAdvisor or node_exporter, a Prometheus that scrapes
+//! both would count twice. There is one series for each Pod of the node and each disk that it has
+//! used.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -138,7 +138,7 @@ impl IoMetricsEncoder<'_, '_> {
             .encode_descriptor(name, help, None, MetricType::Counter)?;
         for ((namespace, pod), figures) in self.pods {
             for (device, of) in &figures.disks {
-                // What stands above a disk repeats what that counts.
+                // A device above a disk repeats what the disk counts.
                 let Some(disk) = self.disks.get(device) else {
                     continue;
                 };

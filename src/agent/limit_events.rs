@@ -22,7 +22,7 @@ pub(super) enum DiskLimitEvent {
     },
     /// The annotation is not accepted.
     Refused(LimitRefusal),
-    /// Somebody else's limit stands on these devices.
+    /// These devices have a limit of another program.
     Foreign {
         devices: Vec<String>,
     },

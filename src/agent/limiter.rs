@@ -28,7 +28,7 @@ pub(super) struct PodDiskLimit {
 /// The outcome of a pass.
 #[derive(Debug, Default)]
 pub(super) struct LimiterPassOutcome {
-    /// Pods on all of whose devices the limit stands.
+    /// Pods that have the limit on all their devices.
     pub(super) limited: usize,
     /// Pods at which something failed.
     pub(super) failures: usize,
@@ -61,7 +61,7 @@ struct DesiredCgroupLimits<'a> {
 
 /// The state of a cgroup after its limits were kept.
 enum CgroupLimitState {
-    /// The devices on which somebody else's limit stands.
+    /// The devices that have a limit of another program.
     As { foreign: Vec<Device> },
     /// It is not there, yet or any more.
     Absent,
@@ -97,7 +97,7 @@ impl Limiter {
         if !asked.is_empty() {
             self.enforce(asked, &mut done);
         }
-        // What stands is known from the record before, in which more may stand.
+        // If this fails, the previous record still names every limit that is set, and maybe more.
         if let Err(error) = self.record.save() {
             self.warn("record", &error, "the record of limits is not up to date");
             done.failures += 1;

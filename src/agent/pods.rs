@@ -21,8 +21,8 @@ use crate::cluster::watch::{WatchFeed, WatchSink, WatchedObject, Watches};
 /// Pause between two looks whether all is known.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The Pods in one answer to a list. A Pod may take a megabyte and more, an answer is read whole, and the agent has
-/// 128 MiB for all it does: whoever fills his Pods is not to end it.
+/// The Pods in one answer to a list. A Pod may take a megabyte and more, and an answer is read
+/// whole. The agent has 128 MiB for all that it does, so a tenant's large Pods must not end it.
 const PAGE: u32 = 10;
 
 /// The kinds that are watched.

@@ -27,7 +27,7 @@ pub enum RecordError {
         path: PathBuf,
         source: serde_json::Error,
     },
-    /// Each would take the other's limits for somebody else's.
+    /// Each agent would take the other's limits for those of another program.
     #[error("another agent uses the record {path}: run one agent on each node")]
     Held { path: PathBuf },
     #[error("{path} names the cgroup {cgroup}, which is outside the kubelet's directory")]
@@ -127,7 +127,7 @@ impl DiskLimitRecord {
         }
     }
 
-    /// Forgets a Pod whose cgroup is gone; kept with the next change.
+    /// Forgets a Pod after its cgroup is gone; the next change saves this.
     pub(super) fn forget(&mut self, uid: &str) {
         self.pods.remove(uid);
     }

@@ -153,7 +153,7 @@ fn what_keeps_a_limit_from_standing_is_told() {
         ["DiskIoNoDevice"]
     );
     tree.mounts("");
-    // With an io.max that nobody understands.
+    // With an io.max that cannot be parsed.
     tree.set_io_max(SLICE, "8:0 rbps=fast");
     let done = limiter.pass(&asked("10MiB/s"));
     assert_eq!(

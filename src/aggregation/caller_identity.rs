@@ -1,5 +1,5 @@
-//! Who asks, as the API server's front proxy introduces them. Without the proxy's certificate its
-//! headers are anybody's words.
+//! The caller's identity, as the API server's front proxy states it. Without the proxy's
+//! certificate, any client could have written its headers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use evenkeel_clock as clock;
 #[derive(Debug, Clone)]
 pub struct Introductions(CallerHeaders);
 
-/// A caller who is not known, with the reason.
+/// The reason why a caller is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnknownCallerError(pub String);

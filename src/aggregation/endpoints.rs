@@ -34,7 +34,7 @@ pub(crate) const EVERY: MethodFilter = MethodFilter::GET
     .or(MethodFilter::DELETE)
     .or(MethodFilter::OPTIONS);
 
-/// A path whose handler says itself, in the words of the API, why a caller is refused.
+/// A path with a handler that explains a refusal itself, in the words of the API.
 pub(crate) const fn endpoint(path: &'static str) -> RouteEndpoint {
     RouteEndpoint {
         path,

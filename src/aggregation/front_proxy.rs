@@ -1,6 +1,6 @@
-//! The API server's front proxy, by which whoever calls an extension API is known: its authority, the
-//! names of its certificate and the headers by which it introduces callers, read from the ConfigMap in
-//! which the API server tells them, and read again so that a change needs no restart.
+//! The API server's front proxy, which identifies the callers of an extension API. Its authority,
+//! its certificate names and its header names come from the API server's ConfigMap. They are read
+//! again from time to time, so a change needs no restart.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,14 +31,14 @@ const LATER: Duration = Duration::from_secs(10);
 pub struct CallerHeaders(Arc<ArcSwapOption<HeaderNames>>);
 
 impl CallerHeaders {
-    /// The names of the headers; `None` where nobody can be introduced.
+    /// The names of the headers; `None` if no caller can be identified.
     #[must_use]
     pub fn names(&self) -> Option<Arc<HeaderNames>> {
         self.0.load_full()
     }
 }
 
-/// A reason for which nobody can be introduced, or nobody by what is new.
+/// The reason why no caller can be identified, or none by the new settings.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("the API server: {0}")]
@@ -61,7 +61,7 @@ impl Error {
         }
     }
 
-    /// True where the API server says that it introduces nobody.
+    /// True if the API server says that it identifies no callers.
     const fn takes_back(&self) -> bool {
         match self {
             Self::Absent | Self::Config(RequestHeadersError::Missing(_)) => true,

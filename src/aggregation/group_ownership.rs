@@ -1,5 +1,5 @@
-//! Whether a group is Evenkeel's to serve: its APIService is one for the cluster, and another that holds
-//! it would lose its clients.
+//! The check that Evenkeel may serve an API group. A cluster has one APIService for a group, and
+//! another server that holds it would lose its clients.
 
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::{Api, Client};

@@ -1,4 +1,4 @@
-//! Whom the API server lets do what they would do, with its verdicts held for a while.
+//! The API server's verdicts on users' requests, held for a while.
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::authorization::v1::ResourceAttributes;
@@ -15,11 +15,11 @@ use evenkeel_clock as clock;
 /// Verdicts that are held: a user's on one right each.
 const MOST_HELD: u64 = 16 * 1024;
 
-/// Reviews that are under way at a time. Whoever gets here is known to the API server already, so that
+/// Reviews that are under way at a time. The API server has already identified these callers, so
 /// there are no strangers to guard against.
 const AT_ONCE: usize = 8;
 
-/// Decides who may.
+/// Decides if a user may make a request.
 #[derive(Debug)]
 pub struct Rights {
     reviews: AccessReviews,
@@ -28,7 +28,7 @@ pub struct Rights {
     warned: RateLimited<()>,
 }
 
-/// Why somebody may not.
+/// The reason why a user may not make a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AccessDeniedError {
     #[error("the API server does not allow it")]

@@ -98,7 +98,7 @@ pub enum ExtenderVerdict {
         best: Option<String>,
         /// Score of that node.
         score: Option<u8>,
-        /// Profile whose weights counted.
+        /// The profile that set the weights.
         profile: Option<String>,
         /// Reason why nothing was judged.
         unjudged: Option<Cow<'static, str>>,

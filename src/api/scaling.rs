@@ -111,11 +111,11 @@ pub struct LoadStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrafficStatus {
-    /// What is known of it: `needs` replicas, `unknown` for want of a measurement, or `without` a model.
+    /// The state of the need: `needs` replicas, `unknown` for want of a measurement, or `without` a model.
     pub standing: Word,
     /// Why there is no model, where there is none.
     pub why: Option<String>,
-    /// What it needs, where that is known.
+    /// The replicas that it needs, if that is known.
     pub need: Option<TrafficNeedStatus>,
     /// The model that makes replicas of it.
     pub model: Option<TrafficModelStatus>,
@@ -126,9 +126,9 @@ pub struct TrafficStatus {
 #[serde(rename_all = "camelCase")]
 pub struct TrafficNeedStatus {
     pub replicas: i32,
-    /// What each is told to carry, in the base unit of the load.
+    /// The predicted load of each replica, in the base unit of the load.
     pub utilisation: f64,
-    /// What each is to carry at most.
+    /// The load that each replica is to carry at most.
     pub target: f64,
     /// The load that they carry.
     pub resource: Word,
@@ -143,9 +143,9 @@ pub struct TrafficNeedStatus {
 pub struct TrafficKindStatus {
     pub resource: Word,
     pub now: f64,
-    /// What replicas have to be ready for.
+    /// The traffic that replicas have to be ready for.
     pub expected: f64,
-    /// What that rests on: `forecast` or `measured`.
+    /// The basis of `expected`: `forecast` or `measured`.
     pub basis: Word,
 }
 
@@ -198,7 +198,7 @@ pub struct ForecastTrust {
 pub struct RiskStatus {
     /// As asked for.
     pub asked: f64,
-    /// Of the last two days, or since there is a forecast; not known in the first hour.
+    /// The share in the last two days, or since there is a forecast; not known in the first hour.
     pub achieved: Option<f64>,
 }
 

@@ -1,9 +1,9 @@
-//! The bundle that follows another, as the plan of the rotation says.
+//! The next bundle in the plan of a rotation.
 //!
-//! kube-scheduler's authorities are in use as soon as they are made, since it is the server that
-//! has to know them, and it knows them at once. An old one leaves last of all: with kube-scheduler's
-//! file both are replaced, the authority that it trusts and the certificate that it shows, so that who
-//! still has the old file is refused nothing before the new serving certificate has told on him.
+//! New authorities of kube-scheduler are in use at once, because only the server has to know them.
+//! An old one leaves last. kube-scheduler's file holds both the authority that it trusts and the
+//! certificate that it shows. So a kube-scheduler with the old file fails first at the new serving
+//! certificate, and not at its own.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
 //! The bundle as the data of the signer's Secret: files of PEM blocks.
 //!
-//! The names of the first three files are those of cert-manager. Whoever holds several authorities finds one key for each of them, in any order. A
-//! damaged Secret is an error that says what is wrong: replacing it would take from clients the
-//! authority that they trust.
+//! The names of the first three files are those of cert-manager. A key file holds one key for each
+//! authority, in any order. A damaged Secret is an error and is not replaced: clients would lose
+//! the authority that they trust.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ use crate::telemetry::RateLimited;
 /// Pause between two looks at the Secret while there is nothing to serve with.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// Pause between two looks afterwards: whoever changes what is served waits longer than that.
+/// Pause between two looks afterwards. Every change of the served data waits longer than that.
 const LATER: Duration = Duration::from_secs(10);
 
 impl Bundle {

@@ -12,9 +12,9 @@ use crate::server::tls::ServerFiles;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub serving: ServingCertificateSource,
-    /// The CA whose client certificates may call the extender, read from a file; without one, the
-    /// self-managed CA. Where the certificate comes from files there is none only if the
-    /// configuration says that anybody may call.
+    /// The file with the CA of the client certificates that may call the extender; `None` for the
+    /// self-managed CA. If the serving certificate comes from files, it is `None` only if the
+    /// configuration lets every client call.
     pub scheduler_ca: Option<PathBuf>,
 }
 
@@ -36,7 +36,7 @@ pub struct SelfManagedSettings {
     pub serving_secret_name: String,
     /// Names and addresses in it besides those of the Services.
     pub names: Names,
-    /// Services whose names and cluster addresses stand in it.
+    /// Services that have their names and cluster addresses in the certificate.
     pub services: Vec<String>,
     pub validity: Validity,
 }

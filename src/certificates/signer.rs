@@ -1,12 +1,11 @@
-//! The signer: a process of its own that makes all certificates, keeps the authorities' keys where
-//! only it may read them, and hands on what others need.
+//! The signer: a process of its own that makes all certificates. It keeps the authorities' keys
+//! where no other process may read them, and publishes what others need.
 //!
-//! Its Secret is the one thing that it remembers by. From it follow the Secret that replicas serve
-//! from and the caBundle of the webhook, and of the APIService where external metrics are served,
-//! which are put right whenever they differ; only then are the certificates moved on, so that no step
-//! of a rotation overtakes the one before. A damaged Secret is left as it is: replacing it would break
-//! the trust of every client. One that is gone was taken away by somebody, and its keys never come
-//! back: all of them are made anew.
+//! Its Secret is its only memory. Each round first corrects the Secret that replicas serve from,
+//! the webhook's caBundle and that of the APIService. Only then does it rotate, so that no step
+//! overtakes the one before. A damaged Secret is left as it is, because replacing it would break
+//! the trust of every client. A missing Secret was deleted by a user and its keys never come back,
+//! so the signer makes all of them anew.
 
 mod metrics;
 
@@ -41,8 +40,8 @@ pub const NAME: &str = "evenkeel-signer";
 /// Pause after a round that changed something: the next looks whether it holds.
 const MOVING: Duration = Duration::from_secs(1);
 
-/// Pause after a round that found everything in place, and after one that failed: so long a webhook
-/// that somebody has applied anew lacks its caBundle.
+/// Pause after a round that found everything in place, and after one that failed. For this long, a
+/// webhook that a user has applied anew lacks its caBundle.
 const RESTING: Duration = Duration::from_secs(5);
 
 /// Time that one round may take: it makes a handful of calls.
@@ -116,8 +115,8 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// A signer whose Secrets are in `namespace` and need not be there yet. The
-    /// APIServices in `led` it keeps in step too, where they lead to Evenkeel.
+    /// A signer with its Secrets in `namespace`, where they need not exist yet. It also updates the
+    /// APIServices in `led` that lead to Evenkeel.
     #[must_use]
     pub fn new(
         client: Client,
@@ -157,7 +156,7 @@ impl Signer {
                 placed();
                 RESTING
             }
-            // Somebody else has written meanwhile; the next round sees what.
+            // Another client has written meanwhile; the next round reads the change.
             Err(Error::Api(kube::Error::Api(status))) if status.code == 409 => MOVING,
             Err(error) => {
                 self.report(&error);
@@ -182,7 +181,7 @@ impl Signer {
         if served? || trusted? {
             return Ok(SignerRoundOutcome::Moved);
         }
-        // What is optional stops no renewal.
+        // An optional APIService stops no renewal.
         match led {
             Ok(true) => Ok(SignerRoundOutcome::Moved),
             Ok(false) => self.advance(&held).await,

@@ -1,4 +1,4 @@
-//! `certificates`: who makes the serving certificate, and who may call the extender.
+//! `certificates`: the source of the serving certificate, and the callers of the extender.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -53,14 +53,14 @@ pub(super) enum CertificateMode {
     Files,
 }
 
-/// Who may call the extender.
+/// The clients that may call the extender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ExtenderCallers {
     /// Clients with a certificate of the scheduler authority.
     #[default]
     Authenticated,
-    /// Whoever reaches the port; only with files, and only where it is said.
+    /// Every client that reaches the port; only with files, and only if the configuration says so.
     Anybody,
 }
 
@@ -89,8 +89,8 @@ impl CertificatesSection {
     }
 }
 
-/// Notes where the extender would be open to everybody without a word of the operator's, and where
-/// that word contradicts the rest.
+/// Reports a configuration that opens the extender to every client without saying so. Also reports
+/// one that says so and contradicts the rest.
 fn check_callers(
     mode: CertificateMode,
     scheduler_ca: Option<&str>,

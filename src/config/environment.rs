@@ -8,7 +8,7 @@ pub(crate) fn environment() -> Vec<(String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| {
             let name = name.into_string().ok()?;
-            // What is not Unicode becomes a value that the check of its field refuses.
+            // Text that is not Unicode becomes a value that the check of its field refuses.
             let value = value.to_string_lossy().into_owned();
             name.starts_with(ENVIRONMENT_PREFIX)
                 .then_some((name, value))

@@ -69,7 +69,7 @@ const SWITCHES: [Switch; 7] = [
     switch("agent.limits", SwitchOff::Is("off"), &["agent.leastLimit"]),
 ];
 
-/// Refuses the options of components that are off, and gives those whose switch is of a stronger source.
+/// Refuses the options of components that are off; returns those with a switch from a stronger source.
 pub(super) fn check(
     file: &ConfigFile,
     layered: &ConfigLayers,

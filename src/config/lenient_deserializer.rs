@@ -11,7 +11,7 @@ use super::file::ConfigFile;
 use super::layers::ConfigLayers;
 use evenkeel_kubernetes::serde_message::reworded;
 
-/// After so many mistakes a file is of some other kind, and more of them would help nobody.
+/// The most mistakes that are listed. A file with more of them is of some other kind.
 const MOST: usize = 20;
 
 /// The file without what could not be read, and what that was.

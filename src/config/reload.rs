@@ -43,9 +43,9 @@ impl Config {
         }
     }
 
-    /// The position of the kill switch by these sources, with the cause for which the rest of them is
-    /// refused. A file that is gone or cannot be read asks for no stop: whoever takes back what was
-    /// written must be able to when nothing else works any more.
+    /// The position of the kill switch by these sources, with the cause for which the rest of them
+    /// is refused. A missing or unreadable file does not stop writes: an operator must be able to
+    /// undo writes when nothing else works any more.
     #[must_use]
     pub fn switch(sources: &ConfigSources) -> (Writes, Option<ConfigError>) {
         Self::position(

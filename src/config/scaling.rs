@@ -46,7 +46,7 @@ section! {
     }
 }
 
-/// Whose queries are asked for single targets.
+/// The origin of the queries that are asked for single targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum QueriesName {
@@ -55,7 +55,7 @@ pub(super) enum QueriesName {
     Any,
 }
 
-/// Whether Pods are taken out of traffic for ReplicaProfiles.
+/// The switch that lets Evenkeel take Pods out of traffic for ReplicaProfiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum ReplicaProfilesName {
@@ -121,7 +121,7 @@ impl ScalingSection {
         usize::try_from(self.external_jobs_per_namespace).unwrap_or(usize::MAX)
     }
 
-    /// Whom external checks may ask beside Services; `None` where none is asked.
+    /// The URLs that external checks may call beside Services; `None` if none is called.
     pub(super) fn external_checks(&self, check: &mut Checker) -> Option<external_checks::Settings> {
         let ChecksSection { external, allowed } = &self.checks;
         let places = allowed.iter().enumerate();

@@ -242,7 +242,7 @@ fn every_field_of_the_complete_example_is_read() {
         interval: Duration::from_secs(30),
     };
     assert_eq!(config.agent, agent);
-    // What the example leaves out would be untested, so it leaves out nothing.
+    // A field missing from the example would be untested, so the example has all fields.
     let written: Value = serde_saphyr::from_str(yaml).unwrap();
     for (variable, path) in Config::variables() {
         let pointer = format!("/{}", path.replace('.', "/"));
@@ -250,7 +250,7 @@ fn every_field_of_the_complete_example_is_read() {
     }
 }
 
-/// Whoever leaves the extender to everybody has written so.
+/// A configuration that opens the extender to every client has to say so.
 #[test]
 fn certificates_in_files_need_an_authority_for_callers_or_a_word() {
     let open = "certificates: {mode: files, extenderCallers: anybody}";

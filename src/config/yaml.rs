@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(parsed, json!(["n", "off", 8, "010", 1000]));
     }
 
-    /// What sigs.k8s.io/yaml, the reader of kubectl, makes of each.
+    /// The value that sigs.k8s.io/yaml, the reader of kubectl, makes of each.
     #[test]
     fn values_of_manifests_are_those_that_kubectl_reads() {
         for (text, value) in [

@@ -102,7 +102,7 @@ fn pod_in(body: &[u8]) -> Result<Pod, String> {
     }
 }
 
-/// What would be decided now, among the nodes named or among all.
+/// The decision that would be made now, among the named nodes or among all.
 fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExplanation, ApiError> {
     let cluster = &handlers.cluster;
     let snapshot = cluster.snapshot();

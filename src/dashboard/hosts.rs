@@ -1,10 +1,10 @@
-//! The names that the dashboard answers to.
+//! The host names that the dashboard answers to.
 //!
-//! A page on the web can let its own name resolve to a loopback address and then read, by the
-//! browser of whoever visits it, what listens there (DNS rebinding). The `Host` header tells: it has
-//! the page's name then. So requests are answered that name what is always this machine, or a host
-//! of the configuration. Ports are not compared, since `kubectl port-forward` and tunnels change
-//! them at will, and no page can have a browser say `localhost` for it.
+//! A web page can let its own name resolve to a loopback address. It can then read what listens
+//! there through a visitor's browser (DNS rebinding). Such a request has the page's name in its
+//! `Host` header. So the dashboard answers only to names that always mean this machine and to
+//! configured hosts. Ports are not compared, because `kubectl port-forward` and tunnels change them
+//! and no page can make a browser send `localhost`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -38,7 +38,7 @@ use super::observation::DoctorObservation;
 pub struct DoctorCheck {
     /// The name in findings, and the anchor on the page about them.
     pub id: &'static str,
-    /// What is looked at, in words.
+    /// The subject of the check, in words.
     pub subject: &'static str,
     run: fn(&Evidence<'_>) -> CheckFindings,
 }

@@ -169,7 +169,7 @@ const fn system<'a>(reader: &ClusterReader<'a>) -> ClusterReader<'a> {
     }
 }
 
-/// Reads who writes beside the leader, and what narrows all of them.
+/// Reads the writers beside the leader, and the policies that narrow all of them.
 async fn writing(reader: &ClusterReader<'_>, observation: &mut DoctorObservation) {
     let (clean_up, guard, rules, clean_up_guard, record_guard) = tokio::join!(
         reader.own::<CronJob>(CLEAN_UP),

@@ -53,7 +53,7 @@ impl DoctorFinding {
         Self::new(id, FindingSeverity::Ok, what, None)
     }
 
-    /// A fact to know, and the change for those who do not want it.
+    /// A fact to know, and the change for users that do not want it.
     pub(super) fn info(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(id, FindingSeverity::Info, what, Some(fix.into()))
     }

@@ -204,7 +204,7 @@ pub struct WebhookTrial {
 pub enum PodOfDryRun {
     /// The Pod's annotations after admission.
     Admitted(BTreeMap<String, String>),
-    /// Message of whoever refused it.
+    /// The message of the component that refused it.
     Refused(String),
 }
 
@@ -252,11 +252,11 @@ pub struct DoctorObservation {
     pub write_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
     /// That policy, which names the resources that it concerns.
     pub write_rules: ReadOutcome<ValidatingAdmissionPolicy>,
-    /// CronJob `evenkeel-restore` in that namespace, which puts back what nobody holds any more.
+    /// The CronJob `evenkeel-restore` in that namespace, which puts back abandoned values.
     pub clean_up: ReadOutcome<CronJob>,
     /// Binding of the policy that narrows the writes of that CronJob.
     pub clean_up_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
-    /// The binding of the policy by which nobody writes in Evenkeel's name what a Pod was resized from.
+    /// The binding of the policy against forged records of a Pod's former resources.
     pub record_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
     /// Rights that the ServiceAccounts need.
     pub rights: ReadOutcome<Vec<Right>>,
@@ -276,7 +276,7 @@ pub struct DoctorObservation {
     pub autoscalers: ReadOutcome<Vec<Autoscaler>>,
     /// The names of the API groups that are served.
     pub api_groups: ReadOutcome<Vec<String>>,
-    /// The APIService of external metrics, whoever holds it.
+    /// The APIService of external metrics, even if it leads to another server.
     pub api_service: ReadOutcome<APIService>,
     /// That of the metrics provider.
     pub provider_api_service: ReadOutcome<APIService>,
@@ -305,7 +305,7 @@ pub struct ObjectsOfKind {
 }
 
 impl ObjectsOfKind {
-    /// What its objects are to annotations. A kind that is not known is one of `scaling.kinds`.
+    /// The role of its objects for annotations. A kind that is not known is one of `scaling.kinds`.
     pub(super) fn carrier(&self) -> Carrier {
         Kind::of(&self.api_version, &self.kind).map_or(Carrier::Workload, Carrier::of)
     }

@@ -1,4 +1,4 @@
-//! Where a check is asked, and by whom it is to be answered.
+//! The address of a check, and the audience of its token.
 
 use std::net::IpAddr;
 

@@ -14,7 +14,7 @@ pub struct AllowedUrl {
     segments: Vec<String>,
 }
 
-/// What is no address that can be allowed.
+/// The reason why an address cannot be allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AllowedUrlError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Asks whom checks name.
+//! Calls the endpoints that checks name.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ use evenkeel_kubernetes::external_check::{CheckAnswer, CheckQuestion};
 use evenkeel_kubernetes::ihpa::Endpoint;
 use evenkeel_kubernetes::truncate::excerpt;
 
-/// The ServiceAccount in whose name checks are asked: it has no right at all.
+/// The ServiceAccount of the tokens for checks: it has no right at all.
 const ACCOUNT: &str = "evenkeel-checks";
 
 /// The longest answer that is read.
@@ -28,23 +28,23 @@ const LONGEST: usize = 64 * 1024;
 /// The characters of an error of the API server that are repeated.
 const TOLD: usize = 200;
 
-/// Asks whom checks name.
+/// Calls the endpoints that checks name.
 pub struct CheckSource {
     settings: Settings,
     client: kube::Client,
     tokens: AccountTokens,
-    /// The client that believes whom the system believes.
+    /// The client that trusts the system's authorities.
     public: OnceLock<http::PooledHttpClient>,
 }
 
-/// Somebody who is asked, and the client that leads there.
+/// An endpoint, and the client that reaches it.
 struct CheckEndpointClient {
     address: CheckAddress,
     http: http::PooledHttpClient,
 }
 
 impl CheckSource {
-    /// One that has asked nobody yet; `namespace` is Evenkeel's own.
+    /// A source that has made no call yet; `namespace` is Evenkeel's own.
     #[must_use]
     pub fn new(settings: Settings, client: kube::Client, namespace: &str) -> Self {
         Self {

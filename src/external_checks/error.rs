@@ -15,7 +15,7 @@ pub enum CheckError {
         /// The beginning of the address.
         url: String,
     },
-    /// What is named is no address of a server.
+    /// The named address is not an address of a server.
     #[error("the address is invalid: {0}")]
     Address(&'static str),
     /// The Service cannot be asked.
@@ -44,7 +44,7 @@ pub enum CheckError {
     Timeout,
     #[error("given up, as the process shuts down")]
     Aborted,
-    /// What is asked about is not known any more.
+    /// The change in question is not known any more.
     #[error("no change is under way")]
     NoChange,
 }

@@ -1,4 +1,4 @@
-//! What is known of a check, as evidence on the last step of a change.
+//! The result of a check so far, as evidence on the last step of a change.
 
 use evenkeel_core::scaling::CheckInput;
 use evenkeel_core::scaling::stability::ExternalCheckAnswer;

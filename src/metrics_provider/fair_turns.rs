@@ -1,5 +1,5 @@
-//! Whose question is asked next: a few at a time, of which no namespace has more than half, and those
-//! that wait in turns by namespace, so that one that asks much delays itself.
+//! The order of queries: a few run at a time, at most half of them of one namespace. The others
+//! wait in turns by namespace, so that a namespace with many queries delays itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use evenkeel_kubernetes::series_query::SeriesRefusal;
 use tokio::sync::oneshot;
 
-/// Questions that are asked, or whose answers are sent, at a time, beside those of the ticks: each takes a core of a small
-/// Prometheus, and a large answer some fifteen megabytes.
+/// Queries that run, or that have answers under way, at a time, beside those of the ticks. Each
+/// takes a core of a small Prometheus, and a large answer takes some 15 MB.
 const AT_ONCE: usize = 4;
 
 /// Of these, of one namespace.
@@ -71,7 +71,7 @@ impl FairTurns {
                 line: self.clone(),
                 namespace,
             };
-            // Whoever has left gives the turn back.
+            // A caller that has left gives the turn back.
             drop(waiting.send(turn));
         }
     }

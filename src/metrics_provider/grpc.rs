@@ -1,8 +1,8 @@
-//! Kapacity's gRPC service, for its jobs and whatever else speaks it.
+//! Kapacity's gRPC service, for its jobs and other clients that speak it.
 //!
-//! Over TLS callers show the token of a ServiceAccount. Kapacity's own client for Python shows nothing
-//! and speaks no TLS: for it there is a listener of its own, where a caller is the Pod whose address it
-//! comes from, and may ask about the namespace of that Pod alone ([`PodCallers`]).
+//! Over TLS callers show the token of a ServiceAccount. Kapacity's own client for Python shows no
+//! token and speaks no TLS, so it has a listener of its own. There the caller is the Pod with the
+//! peer address, and may ask about that Pod's namespace alone ([`PodCallers`]).
 
 pub mod messages;
 mod translation;
@@ -72,7 +72,7 @@ pub struct GrpcService {
 }
 
 impl GrpcService {
-    /// Those who show a token that the API server behind `client` knows.
+    /// The service for callers with a token that the API server behind `client` knows.
     #[must_use]
     pub fn for_tokens(client: kube::Client, provider: Arc<MetricsProvider>) -> Self {
         Self {
@@ -151,12 +151,12 @@ impl GrpcService {
     }
 }
 
-/// What is known of a caller.
+/// The known facts about a caller.
 struct Caller {
     headers: HeaderMap,
     address: Option<PeerAddress>,
     is_shed: bool,
-    /// The call, whose place among those of its path is its own until it is answered.
+    /// The call, which keeps its place among those of its path until it is answered.
     _call: BufferedRequest,
 }
 
@@ -208,7 +208,7 @@ async fn past(
     held(Grpc::new(codec).unary(answer, request).await)
 }
 
-/// The caller, and the request whose body has been read within its bounds.
+/// The caller, and the request after its body has been read within its bounds.
 fn framed(
     address: Address,
     headers: HeaderMap,

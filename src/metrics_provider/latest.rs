@@ -1,4 +1,4 @@
-//! What is newest: from Prometheus where there is one and it tells, and from the metrics APIs.
+//! The newest values: from Prometheus if it has them, and from the metrics APIs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -268,7 +268,7 @@ impl MetricsProvider {
     }
 }
 
-/// The answer whose one series is that of a workload.
+/// The answer with its one series labelled as that of a workload.
 fn labelled(mut answer: SeriesAnswer, workload: &WorkloadReference) -> SeriesAnswer {
     for series in &mut answer.series {
         let label = workload_label(workload);

@@ -1,10 +1,10 @@
-//! Callers who show nothing: each is the Pod whose address it comes from.
+//! Callers without credentials: each is the Pod with the peer address.
 //!
-//! Kapacity's jobs speak plain gRPC and cannot be taught another way. So the API server is asked which
-//! Pod has the address; it must be one alone, running, with a network of its own, and neither ended nor
-//! being deleted, since such a Pod's address may be another's already. It may ask about its own namespace
-//! alone, as far as its ServiceAccount has the rights. An address is worth what the cluster's network is
-//! worth, which is why nobody is known by it unless the operator says so.
+//! Kapacity's jobs speak plain gRPC and cannot be changed. So Evenkeel asks the API server which
+//! Pod has the address. It must be one Pod alone that runs, has its own network, and has neither
+//! ended nor is being deleted. It may ask about its own namespace alone, within the rights of its
+//! ServiceAccount. An address is worth no more than the cluster's network, so this is off unless
+//! the operator enables it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -40,7 +40,7 @@ const WAITING: usize = 16;
 pub struct PodCallers {
     pods: Api<Pod>,
     rights: Rights,
-    /// Whose an address is, or that it is nobody's.
+    /// The account at each address; `None` if no account has it for sure.
     known: Cache<IpAddr, Option<Account>>,
     turns: Semaphore,
     line: Semaphore,
@@ -151,8 +151,8 @@ impl Account {
     }
 }
 
-/// The account of the one Pod that has an address for sure. One that has not ended and cannot be the
-/// caller leaves it open whose the address is.
+/// The account of the one Pod that has an address for sure. The answer is open if a Pod with the
+/// address has not ended and cannot be the caller.
 fn one(pods: &[Pod], address: IpAddr) -> Option<Account> {
     let mut account = None;
     for pod in pods {

@@ -32,7 +32,7 @@ const POINTS: usize = 200_000;
 /// Pods that one question may ask about: their names go into the query.
 const PODS: u32 = 1_000;
 
-/// Those who tell.
+/// The sources of series.
 pub struct SeriesSources {
     pub client: kube::Client,
     /// The metrics APIs.
@@ -81,7 +81,7 @@ impl MetricsProvider {
         &self.settings
     }
 
-    /// The answer to a question whose asker has been authorised.
+    /// The answer to a query, after its caller has been authorised.
     ///
     /// # Errors
     /// There is none, with the reason.

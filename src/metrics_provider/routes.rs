@@ -162,7 +162,7 @@ async fn series(
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// Writes an answer where it holds up nobody: it may be of megabytes.
+/// Writes an answer on a blocking thread, because it may have megabytes.
 async fn written(
     list: impl FnOnce() -> serde_json::Result<Vec<u8>> + Send + 'static,
 ) -> Result<Vec<u8>, StatusErrorResponse> {

@@ -1,8 +1,8 @@
-//! What has been: from Prometheus alone, since nobody else keeps it.
+//! Past values: from Prometheus alone, because no other source keeps them.
 //!
-//! Pods that are gone are known to Prometheus by their names, so that the past of a workload is that of
-//! the names that its kind gives its Pods ([`pod_names`]). Of other kinds the past is refused: that of
-//! the Pods that are there now would be too small a sum the longer ago it is.
+//! Prometheus knows deleted Pods by their names. So the past of a workload is that of the names
+//! that its kind gives its Pods ([`pod_names`]). For other kinds the past is refused. The sum of
+//! the present Pods would be smaller than the real one, the longer ago the smaller.
 
 use evenkeel_core::scaling::signal::MetricIdentifier;
 use evenkeel_kubernetes::pod_names;
@@ -96,8 +96,8 @@ impl MetricsProvider {
         Ok(in_namespace(namespace).equal(label, name))
     }
 
-    /// What an operator's own query gives, where it is narrowed by these matchers and by the selector of
-    /// the metric.
+    /// The result of an operator's own query, narrowed by these matchers and by the selector of the
+    /// metric.
     pub(super) async fn read(
         &self,
         metric: &MetricIdentifier,

@@ -10,7 +10,7 @@ use crate::metrics::prometheus;
 /// Where and what the provider answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// gRPC over TLS, to whoever shows a token; `None` where it is not served.
+    /// The address of gRPC over TLS, for callers with a token; `None` if it is not served.
     pub grpc: Option<SocketAddr>,
     /// gRPC without TLS, to Pods about their own namespace; `None` where it is not served.
     pub plaintext_grpc: Option<SocketAddr>,

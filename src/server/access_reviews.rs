@@ -1,5 +1,5 @@
-//! What the API server says of who may do what, held for a short while: so nobody depends on its answer
-//! to every call, and a right that is taken away soon ends.
+//! The API server's verdicts on users' requests, held for a short while. So not every call depends
+//! on its answer, and a revoked right soon ends.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use tokio::time::Instant;
 
 use evenkeel_clock as clock;
 
-/// Periods at whose ends verdicts end.
+/// The length of the periods; all verdicts end with their period.
 const HELD: Duration = Duration::from_secs(30);
 
 /// Time limit of the reviews of one caller together: Prometheus waits 10 s for a page, and the HPA
 /// controller longer for a metric.
 pub(crate) const REVIEW_TIME: Duration = Duration::from_secs(5);
 
-/// What a verdict is on, hashed: it may hold secrets.
+/// The hash of a verdict's subject, because the subject may hold secrets.
 pub(crate) type ReviewDigest = [u8; 32];
 
 /// Verdicts, each held until the end of a period; a refusal is `R`.
@@ -50,8 +50,8 @@ impl<R: Clone + Send + Sync + 'static> HeldVerdicts<R> {
         }
     }
 
-    /// The verdict on what is asked at `now`, by a review where none is held. Those who ask the same at
-    /// a time wait for one review; one that fails is not held.
+    /// The verdict on a request at `now`, by a review if none is held. Concurrent callers with the
+    /// same request wait for one review; one that fails is not held.
     pub(crate) async fn get(
         &self,
         on: ReviewDigest,
@@ -64,7 +64,7 @@ impl<R: Clone + Send + Sync + 'static> HeldVerdicts<R> {
     }
 }
 
-/// What a user would do.
+/// The action that a user attempts.
 #[derive(Debug, Clone)]
 pub(crate) enum AuthorizationAttributes {
     /// Get a path.

@@ -179,7 +179,7 @@ impl ConnectionWatchdog {
     }
 }
 
-/// A stream whose bytes are noted, those that arrive and those that are not taken.
+/// A stream that notes its bytes: those that arrive and those that are not taken.
 #[derive(Debug)]
 pub(super) struct ActivityStream<I> {
     stream: I,

@@ -1,13 +1,13 @@
-//! Reads request bodies: JSON, or a message of gRPC, of bounded size, at a least pace, and as far as there is room for
-//! them.
+//! Reads request bodies: JSON, or a message of gRPC. Their size is bounded, and they need a minimum rate
+//! and free room.
 //!
-//! A request whose body does not come cannot be answered so as to change nothing: that answer repeats
-//! the review's uid or the names of the nodes, which stand in the body. It is refused, which both
-//! callers take as the absence of the service (`failurePolicy: Ignore`, `ignorable: true`). It holds no
-//! turn meanwhile, and no more room than has come of it.
+//! A request without a complete body is refused. An answer that changes nothing is impossible, because it
+//! would repeat the review's uid or the node names, which stand in the body. Both callers treat the
+//! refusal as the absence of the service (`failurePolicy: Ignore`, `ignorable: true`). Until its body is
+//! complete, a request holds no turn, and only the room of the bytes that have come.
 //!
-//! A body that is too large is still read for a while and thrown away before the refusal is sent, since
-//! a client that is reset while it sends never sees the answer.
+//! A body that is too large is still read for a while and thrown away before the refusal. A client that
+//! is reset while it sends never sees the answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ impl<S: Sync> FromRequest<S> for GrpcCall {
 }
 
 impl BufferedRequest {
-    /// The call of a request whose body is of a type.
+    /// The call of a request with a body of this type.
     async fn of(request: Request, media_type: &'static str) -> Result<Self, ApiError> {
         let Some(Arrival {
             limits,

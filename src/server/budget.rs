@@ -1,11 +1,10 @@
 //! The memory that the bodies of one caller's requests may take together.
 //!
-//! A body takes room as its bytes arrive, so that clients who announce much and withhold it hold
-//! nothing. Where room is short, the body that has been arriving for longest makes way, since a
-//! caller of good faith sends its own at once; what has arrived whole is never cut. Once a request is
-//! answered, its room is that of the answer until the client has taken it. Room that is not
-//! free soon is not waited for: both callers go on by themselves when they are refused, and would have
-//! given up by then.
+//! A body takes room as its bytes arrive, so clients that announce much and withhold it hold
+//! nothing. If room is short, the body that has been arriving for longest is cut, because an honest
+//! caller sends its own at once. A complete body is never cut. After that the answer takes the room
+//! until the client has taken it. A body does not wait long for room: both callers go on by
+//! themselves when they are refused.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -299,7 +298,7 @@ mod tests {
         waited.unwrap();
         assert!(!third.cut.is_cancelled());
         assert_eq!(budget.metrics.cut.get(), 2);
-        // The oldest that is left cuts nobody who came after it.
+        // The oldest one left cuts no body that came later.
         let mut third = third;
         let refused = budget.widen(&mut third, 6 * UNIT).await;
         assert!(refused.is_err() && !newest.cut.is_cancelled());
@@ -316,7 +315,7 @@ mod tests {
         // All that arrives holds less than is lacking.
         let refused = budget.widen(&mut newest, 3 * UNIT).await;
         assert!(refused.is_err() && !arriving.cut.is_cancelled());
-        // With what is free it suffices, and who holds nothing has nothing to give.
+        // With the free room it suffices, and a body without room has nothing to give.
         let ends = async |room: BodyReservation| room.cut().await;
         let (waited, ()) = tokio::join!(budget.widen(&mut newest, 2 * UNIT), ends(arriving));
         waited.unwrap();

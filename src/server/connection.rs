@@ -38,7 +38,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 4 << 20;
 
-/// HTTP/2 connections whose client is gone are found by pings.
+/// Pings find HTTP/2 connections without a client.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 

@@ -1,18 +1,18 @@
-//! Who may have a connection: every newcomer, at the price of whoever makes the least use of theirs.
+//! The choice of open connections: every newcomer gets one, at the price of the client with the
+//! least use for its own.
 //!
-//! A listener that stops accepting when it is full is shut by whoever holds connections without a
-//! word. This one accepts always and closes one of those that it has. The API server shows no
-//! certificate, so that it cannot be told from others by its name; it is told by what it does:
+//! A listener that stops accepting when it is full can be blocked by silent connections. This one
+//! always accepts and closes one of its connections. The API server shows no certificate, so
+//! connections are judged by their behaviour:
 //!
-//! * Connections that have had a good answer are set apart from those that have not: while more than
-//!   a quarter are of the latter, one of them goes. So neither idle connections of callers nor a
-//!   newcomer's handshake can be crowded out by the other kind.
-//! * Of these the peer with the most loses one, and of its own one without a request under way if it
-//!   has such, the one that was not used for longest.
-//!   A peer is an IPv4 address or an IPv6 network of 64 bits; since a NAT may put the API server
-//!   and an attacker behind one address, a peer at its bound is not refused but loses one of its own.
-//! * A connection whose client certificate is signed by a known authority moves to slots of its
-//!   own, for which nobody else competes.
+//! * Connections with a good answer are set apart from those without. While more than a quarter are
+//!   without, one of these goes. So neither idle connections of callers nor a newcomer's handshake
+//!   can be crowded out by the other kind.
+//! * The peer with the most of them loses one: the least recently used, if possible without a
+//!   request under way. A peer is an IPv4 address or an IPv6 network of 64 bits. A NAT may put the
+//!   API server and an attacker behind one address. So a peer at its bound is not refused but loses
+//!   one of its own.
+//! * A connection with a client certificate of a known authority moves to slots of its own.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -170,8 +170,8 @@ fn least_useful<'a>(among: impl Iterator<Item = (&'a u64, &'a ConnectionEntry)>)
     least.map(|(id, _)| *id)
 }
 
-/// Those who count as one: an IPv4 address, or the 64 bits of a network of IPv6, in which a machine
-/// may take any number of addresses.
+/// The addresses that count as one peer: an IPv4 address, or the 64 bits of an IPv6 network, in
+/// which a machine may take any number of addresses.
 fn peer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

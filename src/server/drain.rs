@@ -142,7 +142,7 @@ impl Shutdown {
     }
 
     async fn reached(&self, phase: ShutdownPhase) {
-        // An error means that nobody runs the drain any more, which is an end as well.
+        // An error means that the drain has stopped, which is an end as well.
         let _ = self.phase.clone().wait_for(|now| *now >= phase).await;
     }
 }
@@ -170,7 +170,7 @@ pub fn signals() -> io::Result<impl Stream<Item = ()>> {
     }))
 }
 
-/// True where whoever started the process has it ignore SIGHUP; told by Linux alone.
+/// True if the starter of the process has it ignore SIGHUP; known on Linux alone.
 fn outlives_terminal() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

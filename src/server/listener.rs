@@ -1,8 +1,8 @@
 //! A socket that accepts connections, in plain HTTP or over TLS, until the service drains.
 //!
-//! The number of connections is bounded, and a newcomer takes the place of whoever needs theirs least
-//! ([`ConnectionLimiter`]). A failure to accept, such as too many open files, is waited out instead of being retried
-//! in a loop.
+//! The number of connections is bounded. A newcomer takes the place of the least needed one
+//! ([`ConnectionLimiter`]). After a failure to accept, such as too many open files, the listener
+//! waits before it tries again.
 
 mod handshake;
 mod socket;

@@ -1,7 +1,7 @@
-//! `/metrics`: one text for all who ask within a second, shown to those who may read it.
+//! `/metrics`: one text for all readers within a second, shown only to authorised readers.
 //!
-//! With thousands of scaling targets the text is megabytes long and takes a processor's time that
-//! requests of kube-scheduler need, so that it is rendered once a second at most, aside from the
+//! With thousands of scaling targets the text has megabytes. Rendering it takes a processor's time
+//! that requests of kube-scheduler need. So it is rendered once a second at most, aside from the
 //! threads that answer those.
 
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl MetricsPage {
         }))
     }
 
-    /// `/metrics`, for those whom `access` lets read it.
+    /// `/metrics`, for the readers that `access` admits.
     pub fn into_router(self, access: ScrapeAccess) -> Router {
         Router::new()
             .route(paths::METRICS, get(show))

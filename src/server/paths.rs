@@ -31,6 +31,6 @@ pub const OPENAPI_METRICS_PROVIDER: &str = "/openapi/v3/apis/metrics.evenkeel.de
 pub const QUERY_LATEST: &str = "/io.kapacitystack.metric.ProviderService/QueryLatest";
 pub const QUERY: &str = "/io.kapacitystack.metric.ProviderService/Query";
 
-/// Header with the token of a reader of the metrics who comes through the API server's proxy, which
-/// takes `Authorization` away.
+/// The header with the token of a metrics reader that comes through the API server's proxy. The
+/// proxy removes `Authorization`.
 pub const FORWARDED_TOKEN: &str = "x-evenkeel-token";

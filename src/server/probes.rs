@@ -1,7 +1,7 @@
-//! The paths for the kubelet, on a listener of their own that nobody else has a reason to reach: what
-//! others do to the other listeners is no reason to restart a replica.
+//! The paths for the kubelet, on a listener of their own. Load on the other listeners is no reason
+//! to restart a replica.
 //!
-//! `/livez` says that the process answers and nothing else, since a restart helps no outside
+//! `/livez` says that the process answers and nothing else, because a restart helps no outside
 //! trouble. `/readyz` names the conditions that are not met.
 
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! The paths of the service, each behind the same guard: who may call it, how many at a time, how
-//! large a body; every answer is counted, and a panic becomes an answer.
+//! The paths of the service, each behind the same guard: allowed callers, concurrency, size of
+//! bodies. Every answer is counted, and a panic becomes an answer.
 //!
-//! Over its concurrency limit a path goes on answering, at once and with 200: the handler is told
-//! to fail open ([`Load::Shed`](super::Load::Shed)), which leaves the cluster to go on as if the service
-//! were not there. A request counts against the limit from when its body is there, so that nobody waits
-//! behind clients that withhold theirs. What the bodies take together is bounded by a budget for each
-//! caller: floods of reviews take nothing from kube-scheduler's calls.
+//! Over its concurrency limit a path goes on answering, at once and with 200. The handler then
+//! fails open ([`Load::Shed`](super::Load::Shed)), and the cluster goes on as if the service were
+//! not there. A request counts against the limit from when its body is there, so clients that
+//! withhold theirs delay no other. A budget for each caller bounds all bodies: floods of reviews
+//! take nothing from kube-scheduler.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -37,7 +37,7 @@ pub struct RouteEndpoint {
     /// The path, also in metrics.
     pub path: &'static str,
     pub limits: PathLimits,
-    /// Authority whose clients may call, where it is configured; `None` for everybody.
+    /// The authority of the clients that may call, if it is configured; `None` for every client.
     pub authority: Option<Authority>,
 }
 
@@ -170,7 +170,7 @@ impl Guard {
             "a handler panicked"
         );
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        // What was left of the body is gone with the handler.
+        // The rest of the body is gone with the handler.
         ApiError::new(status, "Panic", "the request could not be answered").closing()
     }
 }

@@ -1,11 +1,11 @@
-//! Who may read `/metrics`: the names of namespaces and workloads stand in it, which are nobody else's
-//! business.
+//! Access to `/metrics`, which shows the names of namespaces and workloads.
 //!
-//! As for the metrics of Kubernetes' own components, the caller shows a bearer token, the API server
-//! tells whose it is (TokenReview) and whether its owner may `get` the path (SubjectAccessReview). The
-//! answer is kept for a short while, so that scrapes do not depend on every call and a right that is
-//! taken away soon ends. Without an answer of the API server nobody is admitted whom it has not admitted
-//! just before. However many tokens strangers show, whoever was admitted is reviewed anew without delay.
+//! As for the metrics of Kubernetes' own components, the caller shows a bearer token. The API
+//! server names the token's user (TokenReview) and says if this user may `get` the path
+//! (SubjectAccessReview). The verdict is kept for a short while, so that scrapes do not depend on
+//! every call and a revoked right soon ends. Without an answer of the API server, only readers that
+//! it has admitted just before are admitted. However many tokens strangers show, an admitted reader
+//! is reviewed anew without delay.
 
 mod token_review_limiter;
 
@@ -30,7 +30,7 @@ use super::paths;
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
-/// Tokens whose answers are held: more than are reviewed in that time.
+/// Tokens with held answers: more than are reviewed in that time.
 const MOST_HELD: u64 = 1024;
 
 /// Tokens that are remembered to have been admitted, and the time after which one is forgotten that is not
@@ -41,23 +41,23 @@ const KNOWN: Duration = Duration::from_hours(1);
 /// A token of a ServiceAccount has some 1,000 characters, and those of other issuers a few thousand.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// The way in which readers of the metrics say who they are.
+/// The way in which readers of the metrics authenticate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MetricsAuthentication {
     /// By a bearer token that the API server judges, over HTTPS, since a token is a secret.
     #[default]
     Kubernetes,
-    /// Not at all: whoever reaches the port reads them, in plain HTTP.
+    /// Not at all: every client that reaches the port reads them, in plain HTTP.
     None,
 }
 
-/// Those who may read the metrics.
+/// The clients that may read the metrics.
 #[derive(Debug, Clone)]
 pub enum ScrapeAccess {
-    /// Whoever reaches the listener.
+    /// Every client that reaches the listener.
     Everybody,
-    /// Whom the API server authorises.
+    /// The clients that the API server authorises.
     Authorised(Arc<Reviewer>),
 }
 
@@ -100,7 +100,7 @@ impl ScrapeRefusal {
 }
 
 impl ScrapeAccess {
-    /// Those whom the API server behind `client` authorises.
+    /// Access for clients that the API server behind `client` authorises.
     pub fn authorised(client: Client) -> Self {
         Self::Authorised(Arc::new(Reviewer::new(client)))
     }
@@ -117,8 +117,8 @@ impl ScrapeAccess {
     }
 }
 
-/// The token that a request shows: as a bearer, or in the header of those whom the API server's proxy
-/// leads here, which takes the usual one away.
+/// The token of a request: a bearer, or the header for requests through the API server's proxy,
+/// which removes the usual one.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
@@ -148,7 +148,7 @@ impl fmt::Debug for Reviewer {
 }
 
 impl Reviewer {
-    /// A reviewer who asks the API server behind `client`.
+    /// A reviewer that asks the API server behind `client`.
     pub(crate) fn new(client: Client) -> Self {
         Self {
             tokens: Api::all(client.clone()),

@@ -44,7 +44,7 @@ pub struct ListenerSettings {
     pub streams: u32,
 }
 
-/// Requests on one connection of those who ask for a page.
+/// Requests on one connection of a client that asks for a page.
 const FEW_STREAMS: u32 = 8;
 
 /// Connections that are open at a time. Each costs a descriptor and up to some 50 KB, and over HTTP/2
@@ -76,9 +76,9 @@ impl ConnectionBounds {
 }
 
 impl Default for ConnectionBounds {
-    /// An API server has one or two connections and a cluster has few of them, each with an address
-    /// of its own: a thousand is hundreds of times more. Idle they take 50 MB at most, and 250 MB with a
-    /// hundred requests on each whose answers nobody takes.
+    /// An API server has one or two connections. A cluster has few API servers, each with its own
+    /// address: a thousand is hundreds of times more. Idle connections take 50 MB at most; with a
+    /// hundred requests each and no answer taken, they take 250 MB.
     fn default() -> Self {
         const { Self::new(1024, 256, 64) }
     }
@@ -116,8 +116,8 @@ impl ListenerSettings {
         }
     }
 
-    /// The probes' listener: kubelet opens a connection for each probe and is done with it at once, so
-    /// that whoever lingers is somebody else.
+    /// The probes' listener. The kubelet opens a connection for each probe and closes it at once,
+    /// so a connection that lingers is not the kubelet's.
     pub fn for_probes() -> Self {
         Self {
             connections: const { ConnectionBounds::new(64, 32, 1) },
@@ -128,7 +128,7 @@ impl ListenerSettings {
         }
     }
 
-    /// The dashboard's listener, whose callers all come from loopback.
+    /// The dashboard's listener; all its callers come from loopback.
     pub fn for_dashboard() -> Self {
         Self {
             connections: const { ConnectionBounds::new(128, 128, 1) },
@@ -137,7 +137,7 @@ impl ListenerSettings {
         }
     }
 
-    /// The listener of metrics: a few readers, who take a page within seconds.
+    /// The listener of metrics: a few readers that take a page within seconds.
     pub fn for_metrics() -> Self {
         Self {
             connections: const { ConnectionBounds::new(64, 16, 1) },

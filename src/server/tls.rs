@@ -1,10 +1,10 @@
-//! Certificates that the TLS listener shows and believes, changed while it serves.
+//! Certificates that the TLS listener shows and trusts, changed while it serves.
 //!
 //! The [`CertificateStore`] holds one consistent set: the server's certificate with its key, and
-//! the authorities by which clients are known. It is swapped as a whole, from files
-//! ([`FileWatch`]) or by whoever manages the certificates; connections that are open go on. A
-//! client certificate is never a condition of the handshake, since the API server needs none:
-//! each path says whose it wants ([`Authority`]).
+//! the authorities of clients. It is swapped as a whole, from files ([`FileWatch`]) or by the
+//! manager of the certificates; open connections go on. The handshake never requires a client
+//! certificate, because the API server needs none: each path names the authority that it wants
+//! ([`Authority`]).
 
 mod authorities;
 mod files;

@@ -1,4 +1,4 @@
-//! The composition root of the agent of a node, which serves nobody but probes and Prometheus.
+//! The composition root of a node's agent, which serves only probes and Prometheus.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
         ..
     } = process;
     let drain = Drain::new(DrainSettings {
-        // Nobody is led here whom it would take time to lead elsewhere.
+        // No Service leads here, so there is no traffic to redirect first.
         delay: Duration::ZERO,
         ..config.server.drain
     });
@@ -70,7 +70,7 @@ pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
 impl Process {
     /// The agent, with a writer for its Events.
     fn agent(&mut self, config: &Config, node: String, paths: Paths) -> anyhow::Result<Agent> {
-        // Nobody else writes of the Pods of this node.
+        // No other process writes about the Pods of this node.
         let (queue, counted) = self.writer(config);
         let metrics = AgentMetrics::default();
         metrics.register(&mut self.registry);

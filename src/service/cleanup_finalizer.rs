@@ -1,8 +1,8 @@
-//! The end of the installation: `kubectl delete -k deploy/` takes rights, Pods and the clean-up's CronJob away in one
-//! go, and nobody would be left to put back what Evenkeel has written on the objects of others.
+//! The end of the installation. `kubectl delete -k deploy/` removes rights, Pods and the clean-up's CronJob at once.
+//! No process would be left to undo what Evenkeel wrote on the objects of others.
 //!
-//! A finalizer holds the few rights that it takes; a replica that sees them waiting writes nothing new, takes
-//! everything back, and lets them go. The API server believes the token of a deleted ServiceAccount for a minute.
+//! A finalizer holds the few rights that this takes. A replica that sees them waiting writes nothing new, takes
+//! everything back, and releases them. The API server accepts the token of a deleted ServiceAccount for a minute.
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ impl Removal {
     }
 }
 
-/// What is left to take back after some attempts.
+/// The objects left to take back after some attempts.
 #[derive(Default)]
 struct UndoProgress {
     /// True if every kind could be listed. From then on only the objects that are left are tried again.
@@ -204,7 +204,7 @@ fn may_be_left(refusals: &[&ModifiedObject], accepted: &[Kind]) -> bool {
     places.len() <= FEW && is_one
 }
 
-/// What keeps the installation.
+/// The reason why the installation stays.
 #[derive(Debug, thiserror::Error)]
 enum RemovalBlocker {
     /// Objects that are not taken back or not listed; this is the first.
@@ -235,7 +235,7 @@ mod tests {
     use crate::cluster::Settings;
     use crate::controller::Writes;
 
-    /// An API server with one Deployment that carries a status, whose patches it answers like this.
+    /// An API server with one Deployment that carries a status; `status` is the code of the answer to its patches.
     #[derive(Clone, Default)]
     struct Server {
         status: Arc<AtomicU16>,
@@ -308,8 +308,8 @@ mod tests {
         }
     }
 
-    /// The harm: a tenant who may write one object kept `kubectl delete -k` waiting for ever. Later, attempts that each
-    /// listed the cluster outlasted the token.
+    /// The harm: a tenant with write access to one object kept `kubectl delete -k` waiting for
+    /// ever. Later, attempts that each listed the cluster outlasted the token.
     #[tokio::test(start_paused = true)]
     async fn one_object_that_may_not_be_changed_keeps_no_installation() {
         let server = Server::default();

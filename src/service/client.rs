@@ -36,7 +36,7 @@ pub(super) async fn kubernetes(connection: &ClusterConnection) -> anyhow::Result
     Ok(kubernetes)
 }
 
-/// A client with these settings, as kube makes one, whose connections are kept alive.
+/// A client with these settings, as kube makes one, but with connections that are kept alive.
 pub(super) fn connect(config: kube::Config) -> anyhow::Result<Client> {
     const WHAT: &str = "the API server cannot be reached";
     if config.proxy_url.is_some() {

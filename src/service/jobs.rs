@@ -1,5 +1,5 @@
-//! The composition root of the process that runs the jobs of external algorithms, by an account of its own: whoever
-//! takes over a replica, which anybody in the cluster may call, runs nothing by that.
+//! The composition root of the process that runs the jobs of external algorithms, with an account of its own.
+//! An attacker that takes over a replica, which any client in the cluster may call, cannot run jobs by that.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub async fn run_jobs(mut config: Config) -> anyhow::Result<()> {
         ..
     } = process;
     let drain = Drain::new(DrainSettings {
-        // Nobody is led here whom it would take time to lead elsewhere.
+        // No Service leads here, so there is no traffic to redirect first.
         delay: Duration::ZERO,
         ..config.server.drain
     });

@@ -61,8 +61,8 @@ pub(super) fn probes(parts: &Components, drain: &Drain, tasks: &mut Tasks) -> an
     Ok(())
 }
 
-/// Serves `/metrics` to whoever reaches it, where that is configured; authenticated readers are served
-/// over HTTPS, beside [`https`].
+/// Serves `/metrics` to every client that reaches it, if that is configured. Authenticated readers
+/// use HTTPS, beside [`https`].
 pub(super) fn open_metrics(
     parts: &Components,
     page: &MetricsPage,
@@ -79,8 +79,8 @@ pub(super) fn open_metrics(
     Ok(())
 }
 
-/// Serves `/livez`, `/readyz` and `/metrics` of a process that serves nothing else, to whoever reaches it:
-/// the signer's name no tenant, and a policy of the network stands before the agents'.
+/// Serves `/livez`, `/readyz` and `/metrics` of a process without other paths, to every client that
+/// reaches it. The signer's metrics name no tenant, and a network policy protects the agents'.
 pub(super) fn alone(
     config: &Config,
     registry: Registry,
@@ -213,7 +213,7 @@ impl OverTls {
     }
 }
 
-/// Adds the groups that are served behind the API server, with who follows how it introduces callers.
+/// Adds the groups that are served behind the API server, with the watch of its front proxy.
 fn behind_the_api_server(
     parts: &Components,
     provider: Option<&Arc<MetricsProvider>>,
@@ -266,7 +266,7 @@ pub(super) fn https(
     let metrics = parts.instruments.server.clone();
     let served = OverTls::new(parts, page, provider);
     let loaded = parts.readiness.condition("certificate loaded");
-    // Only the requests are waited for: whoever follows the certificates lasts as long as the rest.
+    // Only the requests are waited for: the watch of the certificates lasts as long as the rest.
     let (shutdown, observer) = (ends.drain.part(), ends.drain.observer());
     let jobs_end = ends.drain.part();
     let background = ends.background.clone();

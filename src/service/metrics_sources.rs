@@ -22,13 +22,13 @@ use crate::metrics::{
 };
 use measurement_check::MeasurementCheck;
 
-/// What the scaling loop asks beside the rounds of measurements.
+/// The sources that the scaling loop reads beside the rounds of measurements.
 pub(super) struct ScalingMetricSources {
     /// Where the past is had from, where there is any.
     pub(super) past: Option<Arc<PrometheusSource>>,
     /// The signals of single targets.
     pub(super) signals: Signals,
-    /// What single containers use, where that is measured at all.
+    /// The usage of single containers, if that is measured at all.
     pub(super) containers: Option<Containers>,
 }
 

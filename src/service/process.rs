@@ -1,5 +1,5 @@
-//! The parts that processes share which serve nobody but probes and Prometheus: the agent of a node, and the one
-//! that runs the jobs of external algorithms.
+//! The shared parts of processes that serve only probes and Prometheus: the agent of a node, and
+//! the process that runs the jobs of external algorithms.
 
 use kube::Client;
 use tokio_util::sync::CancellationToken;
@@ -42,7 +42,7 @@ impl Process {
         })
     }
 
-    /// The way to write, for a process that shares what it writes with nobody.
+    /// The way to write, for a process that shares its objects with no other writer.
     pub(super) fn writer(
         &mut self,
         config: &Config,

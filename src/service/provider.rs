@@ -51,7 +51,7 @@ pub(super) struct Grpc {
     pub(super) router: Router,
 }
 
-/// gRPC over TLS, to whoever shows a token, where that is configured.
+/// gRPC over TLS, for callers with a token, if that is configured.
 pub(super) fn grpc(parts: &Components, provider: &Arc<MetricsProvider>) -> Option<Grpc> {
     let address = parts.config.metrics_provider.as_ref()?.grpc?;
     let service = GrpcService::for_tokens(parts.client.clone(), Arc::clone(provider));

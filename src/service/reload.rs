@@ -53,7 +53,7 @@ pub(super) struct ConfigReloader {
     pub(super) events: Option<ConfigEventWriter>,
 }
 
-/// What it takes to write an Event about the ConfigMap.
+/// The parts that are needed to write an Event about the ConfigMap.
 pub(super) struct ConfigEventWriter {
     pub(super) queue: WriteQueue,
     pub(super) client: Client,
@@ -87,7 +87,7 @@ impl ConfigReloader {
                 refused,
             }) => {
                 self.switch(writes);
-                // What a refused file would change is not known.
+                // The changes of a refused file are not known.
                 if refused.is_none() && needs_restart != told.needs_restart {
                     if !needs_restart.is_empty() {
                         tracing::info!(fields = ?needs_restart, "changed fields take effect after a restart");
@@ -169,7 +169,7 @@ mod tests {
     use crate::controller::{self, Leadership, Writer, writer};
     use crate::telemetry;
 
-    /// What the cluster's clock shows at the machine's epoch: it is two days behind.
+    /// The time of the cluster's clock at the machine's epoch: it is two days behind.
     const BEHIND: Timestamp = Timestamp::constant(-2 * 24 * 60 * 60, 0);
     const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/keel/events";
 
@@ -227,7 +227,7 @@ mod tests {
         let (watch, mut told) = (watch(&path, &api), LastReloadMessages::default());
         watch.look(&mut told).await;
         assert_eq!((watch.switch.get(), refused(&watch)), (Writes::Disabled, 0));
-        // What would switch writes on stands beside a value that is not accepted.
+        // The field that would switch writes on stands beside a value that is not accepted.
         write(&path, "writes: enabled\nscheduling: {headroom: 7}\n");
         for _ in 0..3 {
             watch.look(&mut told).await;

@@ -1,7 +1,7 @@
 //! The end of the service in parts, each with the longest that it may take.
 //!
-//! Kubelet kills what is left after the grace period, and with it requests and the Lease that nobody
-//! gave back; so the parts add up to less, which a test holds against the manifest.
+//! After the grace period the kubelet kills what is left: requests, and a Lease that is still held.
+//! So the parts add up to less, which a test holds against the manifest.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct ShutdownTimeouts {
     /// Background work: a look at the Lease, a write that is under way, and giving the
     /// Lease back.
     pub background: Duration,
-    /// What was written on the objects of others, where it is taken back.
+    /// The time to undo the writes on the objects of others, if they are undone.
     pub removal: Duration,
     /// Computations that are under way.
     pub computations: Duration,

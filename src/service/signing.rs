@@ -1,5 +1,5 @@
-//! The composition root of the signer: certificates are made and handed on, and nobody is served
-//! but probes and Prometheus.
+//! The composition root of the signer: it makes and publishes certificates, and serves only probes
+//! and Prometheus.
 
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;

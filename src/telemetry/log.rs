@@ -76,7 +76,7 @@ impl FromStr for LogFilter {
 }
 
 impl LogFilter {
-    /// What it lets through: whole answers of the API server only where it names their target.
+    /// The targets that pass: whole answers of the API server only if the filter names their target.
     fn targets(&self) -> Targets {
         let names_it = self.targets.iter().any(|(target, _)| target == ANSWERS);
         if names_it || !self.targets.would_enable(ANSWERS, &Level::WARN) {

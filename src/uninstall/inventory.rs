@@ -91,7 +91,7 @@ pub struct ModifiedObject {
     /// The error, where its record is taken for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damaged: Option<String>,
-    /// True where whoever should have put it back is gone.
+    /// True if the process that should have put it back is gone.
     #[serde(skip)]
     pub is_due: bool,
     /// Annotations that Evenkeel wrote, beside the record.
@@ -176,7 +176,7 @@ pub struct UserAnnotations {
     pub annotations: Vec<String>,
 }
 
-/// A kind whose objects could not be listed.
+/// A kind with objects that could not be listed.
 #[derive(Debug, Clone, Serialize)]
 pub struct ListFailure {
     /// The resource and where it was looked for.

@@ -23,10 +23,10 @@ use evenkeel_kubernetes::plan::uninstall::{BOUNDED, Extent, WRITTEN, traces};
 use evenkeel_kubernetes::scaled_kind::{ScaledKind, UnscalableKind};
 use evenkeel_kubernetes::shallow_object::ShallowObject;
 
-/// The most annotations of the user that are named of one object: there are about thirty, and whoever writes the object may
-/// make up any.
+/// The most annotations of the user that are named for one object. There are about thirty, and a
+/// user with write access to the object may make up any.
 const MOST_NAMES: usize = 64;
-/// What follows for a kind whose objects are there and cannot be scaled any more.
+/// The consequence for a kind with objects that exist and cannot be scaled any more.
 const UNSCALED: &str =
     ": workloads without replicas and status annotations of its objects are not found";
 
@@ -85,10 +85,10 @@ pub async fn marks(
     found
 }
 
-/// The objects in the cluster behind `client` whose bounds nobody has held for so long that whoever
-/// should have put them back is gone; and where no leader has been for as long, tainted nodes, and Pods with
-/// costs of deletion or other resources where those are given at all. Where Pods are taken out of traffic, those too
-/// whose readiness gate nobody opens.
+/// The abandoned objects in the cluster behind `client`. Bounds count once they have had no holder
+/// for so long that their writer is gone. Without a leader for as long, tainted nodes count too,
+/// and Pods with deletion costs or other resources, where configured. Where Pods are taken out of
+/// traffic, Pods with a gate that no replica opens count too.
 pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Timestamp) -> Inventory {
     let mut found = Inventory::default();
     let look = InventoryQuery { extent, now };
@@ -106,7 +106,7 @@ pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Times
     found
 }
 
-/// What an installation writes on Pods, as far as its configuration tells.
+/// The writes of an installation on Pods, as far as its configuration shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnPods {
     /// Costs of deletion.
@@ -125,7 +125,7 @@ impl OnPods {
         resources: true,
     };
 
-    /// What an installation with this configuration writes.
+    /// The writes of an installation with this configuration.
     #[must_use]
     pub const fn of(config: &Config) -> Self {
         Self {
@@ -145,7 +145,7 @@ impl OnPods {
     }
 }
 
-/// What is looked for, and when.
+/// The extent and the time of a search.
 #[derive(Clone, Copy)]
 struct InventoryQuery {
     extent: Extent,

@@ -14,9 +14,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt as _};
 
-/// A Lease that nobody has renewed for so long has no leader: all replicas renew within seconds.
+/// A Lease without a renewal for so long has no leader: all replicas renew within seconds.
 const ABANDONED: SignedDuration = SignedDuration::from_hours(1);
-/// Nobody is waited for longer, whatever the Lease says.
+/// The longest wait for a renewal, whatever the Lease says.
 const MOST: Duration = Duration::from_mins(1);
 
 /// The Leases by which the replicas of an installation may elect their leader.
@@ -29,7 +29,7 @@ pub struct Election {
 /// A Lease with its name.
 type NamedLease = (String, LeaseRecord);
 
-/// The part of the traces that is nobody's any more, and the time by which that is judged.
+/// The extent of the abandoned traces, and the time by which that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
     pub extent: Extent,
@@ -70,11 +70,9 @@ impl Election {
         Ok(changed.and_then(|record| record.holder))
     }
 
-    /// The part of the traces that is nobody's any more: where no Lease has been renewed for an hour, what only
-    /// a leader takes away is in it. A leader that lives is known by its renewals, whatever its clock says.
-    ///
-    /// # Errors
-    /// The Leases cannot be read.
+    /// The extent of the abandoned traces. If no Lease has been renewed for an hour, it includes
+    /// what only a leader takes away. A leader that lives is known by its renewals, whatever its
+    /// clock says.
     pub async fn judge(&self, now: Timestamp) -> kube::Result<Judgement> {
         let lapsed = Judgement {
             extent: Extent::Lapsed,
@@ -117,8 +115,8 @@ impl Election {
         Ok(later.into_iter().find(is_new).map(|(_, record)| record))
     }
 
-    /// The Lease of the configured name, and those that carry Evenkeel's label: the replicas may have another
-    /// name by a variable. Whoever may not list them knows the one by its name.
+    /// The Lease of the configured name, and those with Evenkeel's label: a variable may give the
+    /// replicas another name. Without the right to list Leases, a user finds only the configured one.
     async fn leases(&self) -> kube::Result<Vec<NamedLease>> {
         let named = |lease: &Lease| (lease.name_any(), LeaseRecord::of(lease));
         let configured = self.api.get_opt(&self.name).await?;

@@ -60,12 +60,12 @@ pub async fn is_awaited(client: &Client, namespace: &str) -> kube::Result<bool> 
         return Ok(false);
     }
     let account = look_at_account(client, namespace).await?;
-    // The binding waits for our finalizer, or for an account whose replica died before its last request. If the account
-    // was made anew, the installation was too, and the binding waits for the garbage collector alone.
+    // The binding waits for our finalizer, or for an account with a replica that died before its last request.
+    // If the account is new, the installation is too, and the binding waits for the garbage collector alone.
     Ok(account.seen.is_none() || account.is_deleted())
 }
 
-/// Takes the finalizer away in the name of an administrator, whose rights do not hang on it.
+/// Takes the finalizer away with the rights of an administrator, which do not depend on it.
 ///
 /// # Errors
 /// Something is held still.

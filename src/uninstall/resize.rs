@@ -15,7 +15,7 @@ use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 use evenkeel_kubernetes::shallow_object::ShallowObject;
 
-/// The steps that are made, those included that are lost to somebody who was faster.
+/// The number of steps, including those lost to a faster writer.
 const TRIES: usize = 8;
 /// The pause before a Pod is read again.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -58,7 +58,7 @@ async fn read(pods: &SingleObjects, name: &str) -> Result<Option<Pod>, NotPutBac
 /// Puts the resources of a Pod back, as far as they still are to be.
 ///
 /// # Errors
-/// What it failed by.
+/// The cause of the failure.
 pub async fn put_resources_back(
     client: &Client,
     namespace: &str,

@@ -1,5 +1,5 @@
-//! Takes one mark away: decided on the object as it is, written only if it still is so, and begun
-//! anew from a fresh read where somebody was faster.
+//! Takes one mark away: decided on the object as it is, and written only if it still is so. If
+//! another writer was faster, it begins anew from a fresh read.
 
 use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use evenkeel_kubernetes::plan::uninstall::{Extent, patch};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::shallow_object::ShallowObject;
 
-/// The number of attempts, each lost to somebody who was faster.
+/// The number of attempts, each lost to a faster writer.
 const TRIES: usize = 8;
 /// The number of objects that are written at a time.
 const AT_ONCE: usize = 8;
@@ -129,7 +129,7 @@ async fn attempt(
     Ok(UninstallOutcome::Restored)
 }
 
-/// Opens the readiness gate of a Pod, whose condition nobody else is left to write.
+/// Opens the readiness gate of a Pod, because no other process is left to write the condition.
 async fn open(pods: &SingleObjects, pod: &ShallowObject, now: Timestamp) -> kube::Result<()> {
     let read = Pod::deserialize(&pod.0).map_err(kube::Error::SerdeError)?;
     if let Some(patch) = online_condition::patch(&read, now) {

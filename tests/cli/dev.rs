@@ -58,8 +58,8 @@ fn a_short_run_tells_how_to_reach_the_cluster_what_happens_and_how_it_compares()
 struct Running(Child);
 
 impl Running {
-    /// Starts one, by somebody whose files are open to everybody unless said otherwise; and what it
-    /// says of itself.
+    /// Starts a run with umask 0, so that its files are open to all users unless it sets other
+    /// modes. Returns it with its first line.
     fn start() -> (Self, Value) {
         let mut run = Command::new("sh")
             .args([
@@ -76,7 +76,7 @@ impl Running {
         let mut line = String::new();
         said.read_line(&mut line)
             .expect("it says how it is reached");
-        // What it says later is not to hold it up.
+        // Its later output must not block it.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         (
             run,
@@ -128,7 +128,7 @@ fn with_token(kubeconfig: &Kubeconfig, token: Option<&str>) -> Kubeconfig {
     kubeconfig
 }
 
-/// The code of the answer to whoever wants to read the Secrets.
+/// The status code of an attempt to read the Secrets.
 async fn code(kubeconfig: Kubeconfig) -> u16 {
     let options = KubeConfigOptions::default();
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
@@ -153,8 +153,8 @@ fn status(address: &str, host: &str) -> String {
     answer.split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
-/// Whoever else has an account on the machine reaches its loopback and looks into its folders; and
-/// pages on the web reach loopback by the browser of whoever reads them.
+/// Other accounts on the machine reach its loopback and look into its directories. Pages on the web
+/// reach loopback through the browsers of their readers.
 #[test]
 fn others_on_the_machine_and_pages_on_the_web_stay_outside() {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -220,7 +220,7 @@ fn yaml_is_a_document_an_event_and_traces_stand_beside_their_scenario() {
     write("flat.csv");
     let flat = folder.path().join("flat.csv");
     std::fs::write(flat, "0,1\n60,1\n").expect("it can be written");
-    // Nobody asks before there is somebody to answer, which takes longer on a busy machine.
+    // No request is sent before a server can answer, which takes longer on a busy machine.
     let offered = ["5s", "20s", "80s", "240s"].into_iter().map(|duration| {
         let call = SHORT.map(|word| if word == SHORT[2] { duration } else { word });
         let call = [&call[..], &["--scenario", scenario, "-o", "yaml"]].concat();

@@ -18,11 +18,11 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 /// However busy the machine is.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// What takes the screen, and what gives it back with its cursor.
+/// The sequence that takes the screen, and those that give it back with its cursor.
 const TAKEN: &str = "\u{1b}[?1049h";
 const GIVEN_BACK: [&str; 2] = ["\u{1b}[?1049l", "\u{1b}[?25h"];
 
-/// What was written, and that there is more of it.
+/// The output so far, and a signal that there is more of it.
 #[derive(Default)]
 struct Shown {
     text: Mutex<String>,
@@ -87,7 +87,7 @@ impl Terminal {
         self.keys.write_all(&[key]).unwrap();
     }
 
-    /// Whether keys reach the program one by one and unseen.
+    /// True if keys reach the program one by one and unseen.
     fn is_raw(&self) -> bool {
         let modes = tcgetattr(&self.end).unwrap().local_modes;
         !modes.intersects(LocalModes::ICANON | LocalModes::ECHO)

@@ -87,7 +87,7 @@ fn evenkeel_with_input(arguments: &[&str], input: &str) -> Called {
         .expect("the binary runs");
     let mut stdin = child.stdin.take().expect("it is piped");
     match stdin.write_all(input.as_bytes()) {
-        // What refuses its arguments may be gone before it has read anything.
+        // A call that refuses its arguments may be gone before it has read anything.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         written => written.expect("it reads its input"),
     }

@@ -36,7 +36,7 @@ use tokio::runtime::Runtime;
 const NAMESPACE: &str = "e2e-admission";
 const PREFIX: &str = "evenkeel.dev/";
 
-/// Of the recorded Pods: profile, then cpu, memory, network I/O, disk I/O and disk.
+/// The results for the recorded Pods: profile, then cpu, memory, network I/O, disk I/O and disk.
 ///
 /// By hand, for nodes of 2 cores and 1 GiB: a share of 15 % makes cpu dominant from 300m; memory
 /// decides where nothing else does, from 154 MiB.
@@ -367,7 +367,7 @@ fn for_schedulers() -> [(Option<Change>, bool); 8] {
     ]
 }
 
-/// The harm of a second scheduler that is gone: whoever is given to it waits for ever.
+/// The harm of a second scheduler that is gone: a Pod that is given to it waits for ever.
 #[tokio::test]
 async fn pods_are_given_to_the_second_scheduler_while_it_is_alive_and_the_clusters_own_never() {
     for (leases, is_alive) in [
@@ -412,7 +412,7 @@ async fn a_second_review_changes_nothing() {
             scheduler_name: Some("evenkeel-scheduler".to_owned()),
             ..policy()
         },
-        // What the API server enters by itself.
+        // The name that the API server enters by itself.
         SchedulingPolicy {
             scheduler_name: Some("default-scheduler".to_owned()),
             ..policy()
@@ -547,7 +547,7 @@ fn of_a_deployment(cluster: &ClusterState) -> Value {
     review
 }
 
-/// The harm: anybody in the cluster learnt by a review of its own making what the Pods of any workload use.
+/// The harm: by a made-up review, any client in the cluster learnt what the Pods of any workload use.
 #[tokio::test]
 async fn a_review_is_told_nothing_of_what_other_pods_use() {
     let cluster = nodes();
@@ -622,7 +622,7 @@ async fn what_the_user_says_counts_and_what_is_not_understood_is_told() {
             "requests",
             1,
         ),
-        // What admission itself found is found again.
+        // A profile that admission itself found is found again.
         (
             json!({"evenkeel.dev/profile": "io", "evenkeel.dev/profile-source": "requests"}),
             "normal",
@@ -730,7 +730,7 @@ async fn hostile_bodies_get_a_clear_refusal() {
     assert_eq!(answer.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
 }
 
-/// Otherwise few bodies would become many long answers, which nobody has to take.
+/// Otherwise few bodies would become many long answers that the sender does not have to take.
 #[tokio::test]
 async fn what_a_stranger_sends_is_not_sent_back_at_length() {
     let service = opted_in(policy());

@@ -41,7 +41,7 @@ struct Fault {
     fix: String,
 }
 
-/// What certificates are made for, and when.
+/// The service and address that certificates are made for, and their age.
 #[derive(Debug, Clone, Deserialize)]
 struct Certificates {
     service: String,
@@ -96,7 +96,7 @@ fn serve(observation: &mut Value, certificates: &Certificates) {
     observation["certificate"]["there"]["chain"] = json!(bundle.server_certificate());
 }
 
-/// Replaces the value at a JSON pointer, whose last part may be a new key.
+/// Replaces the value at a JSON pointer; its last part may be a new key.
 fn set(observation: &mut Value, path: &str, value: Value) {
     let (parent, key) = path.rsplit_once('/').unwrap();
     match observation.pointer_mut(parent) {
@@ -385,7 +385,7 @@ fn an_api_server_without_some_kinds_is_no_reason_to_panic() {
     }
 }
 
-/// No Pod runs it, and endpoints that somebody wrote lead the Services to it.
+/// No Pod runs it, and hand-written endpoints lead the Services to it.
 #[test]
 fn what_runs_outside_of_the_cluster_is_no_fault() {
     let mut observation = healthy();
@@ -426,7 +426,7 @@ fn a_wrong_namespace_is_told_once() {
     assert!(finding.what.contains("default") && finding.what.contains("evenkeel-system"));
     let fix = finding.fix.as_deref();
     assert_eq!(fix, Some("evenkeel doctor -n evenkeel-system"));
-    // What cannot be read may be there.
+    // An object that cannot be read may exist.
     observation["deployment"] = json!({"unseen": {"needs": "get things"}});
     assert!(diagnose(observation).len() > 20);
 }
@@ -469,7 +469,7 @@ fn a_wrong_call_differs_from_a_cluster_that_is_away() {
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("missing cannot be read"), "{errors}");
 
-    // The port was free a moment ago, so nobody answers there.
+    // The port was free a moment ago, so no server answers there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let server = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

@@ -371,7 +371,7 @@ async fn a_burst_does_not_overfill_the_node_that_looked_idle() {
     assert!(chosen.values().all(|pods| *pods <= 2), "{chosen:?}");
 }
 
-/// Puts a Pod without requests, whose image does not exist, onto every node: it claims 1 TB/s.
+/// Puts a Pod without requests and with a missing image onto every node: it claims 1 TB/s.
 fn claim_everywhere(cluster: &ClusterState, namespace: &str, owner: &str, minutes: i64) {
     let now = clock::now();
     let bound = (now - SignedDuration::from_mins(minutes)).to_string();
@@ -509,7 +509,7 @@ async fn a_notice_moves_the_pod_to_the_node_that_was_chosen_and_binds_nothing() 
 async fn evictions_that_would_make_no_room_are_dropped_in_both_forms() {
     for recorded in calls(PREEMPT) {
         let sent = recorded.json();
-        // Of the recorded nodes 0 has no network left; the cores of the victims are there anywhere.
+        // Recorded node 0 has no network left; the cores of the victims are there anywhere.
         for (opted_in, kept) in [(false, 3), (true, 2)] {
             let cluster = nodes();
             let enabled = if opted_in { "true" } else { "false" };
@@ -640,7 +640,7 @@ async fn whoever_asks_about_what_is_no_pod_is_told_what_is_accepted() {
     }
 }
 
-/// What the terms of a past answer say of each node.
+/// The values of each node in the terms of a past answer.
 fn told<T>(explained: &Value, answer: &str, of: impl Fn(&Value) -> T) -> HashMap<String, T> {
     let nodes = explained[answer]["terms"]["nodes"].as_array();
     let nodes = nodes.unwrap_or_else(|| panic!("{answer}: {explained}"));
@@ -694,7 +694,7 @@ async fn in_a_burst_each_pod_is_explained_by_the_figures_that_it_was_answered_by
         }
         let best = &explained["lastPrioritize"]["best"];
         assert_eq!(best, &explained["lastPrioritize"]["terms"]["best"]);
-        // What came before it is in its loads.
+        // Its loads include the Pods before it.
         let loads = told(&explained, "lastPrioritize", |node| {
             let cpu = &node["resources"]["cpu"];
             let parts = ["measured", "inFlight"].map(|part| cpu[part].as_u64().unwrap());
@@ -823,7 +823,7 @@ proptest! {
         prop_assert!(answer.status == StatusCode::OK || answer.status.is_client_error(), "{:?}", answer);
         prop_assert!(!answer.retry_after);
         if answer.status == StatusCode::OK {
-            // What is echoed is JSON as it came, half a surrogate pair included.
+            // Echoed text is JSON as it came, half a surrogate pair included.
             prop_assert!(serde_json::from_slice::<IgnoredAny>(&answer.body).is_ok());
         }
     }

@@ -1,5 +1,5 @@
-//! Who may ask for external metrics, over TLS: the API server's front proxy alone introduces callers,
-//! and the API server says whether they may.
+//! Access to external metrics over TLS: only the API server's front proxy identifies callers, and
+//! the API server says if they may read them.
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 

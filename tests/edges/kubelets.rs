@@ -1,5 +1,5 @@
-//! What Pods use of the disks, asked of kubelets on loopback: who is believed, what each fault does, and
-//! how many are asked at once.
+//! The Pods' use of disks, read from kubelets on loopback: trusted certificates, the effect of each
+//! fault, and the number of concurrent calls.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -29,7 +29,7 @@ use crate::support::metrics_stand_in::{Identity, certificate, serve_tls};
 /// The longest wait for an answer; only a broken program takes so long.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The answer of node `name`, whose file systems were looked at a moment ago.
+/// The answer of node `name`, with file systems measured a moment ago.
 fn summary(name: &str) -> Value {
     let now = clock::now().to_string();
     json!({
@@ -45,7 +45,7 @@ fn summary(name: &str) -> Value {
     })
 }
 
-/// A kubelet of node `name` that lets in whoever shows the token.
+/// A kubelet of node `name` that accepts the token.
 fn kubelet(name: &'static str) -> Router {
     let answer = move |headers: HeaderMap| async move {
         if headers

@@ -1,5 +1,5 @@
-//! What lists cost in memory: the built program beside an API server whose lists are of hundreds of megabytes, as a tenant
-//! can make them with objects that the API server takes.
+//! The memory cost of lists: the built program beside an API server with lists of hundreds of
+//! megabytes. A tenant can make such lists with valid objects.
 
 use std::convert::Infallible;
 use std::fs;
@@ -26,7 +26,7 @@ static LARGE: LazyLock<Value> = LazyLock::new(|| {
     let note = ("note".to_owned(), json!("x".repeat(ANNOTATION)));
     own.chain([note]).collect::<serde_json::Map<_, _>>().into()
 });
-/// More than lists take on any machine: whoever is not done by then has failed.
+/// More time than lists take on any machine: a program that needs longer has failed.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// An API server with these Jobs and Deployments, and nothing else.
@@ -199,7 +199,7 @@ async fn a_replica_that_lists_large_objects_keeps_to_its_memory() {
     assert!(most < limit, "{most} KiB of {limit}");
 }
 
-/// The harm: annotations of one tenant put the clean-up out of memory, and nothing was put back for anybody.
+/// The harm: annotations of one tenant put the clean-up out of memory, and it put back nothing for any tenant.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_clean_up_that_lists_large_objects_keeps_to_its_memory() {
     let server = Loopback::default();

@@ -374,7 +374,7 @@ async fn the_past_is_asked_for_by_post_and_taken_only_where_it_was_asked_for() {
             form.contains("&start=1000.500&end=1030.500&step=15000ms&timeout="),
             "{form}"
         );
-        // Of the second before, of one that was asked for, of none, and of times to come.
+        // Samples of the step before, of a requested step, without a value, and of the future.
         matrix(&[(
             web,
             r#"[985.5,"1"],[1000.5,"2"],[1015.5,"NaN"],[4102444800,"9"]"#,

@@ -1,6 +1,6 @@
-//! Who is told series, and of what: behind the API server, over gRPC with a token, and over gRPC without
-//! TLS by the address that a Pod comes from. Real sockets on loopback; the API server and Prometheus are
-//! played.
+//! Access to series: behind the API server, over gRPC with a token, and over gRPC without TLS by
+//! the address of the calling Pod. Sockets on loopback are real; the API server and Prometheus are
+//! simulated.
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 
@@ -54,12 +54,12 @@ use crate::support::server_fixture::{bundle, change, until};
 const GROUP: &str = "/apis/metrics.evenkeel.dev/v1alpha1";
 const TENANT: &str = "system:serviceaccount:shop:algorithm";
 const TOKEN: &str = "the-tenants-token";
-/// The address of the tenant's Pod, and one that nobody has.
+/// The address of the tenant's Pod, and one without a Pod.
 const POD: [u8; 4] = [127, 0, 0, 7];
 const NOBODY: [u8; 4] = [127, 0, 0, 8];
 
-/// An API server with a tenant, who may ask about `shop` and `yard`, and there for no metric called
-/// `payroll`.
+/// An API server with a tenant. The tenant may ask about `shop` and `yard`, but not about a metric
+/// called `payroll` there.
 #[derive(Debug, Clone)]
 struct Api {
     client_ca: String,
@@ -268,7 +268,7 @@ impl Stage {
         connection.unwrap().send(request).await.unwrap()
     }
 
-    /// The answer of gRPC over TLS to whoever shows this token.
+    /// The answer of gRPC over TLS to a caller with this token.
     async fn with_token<M: Message + Default>(
         &self,
         token: Option<&str>,
@@ -336,7 +336,7 @@ fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> Metri
     )
 }
 
-/// What gRPC says instead of an answer: code and message.
+/// The error of gRPC instead of an answer: code and message.
 #[derive(Debug, PartialEq, Eq)]
 struct Fault {
     code: i32,
@@ -501,7 +501,7 @@ async fn a_tenant_is_told_series_of_its_own_namespace_alone() {
     );
     let stranger = stage.ask("mallory", &path("shop")).await;
     assert_status(&stranger, 403, "mallory");
-    // The same words from anybody else.
+    // The same headers from another client.
     let forged = Request::get(path("shop")).header("X-Remote-User", TENANT);
     assert_status(&stage.send(false, forged).await, 401, "certificate");
     // A sum of the workload's own Pods, and of those that are ready.

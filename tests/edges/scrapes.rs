@@ -1,4 +1,4 @@
-//! Who may read `/metrics`, with an API server that judges tokens, refuses or is away.
+//! Access to `/metrics`, with an API server that judges tokens, refuses or is away.
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 
@@ -166,8 +166,8 @@ async fn a_token_is_reviewed_once_for_all_who_show_it() {
     assert_eq!(api.reviews(), 2, "refusals are kept too");
 }
 
-/// Strangers with tokens of their own, on an API server that does not answer, hold up nobody whom it
-/// knows already, and are sent away where there are too many.
+/// While the API server does not answer, strangers with tokens of their own delay no known reader.
+/// If there are too many strangers, they are refused.
 #[tokio::test]
 async fn strangers_keep_no_reader_waiting() {
     let api = Api::default();
@@ -201,8 +201,8 @@ async fn strangers_keep_no_reader_waiting() {
     }
 }
 
-/// A flood of tokens that lasts for longer than any verdict is held: whoever was admitted is reviewed
-/// anew in the midst of it, and the API server is asked about few of the others.
+/// A flood of tokens lasts for longer than any verdict is held. An admitted reader is reviewed anew
+/// during the flood, and the API server is asked about few of the others.
 #[tokio::test(start_paused = true)]
 async fn a_flood_of_tokens_neither_shuts_a_reader_out_nor_reaches_the_api_server() {
     let api = Api::default();

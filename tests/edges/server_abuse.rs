@@ -1,7 +1,6 @@
-//! What an attacker in the cluster does to the listeners, done for real from addresses of their own on
-//! loopback: connections without a word, floods of new ones, bodies that are withheld. All the
-//! time the API server and kube-scheduler are answered, on connections that they have and on new
-//! ones.
+//! Attacks on the listeners from inside the cluster, made for real from addresses of their own on
+//! loopback: silent connections, floods of new ones, withheld bodies. The API server and
+//! kube-scheduler are answered all the time, on open connections and on new ones.
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 

@@ -45,7 +45,7 @@ async fn raw(server: &Running, sent: &[u8]) -> String {
 async fn read_to_close(stream: &mut (impl AsyncReadExt + Unpin)) -> String {
     let mut answer = Vec::new();
     let read = stream.read_to_end(&mut answer);
-    // Whether the end was orderly is not the question here.
+    // An orderly end is not the subject here.
     let _ = tokio::time::timeout(PATIENCE, read)
         .await
         .expect("the server closes the connection");
@@ -593,7 +593,7 @@ async fn kube_scheduler_is_spoken_to_one_call_after_another() {
     for (name, spoken, expected) in [
         (of_extender, &[h2, http1][..], Some(http1)),
         (of_extender, &[http1], Some(http1)),
-        // Who speaks nothing else is not sent away.
+        // A client that speaks nothing else is not refused.
         (of_extender, &[h2], Some(h2)),
         (of_extender, &[], None),
         ("localhost", &[h2, http1], Some(h2)),

@@ -1,5 +1,5 @@
-//! What others make is named by its content: actions by commit and images by digest, since whoever
-//! owns a tag may move it.
+//! Third-party parts are named by their content: actions by commit and images by digest. The owner
+//! of a tag may move it.
 
 use std::fs;
 use std::path::Path;
@@ -63,8 +63,8 @@ fn the_image_is_built_from_images_named_by_digest() {
     }
 }
 
-/// What is published has passed the checks of a change, on the commit of its tag, and is built for what the manifests
-/// say.
+/// A release has passed the checks of a change, on the commit of its tag, and is built for the
+/// platforms of the manifests.
 #[test]
 fn nothing_is_published_before_the_checks_have_passed() {
     let text = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
@@ -102,7 +102,7 @@ fn nothing_is_published_before_the_checks_have_passed() {
     }
 }
 
-/// Whoever could replace an archive could replace the file with its sum beside it.
+/// An attacker that could replace an archive could also replace the file with its sum.
 #[test]
 fn the_archive_of_etcd_is_held_to_a_digest_that_stands_here() {
     let text = fs::read_to_string(root().join(".github/workflows/ci.yml")).unwrap();

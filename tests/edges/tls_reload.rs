@@ -318,7 +318,7 @@ async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years(
             authorities += usize::from(!bundle.ca_bundle().contains(&due.ca_bundle()));
             bundle = due;
         }
-        // What a client learnt half a year ago; at first, what there was from the beginning.
+        // The caBundle that a client learnt half a year ago; at first, the initial one.
         let (_, known) = published
             .iter()
             .rev()
@@ -331,7 +331,7 @@ async fn a_client_with_the_bundle_of_half_a_year_ago_is_served_for_eleven_years(
     assert!(authorities > 1, "the authority was replaced");
 }
 
-/// The status that the extender answers to who shows `certificate`, and the server's certificate.
+/// The extender's status for a caller with `certificate`, and the server's certificate.
 async fn called(server: &Running, trust: Trust, certificate: &ClientCertificate) -> (u16, Vec<u8>) {
     let trust = trust.showing(certificate.clone());
     let opened = Connection::open(server.address, &trust, Http::One).await;
@@ -373,17 +373,17 @@ async fn through_a_rotation_of_all_keys_clients_of_both_generations_are_served()
             new_caller = Some(bundle.issue_scheduler_client(start, HOUR * 48).unwrap());
         }
         let new_caller = new_caller.as_ref().unwrap();
-        // Whoever has taken up the new caBundle is served all the time, with either certificate
-        // of his own until the old generation leaves.
+        // A client with the new caBundle is served all the time, with either certificate of its own
+        // until the old generation leaves.
         let (status, shown) = called(&server, Trust::only(&*both).at(now), new_caller).await;
         assert_eq!((status, &shown), (200, &leaf(bundle)), "hour {hour}");
         let (status, _) = called(&server, Trust::only(&*both).at(now), &old_caller).await;
         assert_eq!(status, if hour < 24 { 200 } else { 403 }, "hour {hour}");
-        // Whoever has not is served for half of the overlap.
+        // A client without it is served for half of the overlap.
         let late = Trust::only(first.ca_bundle()).at(now);
         let reached = Connection::open(server.address, &late, Http::One).await;
         assert_eq!(reached.is_ok(), hour < 12, "hour {hour}");
-        // Whoever comes later trusts what is published by then.
+        // A later client trusts the bundle that is published by then.
         let fresh = Trust::only(bundle.ca_bundle()).at(now);
         assert_eq!(
             called(&server, fresh, new_caller).await.0,

@@ -15,7 +15,7 @@ pub(crate) struct Source {
     pub(crate) path: String,
     /// The module that the file is, from the crate's name on.
     pub(crate) module: Names,
-    /// Whether it begins with a `//!`.
+    /// True if it begins with a `//!`.
     pub(crate) has_header: bool,
     /// Lines before the unit tests.
     pub(crate) lines: usize,

@@ -18,7 +18,7 @@ struct Series {
     values: String,
 }
 
-/// What a fault makes of the healthy cluster's series.
+/// The changes that a fault makes in the healthy cluster's series.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fault {

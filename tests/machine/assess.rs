@@ -173,7 +173,7 @@ fn target<'a>(report: &'a Value, name: &str) -> &'a Value {
 /// The Prometheus of the fixture is asked by one word for the load of Pods.
 const QUERY: [&str; 2] = ["--set", "metrics.prometheus.queries.podCpu=pod_cpu"];
 
-/// What is not optimised takes long.
+/// An unoptimised build takes long.
 const SHORT: [&str; 4] = ["--days", "7", "--depth", "shortest"];
 
 /// HPAs of which nothing is to be replayed, each for a reason of its own.
@@ -433,7 +433,7 @@ fn a_real_prometheus_with_a_month_of_series_is_asked() {
             deploy(client, name).await;
             scale(client, &autoscaler(name, &by("cpu"), [2, 30])).await;
         }
-        // Of a StatefulSet without Pods, by an amount a Pod.
+        // For a StatefulSet without Pods, by an amount per Pod.
         let mut quiet = autoscaler(
             "quiet",
             &json!({"type": "Resource", "resource": {"name": "cpu",

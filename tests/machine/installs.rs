@@ -92,7 +92,7 @@ fn assert_same(form: &str, objects: &Objects, other: &str, others: &Objects) {
     }
 }
 
-/// What `evenkeel install` prints with these components and further options.
+/// The output of `evenkeel install` with these components and further options.
 fn installed(components: &[&str], options: &[&str]) -> String {
     let mut arguments = vec!["install"];
     for component in components {
@@ -113,7 +113,7 @@ fn flag(component: &str) -> String {
     name
 }
 
-/// What the chart renders for an installation in `namespace`.
+/// The manifests that the chart renders for an installation in `namespace`.
 fn rendered(namespace: &str, values: &Value) -> Result<String, String> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), values.to_string()).unwrap();
@@ -292,7 +292,7 @@ fn values_that_are_none_and_versions_that_are_not_supported_are_refused() {
     }
 }
 
-/// krew takes an archive for each platform, and refuses one whose sum is not the one of its manifest.
+/// krew takes an archive for each platform, and refuses one with another sum than its manifest's.
 fn the_krew_manifest_names_the_archives_that_a_release_builds() {
     let manifest: Value = serde_saphyr::from_str(&text("deploy/krew/evenkeel.yaml")).unwrap();
     let version = env!("CARGO_PKG_VERSION");

@@ -349,7 +349,7 @@ fn the_image_is_of_this_version() {
         assert_eq!(tag, env!("CARGO_PKG_VERSION"), "{name}");
     }
 
-    // What a release pushes is what they name: its Git tag has a v before the version.
+    // A release pushes the image that they name: its Git tag has a v before the version.
     let release = text(".github/workflows/release.yml");
     assert!(release.contains(r#"--tag "$IMAGE:${GITHUB_REF_NAME#v}""#));
     assert!(release.contains(r#"test "v$version" = "$GITHUB_REF_NAME""#));
@@ -548,7 +548,7 @@ fn granted_is_what_the_code_calls_and_nothing_else() {
     }
 }
 
-/// Whoever takes over a replica gets neither the keys of an authority nor the caBundle.
+/// An attacker that takes over a replica gets neither the keys of an authority nor the caBundle.
 fn replicas_may_read_one_secret_and_change_no_webhook_configuration() {
     let objects = base();
     let secrets: Vec<_> = granted(&objects, Identity::Service)
@@ -593,7 +593,7 @@ fn the_grants_of_the_version_before_are_taken_back() {
     }
 }
 
-/// Whoever may create Secrets of any type may ask for the token of any ServiceAccount beside it.
+/// An account that may create Secrets of any type may ask for the token of any ServiceAccount beside it.
 fn the_signers_guard_follows_the_namespace_and_lets_its_secrets_through() {
     for folder in [vec!["deploy".to_owned()], overlays()].concat() {
         let objects = built_in(&folder, "elsewhere");
@@ -663,7 +663,7 @@ fn no_service_leads_to_the_signer_but_the_one_for_metrics() {
     assert_eq!(signer["replicas"], 1);
 }
 
-/// What puts back floors that nobody holds any more.
+/// The Pod template of the job that puts back abandoned floors.
 fn restoring(objects: &[Value]) -> &Value {
     let job = find(objects, "CronJob", "evenkeel-restore");
     &job["spec"]["jobTemplate"]["spec"]["template"]
@@ -860,7 +860,7 @@ fn writes_of_own_kinds_are_narrowed_wherever_they_are_granted() {
     assert_eq!(grant["subjects"][0]["name"], Identity::Service.account());
 }
 
-/// The harm: nobody but administrators of the cluster could let a job write the portrait that it makes.
+/// The harm: only administrators of the cluster could let a job write the portrait that it makes.
 fn an_admin_of_a_namespace_may_let_others_make_portraits() {
     let objects = base();
     let role = find(&objects, "ClusterRole", "evenkeel-portrait-maker");
@@ -878,8 +878,8 @@ fn an_admin_of_a_namespace_may_let_others_make_portraits() {
     assert_eq!(verbs, ["get", "patch", "update"]);
 }
 
-/// Wherever somebody's overlay puts Evenkeel, the guard narrows the ServiceAccount that is granted the
-/// writes there, and does not know its namespace by heart.
+/// In the namespace of any user's overlay, the guard narrows the ServiceAccount with the rights to
+/// write there. It does not have a fixed namespace.
 fn the_write_guard_follows_the_namespace() {
     for folder in [vec!["deploy".to_owned()], overlays()].concat() {
         let objects = built_in(&folder, "elsewhere");
@@ -1099,7 +1099,7 @@ fn the_second_scheduler_serves_the_name_that_admission_sets() {
     );
 }
 
-/// Wherever it is listed beside cert-manager, which leaves nobody to write a caBundle.
+/// The component works at any place beside cert-manager, which leaves no process to write a caBundle.
 fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
     let external = |identity| access(identity, Need::ExternalMetrics);
     let mut service = access(Identity::Service, Need::Always);
@@ -1132,8 +1132,8 @@ fn external_metrics_bring_the_rights_and_the_switch_to_whoever_is_there() {
     }
 }
 
-/// Whoever serves series needs the rights to ask who asks, and jobs a port; without TLS and tokens only
-/// Pods of namespaces that are labelled for it reach one.
+/// A process that serves series needs the rights to identify callers, and jobs need a port. Without
+/// TLS and tokens, only Pods of namespaces that are labelled for it reach one.
 fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
     let provider = |identity| access(identity, Need::MetricsProvider);
     let mut service = access(Identity::Service, Need::Always);
@@ -1193,7 +1193,7 @@ fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
     }
 }
 
-/// The role that is bound to whoever asks for series holds the rights that every question takes.
+/// The role for callers of series holds the rights that every question takes.
 fn the_reader_of_series_may_ask_every_question() {
     use evenkeel_kubernetes::series_query::{QueryKind as K, WrittenQuery};
     let objects = built("deploy/overlays/metrics-provider");
@@ -1303,7 +1303,7 @@ fn custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes() {
     assert_eq!(binding["subjects"][0]["name"], Identity::Service.account());
 }
 
-/// Whoever could set taints could keep all Pods from every node: the base lets none be set.
+/// An account that could set taints could keep all Pods from every node: the base lets none be set.
 fn taints_are_set_only_with_their_component() {
     let may_taint = |objects: &[Value]| {
         let policy = find(objects, "ValidatingAdmissionPolicy", "evenkeel-writes");
@@ -1318,8 +1318,8 @@ fn taints_are_set_only_with_their_component() {
     assert_eq!(effect, Some(TaintEffect::NoSchedule));
 }
 
-/// Who applies the base over an overlay takes away nothing that a component granted: the guards do not come with the
-/// components.
+/// Applying the base over an overlay takes away nothing that a component granted: the guards do not
+/// come with the components.
 fn the_guards_look_at_pods_whichever_components_there_are() {
     for folder in [vec!["deploy".to_owned()], overlays()].concat() {
         let objects = built(&folder);
@@ -1338,7 +1338,7 @@ fn the_guards_look_at_pods_whichever_components_there_are() {
     }
 }
 
-/// Whoever could patch Pods could change what they run: the base grants it to nobody.
+/// An account that could patch Pods could change what they run: the base grants this to no account.
 fn pods_are_given_costs_of_deletion_only_with_their_component() {
     assert!(!configuration(&base()).cluster.balances_scale_in);
     let objects = built("deploy/overlays/scale-in-balance");
@@ -1356,7 +1356,7 @@ fn pods_are_given_costs_of_deletion_only_with_their_component() {
     assert_eq!(switch["value"], "balance");
 }
 
-/// Whoever may patch the status of any Pod can take it out of any Service.
+/// An account that may patch the status of any Pod can take it out of any Service.
 fn pods_are_taken_out_of_traffic_only_with_their_component() {
     assert!(!configuration(&base()).scaling.follows_profiles);
     let objects = built("deploy/overlays/replica-profiles");
@@ -1518,7 +1518,7 @@ fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
     }
 }
 
-/// Whoever could resize Pods could starve them: the base grants it to nobody.
+/// An account that could resize Pods could starve them: the base grants this to no account.
 fn pods_are_resized_only_with_their_component() {
     assert!(!configuration(&base()).tuning.resizes);
     let objects = built("deploy/overlays/in-place-tuning");
@@ -1567,8 +1567,8 @@ fn a_record_of_a_resize_is_guarded_wherever_one_can_be_written() {
     assert_eq!(binding["validationActions"], json!(["Deny"]));
 }
 
-/// Whoever could write any CronJob could run anything: the base grants it to nobody, and a guard looks at all that
-/// are written where it is granted.
+/// An account that could write any CronJob could run anything. The base grants this to no account,
+/// and where it is granted, a guard looks at all CronJobs.
 fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     assert!(!configuration(&base()).external_algorithms.are_run);
     let objects = built("deploy/overlays/external-algorithms");
@@ -1601,7 +1601,7 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     assert_eq!(granting["subjects"][0]["name"], Identity::Jobs.account());
     let named = "evenkeel-portrait-templates";
     let templates = &find(&objects, "ValidatingAdmissionPolicy", named)["spec"];
-    // Everybody's CronJobs would be refused where the definition of portraits is gone.
+    // Otherwise all CronJobs would be refused where the definition of portraits is gone.
     assert_eq!(templates["failurePolicy"], "Ignore");
     let conditions = templates["matchConditions"].to_string();
     assert!(conditions.contains(Identity::Jobs.account()));
@@ -1609,8 +1609,8 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     assert_eq!(binding["paramRef"]["parameterNotFoundAction"], "Allow");
 }
 
-/// What the clean-up wants to put back is what its guard lets through, and the leader's does elsewhere than where
-/// somebody has opted in.
+/// The clean-up's guard lets through all that the clean-up puts back. The leader's guard does so
+/// outside the namespaces that have opted in.
 fn both_guards_have_one_rule_of_what_is_put_back() {
     let objects = base();
     let rule = |policy: &str| {
@@ -1636,7 +1636,7 @@ fn both_guards_have_one_rule_of_what_is_put_back() {
     assert_eq!(rule("evenkeel-writes"), rule("evenkeel-restores"));
 }
 
-/// What is deleted in one go takes its rights along, unless a finalizer holds those by which it is put back.
+/// A deletion of all objects at once takes the rights along, unless a finalizer holds those for putting back.
 fn the_rights_to_put_back_outlive_the_rest() {
     let objects = base();
     let held = [
@@ -1714,8 +1714,8 @@ fn pods_keep_to_nodes_that_the_image_is_built_for() {
     }
 }
 
-/// Whoever could make tokens of any account could do what that may: it is one account without a right, and checks are
-/// asked by it where the component is alone.
+/// An account that could make tokens of any account could do all that those may. So Evenkeel may
+/// make those of one account without a right, and checks use it only where the component is.
 fn external_checks_are_asked_only_with_their_component_by_an_account_without_rights() {
     const ACCOUNT: &str = "evenkeel-checks";
     assert!(configuration(&base()).external_checks.is_none());
@@ -1809,7 +1809,7 @@ fn the_guards_know_the_keys_of_taints() {
     }
 }
 
-/// Applying it would take the group away from whoever holds it.
+/// Applying it would take the group away from its present holder.
 fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel() {
     use evenkeel_kubernetes::api_service;
     let applied = [vec!["deploy".to_owned()], overlays()].concat();
@@ -1959,8 +1959,8 @@ fn the_scrape_job_of_the_page_finds_the_agents_and_says_itself_which_node_one_is
     assert_eq!(node["target_label"], "node");
 }
 
-/// kustomize deletes nothing in the cluster, so that the objects that the component leaves out are to be
-/// deleted by whoever comes from the base.
+/// kustomize deletes nothing in the cluster. So an operator that comes from the base has to delete
+/// the objects that the component leaves out.
 fn what_cert_manager_makes_superfluous_is_listed_for_deletion() {
     let component = &documents("deploy/components/cert-manager/kustomization.yaml")[0];
     let patches = component["patches"].as_array().unwrap();

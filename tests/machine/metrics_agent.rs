@@ -91,7 +91,7 @@ async fn beside_others_agents_speak_of_pods_and_nobody_counts_twice() {
     }
 }
 
-/// Series are called as anybody likes who is scraped.
+/// Any scraped Pod can export series of any name.
 async fn whoever_is_no_agent_is_not_heard_as_one() {
     let (address, _exporter) = exporter::start().await;
     let jobs = [("tenant", "agent"), ("cadvisor", "cadvisor")];

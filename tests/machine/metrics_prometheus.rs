@@ -1,6 +1,6 @@
 //! The default queries against a real Prometheus that scrapes node_exporter, cAdvisor and
-//! kube-state-metrics as the usual charts label them, played by an exporter whose figures are
-//! known.
+//! kube-state-metrics as the usual charts label them. An exporter with known values plays all
+//! three.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -215,7 +215,7 @@ async fn the_default_queries_measure_a_real_prometheus() {
     );
 }
 
-/// What is told of a container is as old as the scrape that brought it.
+/// A value of a container is as old as the scrape that brought it.
 async fn containers_are_dated_by_their_exporter(source: &PrometheusSource) {
     let found = source.container_usage(&["shop"]).await.unwrap();
     let now = clock::now();
@@ -269,7 +269,7 @@ async fn counters_that_begin_anew_are_no_load(
     .await;
 }
 
-/// A mean over the window has a value of a node whose exporter is gone, at the time of every answer.
+/// A mean over the window still has a value, at the time of every answer, for a node without an exporter.
 async fn an_operators_own_query_grows_old_with_its_series(prometheus: &Prometheus) {
     let mut settings = settings(prometheus, r#"job!="tenant""#);
     for (query, promql) in [
@@ -347,7 +347,7 @@ async fn workloads_are_summed_by_the_names_of_their_pods(
     let begun = clock::instant();
     loop {
         let grid = Grid {
-            // What is asked for is known half a window later.
+            // The values of a requested time are known half a window later.
             first: clock::now() - SignedDuration::from_secs(2) - source.lag(Resource::Cpu),
             step: SignedDuration::from_secs(1),
             points: 3,

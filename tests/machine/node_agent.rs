@@ -274,7 +274,7 @@ fn the_kill_switch_is_obeyed() {
         world.shows("evenkeel_writes_enabled 0").await;
         world.annotate("web", None).await;
         end(agent).await;
-        // Everything stays as it stands, and is known to whoever comes after.
+        // Everything stays as it is, and the next agent knows it.
         assert_eq!(tree.io_max(&web), LIMITED);
         world.configure("enabled");
         let agent = world.start();

@@ -1,5 +1,5 @@
-//! The built-in queries on generated texts of node_exporter whose true load is known: huge pages, SR-IOV, bonds,
-//! names of all kinds, interfaces that repeat others, series that are missing. A real Prometheus evaluates them.
+//! The built-in queries on generated texts of node_exporter with a known load: huge pages, SR-IOV, bonds,
+//! names of all kinds, repeating interfaces, missing series. A real Prometheus evaluates them.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -75,7 +75,7 @@ impl Draw {
     }
 }
 
-/// What of the kernel's data on interfaces a node's exporter tells beside speeds and bytes.
+/// The kernel's data on interfaces that a node's exporter exports beside speeds and bytes.
 #[derive(Clone, Copy, PartialEq)]
 struct Told {
     flags: bool,
@@ -107,7 +107,7 @@ struct Node {
     told: Told,
     interfaces: Vec<Interface>,
     bonds: Vec<(String, usize)>,
-    /// Bytes a second in and out, of all links and of those whose speed is known.
+    /// Bytes a second in and out, of all links and of those with a known speed.
     all: (f64, f64),
     rated: (f64, f64),
     capacity: f64,
@@ -215,7 +215,7 @@ impl Node {
         let all_carry = draw.chance(2);
         let members = 2 + draw.below(2);
         let name = ["bond0", "bond-data", "po1"][draw.below(3)];
-        // What is not called as a bond is known by the series of bonds alone.
+        // An interface without a bond's name is known by the series of bonds alone.
         let address = "02:00:00:00:00:b0";
         // Addresses that say nothing of the bond, where flags do not either.
         let strange = alone && !self.told.flags && draw.chance(2);
@@ -247,7 +247,7 @@ impl Node {
         self.count(sum, Some(speed));
     }
 
-    /// What Azure's accelerated networking shows: the synthetic interface counts what its function carries.
+    /// Azure's accelerated networking: the synthetic interface counts what its function carries.
     fn azure(&mut self, draw: &mut Draw) {
         let rates = (draw.rate(SPEED), draw.rate(SPEED));
         let synthetic = self.add("eth0", rates, Some(SPEED));

@@ -143,7 +143,7 @@ fn expected(name: &str) -> Option<u64> {
         return Some(0);
     }
     match name {
-        // Of the three Pods two are on the host's network, as kube-state-metrics tells.
+        // Two of the three Pods are on the host's network, as kube-state-metrics reports.
         "podNetworkIo" => Some(1),
         "podCpu" | "podMemory" | "podDiskIo" => Some(3),
         _ => None,

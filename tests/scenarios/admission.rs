@@ -1,5 +1,5 @@
-//! What admission does to Pods, called by a real API server through a Service, with certificates
-//! that the signer made; and what the leader writes besides.
+//! Admission of Pods, called by a real API server through a Service with the signer's certificates;
+//! and the leader's other writes.
 
 use std::collections::BTreeMap;
 
@@ -91,7 +91,7 @@ fn the_leader_mirrors_the_opt_in_until_writing_is_switched_off() {
     });
 }
 
-/// What the API server checks the service's certificate by; none is shipped.
+/// The caBundles by which the API server checks the service's certificate; none is shipped.
 async fn ca_bundles(client: &Client) -> Vec<Option<ByteString>> {
     let configurations: Api<MutatingWebhookConfiguration> = Api::all(client.clone());
     let configuration = configurations.get("evenkeel").await;

@@ -1,5 +1,5 @@
-//! Somebody who stands between kube-scheduler and Evenkeel and takes single mechanisms away, so that it shows
-//! what each of the others does alone.
+//! A proxy between kube-scheduler and Evenkeel that takes single mechanisms away. It shows what
+//! each of the others does alone.
 
 use std::sync::Arc;
 

@@ -78,7 +78,7 @@ fn refused_crons() -> [(Value, &'static str); 8] {
     ]
 }
 
-/// Specs whose crons are sound and which are refused all the same.
+/// Specs with sound crons that are refused all the same.
 fn refused_specs() -> [(Value, &'static str); 4] {
     let days = |count: u32| {
         (0..count)
@@ -278,7 +278,7 @@ fn a_cron_hpa_sets_the_count_of_a_deployment_alone_and_puts_it_back_when_it_goes
     });
 }
 
-/// A Deployment that nobody runs, with an HPA of 2 to 4 that Evenkeel was not asked to predict.
+/// A Deployment that no kubelet runs, with an HPA of 2 to 4 that Evenkeel was not asked to predict.
 async fn workload(client: &Client) {
     deployment(client, NAMESPACE).await;
     let hpa = json!({
@@ -294,7 +294,7 @@ async fn workload(client: &Client) {
     create(client, hpas, &hpa).await;
 }
 
-/// A Deployment of two replicas that nobody runs.
+/// A Deployment of two replicas that no kubelet runs.
 async fn deployment(client: &Client, namespace: &str) {
     let deployment = json!({"metadata": {"name": "web"}, "spec": {"replicas": 2,
         "selector": {"matchLabels": {"app": "web"}},

@@ -110,7 +110,7 @@ async fn rollout(client: &Client) -> String {
     format!("{SETS}/web-5d4f")
 }
 
-/// What Argo's controller does about a count: it hands it on to the ReplicaSet, and tells what there is.
+/// The work of Argo's controller on a count: it hands it on to the ReplicaSet, and reports the present one.
 async fn reconcile(client: Client, set: String) {
     loop {
         let (_, rollout) = ask(&client, "GET", ROLLOUT, &Value::Null).await;

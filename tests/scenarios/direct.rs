@@ -19,7 +19,7 @@ use crate::support::load::{Handle, Prometheus};
 
 use super::world::{self, OPTED_IN, Patience, World};
 
-/// The timeline is what somebody runs this for; the test runner shows it with `--nocapture`.
+/// Prints the timeline for the reader; the test runner shows it with `--nocapture`.
 macro_rules! tell {
     ($($told:tt)*) => {
         #[allow(clippy::print_stdout)]

@@ -25,7 +25,7 @@ use crate::support::control_plane::with_control_plane;
 
 use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 
-/// What the checks' own tests take a replica to export.
+/// The metrics that the checks' own tests take a replica to export.
 const METRICS: &str = include_str!("../fixtures/doctor/metrics.txt");
 /// Of these, what is exported only once something has gone wrong.
 const ON_FAULTS: [&str; 3] = [
@@ -77,7 +77,7 @@ fn a_healthy_installation_has_no_errors_and_planted_faults_are_found() {
     });
 }
 
-/// What checks look for under a name is really exported under it.
+/// The names that checks look for are the names that are really exported.
 async fn assert_exports(evenkeel: &Evenkeel) {
     let page = evenkeel.page().await;
     for line in METRICS.lines().filter(|line| !line.starts_with('#')) {
@@ -135,7 +135,7 @@ async fn with_another_authority(plane: &ControlPlane, signer: &Signer) {
     signer.signal(Signal::CONT);
 }
 
-/// What a run of the program told.
+/// The result of a run of the program.
 #[derive(Debug)]
 struct Diagnosis {
     code: i32,

@@ -1,6 +1,6 @@
-//! A plain HPA on Evenkeel's External metric: kube-controller-manager asks for it through the API
-//! server's aggregation layer, scales ahead of the load by its own rules, and stays as it is when nobody
-//! answers. Nothing is written to the HPA.
+//! A plain HPA on Evenkeel's External metric. kube-controller-manager reads it through the API
+//! server's aggregation layer and scales ahead of the load by its own rules. If no server answers,
+//! the replicas stay. Nothing is written to the HPA.
 
 use evenkeel_clock::{self as clock, Clock};
 use jiff::{SignedDuration, Timestamp};
@@ -18,7 +18,7 @@ use super::resource_metrics::ResourceMetrics;
 use super::scaling::{MIN, Plain, follow, needed, ramp, until};
 use super::world::{self, OPTED_IN, Patience, World};
 
-/// The timeline is what somebody runs this for; the test runner shows it with `--nocapture`.
+/// Prints the timeline for the reader; the test runner shows it with `--nocapture`.
 macro_rules! tell {
     ($($told:tt)*) => {
         #[allow(clippy::print_stdout)]
@@ -111,7 +111,7 @@ async fn workload(client: &Client, replicas: i64) {
     create(client, hpas, &hpa).await;
 }
 
-/// The API server takes the group for available, and passes on who asks for it.
+/// The API server takes the group for available, and passes requests on.
 async fn available(client: &Client) {
     eventually("external metrics are available", async || {
         let object = get(client, API_SERVICE).await;
@@ -126,7 +126,7 @@ async fn available(client: &Client) {
     let (status, resources) = ask(client, "GET", GROUP, &Value::Null).await;
     assert_eq!(status, 200, "{resources}");
     assert_eq!(resources["resources"][0]["name"], "evenkeel-expected-load");
-    // Whoever asks for all groups at once is told of this one.
+    // The list of all groups contains this one.
     let (_, groups) = ask(client, "GET", "/apis", &Value::Null).await;
     let groups = groups["groups"].as_array().cloned().unwrap_or_default();
     assert!(
@@ -136,27 +136,27 @@ async fn available(client: &Client) {
     );
 }
 
-/// What is looked at, second by second.
+/// The sampled state, second by second.
 struct Line<'a> {
     client: &'a Client,
     origin: Timestamp,
     load: &'a Handle,
     plain: Plain,
-    /// False once nobody answers: the client would try again for minutes.
+    /// False once no server answers: the client would try again for minutes.
     is_served: bool,
 }
 
 #[derive(Debug, Clone)]
 struct Moment {
     seconds: i64,
-    /// The value of the metric and what it rests on, as whoever may list it sees them.
+    /// The value of the metric and its basis, as a client with the right to list it sees them.
     expected: Option<(String, String)>,
     replicas: i64,
     plain: i64,
 }
 
 impl Line<'_> {
-    /// The value of the metric and what it rests on, where anybody answers.
+    /// The value of the metric and its basis, if a server answers.
     async fn expected(&self) -> Option<(String, String)> {
         if !self.is_served {
             return None;
@@ -221,7 +221,7 @@ async fn ahead(line: &mut Line<'_>) {
     );
 }
 
-/// While nobody answers and the load is gone, what there is stays.
+/// While no server answers and the load is gone, the replicas stay.
 async fn stays(line: &mut Line<'_>) {
     let before = line.look().await;
     until("the load is gone for a while", async || {

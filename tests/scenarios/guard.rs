@@ -1,5 +1,5 @@
-//! What the shipped ServiceAccount may write: RBAC and the admission policy together, against a
-//! real API server.
+//! The writes that the shipped ServiceAccount may make: RBAC and the admission policy together,
+//! against a real API server.
 
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -62,7 +62,7 @@ fn the_signer_may_ask_for_no_token() {
         let read = secrets(&replica).get("evenkeel-certificates").await;
         let refused = read.expect_err("a replica does not").to_string();
         assert!(refused.contains("forbidden"), "{refused}");
-        // Nobody else is in the way.
+        // The guard does not stop others.
         let made = secrets(&plane.client).create(&post, &token).await;
         made.expect("an administrator may");
     });
@@ -90,20 +90,20 @@ fn a_replica_may_not_lead_the_webhook_elsewhere() {
     });
 }
 
-/// Somebody's overlay puts it into another namespace, and the guard goes with it.
+/// A user's overlay puts it into another namespace, and the guard goes with it.
 fn evenkeel_is_narrowed_in_whatever_namespace_it_is() {
     with_control_plane(async |plane| {
         let installation = manifests::install_moved(plane, "keel-elsewhere").await;
         hold_cases(plane, &installation, "guarded-elsewhere").await;
 
-        // Whoever has that name in another namespace is no concern of the guard's.
+        // The guard does not concern an account with that name in another namespace.
         let change = Patch::Merge(annotated("example.com/owner", &json!("namesake")));
         let nodes: Api<Node> = Api::all(namesake(plane).await);
         let params = PatchParams::default();
         let written = nodes.patch("guarded-elsewhere", &params, &change).await;
         written.expect("a namesake writes");
 
-        // Without its rights there is nobody to narrow, and nobody else is in the way.
+        // Without its rights there is no account to narrow, and the guard does not stop others.
         let grants: Api<ClusterRoleBinding> = Api::all(plane.client.clone());
         let gone = grants.delete("evenkeel", &DeleteParams::default()).await;
         gone.expect("it is deleted");
@@ -196,7 +196,7 @@ fn nodes_are_tainted_with_the_component_alone_and_only_as_overloaded() {
             assert!(answer.is_ok(), "{allowed:?}: {answer:?}");
         }
         the_clean_up_takes_taints_away(plane, [&foreign, &softer, &ours]).await;
-        // The guard as it was, for whoever comes next on this control plane.
+        // The guard as it was, for the next test on this control plane.
         manifests::grant(&plane.client, "deploy/base").await;
         none_may_be_set(plane, &evenkeel, [&foreign, &ours]).await;
     });
@@ -215,7 +215,7 @@ async fn none_may_be_set(plane: &ControlPlane, evenkeel: &Client, [foreign, ours
     .await;
 }
 
-/// Takes one taint of Evenkeel away and sets none, beside one that is somebody else's.
+/// Takes one taint of Evenkeel away and sets none, beside a taint of another owner.
 async fn the_clean_up_takes_taints_away(
     plane: &ControlPlane,
     [foreign, softer, ours]: [&Value; 3],
@@ -235,7 +235,7 @@ async fn the_clean_up_takes_taints_away(
     assert_eq!(keys, ["gpu"]);
 }
 
-/// Whoever may patch a Pod could make it run another image; RBAC cannot narrow it to annotations.
+/// An account that may patch a Pod could make it run another image; RBAC cannot narrow it to annotations.
 fn pods_are_given_costs_with_the_component_alone_and_never_over_the_users() {
     with_control_plane(async |plane| {
         let installation = manifests::install(plane, 443, None).await;
@@ -275,7 +275,7 @@ async fn plant_pods(plane: &ControlPlane) {
     }
 }
 
-/// What may be written on the Pods, and what not, by whom.
+/// The allowed and refused writes on the Pods, by account.
 async fn hold_costs(plane: &ControlPlane, evenkeel: &Client, ours: &Value) {
     let allowed = async |by: &Client, change: &Value| {
         let answer = price(by, PRICED, change).await;
@@ -344,7 +344,7 @@ fn taint(key: &str, effect: &str) -> Value {
     json!({"key": key, "value": "cpu", "effect": effect})
 }
 
-/// Makes these the taints of the node, by whoever `client` is.
+/// Makes these the taints of the node, with the rights of `client`.
 async fn taints(client: &Client, taints: &[&Value]) -> kube::Result<Node> {
     let change = Patch::Merge(json!({"spec": {"taints": taints}}));
     let nodes: Api<Node> = Api::all(client.clone());
@@ -498,7 +498,7 @@ async fn namesake(plane: &ControlPlane) -> Client {
     by_account(plane, "evenkeel", &["system:masters"]).await
 }
 
-/// One of Evenkeel's own kinds, as somebody writes it.
+/// One of Evenkeel's own kinds, as a user writes it.
 fn own_kind(kind: &str, name: &str, metadata: &Value) -> DynamicObject {
     let mut object = json!({"apiVersion": "autoscaling.evenkeel.dev/v1alpha1", "kind": kind,
         "metadata": {"name": name},
@@ -705,7 +705,7 @@ async fn counts_with_records(plane: &ControlPlane, evenkeel: &Client) {
     let refused = set(evenkeel, "let-alone", 2, json!(forged)).await;
     let refused = refused.expect_err("it has not opted in");
     assert!(refused.contains("records of bounds only"), "{refused}");
-    // What sleeps may be woken anywhere.
+    // A workload at zero may be woken anywhere.
     let asleep = set(&plane.client, "let-alone", 0, Value::Null).await;
     assert_eq!(asleep, Ok(()));
     assert_eq!(set(evenkeel, "let-alone", 1, Value::Null).await, Ok(()));
@@ -737,7 +737,7 @@ pub(super) fn annotated(key: &str, value: &Value) -> Value {
     json!({"metadata": {"annotations": {key: value}}})
 }
 
-/// Changes of metadata that nobody's object may suffer.
+/// Changes of metadata that are refused on every object.
 fn foreign() -> Vec<Value> {
     vec![
         annotated("example.com/owner", &json!("me")),
@@ -772,7 +772,7 @@ fn written(bounds: &Value) -> Value {
         "evenkeel.dev/bounds": "{}", "evenkeel.dev/scaling-status": "{}"}}})
 }
 
-/// Whoever may patch a node could drain it, tell another capacity of it, or have Pods flee from it.
+/// An account that may patch a node could drain it, report another capacity of it, or have Pods flee from it.
 fn node() -> Case {
     let wake = |value| annotated("evenkeel.dev/headroom-returned", &value);
     // The API server adds it to each new node.
@@ -807,7 +807,7 @@ fn node() -> Case {
     }
 }
 
-/// Whoever may patch a namespace could lift its security level, or opt it in.
+/// An account that may patch a namespace could lift its security level, or opt it in.
 fn namespace() -> Case {
     let label = |value: Value| json!({"metadata": {"labels": {"evenkeel.dev/enabled": value}}});
     Case {
@@ -971,7 +971,7 @@ impl Case {
         written.expect("others may write what they like");
     }
 
-    /// What no policy has to refuse, since there is no right to it.
+    /// The writes that need no refusal by a policy, because there is no right to them.
     async fn hold_rights(&self, ours: &Api<DynamicObject>, name: &str) {
         let status = Patch::Merge(json!({"status": {}}));
         let params = PatchParams::default();

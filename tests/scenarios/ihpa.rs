@@ -1,5 +1,5 @@
-//! IHPAs on a real control plane: what the schema refuses and in which words, and a Deployment that is scaled by portraits
-//! with the shipped rights, whose bad change of replicas a check takes back.
+//! IHPAs on a real control plane: the refusals of the schema and their words, and a Deployment that
+//! is scaled by portraits with the shipped rights. A check takes back a bad change of its replicas.
 
 use kube::Client;
 use serde_json::{Value, json};
@@ -150,7 +150,7 @@ async fn until_told(client: &Client, what: &str, wanted: impl Fn(&Value) -> bool
     .await;
 }
 
-/// A Deployment of two replicas whose Pods wait for their image for ever, wherever they are bound.
+/// A Deployment of two replicas with Pods that wait for their image for ever, wherever they are bound.
 async fn deployment(client: &Client) {
     let deployment = json!({"metadata": {"name": "web"}, "spec": {"replicas": 2,
         "selector": {"matchLabels": {"app": "web"}},

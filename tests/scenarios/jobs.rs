@@ -1,4 +1,4 @@
-//! Who may run the jobs of external algorithms, and which: rights and guards against a real API server.
+//! The accounts and the jobs that are allowed for external algorithms: rights and guards against a real API server.
 
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
@@ -166,7 +166,7 @@ fn a_replica_runs_no_job_and_the_maker_of_jobs_what_portraits_say() {
         }
         let suspended = job("other", invented, &json!({"suspend": true}), &none);
         assert_eq!(create(&maker, &suspended).await, Ok(()));
-        // Nobody else is in the way.
+        // The guard does not stop others.
         let theirs = job("theirs", invented, &none, &json!({"hostNetwork": true}));
         assert_eq!(create(&plane.client, &theirs).await, Ok(()));
         manifests::grant(&plane.client, "deploy/base").await;

@@ -48,7 +48,7 @@ fn whatever_befalls_the_leader_the_other_takes_over_and_no_pod_is_lost() {
         await_follower(&second).await;
         await_leader(client, FIRST).await;
 
-        // From here on nobody is called: callers find nobody at the port and go on without.
+        // From here on no replica is called: callers find no server at the port and go on without.
         first.signal(Signal::KILL);
         take_over(client, "killed", SECOND).await;
         pods.await_more(5).await;
@@ -72,7 +72,7 @@ async fn take_over(client: &Client, fate: &str, heir: &str) {
     await_label(client, &namespace).await;
 }
 
-/// The times are what somebody runs this for; the test runner shows them with `--nocapture`.
+/// Prints the times for the reader; the test runner shows them with `--nocapture`.
 #[allow(clippy::print_stdout)]
 fn tell(fate: &str, took: SignedDuration) {
     println!(

@@ -151,8 +151,8 @@ async fn told(tenant: &Client) {
     assert!(points.iter().all(|point| point["value"] == 1.5), "{list}");
 }
 
-/// What the rights do not cover is refused: by the API server where the path tells, and by Evenkeel where
-/// only the question does.
+/// Requests outside the rights are refused: by the API server if the path shows it, and by Evenkeel
+/// if only the question does.
 async fn narrowed(plane: &ControlPlane, client: &Client) {
     let now = format!("workload-resource?{WEB}");
     let (status, answer) = ask(client, "GET", &path("untold", &now), &Value::Null).await;

@@ -45,8 +45,8 @@ fn no_pod_is_lost_while_the_api_server_is_restarted_under_load() {
         let pod = PodSketch::requesting("10m", "16Mi");
         let pods = PodStream::start(client, "throughout", pod);
         pods.await_more(10).await;
-        // An API server that has just started refuses everybody for a moment, until it has read the
-        // roles: what it says then is no matter of rights.
+        // An API server that has just started refuses every caller for a moment, until it has read
+        // the roles. Its answers then are no matter of rights.
         evenkeel.assert_within_rights();
 
         for _ in 0..2 {
@@ -72,7 +72,7 @@ async fn run(world: &World<'_>, namespace: &str) {
     assert_eq!(by_node.values().sum::<usize>(), 3, "{by_node:?}");
 }
 
-/// That the Pods carry no annotation of ours shows that nobody answered.
+/// Pods without an annotation of ours show that no replica answered.
 async fn run_unannotated(world: &World<'_>, namespace: &str) {
     run(world, namespace).await;
     for pod in objects::pods(&world.plane.client, namespace).await {

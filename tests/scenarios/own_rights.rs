@@ -40,7 +40,7 @@ fn assert_refused(what: &str, (status, answer): &(u16, Value)) {
     );
 }
 
-/// What a replica may not do: before the deletion nothing, and afterwards nothing but let go.
+/// A replica may change nothing before the deletion, and may only release the objects afterwards.
 async fn nothing_else_is_changed(ours: &Client, role: &Value) {
     let mut controlling = owner(role);
     controlling["controller"] = json!(true);

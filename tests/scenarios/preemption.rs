@@ -1,5 +1,5 @@
-//! Preemption on a cluster that is full by requests and half of which is over the line by load: one Pod
-//! is evicted where that makes room, and nobody else.
+//! Preemption on a cluster that is full by requests, with half of it over the line by load. One Pod
+//! is evicted where that makes room, and no other.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What is put back, by whom and where: the guards of Evenkeel and of its clean-up against a real API server,
-//! and the clean-up itself as the CronJob runs it.
+//! The objects that are put back, by account and place: the guards of Evenkeel and of its clean-up
+//! against a real API server. The clean-up itself runs as the CronJob runs it.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,10 +23,10 @@ use crate::support::control_plane::objects;
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::control_plane::{ControlPlane, with_control_plane};
 
-/// The manager in whose name records count.
+/// The field manager that makes a record valid.
 const MANAGER: &str = "evenkeel";
 
-/// A kind whose bounds are written, with the names of its fields.
+/// A kind with written bounds, with the names of its fields.
 #[derive(Debug, Clone, Copy)]
 struct Bounded {
     group: &'static str,
@@ -91,7 +91,7 @@ impl Bounded {
     }
 }
 
-/// Makes an object in the name of Evenkeel, as whose its record counts.
+/// Makes an object with Evenkeel's field manager, so that its record counts.
 async fn plant(api: &Api<DynamicObject>, object: &DynamicObject) {
     let params = PostParams {
         field_manager: Some(MANAGER.to_owned()),
@@ -119,7 +119,7 @@ fn lapsed_record(user: ObjectBounds, now: Timestamp) -> (String, ObjectBounds) {
 /// An object as it may be found: the user's bounds in the record, later edits, annotations and the mode.
 struct Situation {
     user: ObjectBounds,
-    /// What the user has made of the bounds that were written.
+    /// The user's later edit of the written bounds.
     edit: fn(ObjectBounds) -> ObjectBounds,
     annotations: Vec<(&'static str, &'static str)>,
 }
@@ -357,7 +357,7 @@ fn what_is_deleted_first_takes_everything_back_and_is_gone() {
         let overlay = "deploy/overlays/replica-profiles";
         manifests::grant(client, overlay).await;
         let mut replica = world.serve_profiles("evenkeel-0", true).await;
-        // What is planted stays until then.
+        // The planted objects stay until then.
         replica.reconfigure(&json!({"writes": "disabled"}));
         eventually("nothing is written", async || {
             let standing = replica.metric("evenkeel_writes_enabled", &[]).await;

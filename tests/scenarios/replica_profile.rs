@@ -1,5 +1,5 @@
-//! ReplicaProfiles on a real control plane: what their schema refuses, Pods that leave the EndpointSlices of
-//! their Service and come back, whoever of the replicas is there, and what a replica may write on Pods.
+//! ReplicaProfiles on a real control plane: the refusals of their schema, and the writes that a replica may
+//! make on Pods. Pods leave the EndpointSlices of their Service and come back, with any of the replicas.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -175,7 +175,7 @@ fn is_gated(pod: &Pod) -> bool {
     gates.is_some_and(|gates| gates.iter().any(|one| one.condition_type == GATE))
 }
 
-/// Pods that were made before anybody could open their gates have none, and are made anew.
+/// Pods made before any replica could open their gates have none, and are made anew.
 async fn until_gated(client: &Client) {
     let pods: Api<Pod> = Api::namespaced(client.clone(), NAMESPACE);
     eventually("four Pods with the gate", async || {
@@ -191,7 +191,7 @@ async fn until_gated(client: &Client) {
     .await;
 }
 
-/// A Pod of the Service that waits for its gate, by whoever makes it.
+/// A Pod of the Service that waits for its gate, made by any client.
 async fn add_gated_pod(client: &Client, name: &str) {
     let pod = json!({"metadata": {"name": name, "labels": {"app": "web"}},
         "spec": {"terminationGracePeriodSeconds": 0, "readinessGates": [{"conditionType": GATE}],
@@ -246,14 +246,14 @@ fn pods_leave_the_endpoints_and_come_back_whoever_of_the_replicas_is_there() {
         let grown = json!({"spec": {"replicas": 7}});
         patch(client, DEPLOYMENT, "merge", &grown).await;
         until_serving(client, 5).await;
-        // Nor while the API server is away; and whoever comes goes on from what is there.
+        // Nor while the API server is away; and the next replica goes on from the present state.
         plane.restart_apiserver().await;
         assert_eq!(serving(client).await.len(), 5);
         let third = world.serve_profiles("evenkeel-0", true).await;
         want(client, 4, 0).await;
         until_ensured(client).await;
         until_serving(client, 5).await;
-        // An API server that begins refuses everybody until it has read who may what.
+        // A starting API server refuses every caller until it has read the roles.
         third.assert_within_rights();
         plane.restart_apiserver().await;
         want(client, 2, 2).await;
@@ -276,7 +276,7 @@ fn pods_leave_the_endpoints_and_come_back_whoever_of_the_replicas_is_there() {
     });
 }
 
-/// Leaves nothing to whoever comes next.
+/// Leaves nothing to the next test.
 async fn clear(client: &Client) {
     let background = json!({"propagationPolicy": "Background"});
     ask(client, "DELETE", DEPLOYMENT, &background).await;
@@ -311,7 +311,7 @@ fn condition(kind: &str, status: &str) -> Value {
     json!({"status": {"conditions": [{"type": kind, "status": status}]}})
 }
 
-/// Whoever may patch a Pod's status could take it out of any Service; RBAC cannot narrow it.
+/// An account that may patch a Pod's status could take it out of any Service; RBAC cannot narrow it.
 #[expect(clippy::too_many_lines, reason = "one story, told in its order")]
 fn a_replica_may_open_gates_and_change_nothing_else_of_a_pod() {
     with_control_plane(async |plane| {
@@ -340,7 +340,7 @@ fn a_replica_may_open_gates_and_change_nothing_else_of_a_pod() {
         manifests::grant(admin, "deploy/overlays/replica-profiles").await;
         let mut times = 0;
         eventually("the guard looks at Pods", async || {
-            // What changes nothing is refused by nobody.
+            // A write without a change is never refused.
             times += 1;
             let mut change = condition("Ready", "True");
             change["status"]["conditions"][0]["reason"] = json!(format!("Time{times}"));

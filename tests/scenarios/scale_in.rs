@@ -78,13 +78,13 @@ fn the_pods_without_which_nodes_are_even_are_those_that_the_cluster_deletes() {
         told(client).await;
         following.abort();
         evenkeel.assert_within_rights();
-        // The guards as they were, for whoever comes next on this control plane.
+        // The guards as they were, for the next test on this control plane.
         manifests::grant(client, "deploy/base").await;
         clear(client).await;
     });
 }
 
-/// Leaves nothing to whoever comes next.
+/// Leaves nothing to the next test.
 async fn clear(client: &Client) {
     let background = json!({"propagationPolicy": "Background"});
     ask(client, "DELETE", DEPLOYMENT, &background).await;

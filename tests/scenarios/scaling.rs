@@ -20,7 +20,7 @@ use crate::support::load::{Handle, Prometheus};
 use super::resource_metrics::ResourceMetrics;
 use super::world::{self, OPTED_IN, Patience, World};
 
-/// The timeline is what somebody runs this for; the test runner shows it with `--nocapture`.
+/// Prints the timeline for the reader; the test runner shows it with `--nocapture`.
 macro_rules! tell {
     ($($told:tt)*) => {
         #[allow(clippy::print_stdout)]
@@ -49,7 +49,7 @@ pub(super) fn ramp(since: SignedDuration) -> f64 {
     noise + up - down
 }
 
-/// What an HPA without a floor would have, looking as often.
+/// The replicas of an HPA without a floor that looks as often.
 #[derive(Debug)]
 pub(super) struct Plain {
     pub(super) replicas: i64,
@@ -218,7 +218,7 @@ pub(super) async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<
     }
 }
 
-/// Whoever wrote the count, it was not us; and who wrote the floor was.
+/// Evenkeel did not write the count, but it did write the floor.
 async fn scaled(client: &Client, ahead: Moment) {
     let deployment = get(client, DEPLOYMENT).await;
     assert!(

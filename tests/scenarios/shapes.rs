@@ -37,7 +37,7 @@ struct Shape {
     pods: usize,
     /// Half of the nodes have twice the network of the others.
     mixed: bool,
-    /// What is special about the Pods.
+    /// The special property of the Pods.
     special: Special,
 }
 
@@ -50,7 +50,7 @@ enum Special {
     Spread,
     /// They prefer three of the nodes.
     Affinity,
-    /// Every other one belongs to somebody else, and demands three times as much.
+    /// Every second Pod belongs to another owner, and demands three times as much.
     TwoOwners,
     /// kube-scheduler may bind twenty a second.
     SlowBinding,
@@ -81,7 +81,7 @@ const fn shape(name: &'static str, pods: usize, mixed: bool, special: Special) -
     }
 }
 
-/// What kube-scheduler works with.
+/// The mechanisms that kube-scheduler works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Plain,
@@ -113,7 +113,7 @@ impl Mode {
         matches!(self, Self::NoticesAlone | Self::Whole)
     }
 
-    /// What somebody between the two leaves, where there has to be somebody.
+    /// The mechanisms that a proxy between the two leaves, if a proxy is needed.
     const fn kept(self) -> Option<Kept> {
         let (lead, guess) = match self {
             Self::Plain | Self::WithoutNotices | Self::Whole => return None,
@@ -135,13 +135,13 @@ impl Shape {
         }
     }
 
-    /// What is measured there; of those of a size some are fuller than others.
+    /// The measured load there, in MB/s; among nodes of one size some are fuller than others.
     fn measured(&self, node: usize) -> f64 {
         let share = if node.is_multiple_of(2) { 0.5 } else { 0.1 };
         share * self.capacity(node)
     }
 
-    /// What a Pod demands, in MB/s.
+    /// The demand of a Pod, in MB/s.
     fn demand(&self, pod: usize) -> f64 {
         let room = (0..NODES).map(|node| LINE / 100.0 * self.capacity(node) - self.measured(node));
         let pods = u32::try_from(self.pods).expect("hundreds");
@@ -192,7 +192,7 @@ impl Shape {
             .with(more)
     }
 
-    /// kube-scheduler's configuration, and who stands between it and Evenkeel.
+    /// kube-scheduler's configuration, and the proxy between it and Evenkeel.
     async fn scheduling(&self, mode: Mode, world: &World<'_>) -> (Value, Option<Between>) {
         let mut configuration = if mode == Mode::Plain {
             plain_scheduling()
@@ -223,7 +223,7 @@ impl Shape {
     }
 }
 
-/// What came out.
+/// The outcome of one burst.
 struct Outcome {
     /// The fullest node's network, in percent.
     fullest: f64,
@@ -256,8 +256,8 @@ fn bursts_of_every_shape_stay_below_the_line() {
         let modes = Mode::COMPARED.iter().skip(1);
         let runs = modes.flat_map(|mode| SHAPES.iter().zip(&plain).map(move |run| (mode, run)));
         for ((mode, (shape, plain)), found) in runs.zip(&shipped) {
-            // Where other plugins outvote the scores and nobody tells the choice, how full a node becomes
-            // hangs on how fast bindings are seen.
+            // If other plugins outvote the scores and no notice reports the choice, the fill of a
+            // node depends on how fast bindings are seen.
             let is_outvoted = matches!(shape.special, Special::Affinity | Special::Spread);
             let most = if mode.has_notices() || !is_outvoted {
                 LINE
@@ -273,7 +273,7 @@ fn bursts_of_every_shape_stay_below_the_line() {
     });
 }
 
-/// How full nodes become then is told, and judged by whoever reads it.
+/// The run prints how full nodes become then; the reader judges it.
 fn bursts_of_every_shape_are_bound_whichever_mechanism_is_taken_away() {
     with_control_plane(async |plane| {
         let world = World::new(plane, NODES, Patience::Ample).await;
@@ -344,7 +344,7 @@ async fn run(world: &World<'_>, shape: &Shape, mode: Mode) -> Outcome {
 }
 
 impl Outcome {
-    /// What the nodes' percents and kube-scheduler's own metrics tell.
+    /// The outcome by the nodes' percents and kube-scheduler's own metrics.
     async fn of(world: &World<'_>, shape: &Shape, found: &[f64], seconds: f64) -> Self {
         let page = world.plane.scheduler_metrics().await;
         let metrics = Exposition::parse(&page);

@@ -33,13 +33,13 @@ const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/orders/deployments/web";
 const CUSTOM: &str = "/apis/custom.metrics.k8s.io/v1beta2";
 const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
-/// What was asked: the path, and its query without its encoding.
+/// A request: the path, and its query without its encoding.
 type Question = (String, BTreeMap<String, String>);
 
 /// The questions of each user, as the API server names them.
 type Asked = Arc<Mutex<BTreeMap<String, BTreeSet<Question>>>>;
 
-/// An adapter that answers every question, and remembers who asked.
+/// An adapter that answers every question, and remembers the callers.
 struct Adapter {
     asked: Asked,
     server: JoinHandle<()>,
@@ -71,7 +71,7 @@ impl Adapter {
         Self { asked, server }
     }
 
-    /// The values that a user whose name ends so has asked for.
+    /// The values that users with this ending of their name have asked for.
     fn of(&self, user: &str) -> BTreeSet<Question> {
         let asked = self.asked.lock().expect("no panic");
         let ours = asked.iter().filter(|(name, _)| name.ends_with(user));

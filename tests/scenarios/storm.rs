@@ -1,5 +1,5 @@
-//! A storm: five hundred Pods that no node has room for, while a hundred others a second are bound, each of which
-//! lets kube-scheduler try them again. The figures are told, and judged by whoever reads them.
+//! A storm: five hundred Pods that no node has room for, while a hundred others a second are bound. Each
+//! binding lets kube-scheduler try them again. The run prints the figures; the reader judges them.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ fn what_nobody_has_room_for_is_asked_about_again_and_again_and_waits() {
     });
 }
 
-/// Binds Pods of somebody else, one after another at a steady pace.
+/// Binds Pods of another owner, one after another at a steady pace.
 async fn bind_others(client: &Client, nodes: &[String]) {
     let begun = (tokio::time::interval(PAUSE), 0);
     let due = stream::unfold(begun, |(mut pace, number)| async move {

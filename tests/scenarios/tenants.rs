@@ -1,5 +1,5 @@
-//! Tenants who mean harm, with the rights of one namespace: what they say of themselves changes
-//! nothing for others.
+//! Malicious tenants with the rights of one namespace: what they say of themselves changes nothing
+//! for others.
 
 use kube::Client;
 use serde_json::json;
@@ -55,7 +55,7 @@ fn claims_of_pods_that_never_run_keep_nobody_from_any_node() {
     });
 }
 
-/// Pods that request nothing, claim everything and whose image is nowhere: by a DaemonSet, which no
+/// Pods that request nothing, claim everything and have a missing image: by a DaemonSet, which no
 /// headroom rule holds back, and by a Deployment.
 async fn claim(client: &Client) {
     let labels = json!({"app": "claimant"});

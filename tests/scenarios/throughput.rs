@@ -1,5 +1,5 @@
-//! How many Pods a second kube-scheduler places, alone, with an extender that judges nothing, and with Evenkeel: 500 Pods
-//! that wait before it starts, on a hundred nodes. The figures are told, and judged by whoever reads them: they are this machine's.
+//! The Pods per second that kube-scheduler places alone, with an extender that judges nothing, and with Evenkeel. 500
+//! Pods wait before it starts, on a hundred nodes. The run prints the figures of this machine; the reader judges them.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -27,7 +27,7 @@ use super::world::{OPTED_IN, Patience, World, plain_scheduling};
 const NODES: usize = 100;
 const PODS: usize = 500;
 
-/// Whom kube-scheduler asks.
+/// The extender that kube-scheduler calls.
 #[derive(Clone, Copy)]
 enum Asked<'a> {
     Nobody,

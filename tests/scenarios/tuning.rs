@@ -1,8 +1,8 @@
-//! Resizes in place on a real API server: what it takes and what it refuses, beside what the plan says of the
-//! same Pod, and who may resize with the rights of the component.
+//! Resizes in place on a real API server: its answers beside the plan's for the same Pod, and the
+//! accounts that may resize with the component.
 //!
-//! The control plane's stand-in for kubelets shows every resize as done; what kubelets defer is told here by
-//! conditions that the test writes.
+//! The control plane's stand-in for kubelets shows every resize as done. Conditions that the test
+//! writes show what kubelets defer.
 
 use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::plan::resize::{ResizeRules, put_back, record, resize};
@@ -44,7 +44,7 @@ struct Case {
     status: Value,
     /// Laid over `resources` of the container.
     change: Value,
-    /// What the API server answers.
+    /// The status code of the API server.
     server: u16,
     /// The reason for which the plan does not ask; `None` where it does.
     plan: Option<&'static str>,
@@ -261,7 +261,7 @@ fn read(pod: &ListedPod) -> Option<ResizablePod> {
     ResizablePod::of(&pod)
 }
 
-/// What the container is to have.
+/// The resources that the container is to have.
 fn wanted(resources: &Value, change: &Value) -> ContainerValues {
     let mut wanted = resources.clone();
     json_patch::merge(&mut wanted, change);
@@ -269,7 +269,7 @@ fn wanted(resources: &Value, change: &Value) -> ContainerValues {
     [("app".into(), read.tuned())].into()
 }
 
-/// What the API server answers to the change, whatever the plan says.
+/// The API server's answer to the change, whatever the plan says.
 async fn asked(client: &Client, name: &str, case: &Case) -> u16 {
     let change = json!({"spec": {"containers": [{"name": "app", "resources": case.change}]}});
     let pods: Api<ListedPod> = Api::namespaced(client.clone(), PLANNED);
@@ -334,7 +334,7 @@ async fn running(client: &Client, namespace: &str, node: &str) {
     .await;
 }
 
-/// Who may write what of resizes.
+/// The allowed writes of resizes and of their records, by account.
 async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
     let record = marked(&plane.client).await;
     let text = json!({"metadata": {"annotations": {"evenkeel.dev/resized": record}}});
@@ -359,7 +359,7 @@ async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
             panic!("a patch")
         };
         let (params, change) = (PatchParams::default(), Patch::<()>::Json(change.to_patch()));
-        // What the stand-in for kubelet writes meanwhile makes it another version.
+        // The stand-in for kubelet writes meanwhile, which makes it another version.
         let answer = match write.target.subresource.as_deref() {
             Some(part) => pods.patch_subresource(part, "p", &params, &change).await,
             None => pods.patch("p", &params, &change).await,
@@ -378,7 +378,7 @@ async fn hold_resizes(plane: &ControlPlane, evenkeel: &Client) {
     );
 }
 
-/// Who may write Pods and not resize them writes no record that Evenkeel would follow.
+/// A tenant that may write Pods and not resize them writes no record that Evenkeel would follow.
 async fn hold_records(plane: &ControlPlane, node: &str) {
     objects::create_namespace(&plane.client, FORGED, &[]).await;
     running(&plane.client, FORGED, node).await;
@@ -422,7 +422,7 @@ async fn hold_records(plane: &ControlPlane, node: &str) {
     };
     let refused = pods.create(&forging, &made("forged")).await;
     refused.expect_err("a forged record of a new Pod");
-    // A copy of a Pod that was resized is a Pod like any other, and its record nobody's.
+    // A copy of a resized Pod is a Pod like any other, and its record does not count.
     let copied = pods.create(&PostParams::default(), &made("copied")).await;
     let copied = read(&copied.expect("a copy is made")).expect("it has not ended");
     assert!(!copied.is_resized());
@@ -441,7 +441,7 @@ async fn marked(client: &Client) -> String {
     made.expect("it may be resized").to_string()
 }
 
-/// Gives the Pod another cpu limit, by whoever `client` is.
+/// Gives the Pod another cpu limit, with the rights of `client`.
 async fn grown(client: &Client, namespace: &str, cpu: &str) -> kube::Result<ListedPod> {
     let change =
         json!({"spec": {"containers": [{"name": "app", "resources": {"limits": {"cpu": cpu}}}]}});
@@ -455,7 +455,7 @@ async fn patched(
     change: &Value,
 ) -> kube::Result<ListedPod> {
     let pods: Api<ListedPod> = Api::namespaced(client.clone(), namespace);
-    // The record of a resize is believed of nobody else.
+    // The record of a resize counts only from this field manager.
     let params = PatchParams {
         field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()

@@ -15,8 +15,8 @@ use super::world::{OPTED_IN, Patience, World};
 
 /// The only text that a refusal shows.
 const REFUSAL: &str = "evenkeel: no headroom";
-/// The span in which filter calls are counted, and the most that a waiting Pod may cause in it: a
-/// refusal whose text changed would cause about 60 a second.
+/// The span in which filter calls are counted, and the most that a waiting Pod may cause in it. A
+/// refusal with a changing text would cause about 60 a second.
 const SPAN: Duration = Duration::from_secs(10);
 const FEW: f64 = 4.0;
 

@@ -1,4 +1,4 @@
-//! One installed Evenkeel with nodes whose load a test sets: the common beginning of the
+//! One installed Evenkeel with nodes and a load that a test sets: the common beginning of the
 //! scenarios.
 
 use std::process::Command;
@@ -20,7 +20,7 @@ use crate::support::control_plane::{self, ControlPlane, free_port};
 use crate::support::dev_api::{ask, create};
 use crate::support::trial::Requirement;
 
-/// What a scenario needs of the machine.
+/// The requirements of a scenario on the machine.
 pub(crate) const NEEDS: [Requirement; 2] = [
     Requirement::Condition(control_plane::check),
     Requirement::Program("kubectl"),
@@ -29,8 +29,8 @@ pub(crate) const NEEDS: [Requirement; 2] = [
 pub(crate) const OPTED_IN: [(&str, &str); 1] = [("evenkeel.dev/enabled", "true")];
 /// Says which profile admission found.
 pub(crate) const PROFILE: &str = "evenkeel.dev/profile";
-/// What each node can move over the network, and read and write, in MB/s: loads in percent are
-/// then the same figures.
+/// The rate of each node's network, and of its reads and writes, in MB/s: loads in percent are then
+/// the same figures.
 const RATE_CAPACITY: &str = "100MB/s";
 const MEGABYTE: f64 = 1e6;
 /// Those that are measured of each node.

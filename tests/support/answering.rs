@@ -32,7 +32,7 @@ use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
 use tower::ServiceExt as _;
 
-/// What the paths take at most.
+/// The largest body of the admission path, in bytes.
 pub(crate) const ADMISSION_BODY: u64 = 3 << 20;
 /// The same for the extender.
 pub(crate) const EXTENDER_BODY: u64 = 64 << 20;
@@ -104,11 +104,11 @@ pub(crate) struct Asked {
     peer: Arc<Peer>,
 }
 
-/// What came back.
+/// An answer of the service.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub status: StatusCode,
-    /// Whether it says when to come back, which no answer may.
+    /// True if it says when to come back, which no answer may.
     pub retry_after: bool,
     pub body: Bytes,
 }
@@ -155,13 +155,12 @@ impl Certificates {
 }
 
 impl Asked {
-    /// The paths of the HTTPS listener, asked by somebody without a certificate where none is
-    /// needed.
+    /// The paths of the HTTPS listener, called without a certificate where none is needed.
     pub(crate) fn new(cluster: ClusterState, policy: SchedulingPolicy) -> Self {
         Self::by(cluster, policy, &Certificates::new(false), false)
     }
 
-    /// The same, asked by kube-scheduler with its certificate or by somebody without one.
+    /// The same, called by kube-scheduler with its certificate or without one.
     pub(crate) fn by(
         cluster: ClusterState,
         policy: SchedulingPolicy,
@@ -250,7 +249,7 @@ impl Asked {
         (head.status, body)
     }
 
-    /// What `/metrics` shows of the handlers.
+    /// The handlers' part of `/metrics`.
     #[allow(dead_code)] // the extender's test looks
     pub(crate) fn page(&self) -> String {
         telemetry::encode(&self.registry).expect("the metrics can be shown")

@@ -1,4 +1,4 @@
-//! Somebody on loopback whom external checks ask.
+//! An endpoint on loopback that external checks call.
 
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-/// Somebody who is asked, with what he was asked last and what he answers.
+/// An endpoint, with the last question it received and the answer it gives.
 #[derive(Clone)]
 pub(crate) struct Checker {
     pub(crate) port: u16,
@@ -48,7 +48,7 @@ impl Checker {
         self.asked.lock().unwrap().is_some()
     }
 
-    /// What he was asked last: the claims of the token, and the body.
+    /// The last question: the claims of the token, and the body.
     pub(crate) fn asked(&self) -> (Value, Value) {
         let asked = self.asked.lock().unwrap().clone();
         let (token, body) = asked.expect("a question");

@@ -12,7 +12,7 @@ pub(crate) const KEDA: [&str; 4] = ["keda.sh", "v1alpha1", "ScaledObject", "scal
 /// The path of all definitions.
 pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// The definition of a kind whose objects may hold anything.
+/// The definition of a kind with objects that may hold anything.
 pub(crate) fn definition([group, version, kind, plural]: [&str; 4], scope: &str) -> Value {
     json!({"metadata": {"name": format!("{plural}.{group}")}, "spec": {
         "group": group, "scope": scope, "names": {"kind": kind, "plural": plural},

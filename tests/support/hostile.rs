@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-/// What is done to a body.
+/// The damage that is done to a body.
 #[derive(Debug, Clone)]
 pub(crate) enum Damage {
     /// It ends here.

@@ -1,8 +1,8 @@
-//! A Prometheus on loopback whose Pods share a load that is a function of time, now and in the
-//! past, and that can be broken in the ways that real ones break.
+//! A Prometheus on loopback with Pods that share a load. The load is a function of time, now and in
+//! the past. The server can be broken in the ways that real ones break.
 //!
-//! Each metric of the configuration is one word; a range is answered for the one workload that the
-//! Pods belong to, whatever the query wraps the word in.
+//! Each metric of the configuration is one word. A range is answered for the one workload of the
+//! Pods, whatever the query wraps the word in.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,7 +53,7 @@ const OFF: SignedDuration = SignedDuration::from_mins(20);
 type Load = Box<dyn Fn(Timestamp) -> f64 + Send>;
 
 struct Inner {
-    /// What its samples are dated by.
+    /// The clock that dates its samples.
     clock: Clock,
     /// Cores that all Pods use together.
     load: Load,
@@ -79,12 +79,12 @@ const REQUESTS: &str = r#"sum(rate(requests_total{namespace="shop"}[20000ms]))"#
 pub(crate) struct Prometheus {
     /// Its address.
     pub url: String,
-    /// What it measures, and how it behaves.
+    /// The handle on its measurements and its behaviour.
     pub handle: Handle,
     server: JoinHandle<()>,
 }
 
-/// What a server measures, and how it behaves; clones are of the same.
+/// A server's measurements and behaviour; clones share them.
 #[derive(Clone)]
 pub(crate) struct Handle(Arc<Mutex<Inner>>);
 
@@ -164,7 +164,7 @@ impl Handle {
         lock(&self.0).fault = fault;
     }
 
-    /// What the Pods use together at a time.
+    /// The cores that the Pods use together at a time.
     pub(crate) fn load(&self, at: Timestamp) -> f64 {
         (lock(&self.0).load)(at)
     }

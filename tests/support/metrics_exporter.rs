@@ -37,7 +37,7 @@ pub(crate) fn written(number: u32) -> f64 {
 /// The speed of each node's interface in bytes per second.
 pub(crate) const SPEED: f64 = 1.25e9;
 
-/// What the exporter plays.
+/// The simulated exporter.
 pub(crate) struct Exporter {
     started: Instant,
     /// Nodes that were restarted later, with their counters.
@@ -138,7 +138,7 @@ fn network(number: u32, seconds: f64, line: &mut impl FnMut(&str, f64)) {
         let speed = format!("node_network_speed_bytes{{device=\"{device}\"}}");
         line(&speed, SPEED);
     }
-    // What the kernel says of an interface without a cable.
+    // The kernel's value for an interface without a cable.
     line("node_network_speed_bytes{device=\"eth1\"}", -125_000.0);
 }
 

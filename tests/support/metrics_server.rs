@@ -56,7 +56,7 @@ impl Prometheus {
                 "--storage.tsdb.path={}",
                 folder.path().join("data").display()
             ))
-            // What is given may be old.
+            // The given samples may be old.
             .arg("--storage.tsdb.retention.time=100y")
             .arg(format!("--web.listen-address=127.0.0.1:{port}"))
             .stdin(Stdio::null())
@@ -70,7 +70,7 @@ impl Prometheus {
         }
     }
 
-    /// What it has logged, for failures.
+    /// The log so far, for failures.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }

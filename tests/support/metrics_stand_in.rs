@@ -28,7 +28,7 @@ pub(crate) enum Reply {
     Flood(u64),
 }
 
-/// What the stand-in was asked.
+/// The requests that the stand-in received.
 #[derive(Default)]
 pub(crate) struct Asked {
     /// The method and path of each request, with its `authorization`.
@@ -47,7 +47,7 @@ type Script = Arc<dyn Fn(&str) -> Reply + Send + Sync>;
 pub(crate) struct StandIn {
     /// Its address.
     pub url: evenkeel_http_client::Uri,
-    /// What it was asked.
+    /// The requests that it received.
     pub asked: Arc<Asked>,
     server: JoinHandle<()>,
 }

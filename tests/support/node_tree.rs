@@ -16,7 +16,7 @@ pub(crate) struct NodeTree {
 }
 
 impl NodeTree {
-    /// A node whose root filesystem is on the partition 8:1 of the disk `sda`, 8:0.
+    /// A node with its root filesystem on the partition 8:1 of the disk `sda`, 8:0.
     pub(crate) fn new(kubepods: &'static str) -> Self {
         let tree = Self {
             folder: tempfile::tempdir().expect("there is a temporary folder"),
@@ -88,7 +88,7 @@ impl NodeTree {
         fs::read_to_string(path).expect("the cgroup is there")
     }
 
-    /// Sets a Pod's `io.max` as somebody else would.
+    /// Sets a Pod's `io.max` as another program would.
     pub(crate) fn set_io_max(&self, cgroup: &str, line: &str) {
         write(&self.kubepods().join(cgroup).join("io.max"), line);
     }

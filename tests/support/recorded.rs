@@ -26,7 +26,7 @@ pub(crate) struct Recorded {
     pub target: String,
     /// The headers as they were sent.
     pub headers: Vec<(String, String)>,
-    /// Whether the client showed a certificate.
+    /// True if the client showed a certificate.
     #[allow(dead_code)] // of interest to the extender alone
     pub client_certificate: bool,
     pub body: Bytes,

@@ -35,7 +35,7 @@ impl Http {
     pub(crate) const BOTH: [Self; 2] = [Self::One, Self::Two];
 }
 
-/// Whom a client trusts and what it shows.
+/// The authorities that a client trusts, and the certificate that it shows.
 #[derive(Debug, Clone)]
 pub(crate) struct Trust {
     pub authorities: String,
@@ -124,7 +124,7 @@ pub(crate) struct Answer {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
-    /// What came behind the body.
+    /// The trailers behind the body.
     pub trailers: HeaderMap,
     pub version: Version,
 }
@@ -134,7 +134,7 @@ impl Answer {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// Whether it said that its connection closes.
+    /// True if it said that its connection closes.
     pub(crate) fn closes(&self) -> bool {
         self.headers
             .get(header::CONNECTION)

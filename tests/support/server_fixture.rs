@@ -38,7 +38,7 @@ pub(crate) const PATIENT: BodyPace = BodyPace {
     longest: PATIENCE,
 };
 
-/// What a test chooses.
+/// The options that a test chooses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     pub listener: ListenerSettings,
@@ -46,7 +46,7 @@ pub(crate) struct Options {
     pub reading: Duration,
     pub body_pace: BodyPace,
     pub concurrency: usize,
-    /// Of each of the two callers.
+    /// The budget of each of the two callers, in bytes.
     pub body_budget: usize,
     pub drain: DrainSettings,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Running {
     pub hold: Arc<Semaphore>,
     pub readiness: Readiness,
     pub probes: SocketAddr,
-    /// Where `/metrics` is served to everybody.
+    /// The address of `/metrics` without authentication.
     pub scrapes: SocketAddr,
     pub shutdown: Shutdown,
     signal: UnboundedSender<()>,

@@ -330,8 +330,8 @@ async fn what_is_around_follows(cluster: &DevCluster) {
     .await;
 }
 
-/// A metric that nobody serves is told, one on memory scales up to the most, and a raised minimum
-/// acts at once.
+/// An HPA reports a metric that no server has. One on memory scales up to the maximum, and a raised
+/// minimum acts at once.
 async fn replicas_follow_memory(cluster: &DevCluster) {
     let hpas: Api<HorizontalPodAutoscaler> = Api::namespaced(cluster.client.clone(), "default");
     let unknown = json!({"type": "Pods", "pods": {"metric": {"name": "rps"},
@@ -410,7 +410,7 @@ async fn doctor_finds_nothing_wrong_until_something_is() {
         }
     });
     let found = healthy.await.expect("nothing is wrong");
-    // What differs from an installation is told, and is no fault.
+    // Differences from an installation are reported, and are no fault.
     assert_eq!(
         found["info"],
         ["deployment", "write-guard", "clean-up", "rights", "signer"]

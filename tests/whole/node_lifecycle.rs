@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::control_plane::wait::eventually;
 use crate::support::dev_api::{create, get, patch, path, pod, settings, with_settings};
 
-/// A node whose Lease was last renewed long ago, with a Pod that tolerates nothing for long.
+/// A node with a Lease that was last renewed long ago, and a Pod that tolerates nothing for long.
 async fn silent_node(client: &Client) -> String {
     let node = json!({"metadata": {"name": "silent"}, "status": {"conditions": [
         {"type": "Ready", "status": "True"}]}});
@@ -27,7 +27,7 @@ async fn silent_node(client: &Client) -> String {
     format!("{leases}/silent")
 }
 
-/// Whether the node answers, as the node controller has it.
+/// True if the node controller has marked the node as silent.
 fn is_marked(node: &Value) -> bool {
     let taints = node["spec"]["taints"]
         .as_array()

@@ -65,7 +65,7 @@ async fn all_gone(client: &Client) {
     }
 }
 
-/// What a replica may do and has done.
+/// The rights of a replica and its past writes.
 #[derive(Debug, Default)]
 struct Account {
     /// The writes that were let through.

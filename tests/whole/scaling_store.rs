@@ -177,7 +177,7 @@ fn web() -> Value {
     web
 }
 
-/// What the controllers of a Deployment would make of it.
+/// The objects that the controllers of a Deployment would make of it.
 async fn roll_out(client: &Client, namespace: &str, web: &Value) {
     let mut set = owned(self::web(), web, "Deployment");
     set["metadata"]["name"] = json!("web-1");
@@ -227,7 +227,7 @@ async fn targets_follow_their_objects(client: &Client, controllers: bool) {
     follow_changes(client, &watched).await;
 }
 
-/// What becomes of the target when its objects change one by one.
+/// Changes the objects of a target one by one, and follows the target.
 async fn follow_changes(client: &Client, watched: &Watched) {
     let at = |resource: &str| path(&watched.namespace, resource);
     let hpa = format!("{}/web", at("autoscaling/v2/horizontalpodautoscalers"));
@@ -309,7 +309,7 @@ fn custom((group, kind, plural): (&str, &str, &str), scope: &str, subresources: 
     }})
 }
 
-/// The subresources of a kind whose count stands at a path.
+/// The subresources of a kind with its count at a path.
 fn scale(path: &str) -> Value {
     json!({"status": {}, "scale": {"specReplicasPath": path,
         "statusReplicasPath": ".status.replicas", "labelSelectorPath": ".status.selector"}})
@@ -373,7 +373,7 @@ async fn custom_resources_are_scaled_while_they_have_scale(client: &Client) {
     }
 }
 
-/// What becomes of a ship with a crew of 8 when its count stands there, and when its definition goes.
+/// For a ship with a crew of 8, moves the path of its count to the crew, and then deletes its definition.
 async fn follow_definition(client: &Client, watched: &Watched, definition: &str) {
     let (_, found) = ask(client, "GET", definition, &Value::Null).await;
     let mut other = found["spec"]["versions"].clone();

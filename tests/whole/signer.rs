@@ -1,5 +1,5 @@
-//! The signer whole: what it makes by itself, what `certs rotate` asks of it, and what comes of a
-//! Secret that somebody deletes.
+//! The whole signer: what it makes by itself, what `certs rotate` asks of it, and what follows if a
+//! user deletes its Secret.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
@@ -71,7 +71,7 @@ async fn in_step(cluster: &DevCluster) -> BTreeMap<String, String> {
 
 const KEYS: [&str; 3] = ["ca.key", "scheduler-ca.key", "tls.key"];
 
-/// What a call that fails says, with its exit code.
+/// The error output of a call that fails, with its exit code.
 async fn refusal(cluster: &DevCluster, arguments: &[&str]) -> (Option<i32>, String) {
     let refused = certs(cluster, arguments).await;
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -162,7 +162,7 @@ async fn finish_early(cluster: &DevCluster, planned: Timestamp) {
     assert!(leave < planned, "{leave} {planned}");
 }
 
-/// All keys have leaked, and somebody takes the Secret away.
+/// All keys have leaked, and a user deletes the Secret.
 async fn delete_leaked(cluster: &DevCluster, leaked: &BTreeMap<String, String>) {
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), OWN);
     let now = DeleteParams::default();

@@ -612,8 +612,8 @@ async fn leading<T>(
     }
 }
 
-/// The harm: a leader whose clock lagged by an hour was taken for dead. Its taints went, and the floors that it
-/// renewed, every ten minutes.
+/// The harm: a leader with a clock one hour behind was taken for dead. Its taints went, and the
+/// floors that it renewed, every ten minutes.
 #[test]
 fn a_leader_whose_clock_lags_is_alive_under_whatever_name_its_lease_has() {
     let lag = SignedDuration::from_mins(75);
@@ -658,7 +658,7 @@ fn a_leader_whose_clock_lags_is_alive_under_whatever_name_its_lease_has() {
                 refused.stderr
             );
 
-            // Once nobody renews it any more, all goes.
+            // Once no replica renews it any more, all goes.
             let called = evenkeel(server, &expired).await;
             assert_eq!(called.code, 0, "{lease}: {}", called.stderr);
             assert_eq!(least().await, 2, "{lease}");
@@ -745,7 +745,7 @@ fn by_hand_the_switch_is_that_of_the_configmap() {
         assert_eq!(frozen.code, 0, "{}", frozen.stderr);
         let told = "writes are disabled";
         assert!(frozen.stderr.contains(told), "{}", frozen.stderr);
-        // An HPA with a floor is left: nobody may say that nothing is.
+        // An HPA with a floor is left, so the output must not say that nothing is.
         assert!(
             !frozen.stdout.contains("Nothing is left"),
             "{}",
@@ -772,7 +772,7 @@ fn by_hand_the_switch_is_that_of_the_configmap() {
     });
 }
 
-/// A cluster whose clock is behind the machine's, as that of `dev` is.
+/// A cluster with a clock behind the machine's, as that of `dev` is.
 #[test]
 fn what_has_lapsed_is_told_by_the_clusters_clock() {
     let behind = SignedDuration::from_hours(30);
@@ -856,7 +856,7 @@ fn an_abandoned_lease_is_nobodys() {
     });
 }
 
-/// A client before whose first patch somebody else raises `maxReplicas`.
+/// A client with a rival that raises `maxReplicas` before its first patch.
 fn outrun(client: &Client, object: String) -> Client {
     let (inner, raced) = (client.clone(), Arc::new(AtomicBool::new(false)));
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -997,7 +997,7 @@ fn custom_resources_are_found_in_another_version_than_the_configured_one() {
     });
 }
 
-/// The harm: the same where the definition has no scale any more, and where nobody can tell the kinds.
+/// The harm: the same if the definition has no scale any more, and if the kinds cannot be known.
 #[test]
 fn what_cannot_be_looked_at_of_custom_resources_is_told_and_no_success() {
     with_settings(settings(), async |server, client| {

@@ -60,7 +60,7 @@ fn autoscaler(number: i32) -> Value {
     })
 }
 
-/// What the HPA controller writes every 15 seconds.
+/// The status that the HPA controller writes every 15 seconds.
 async fn write_status(client: &Client, hpa: &str, replicas: u64) {
     let status = json!({"status": {"currentReplicas": replicas, "desiredReplicas": replicas}});
     let (status, answer) = patch(client, &format!("{hpa}/status"), "merge", &status).await;
@@ -77,7 +77,7 @@ struct Passing {
     refused: usize,
 }
 
-/// A client whose patches of HPAs are counted. Those in the namespace `denied` are refused, as a
+/// A client that counts its patches of HPAs. Those in the namespace `denied` are refused, as a
 /// tenant's own webhook refuses them.
 fn counted(client: &Client, passing: &Arc<Mutex<Passing>>, denied: Option<&str>) -> Client {
     let (inner, passing) = (client.clone(), Arc::clone(passing));
@@ -112,7 +112,7 @@ fn counted(client: &Client, passing: &Arc<Mutex<Passing>>, denied: Option<&str>)
     Client::new(service, "default")
 }
 
-/// The answer of an API server whose admission refuses a write.
+/// The answer of an API server when its admission refuses a write.
 fn denial() -> Response<Body> {
     let status = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -264,7 +264,7 @@ fn forged(number: i32) -> Value {
     forged
 }
 
-/// Makes the tenant's HPAs, and one of somebody else's; gives the path of that.
+/// Makes the tenant's HPAs, and one of another owner; returns the path of that one.
 async fn forge(client: &Client, tenant: &str, shop: &str) -> String {
     opt_in(client, shop).await;
     for number in 0..FORGED {
@@ -293,8 +293,8 @@ fn queue_repairs(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) 
     );
 }
 
-/// A tenant forges records whose repair is refused; a floor of somebody else's rises all the same,
-/// and the refused writes are not made again and again.
+/// A tenant forges records with a refused repair. Another owner's floor rises all the same, and the
+/// refused writes are not made again and again.
 async fn refused_writes_delay_nobody(client: &Client) {
     let namespaces = [namespace(client).await, namespace(client).await];
     let [tenant, shop] = &namespaces;

@@ -63,11 +63,11 @@ async fn what_the_api_server_tells_is_followed_without_a_restart() {
     proxy.look(&store).await;
     assert_eq!(user(&headers, "x-remote-user"), None);
     assert_eq!(user(&headers, "x-other-user").as_deref(), Some("somebody"));
-    // What cannot be used leaves what was before.
+    // An unusable ConfigMap leaves the previous settings in place.
     api.set(PATH, told("no certificate", "X-Remote-User"));
     proxy.look(&store).await;
     assert_eq!(user(&headers, "x-other-user").as_deref(), Some("somebody"));
-    // A front proxy that is switched off introduces nobody any more.
+    // A front proxy that is switched off identifies no caller any more.
     api.set(PATH, json!({"data": {}}));
     proxy.look(&store).await;
     assert!(headers.names().is_none());

@@ -138,7 +138,7 @@ async fn rounds_keep_the_trust_in_step_and_write_nothing_else() {
     let found = api.get(CONFIGURATION).unwrap();
     assert_eq!(found["webhooks"], configuration["webhooks"]);
     assert_eq!(api.writes().len(), before + 1, "once the caBundle");
-    // Somebody applies the manifest anew, without a caBundle.
+    // A user applies the manifest anew, without a caBundle.
     install_webhook(&api);
     settle(&signer).await;
     let found = api.get(CONFIGURATION).unwrap();
@@ -168,7 +168,7 @@ async fn a_secret_that_was_deleted_comes_back_with_other_keys() {
     install_webhook(&api);
     let (signer, mut serving) = (signer(&api), replica(&api));
     settle(&signer).await;
-    // Whoever holds copies of the leaked keys: the signer, a replica, and the other Secret.
+    // The holders of copies of the leaked keys: the signer, a replica, and the other Secret.
     let change = within_a_minute(&mut serving).await.unwrap();
     let store =
         Arc::new(CertificateStore::new(change, server::ListenerMetrics::default()).unwrap());

@@ -29,7 +29,7 @@ fn asked(mut kept: SignerSecret, request: &str) -> SignerSecret {
     kept
 }
 
-/// What it is at `now`, after as many steps as are due.
+/// The Secret at `now`, after as many steps as are due.
 fn at(now: Timestamp, mut kept: SignerSecret) -> SignerSecret {
     for _ in 0..4 {
         match kept.next(now, &names(), &Validity::default()).unwrap() {
@@ -143,7 +143,7 @@ fn a_rotation_is_finished_early_but_not_before_everybody_has_followed() {
         assert_eq!(seen, expected, "{after} s");
         assert!(all_keys(&kept).is_disjoint(&all_keys(&before)));
         assert!(kept.rotation.is_none());
-        // What is told of the end is what then happens, to the second.
+        // The announced end is the real end, to the second.
         let (left, _) = *seen.last().unwrap();
         let end = told.unwrap().ends.max(finished);
         let left = finished + SignedDuration::from_secs(left);

@@ -22,7 +22,7 @@ use evenkeel_kubernetes::yaml_values::YamlText;
 section! {
     /// `metrics.prometheus` as it is written.
     PrometheusSection {
-        // What kube-prometheus-stack and the Prometheus operator call their Service.
+        // The name that kube-prometheus-stack and the Prometheus operator give their Service.
         url: YamlText = "http://prometheus-operated.monitoring.svc:9090".into(),
         headers: BTreeMap<String, YamlText> = BTreeMap::new(),
         bearer_token_file: Option<YamlText> = None,
@@ -59,7 +59,7 @@ section! {
     }
 }
 
-/// Headers that say who calls have fields of their own, and those of the connection are the client's.
+/// Headers with credentials have fields of their own, and the client sets those of the connection.
 const RESERVED: [HeaderName; 9] = [
     header::AUTHORIZATION,
     header::PROXY_AUTHORIZATION,
@@ -109,7 +109,7 @@ impl PrometheusSection {
 }
 
 impl BasicAuthSection {
-    /// The one way to say who calls, of the two.
+    /// The one way to authenticate, of the two.
     fn check(&self, bearer_token_file: Option<&YamlText>, check: &mut Checker) -> Authorization {
         const PATH: &str = "metrics.prometheus.basicAuth";
         let Self {

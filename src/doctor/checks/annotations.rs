@@ -1,4 +1,4 @@
-//! Annotations whose names or values are not accepted, on every kind of object that carries them.
+//! Annotations with names or values that are not accepted, on every kind of object with annotations.
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
@@ -59,7 +59,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// The kinds whose objects could not be read, a finding each.
+/// A finding for each kind with objects that could not be read.
 fn unread_kinds(evidence: &Evidence<'_>) -> impl Iterator<Item = DoctorFinding> {
     evidence.seen.objects.iter().filter_map(|of| {
         let subject = format!("the annotations on objects of kind {}", of.kind);

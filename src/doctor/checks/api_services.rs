@@ -11,13 +11,13 @@ use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 struct ExpectedApiGroup<'a> {
     /// The check, which is the component that has the group served, too.
     id: &'static str,
-    /// What is served, in words.
+    /// The served API, in words.
     served: &'static str,
     /// The name of the APIService.
     name: &'static str,
     is_served: bool,
     seen: &'a ReadOutcome<APIService>,
-    /// What its clients do while it is not available.
+    /// The behaviour of its clients while it is not available.
     harm: &'static str,
 }
 

@@ -36,7 +36,7 @@ pub(super) fn told(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// The replica whose newest choices end so, while no replica has seen a better end for as long.
+/// The replica that reports `end` for its newest choices, while no replica has reported a better end for as long.
 fn ending(pages: &[(&str, Exposition)], end: &str) -> Option<BadEnd> {
     let well = since(pages, "told");
     pages.iter().find_map(|page| {

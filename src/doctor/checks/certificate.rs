@@ -32,7 +32,7 @@ fn chain(evidence: &Evidence<'_>, id: &'static str) -> Result<Option<Chain>, Doc
 
 type Chain = Result<Vec<CertificateDer<'static>>, String>;
 
-/// Whoever makes the certificates runs.
+/// The finding that the signer runs, where it is needed.
 pub(super) fn signer(evidence: &Evidence<'_>) -> CheckFindings {
     let signer = evidence.seen.signer.look(SIGNER, "the signer")?;
     if !evidence.makes_certificates() {
@@ -71,7 +71,7 @@ pub(super) fn signer(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// The signer of an installation whose certificates are given in files.
+/// The signer of an installation with certificates from files.
 fn unneeded(evidence: &Evidence<'_>, is_there: bool) -> DoctorFinding {
     if !is_there {
         let what = "certificates are given in files: there is nothing to sign";

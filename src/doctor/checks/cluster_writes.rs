@@ -1,5 +1,5 @@
-//! Writes: the leader, the kill switch, the policies that guard the writes and the records of resizes, and the job
-//! that puts back what nobody holds any more.
+//! Writes: the leader, the kill switch, the policies that guard the writes and the records of
+//! resizes, and the job that puts back abandoned values.
 
 use jiff::SignedDuration;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -25,7 +25,7 @@ pub(super) const RECORD_GUARD: &str = "resize-record-guard";
 pub(super) const CLEAN_UP: &str = "clean-up";
 /// Age of its last success from which the clean-up, which runs every ten minutes, is in trouble.
 const CLEAN_UP_DUE: SignedDuration = SignedDuration::from_hours(1);
-/// The ClusterRoleBinding whose ServiceAccount the guard narrows.
+/// The ClusterRoleBinding of the ServiceAccount that the guard narrows.
 const GRANT: &str = "evenkeel";
 
 pub(super) fn leader(evidence: &Evidence<'_>) -> CheckFindings {
@@ -176,7 +176,7 @@ pub(super) fn guard(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// What keeps others from writing in Evenkeel's name what a Pod was resized from.
+/// The policy that keeps others from forging Evenkeel's record of a Pod's former resources.
 pub(super) fn record_guard(evidence: &Evidence<'_>) -> CheckFindings {
     // By no right of a ServiceAccount.
     if external_instance::address(evidence).is_some() {
@@ -199,8 +199,8 @@ pub(super) fn record_guard(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// The custom resources that are scaled, by the names of their definitions, whose writes the policy does
-/// not concern itself with.
+/// The custom resources that are scaled, but have writes that the policy does not cover. They are
+/// named by their definitions.
 fn uncovered<'a>(evidence: &Evidence<'a>) -> Result<Vec<&'a str>, DoctorFinding> {
     let kinds = &evidence.seen.custom_kinds;
     let kinds = kinds.look(GUARD, "the custom resources that are to be scaled")?;

@@ -51,8 +51,8 @@ pub(super) fn problems(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// The HPAs that are to be scaled and whose bounds leave nothing to change. One whose bounds Evenkeel has moved has
-/// room.
+/// The HPAs that are to be scaled and have no room between their bounds. An HPA has room if
+/// Evenkeel has moved its bounds.
 fn without_room(evidence: &Evidence<'_>) -> Vec<DoctorFinding> {
     let opted_in = evidence.opted_in();
     let autoscalers = evidence.seen.autoscalers.there().into_iter().flatten();

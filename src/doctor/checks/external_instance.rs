@@ -1,11 +1,11 @@
-//! An Evenkeel that no Pod runs: its Services have no selector, and EndpointSlices that somebody
-//! wrote lead them to where it is.
+//! An Evenkeel that runs outside the cluster: its Services have no selector, and hand-written
+//! EndpointSlices lead them to it.
 //!
 //! Checks of Pods, and of the ServiceAccount that Pods run as, say nothing about it.
 
 use super::evidence::{Evidence, OUTSIDE};
 
-/// Advice for those who want it in the cluster.
+/// Advice for users that want it in the cluster.
 pub(super) const OWN_RIGHTS: &str = "nothing to do on a test cluster; otherwise evenkeel install \
      [your options] | kubectl apply -f -";
 

@@ -60,7 +60,7 @@ pub(super) fn fresh(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// What the replica knows that knows least: it may be the one that is asked.
+/// The counts of the replica with the fewest fresh nodes: that replica may be the one that is asked.
 fn least(pages: &[(&str, Exposition)]) -> Resources<Option<MeasuredNodeCounts>> {
     Resources::from_fn(|resource| {
         let of_page = |(_, page): &(&str, Exposition)| MeasuredNodeCounts::of(page, resource);

@@ -76,7 +76,7 @@ fn is_needed(right: &Right, evidence: &Evidence<'_>) -> bool {
     let resizes = config.is_some_and(|config| config.tuning.resizes);
     let runs_external_algorithms = config.is_some_and(|config| config.external_algorithms.are_run);
     let asks_checks = config.is_some_and(|config| config.external_checks.is_some());
-    // With another token than one that is made, who may what is its own.
+    // A token from the configuration has its own rights; without one, Evenkeel needs this right.
     let asks_kubelets = config
         .and_then(|config| config.metrics.kubelet.as_ref())
         .is_some_and(|kubelets| kubelets.access.authorization == Authorization::None);

@@ -1,4 +1,4 @@
-//! Whether scaling acts anywhere: by default Evenkeel recommends, and changes no replicas.
+//! The check that scaling acts anywhere: by default Evenkeel recommends, and changes no replicas.
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;

@@ -107,8 +107,8 @@ pub(super) fn called(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// The finding that Pods are placed without a call: whoever is refused, or refuses the serving
-/// certificate, places them all the same, since the extender is ignorable.
+/// The finding that Pods are placed without a call. A kube-scheduler that is refused, or that
+/// refuses the serving certificate, still places Pods, because the extender is ignorable.
 fn unasked(
     evidence: &Evidence<'_>,
     since: f64,
@@ -145,7 +145,7 @@ fn unasked(
     Ok(Some(finding.seen_by(hindrance)))
 }
 
-/// What has kept callers away since the replicas started, as far as they count it.
+/// The obstacles that have kept callers away since the replicas started, as far as they count them.
 fn hindrance(evidence: &Evidence<'_>, refused: bool) -> String {
     let distrusted = distrusted(evidence).map(|times| {
         format!("{times} TLS handshakes failed because a caller refused the serving certificate")

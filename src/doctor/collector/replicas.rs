@@ -1,9 +1,9 @@
-//! The Pods of the Deployment, each asked for its metrics through the API server; without Pods, the
-//! endpoint behind the Service for metrics.
+//! The metrics of each Pod of the Deployment, read through the API server; without Pods, those of
+//! the endpoint behind the Service for metrics.
 //!
-//! Where readers of the metrics show tokens, the one that is shown is of the ServiceAccount made for
-//! it and lasts for minutes: it passes through the API server's proxy, which checks no certificate of
-//! a Pod, so that nobody's own token may be sent that way.
+//! If readers of the metrics need a token, it is one of the ServiceAccount made for it and lasts
+//! for minutes. It passes through the API server's proxy, which checks no certificate of a Pod. So
+//! a user's own token is never sent that way.
 
 use axum::http::Request;
 use futures::future::join_all;
@@ -23,7 +23,7 @@ const OURS: &str = "app.kubernetes.io/name=evenkeel";
 const PORT: (&str, i32) = ("metrics", 8444);
 /// The Service for metrics with the name of its port.
 const SERVICE: &str = "evenkeel-metrics:metrics";
-/// The ServiceAccount in whose name they are read.
+/// The ServiceAccount that reads them.
 const ACCOUNT: &str = "evenkeel-metrics-reader";
 /// The shortest life of a token that the API server gives.
 const TOKEN_SECONDS: i64 = 600;
@@ -34,7 +34,7 @@ struct MetricsCredentials {
 }
 
 impl MetricsCredentials {
-    /// By a token, unless the configuration says that everybody may read.
+    /// Reads with a token, unless the configuration lets every client read.
     async fn new(reader: &ClusterReader<'_>, seen: &DoctorObservation) -> Self {
         let config = seen.configured().and_then(Result::ok);
         let authentication = config.map(|config| config.server.metrics_authentication);

@@ -23,7 +23,7 @@ use evenkeel_kubernetes::ihpa::ExternalCheck;
 
 const PASS: &str = "HTTP/1.1 200 OK\r\ncontent-length: 19\r\n\r\n{\"verdict\": \"Pass\"}";
 
-/// What servers were asked, heads and bodies.
+/// The requests that servers received, heads and bodies.
 type Heard = Arc<Mutex<Vec<String>>>;
 
 fn now() -> Timestamp {

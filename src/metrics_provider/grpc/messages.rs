@@ -1,7 +1,7 @@
-//! The messages of Kapacity's `io.kapacitystack.metric.ProviderService`: its field numbers are a contract
-//! with the jobs that speak it, which are not ours to rebuild.
+//! The messages of Kapacity's `io.kapacitystack.metric.ProviderService`. Its field numbers are a
+//! contract with the jobs that speak it, which are not ours to rebuild.
 //!
-//! They are written as types, so that nobody who builds Evenkeel needs a compiler of protocol buffers.
+//! They are written as types, so that a build of Evenkeel needs no compiler of protocol buffers.
 
 use std::collections::HashMap;
 

@@ -1,10 +1,10 @@
-//! Waiting for kube-scheduler's choice where the next answer depends on it.
+//! Waiting for kube-scheduler's choice if the next answer depends on it.
 //!
-//! kube-scheduler asks about the next Pod beside telling where the last one went, and is mostly a millisecond
-//! too early. A guess would then refuse a node for the sake of a Pod that went elsewhere, and the Pod that is
-//! asked about ends where it fits worse. So such an answer, and no other, waits for the notice of the Pod that
-//! was scored last: no longer than [`PATIENCE`] from there, and only while notices come in that time. Pods
-//! whose volumes or devices may have to be made first are told late, and nobody waits for these.
+//! kube-scheduler asks about the next Pod while it reports where the last one went, and is mostly a millisecond
+//! too early. A guess would then refuse a node for a Pod that went elsewhere, and the next Pod would end where
+//! it fits worse. So such an answer, and no other, waits for the notice of the Pod that was scored last. It
+//! waits no longer than [`PATIENCE`] from the scoring, and only while notices come in that time. Notices of
+//! Pods that may first need new volumes or devices come late, and no answer waits for them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::extender::decide::PATIENCE;
 
-/// What is known of the choices to come.
+/// The state of the choices to come.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
     state: Mutex<BindWaitState>,

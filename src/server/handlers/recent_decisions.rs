@@ -27,7 +27,7 @@ use evenkeel_kubernetes::snapshot::Snapshot;
 /// Pods remembered at a time.
 const MOST: u64 = 10_000;
 
-/// Time that a Pod is remembered that nobody asks about: longer than one waits to be tried again.
+/// Time that a Pod is remembered without a call: longer than one waits to be tried again.
 const REMEMBERED: Duration = Duration::from_hours(1);
 
 /// Memory for pictures in bytes, each counted as if it shared nothing: eight Pods' two answers at 5,000
@@ -64,7 +64,7 @@ enum PlacementVerb {
     Prioritize,
 }
 
-/// What an answer was decided on.
+/// The data that an answer was decided on.
 #[derive(Debug)]
 struct PlacementDecisionInput {
     uid: Box<str>,

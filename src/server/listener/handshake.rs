@@ -135,11 +135,11 @@ async fn accept(
     store: &CertificateStore,
     mut stream: TcpStream,
 ) -> Result<TlsStream<TcpStream>, HandshakeFailure> {
-    // Looked at before rustls does, which would answer with an alert that nobody understands.
+    // Looked at before rustls does, which would answer with an unhelpful alert.
     let mut first = [0];
     let seen = stream.peek(&mut first).await;
     if seen.map_err(HandshakeFailure::ClientLeft)? == 1 && first[0] != HANDSHAKE_RECORD {
-        // Whether the client reads it is its own affair.
+        // The client may read it or not.
         let _ = stream.write_all(NOT_TLS).await;
         let _ = stream.shutdown().await;
         return Err(HandshakeFailure::NotTls);

@@ -193,7 +193,7 @@ pub(in crate::server) struct PathMetrics {
     in_flight: Gauge,
     /// Requests over the limit.
     pub shed: Counter,
-    /// Requests whose client left.
+    /// Requests of clients that left before the answer.
     pub cancelled: Counter,
     pub panics: Counter,
 }

@@ -1,8 +1,8 @@
-//! Whose token the API server is asked about next.
+//! The order in which the API server is asked about tokens.
 //!
-//! Anyone can show any number of tokens. Those that were never admitted share a few reviews, of which a
-//! bounded number begins each second and a bounded number waits; the rest is refused at once. Tokens that
-//! were admitted have turns of their own, so that strangers delay nobody.
+//! Any client can show any number of tokens. Tokens that were never admitted share a few reviews. A
+//! bounded number of these begins each second and a bounded number waits; the rest is refused at
+//! once. Tokens that were admitted have turns of their own, so strangers do not delay them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// Reviews that are under way at a time, of strangers and of known tokens each.
 const AT_ONCE: usize = 4;
 
-/// Strangers who wait for theirs.
+/// Unknown tokens that wait for their review.
 const WAITING: usize = 16;
 
 /// Reviews of strangers that begin in a second, and after a quiet time together.
@@ -24,7 +24,7 @@ const A_SECOND: u32 = 10;
 pub(super) struct TokenReviewLimiter {
     known: Semaphore,
     strangers: Semaphore,
-    /// Strangers who are reviewed or wait.
+    /// Unknown tokens that are reviewed or wait.
     queue: Semaphore,
     begun: Mutex<Bucket>,
 }

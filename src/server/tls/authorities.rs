@@ -14,11 +14,11 @@ use super::server_certificate::{certificates, common_name};
 
 const WHAT: &str = "client authority";
 
-/// The refusal of a certificate whose authority is known, and which has another name than its clients.
+/// The refusal of a certificate that a known authority signed, but for another name than its clients'.
 const OTHER_NAME: rustls::Error =
     rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
 
-/// Whose clients an authority signs for.
+/// The clients that an authority signs for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Authority {
     /// kube-scheduler, which calls the extender.
@@ -36,9 +36,9 @@ impl Authority {
         }
     }
 
-    /// True where everybody may call while the authority is not configured: the operator says by that
-    /// that callers of the extender have no certificates. Who is introduced by headers is nobody
-    /// without one.
+    /// True if every client may call while the authority is not configured. By that the operator
+    /// says that callers of the extender have no certificates. Without an authority, no caller is
+    /// identified by headers.
     pub(super) const fn may_be_absent(self) -> bool {
         match self {
             Self::Scheduler => true,
@@ -117,8 +117,8 @@ impl ClientAuthorities {
             .collect()
     }
 
-    /// The authorities that signed `chain` (the client's own certificate first), at `now`, and whose
-    /// clients have its name.
+    /// The authorities that signed `chain` (the client's own certificate first), at `now`, and that
+    /// know its name as a client's.
     ///
     /// # Errors
     ///

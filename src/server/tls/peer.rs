@@ -1,8 +1,8 @@
-//! The client at the other end of a connection, as far as its certificate tells.
+//! The client at the other end of a connection, as far as its certificate identifies it.
 //!
-//! The outcome of the handshake is kept for the connection's life; who signed it is found out when a
-//! path asks, and again after the authorities have changed, so that an authority that was taken
-//! away is of no more use on connections that it opened.
+//! The outcome of the handshake is kept for the connection's life. The signer is determined when a
+//! path asks, and again after the authorities have changed. So an authority that was removed is of
+//! no more use on connections that it opened.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use super::server_certificate::not_after;
 use super::{Authority, CertificateStore};
 
-/// Whose client this is.
+/// A client, identified by its certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientIdentity {
     /// The authorities that signed its certificate.
@@ -83,8 +83,8 @@ impl Peer {
         }
     }
 
-    /// Checks that the client may use a path that is for those of `authority`. Where the scheduler's is
-    /// not configured, everybody may.
+    /// Checks that the client may use a path for clients of `authority`. If the scheduler's
+    /// authority is not configured, every client may.
     ///
     /// # Errors
     ///
@@ -119,14 +119,14 @@ impl Peer {
         }
     }
 
-    /// True where the scheduler's authority has signed its certificate: it has slots of its own, for
-    /// which the API server's front proxy, and whoever else that authority signs for, does not compete.
+    /// True if the scheduler's authority has signed its certificate: it has slots of its own. The
+    /// API server's front proxy, and other clients of its authority, do not compete for them.
     pub(in crate::server) fn is_known(&self, now: Timestamp) -> bool {
         self.identity(now)
             .is_ok_and(|ClientIdentity { authorities }| authorities.contains(&Authority::Scheduler))
     }
 
-    /// Whose client this is at `now`.
+    /// The client's identity at `now`.
     fn identity(&self, now: Timestamp) -> Result<ClientIdentity, CertificateError> {
         if self.not_after.is_none_or(|end| end <= now) {
             return Err(CertificateError::Expired);

@@ -1,9 +1,9 @@
 //! Asks for client certificates in the handshake and judges none of them.
 //!
-//! A certificate that is unknown or expired must not keep a client from the paths that need none,
-//! so the handshake only proves that the client holds the key of what it shows; who signed it is
-//! looked at when a path asks. The chain is kept as long as the connection, so that one which is longer
-//! than any caller's is refused.
+//! An unknown or expired certificate must not keep a client from the paths that need none. So the
+//! handshake only proves that the client holds the certificate's key; its signer is looked at when
+//! a path asks. The chain is kept as long as the connection, so a chain that is longer than any
+//! caller's is refused.
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{

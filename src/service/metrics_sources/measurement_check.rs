@@ -25,11 +25,11 @@ const AGAIN: SignedDuration = SignedDuration::from_hours(1);
 /// The most rounds between two looks at what changes: some five minutes.
 const LONGEST_PAUSE: u32 = 20;
 
-/// What the check goes by.
+/// The inputs of the check.
 pub(super) struct MeasurementCheck {
     pub(super) cluster: ClusterState,
     pub(super) client: Client,
-    /// Whose series are searched for advice, where it is the source.
+    /// The Prometheus with the series that are searched for advice, if it is the source.
     pub(super) prometheus: Option<Arc<PrometheusSource>>,
     pub(super) metrics: QueryMetrics,
     /// The age up to which measurements are fresh.
@@ -80,7 +80,7 @@ impl MeasurementCheck {
         }
     }
 
-    /// What would have the unmeasured nodes measured, by the labels of series that are there.
+    /// Advice on how to measure the unmeasured nodes, by the labels of the existing series.
     async fn advice(
         &self,
         shown: &[MetricsFinding],

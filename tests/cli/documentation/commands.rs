@@ -44,7 +44,7 @@ impl Help {
     }
 }
 
-/// What is wrong with a call, if anything.
+/// The fault of a call, if any.
 fn fault(words: &[String], help: &mut Help) -> Option<String> {
     let is_subcommand = |word: &&String| {
         word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')

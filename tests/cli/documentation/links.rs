@@ -7,7 +7,7 @@ use super::{pages, prose, root, text};
 
 /// The targets of a page's links and pictures.
 fn targets(page: &str) -> Vec<String> {
-    // What stands in backquotes is code, and no link.
+    // Text in backquotes is code, and no link.
     let page: Vec<String> = prose(page)
         .split('`')
         .step_by(2)

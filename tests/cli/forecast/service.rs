@@ -1,5 +1,5 @@
-//! `forecast plot --url` on the dashboard's own router, whose board and traces are filled as the
-//! scaling loop fills them.
+//! `forecast plot --url` on the dashboard's own router, with board and traces filled as the scaling
+//! loop fills them.
 
 use std::net::SocketAddr;
 
@@ -109,7 +109,7 @@ fn load(step: i64) -> f64 {
     2600.0 - 2000.0 * phase.cos()
 }
 
-/// What a tick in the middle of this step knows: a forecast from the 20th step on.
+/// The knowledge of a tick in the middle of this step: a forecast from the 20th step on.
 fn observed(step: i64) -> TickLoadResult {
     let due = step + HORIZON / STEP;
     let mean = load(due) + 20.0;
@@ -207,7 +207,7 @@ fn a_running_service_tells_its_past_and_the_plain_hpa_is_simulated() {
         replicas("plainHpa") < replicas("current"),
         "two Pods fewer, and behind a load that rises"
     );
-    // Of the 110 steps 25 have no forecast, 4 are a gap and as many lie one horizon behind it; the
+    // There are 110 steps: 25 have no forecast, 4 are a gap and 4 lie one horizon behind it. The
     // forecast is made with the load of one step later than the gap's end.
     let scored = number(&report["forecast"]["scored"]);
     assert!((110.0 - 25.0 - 4.0 - 4.0 - 4.0..=110.0 - 25.0 - 4.0 - 4.0).contains(&scored));

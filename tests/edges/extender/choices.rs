@@ -52,7 +52,7 @@ fn waits(service: &Asked, ended: &str) -> u32 {
 async fn the_next_pod_goes_where_the_last_one_did_not() {
     for (chosen, left) in [("node-0001", "node-0002"), ("node-0002", "node-0001")] {
         let service = one_placed(true).await;
-        // Time passes once everybody waits.
+        // Time passes once all calls wait.
         let later = async {
             tokio::time::sleep(Duration::from_millis(1)).await;
             tell(&service, "first", chosen).await;

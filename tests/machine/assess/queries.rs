@@ -103,7 +103,7 @@ fn hpas_of_keda_and_loads_by_query_are_replayed() {
             (&6.into(), &3.into())
         );
 
-        // What an author of an HPA asks for is not asked with the caller's rights unless that is allowed.
+        // An HPA author's query is not sent with the caller's rights unless that is allowed.
         let one = ["-n", "shop", "-l", "app in (shop, alone)"];
         let called = assess(&server.kubeconfig(), &[&url[..], &QUERY, &one].concat()).await;
         assert_eq!(called.code, 0, "{}", called.stderr);

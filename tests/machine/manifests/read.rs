@@ -49,7 +49,7 @@ pub(crate) fn overlays() -> Vec<String> {
     names
 }
 
-/// The objects that `kubectl apply -k` would send for somebody's overlay of the base with
+/// The objects that `kubectl apply -k` would send for a user's overlay of the base with
 /// `components`.
 pub(crate) fn combined(components: &[String]) -> Vec<Value> {
     serde_saphyr::from_multiple(&combined_text(components)).unwrap()
@@ -69,7 +69,7 @@ pub(crate) fn combined_text(components: &[String]) -> String {
     kustomized(overlay.path().to_str().unwrap())
 }
 
-/// The objects that `kubectl apply -k` would send for somebody's overlay that puts `folder` into
+/// The objects that `kubectl apply -k` would send for a user's overlay that puts `folder` into
 /// `namespace`.
 pub(crate) fn built_in(folder: &str, namespace: &str) -> Vec<Value> {
     let overlay = tempfile::tempdir().unwrap();
@@ -82,7 +82,7 @@ pub(crate) fn built(folder: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(&kustomized(folder)).unwrap()
 }
 
-/// What kustomize builds from a folder.
+/// The output of kustomize for a folder.
 pub(crate) fn kustomized(folder: &str) -> String {
     let output = Command::new("kubectl")
         .args(["kustomize", folder])
@@ -105,7 +105,7 @@ pub(crate) fn find<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Valu
     object
 }
 
-/// The entry of a list whose `name` it is.
+/// The entry of a list with this `name`.
 pub(crate) fn named<'a>(list: &'a Value, name: &str) -> &'a Value {
     let entries = list
         .as_array()

@@ -1,9 +1,9 @@
-//! The same in the kernel's own hierarchy: what is written is what the kernel takes, tells and undoes, and
-//! what a process in the cgroup writes is counted.
+//! The same in the kernel's own hierarchy. The kernel accepts, reports and undoes the limits, and
+//! counts what a process in the cgroup writes.
 //!
-//! It needs a cgroup of version 2 whose children have the controller `io`, the right to make some, and a
-//! block device below the temporary folder: `EVENKEEL_TEST_CGROUP` names the cgroup, else it is the root of
-//! the hierarchy.
+//! It needs a cgroup of version 2 with the controller `io` for its children, and the right to make
+//! some. It also needs a block device below the temporary folder. `EVENKEEL_TEST_CGROUP` names the
+//! cgroup; otherwise it is the root of the hierarchy.
 
 use std::fs;
 use std::path::{Path, PathBuf};

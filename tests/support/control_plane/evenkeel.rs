@@ -87,7 +87,7 @@ impl Evenkeel {
         .await;
     }
 
-    /// The page of its metrics, as whoever may forward a port reads it.
+    /// The page of its metrics, as a user that may forward a port reads it.
     pub(crate) async fn page(&self) -> String {
         let url = format!("http://127.0.0.1:{}/metrics", self.dashboard);
         page::text(&url).await.expect("metrics are answered")
@@ -145,7 +145,7 @@ pub(super) fn assert_within_rights(process: &Process) {
 }
 
 impl Drop for Evenkeel {
-    /// Shows the log of a replica whose test fails.
+    /// Shows the log of a replica if its test fails.
     fn drop(&mut self) {
         if std::thread::panicking() {
             report(&self.process.log_tail(60));

@@ -32,7 +32,7 @@ const UNSCOPED: [&str; 2] = [
     "ValidatingAdmissionPolicyBinding",
 ];
 
-/// What the shipped manifests say about how the program is run.
+/// The parts of the shipped manifests that say how the program is run.
 #[derive(Debug)]
 pub(crate) struct Installation {
     /// Credentials of the replicas' ServiceAccount.
@@ -51,7 +51,7 @@ pub(crate) async fn install(plane: &ControlPlane, port: u16, timeout: Option<u32
     install_in(plane, NAMESPACE, documents, Webhook { port, timeout }).await
 }
 
-/// The same by an overlay of somebody's own, which puts everything into `namespace`.
+/// The same with a user's own overlay, which puts everything into `namespace`.
 pub(crate) async fn install_moved(plane: &ControlPlane, namespace: &str) -> Installation {
     let overlay = tempfile::tempdir().expect("a folder");
     moved(overlay.path(), "deploy", namespace);
@@ -110,7 +110,7 @@ async fn install_in(
     }
 }
 
-/// Makes the shipped Deployments real ones, whose Pods answer for metrics at the port `metrics`.
+/// Makes the shipped Deployments real ones, with Pods that answer for metrics at the port `metrics`.
 pub(crate) async fn deploy(client: &Client, metrics: u16) {
     let documents = built(&shipped());
     for name in ["evenkeel", "evenkeel-signer"] {
@@ -262,7 +262,7 @@ async fn send(client: &Client, document: &Value, dry_run: bool) {
         .unwrap_or_else(|error| panic!("{} {name}: {error}", meta.kind));
 }
 
-/// Each test begins with certificates that nobody has made and a lease that nobody holds.
+/// Each test begins without certificates and with a lease that is free.
 async fn forget(client: &Client, namespace: &str) {
     let all = ListParams::default();
     let now = DeleteParams::default();

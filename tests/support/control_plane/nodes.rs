@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-/// What each of a group of nodes has.
+/// The properties of each of a group of nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeShape {
     /// Capacity and allocatable by resource name.

@@ -17,7 +17,7 @@ pub(crate) struct PodSketch {
     pub annotations: BTreeMap<String, String>,
     /// Requests of its only container.
     pub requests: BTreeMap<&'static str, String>,
-    /// What is merged into the object: labels, constraints.
+    /// The JSON that is merged into the object: labels, constraints.
     pub more: Value,
 }
 

@@ -1,4 +1,4 @@
-//! A user who goes on creating Pods whatever happens: each is tried until the API server has it.
+//! A user that goes on creating Pods in spite of errors: each is tried until the API server has it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! An IntelligentHorizontalPodAutoscaler on the embedded cluster whose external check is asked at a server on this
-//! machine: what that answers pauses a change, and lets it go on.
+//! An IntelligentHorizontalPodAutoscaler on the embedded cluster with an external check by a server
+//! on this machine. The server's answer pauses a change, and lets it go on.
 
 use evenkeel::cli::dev::cluster::DevCluster;
 use jiff::SignedDuration;

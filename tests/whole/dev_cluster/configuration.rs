@@ -54,7 +54,7 @@ async fn the_service_takes_its_fields_and_follows_its_config_map() {
     put(&file).await;
     shows(&cluster, true, false).await;
 
-    // What is refused changes nothing, and is told once somebody may write.
+    // A refused file changes nothing, and is reported once writes are allowed.
     file["scheduling"]["headroom"] = json!(7);
     put(&file).await;
     shows(&cluster, true, true).await;

@@ -180,7 +180,7 @@ async fn a_lost_node_is_left_by_its_pods_and_takes_some_again_when_it_is_back() 
     })
     .await;
     let lost = "large-1";
-    // Whether it is ready, and how many Pods it has.
+    // The node's readiness, and the number of its Pods.
     let state = |event: &DevEvent| {
         let DevEvent::Loads { nodes, .. } = event else {
             return None;

@@ -73,7 +73,7 @@ async fn until_ensured(cluster: &DevCluster) -> Value {
     .await
 }
 
-/// A Deployment behind a Service, whose Pods can be taken out of traffic.
+/// A Deployment behind a Service, with Pods that can be taken out of traffic.
 async fn install(cluster: &DevCluster) {
     let (client, post) = (&cluster.client, PostParams::default());
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -101,7 +101,7 @@ async fn install(cluster: &DevCluster) {
     services.create(&post, &service).await.unwrap();
 }
 
-/// Pods that were made before anybody could open their gates have none, and are made anew.
+/// Pods made before any replica could open their gates have none, and are made anew.
 async fn until_gated(cluster: &DevCluster) {
     eventually("four Pods with the gate", async || {
         let list = pods(cluster).list(&ListParams::default()).await.unwrap();

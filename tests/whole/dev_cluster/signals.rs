@@ -1,5 +1,5 @@
-//! An HPA by requests per second: scaled by the HPA controller, forecast by the service, and frozen by
-//! both while nobody tells the metric.
+//! An HPA by requests per second. The HPA controller scales it, the service forecasts it, and both
+//! freeze it while no source has the metric.
 
 use std::path::Path;
 
@@ -56,8 +56,8 @@ async fn an_hpa_by_requests_is_scaled_and_forecast_and_an_outage_freezes_it() {
     cluster.stop().await;
 }
 
-/// For longer than any window of the HPA nobody tells the metric: no replica goes, and a condition says
-/// why.
+/// For longer than any window of the HPA, no source has the metric: no replica goes, and a
+/// condition says why.
 async fn freezes(cluster: &mut DevCluster, events: &mut Receiver<TimedEvent>) {
     let end = cluster.now() + SignedDuration::from_mins(8);
     let mut told = false;

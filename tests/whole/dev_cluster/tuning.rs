@@ -1,4 +1,4 @@
-//! A workload that is scaled and tuned at once, and one whose requests are tuned too, until that is turned off.
+//! A workload that is scaled and tuned at once, and one that has its requests tuned too, until that is off.
 
 use evenkeel_core::units::{Quantity, Ratio};
 use evenkeel_sandbox::scenario::Scenario;

@@ -8,7 +8,7 @@ use super::world::{MIN, World, with_world};
 use crate::support::checker::Checker;
 use crate::support::dev_api::create;
 
-/// Makes the Service that leads to somebody who is asked, and the account in whose name he is.
+/// Makes the Service that leads to the endpoint, and the account of the tokens for it.
 async fn serve(world: &World<'_>, checker: &Checker) {
     let service = json!({"metadata": {"name": "smoke"}, "spec": {
         "clusterIP": "127.0.0.1", "ports": [{"port": checker.port}]}});

@@ -1,4 +1,4 @@
-//! What kube-controller-manager and kubelets do about the target: the HPA's own rule, Pods that
+//! The simulated kube-controller-manager and kubelets of the target: the HPA's own rule, Pods that
 //! follow the count at once, and a diary of it.
 
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ const SYNC: Duration = Duration::from_millis(150);
 
 /// The Pods of the world.
 pub(crate) const PODS: &str = "/api/v1/namespaces/shop/pods";
-/// What a ReplicaSet controller reads of them.
+/// The annotation of a Pod that a ReplicaSet controller reads.
 pub(crate) const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 /// The ReplicaSet of the version that serves.
 pub(super) const STABLE: &str = "web-7c5ddb8f4";
@@ -58,8 +58,8 @@ impl<'a> Controllers<'a> {
         Self::following(world, DEPLOYMENT, ("apps/v1", "Deployment")).await
     }
 
-    /// The same for a workload of another kind, whose controller makes ReplicaSets as that of a
-    /// Deployment does.
+    /// The same for a workload of another kind with a controller that makes ReplicaSets as that of
+    /// a Deployment does.
     pub(super) async fn following(
         world: &'a World<'a>,
         workload: &'static str,
@@ -89,7 +89,7 @@ impl<'a> Controllers<'a> {
         Self { diary, task, world }
     }
 
-    /// What has happened so far.
+    /// The diary so far.
     pub(crate) fn diary(&self) -> Vec<Moment> {
         self.diary
             .lock()
@@ -174,7 +174,7 @@ impl Running {
     async fn sync(&mut self, prometheus: &Handle) -> Option<Moment> {
         // A refusal is no answer.
         let Some(hpa) = self.say("GET", HPA, &Value::Null).await else {
-            // No HPA: the count is somebody else's.
+            // Without an HPA, another writer sets the count.
             let workload = self.say("GET", self.workload, &Value::Null).await?;
             self.follow(number(&workload, "/spec/replicas")?).await?;
             prometheus.set_pods(&self.pods);

@@ -15,7 +15,7 @@ const RULES: &str = r#"{
     "scaleDown": {"stabilizationWindowSeconds": 30,
         "policies": [{"type": "Pods", "value": 3, "periodSeconds": 15}]}}"#;
 
-/// Gives the Deployment to the service, and nobody else.
+/// Gives the Deployment to the service alone.
 pub(super) async fn directly(world: &World<'_>) {
     let (status, answer) = ask(world.client, "DELETE", HPA, &Value::Null).await;
     assert_eq!(status, 200, "{answer}");
@@ -240,13 +240,13 @@ fn scaling_that_is_switched_off_with_zero_replicas_resumes_with_one() {
     });
 }
 
-/// What `kubectl scale` does.
+/// The change that `kubectl scale` makes.
 async fn scale(world: &World<'_>, replicas: i64) {
     let change = json!({"spec": {"replicas": replicas}});
     world.change(&format!("{DEPLOYMENT}/scale"), &change).await;
 }
 
-/// What a GitOps controller does whose manifest says the replicas.
+/// The change of a GitOps controller with the replicas in its manifest.
 async fn undo(world: &World<'_>) {
     let path = format!("{DEPLOYMENT}?fieldManager=gitops-controller&force=true");
     let wanted = json!({"apiVersion": "apps/v1", "kind": "Deployment",

@@ -1,5 +1,5 @@
-//! What is broken on purpose, and the named step that decisions then fall back to. On data that is
-//! missing, old or wrong nothing is raised and nothing is taken away that was not only lent.
+//! Deliberate faults, and the named step that decisions then fall back to. On missing, old or wrong
+//! data nothing is raised, and only what was lent is taken away.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::world::{BOUNDS, HPA, MIN, World, annotation, condition, least, with_w
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::load::Fault;
 
-/// A world whose floor has been raised.
+/// A world with a raised floor.
 async fn raised(world: &World<'_>) -> Value {
     world
         .until_autoscaler("the floor rises", |hpa| least(hpa) > MIN)
@@ -92,7 +92,7 @@ fn what_was_measured_long_ago_by_a_clock_that_is_behind_is_no_load_of_now() {
     blinded_by(&[Fault::Behind]);
 }
 
-/// Whether a decision rests on the load as it is known now.
+/// True if a decision rests on the load as it is known now.
 fn acts(shown: &Value) -> bool {
     ["forecast", "d-hpa", "reaction"].contains(&shown["grounds"].as_str().unwrap_or_default())
 }
@@ -194,7 +194,7 @@ fn an_api_server_that_is_back_finds_the_loop_at_work() {
         let _service = world.serve(&[]).await;
         raised(world).await;
         world.server.control().restart(Duration::from_secs(4));
-        // What changes while it is away is seen afterwards.
+        // Changes while it is away are seen afterwards.
         let edited = eventually("the user reaches it again", async || {
             let request = axum::http::Request::patch(HPA)
                 .header("content-type", "application/merge-patch+json")

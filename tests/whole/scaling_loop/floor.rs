@@ -81,7 +81,7 @@ async fn shows_what_it_did(world: &World<'_>) {
     assert_eq!(load["request"], 1000.0);
     assert_eq!(load["trust"]["trusted"], true);
     assert!(
-        // What is covered is a high quantile of the largest load to come.
+        // The covered load is a high quantile of the largest load to come.
         load["forecast"]["upper80"].as_f64() > load["now"].as_f64(),
         "{load}"
     );
@@ -275,7 +275,7 @@ fn another_writer_is_named_and_left_the_field() {
     });
 }
 
-/// What a GitOps controller does that is not told to leave the field alone.
+/// The change of a GitOps controller that is not told to leave the field alone.
 async fn undo(world: &World<'_>) {
     let path = format!("{HPA}?fieldManager=gitops-controller&force=true");
     let wanted = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",

@@ -1,5 +1,5 @@
-//! What stands between one replica and the API server: it remembers what the replica wrote, and
-//! can be closed so that nothing comes through any more, as on a network that is cut.
+//! A gate between one replica and the API server. It remembers what the replica wrote, and can be
+//! closed so that nothing passes, as on a network that is cut.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,9 +26,9 @@ use tokio::task::JoinHandle;
 pub(crate) struct Written {
     /// When it had been made.
     pub at: Timestamp,
-    /// What was written.
+    /// The path of the written object.
     pub path: String,
-    /// What was sent; null where that is no JSON.
+    /// The sent body; null if it is no JSON.
     pub body: Value,
 }
 
@@ -83,7 +83,7 @@ impl Gate {
         self.passing.closed.send_replace(closed);
     }
 
-    /// What was written through it, in the order of time.
+    /// The writes through it, in the order of time.
     pub(crate) fn written(&self) -> Vec<Written> {
         let written = self.passing.written.lock();
         written.unwrap_or_else(PoisonError::into_inner).clone()

@@ -54,8 +54,8 @@ fn a_leader_that_is_cut_off_stops_before_another_begins() {
     );
 }
 
-/// In mode direct the count is the leader's own, and whoever follows goes on from it: no count is set
-/// twice, none is left out, and each step is one that the rules of its user allow.
+/// In mode direct the leader sets the count, and the next leader goes on from it. No count is set
+/// twice, none is left out, and each step is one that the user's rules allow.
 #[test]
 fn in_mode_direct_a_leader_that_stops_is_followed_without_a_jump_and_without_a_second_write() {
     let plain = Settings {
@@ -170,7 +170,7 @@ fn what_is_deleted_first_is_taken_back_by_the_replicas_before_it_is_gone() {
             annotations[BOUNDS].is_null() && annotations[STATUS].is_null(),
             "{hpa}"
         );
-        // Who leads writes nothing any more, although its load still rises and several ticks go by.
+        // The leader writes nothing any more, although its load still rises and several ticks go by.
         for _ in 0..3 {
             let renewed = get(world.client, LEASE).await["spec"]["renewTime"].clone();
             eventually("the leader goes on", async || {
@@ -346,7 +346,7 @@ impl Replica {
         .await;
     }
 
-    /// What it has written of the target.
+    /// Its writes on the target.
     fn of_the_target(&self) -> Vec<Written> {
         let mut written = self.gate.written();
         written.retain(|written| written.path.starts_with(self.target));

@@ -1,5 +1,5 @@
-//! Pods are given costs of deletion before their workload is scaled in, by nobody's leave but the
-//! user's, and lose them once it is over or turned off.
+//! Pods are given costs of deletion before their workload is scaled in, with the user's permission
+//! only. They lose them once it is over or turned off.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::world::{HPA, MIN, World, condition, least, number, with_world};
 use crate::support::load::Fault;
 
-/// What a Pod uses of itself, for each request per second, and in the hours of the job, in thousandths of a core.
+/// A Pod's use when idle, for each request per second, and in the hours of the job, in thousandths of a core.
 const IDLE: f64 = 50.0;
 const PER_REQUEST: f64 = 10.0;
 const JOB: f64 = 300.0;
@@ -40,7 +40,7 @@ fn load(at: Timestamp, origin: Timestamp) -> f64 {
     (IDLE + PER_REQUEST * requests / pods + job) * pods / 1000.0
 }
 
-/// Begins with such a past, whose requests are `told` as they were or as others; since the beginning there are few.
+/// Begins with such a past. `told` gives its requests, as they were or as others; since the beginning there are few.
 async fn begin(world: &World<'_>, told: fn(Timestamp, Timestamp) -> f64) {
     let origin = world.clock.now();
     let prometheus = &world.prometheus.handle;

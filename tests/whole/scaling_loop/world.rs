@@ -39,14 +39,14 @@ pub(crate) const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/shop/deployments/w
 pub(crate) const MIN: i64 = 2;
 /// The user's most.
 pub(crate) const MAX: i64 = 20;
-/// What each Pod requests is a core, and this share of it is aimed at.
+/// The target of the HPA, as a share of the one core that each Pod requests.
 pub(crate) const TARGET: f64 = 0.8;
 
 /// The annotation that says how decisions act.
 pub(crate) const MODE: &str = "evenkeel.dev/scaling";
 /// The record of the bounds.
 pub(crate) const BOUNDS: &str = "evenkeel.dev/bounds";
-/// What is told of the target.
+/// The annotation with the status of the target.
 pub(crate) const STATUS: &str = "evenkeel.dev/scaling-status";
 
 /// The world of one test.
@@ -225,7 +225,7 @@ impl World<'_> {
             .collect()
     }
 
-    /// What the service shows of its target.
+    /// The service's view of its target.
     pub(crate) async fn shown(&self) -> Option<Value> {
         let url = format!(
             "http://{}/api/v1/scaling?namespace={SHOP}",
