@@ -1,4 +1,4 @@
-//! Writes that wait for the writer: in lanes, fair between namespaces ([`lanes`]).
+//! Writes that wait for the writer: in lanes, fair between namespaces ([`Lanes`]).
 //!
 //! All lanes are bounded, and what does not fit is planned again later. Of one object one write
 //! waits in each lane, the newest that was planned: an object changes while its write waits, and

@@ -1,4 +1,4 @@
-//! A replay of the last days: floors at several levels, beside the plain HPA with lower targets,
+//! The shadow run, a replay of the last days: floors at several levels, beside the plain HPA with lower targets,
 //! which also buy safety.
 //!
 //! Each minute of a load runs through simulated counts of Pods: with floors at several distances

@@ -49,7 +49,7 @@ impl DecisionInput<'_> {
 }
 
 /// The load of a target in one signal, in the base unit of the signal (see
-/// [`sum::in_base_unit`](super::sum::in_base_unit)).
+/// [`in_base_unit`](super::load_sum::in_base_unit)).
 #[derive(Debug, Clone, Copy)]
 pub struct SignalLoad<'a> {
     pub signal: &'a Signal,

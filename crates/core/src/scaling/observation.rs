@@ -66,7 +66,7 @@ impl LoadSample {
 
 impl TargetObservation<'_> {
     /// The load in `signal`; `None` where nothing is known of it, or
-    /// no Pod that carries load was measured (see [`sum::over_pods`]). `scope` says what a value for the
+    /// no Pod that carries load was measured (see [`load_sum::over_pods`]). `scope` says what a value for the
     /// target as a whole is the value of.
     pub fn load(&self, signal: &Signal, scope: ValueScope) -> Option<LoadSample> {
         let (_, samples) = self.samples.iter().find(|(of, _)| of == signal)?;

@@ -84,7 +84,7 @@ impl TargetState {
     /// would hold everything up until then.
     ///
     /// # Errors
-    /// As [`crate::forecast::History::insert`]; nothing changes then.
+    /// As [`crate::forecast::LoadRingBuffer::insert`]; nothing changes then.
     pub fn measure(
         &mut self,
         signal: &Signal,

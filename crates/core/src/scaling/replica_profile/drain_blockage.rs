@@ -24,7 +24,7 @@ pub(super) enum DrainBlockage {
 }
 
 impl DrainBlockage {
-    /// The Pods that may go in traffic, since they cannot be taken out of it.
+    /// The number of Pods that may be deleted while they take traffic, because they cannot be drained.
     pub(super) fn undrained(self, rules: &ProfileRules, seen: &ProfileInput<'_>) -> usize {
         let waited = seen.waits_since.map(|since| seen.now.duration_since(since));
         match self {

@@ -32,7 +32,7 @@ pub enum RolloutProgress {
 /// A workload and its Pods at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct ProfileInput<'a> {
-    /// The count that the workload is to have.
+    /// The count in the spec of the workload now.
     pub replicas: i32,
     /// Its Pods that are neither finished nor being deleted, those first that its controller would delete
     /// first.

@@ -51,7 +51,7 @@ pub enum ChangePhase {
     Settled,
     /// Steps are made.
     Stepping,
-    /// All steps are made and observed.
+    /// All steps are made, and the last one is being observed.
     Observing,
     /// A check that does not know is waited for.
     Waiting,
