@@ -73,6 +73,9 @@ impl Election {
     /// The extent of the abandoned traces. If no Lease has been renewed for an hour, it includes
     /// what only a leader takes away. A leader that lives is known by its renewals, whatever its
     /// clock says.
+    ///
+    /// # Errors
+    /// The Leases cannot be read.
     pub async fn judge(&self, now: Timestamp) -> kube::Result<Judgement> {
         let lapsed = Judgement {
             extent: Extent::Lapsed,
