@@ -75,7 +75,7 @@ Examples:
   evenkeel serve --config /etc/evenkeel/config.yaml
   evenkeel serve --config config.yaml --check        # print the effective configuration
   evenkeel serve --kubeconfig ~/.kube/config --namespace evenkeel-system --writes disabled
-  evenkeel serve --set scheduling.profiles.io='{weights: {cpu: 1, memory: 0, networkIo: 0, diskIo: 0, disk: 0}}'";
+  evenkeel serve --set scheduling.profiles.db='{weights: {cpu: 1, memory: 0, networkIo: 0, diskIo: 0, disk: 0}}'";
 
 fn long_help() -> String {
     use std::fmt::Write as _;

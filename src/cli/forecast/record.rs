@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   kubectl -n monitoring port-forward svc/prometheus-operated 9090 &
   evenkeel forecast record 'sum(rate(http_requests_total{namespace=\"shop\"}[2m]))' --prometheus http://127.0.0.1:9090 -o shop.csv
-  evenkeel forecast record --prometheus http://127.0.0.1:9090 --days 56 --step 5m -o shop.csv --column http_rps='sum(rate(http_requests_total{namespace=\"shop\"}[5m]))' --column cpu_pct='100 * avg(rate(container_cpu_usage_seconds_total{pod=~\"web-.+\"}[5m])) / 0.5' --column replicas='kube_deployment_status_replicas_ready{namespace=\"shop\",deployment=\"web\"}'
+  evenkeel forecast record --prometheus http://127.0.0.1:9090 --days 56 --step 5m -o shop.csv --column http_rps='sum(rate(http_requests_total{namespace=\"shop\"}[5m]))' --column cpu_pct='200 * avg(rate(container_cpu_usage_seconds_total{namespace=\"shop\"}[5m]))' --column replicas='kube_deployment_status_replicas_ready{namespace=\"shop\",deployment=\"web\"}'
 
 The file has a column of times, each in the middle of its step, and one column for each query; a
 single query has the column load. Each query must return one series. Values below 0 are written as

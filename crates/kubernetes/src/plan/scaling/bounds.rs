@@ -1,9 +1,9 @@
 //! The bounds of one target's object, the record of the user's bounds, and the write that follows.
 //!
-//! The record and the bounds are written together, so every leader reads the same. Evenkeel ignores a
-//! record that it cannot read, or that another field manager wrote: the bounds of the object then count
-//! as the user's. If a record disappears, its user bounds still count for [`REMEMBERED`], because a
-//! client that replaces the whole object removes annotations, too. Only `off` or opting out ends it.
+//! The record and the bounds are written together, so every leader reads the same. A record that another
+//! field manager wrote counts as none. While a record cannot be read, prediction is withdrawn and the record
+//! stays. If a record disappears between two plans, its user bounds still count, because a client that
+//! replaces the whole object removes annotations, too. Only `off` or opting out ends that.
 
 mod update;
 
