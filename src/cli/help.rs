@@ -5,8 +5,8 @@
 
 use clap::Command;
 
-/// The longest line of an example, in characters: clap breaks lines at 100.
-const WIDTH: usize = 98;
+/// The longest line of an example, in characters: clap breaks lines at the width of the terminal.
+const WIDTH: usize = 78;
 
 /// The same command with paragraphs that are broken once, at the width of the terminal.
 pub(super) fn flowing(command: Command) -> Command {
@@ -57,7 +57,8 @@ fn continued(line: &str) -> String {
     for part in parts(line.trim_start()) {
         let last = lines.len() - 1;
         // Room for the space before the part and for the ` \` behind it.
-        if lines[last].chars().count() + part.chars().count() + 3 > WIDTH {
+        let is_full = lines[last].chars().count() + part.chars().count() + 3 > WIDTH;
+        if is_full && lines[last] != " " {
             lines.push(format!("    {part}"));
         } else {
             lines[last].push(' ');
@@ -102,12 +103,13 @@ mod tests {
         assert_eq!(joined(text), expected);
         assert_eq!(joined(expected), expected);
     }
+
     #[test]
     fn long_examples_are_continued_between_words() {
         let options = ["--option 'one -value'"; 5].join(" ");
         let text = format!("Examples:\n  evenkeel one {options}   # why\n\nProse.");
-        let broken = "  # why\n  evenkeel one --option 'one -value' --option 'one -value' \
-                      --option 'one -value' \\\n    --option 'one -value' --option 'one -value'";
+        let broken = "  # why\n  evenkeel one --option 'one -value' --option 'one -value' \\\n    \
+                      --option 'one -value' --option 'one -value' --option 'one -value'";
         assert_eq!(joined(&text), format!("Examples:\n{broken}\n\nProse."));
     }
 }

@@ -24,7 +24,7 @@ use evenkeel_training::{
     HeldOutError, MODEL_VERSION, ModelTrainer, NetworkDescription, NetworkFile, TrainedOnce,
 };
 
-/// What networks are trained for.
+/// The purpose of trained networks.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Networks")]
 #[command(group = ArgGroup::new("networks").args(["gru", "arima_gru", "swish_net"]))]
