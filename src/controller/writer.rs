@@ -65,10 +65,11 @@ pub(crate) fn by_us() -> PatchParams {
 
 /// True for the answer to a conditional patch that was decided on outdated state: a version that is
 /// gone, or tests that fail. A patch with a result that is not accepted is answered 422 as well,
-/// but then the fields at fault are named.
+/// but then the answer names the fields at fault, or the webhook that denied it.
 pub(crate) fn is_lost_race(status: &Status) -> bool {
     let causes = status.details.as_ref().map(|details| &details.causes);
-    status.code == 409 || status.code == 422 && causes.is_none_or(Vec::is_empty)
+    let is_denied = status.message.starts_with("admission webhook ");
+    status.code == 409 || status.code == 422 && causes.is_none_or(Vec::is_empty) && !is_denied
 }
 
 /// The meaning of an answer of the API server that is no success.
@@ -519,5 +520,28 @@ mod tests {
         assert_eq!(api.writes().len(), 1);
         cancel.cancel();
         running.await.unwrap();
+    }
+    /// The harm: a webhook that denies with 422 passed for a race, so no warning named it.
+    #[test]
+    fn a_denial_is_no_lost_race() {
+        let is_race = |status: serde_json::Value| {
+            let status: Status = serde_json::from_value(status).unwrap();
+            is_lost_race(&status)
+        };
+        let rejected = "the server rejected our request due to an error in our request";
+        let denied = "admission webhook \"tenant\" denied the request: no";
+        let causes = json!({"causes": [{"reason": "FieldValueInvalid", "message": "no"}]});
+        for (status, expected) in [
+            (json!({"code": 409, "message": "modified"}), true),
+            (json!({"code": 422, "message": rejected}), true),
+            (json!({"code": 422, "message": denied}), false),
+            (
+                json!({"code": 422, "message": "invalid", "details": causes}),
+                false,
+            ),
+            (json!({"code": 403, "message": "forbidden"}), false),
+        ] {
+            assert_eq!(is_race(status.clone()), expected, "{status}");
+        }
     }
 }
