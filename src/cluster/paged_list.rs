@@ -205,7 +205,7 @@ mod tests {
     use evenkeel_kubernetes::kinds::Kind;
 
     #[derive(Deserialize)]
-    struct Named {
+    struct NamedObject {
         metadata: Meta,
         #[serde(default)]
         spec: BTreeMap<String, String>,
@@ -239,7 +239,9 @@ mod tests {
         let asked = Arc::default();
         let pages = vec![("limit=500", FIRST), ("continue=second", SECOND)];
         let api = api(pages, &asked);
-        let (objects, unreadable) = list::<Named>(&api, ListParams::default()).await.unwrap();
+        let (objects, unreadable) = list::<NamedObject>(&api, ListParams::default())
+            .await
+            .unwrap();
         assert!(objects.iter().all(|one| one.spec.is_empty()));
         let names = objects.into_iter().map(|one| one.metadata.name.unwrap());
         assert_eq!(names.collect::<Vec<_>>(), ["a", "c"]);
@@ -258,7 +260,7 @@ mod tests {
         ] {
             let api = api(pages, &Arc::default());
             let mut taken = 0;
-            let listing = Listing::<Named>::of(&api, ListParams::default());
+            let listing = Listing::<NamedObject>::of(&api, ListParams::default());
             let listed = for_each(listing, |_| taken += 1).await;
             assert!(listed.is_err());
             assert!(taken >= 2);

@@ -157,6 +157,4 @@ fn ticks<'a>(
 }
 
 #[cfg(test)]
-mod disturbances;
-#[cfg(test)]
 mod tests;

@@ -273,15 +273,15 @@ mod tests {
     /// Half of a window.
     const LAG: SignedDuration = SignedDuration::from_secs(60);
 
-    type Told = Option<Result<WorkloadSums, MetricsError>>;
+    type FetchedSums = Option<Result<WorkloadSums, MetricsError>>;
 
     #[async_trait]
-    impl<F: Fn(usize, &Signal, Grid) -> Told + Send + Sync> HistorySource for Fake<F> {
+    impl<F: Fn(usize, &Signal, Grid) -> FetchedSums + Send + Sync> HistorySource for Fake<F> {
         fn lag(&self, _: &Signal) -> SignedDuration {
             LAG
         }
 
-        async fn sums(&self, signal: &Signal, workloads: Workloads<'_>, grid: Grid) -> Told {
+        async fn sums(&self, signal: &Signal, workloads: Workloads<'_>, grid: Grid) -> FetchedSums {
             assert!(
                 matches!(workloads, Workloads::In(["shop"])),
                 "{workloads:?}"
@@ -335,7 +335,7 @@ mod tests {
 
     /// All that a refill of one namespace tells, and what it asked.
     async fn refill(
-        script: impl Fn(usize, &Signal, Grid) -> Told + Send + Sync + 'static,
+        script: impl Fn(usize, &Signal, Grid) -> FetchedSums + Send + Sync + 'static,
     ) -> (Vec<SignalBackfill>, Vec<(Signal, Grid)>) {
         let fake = Arc::new(Fake {
             script,

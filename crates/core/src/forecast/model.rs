@@ -100,12 +100,12 @@ mod tests {
 
     /// A model that knows nothing and tells of its family's batches.
     #[derive(Debug)]
-    struct Told<'a> {
+    struct BatchRecorder<'a> {
         name: &'static str,
         batches: &'a Mutex<Vec<(&'static str, Vec<usize>)>>,
     }
 
-    impl Model for Told<'_> {
+    impl Model for BatchRecorder<'_> {
         fn name(&self) -> &'static str {
             self.name
         }
@@ -145,7 +145,7 @@ mod tests {
             ModelAssets::default(),
             Mutex::default(),
         );
-        let told = |name| Told {
+        let told = |name| BatchRecorder {
             name,
             batches: &batches,
         };

@@ -189,10 +189,10 @@ mod tests {
     const SPEED: u64 = 1250;
 
     /// An interface with its name, what it receives and sends, its speed, and its address.
-    type Told<'a> = (&'a str, u64, u64, Option<u64>, &'a str);
+    type InterfaceCounters<'a> = (&'a str, u64, u64, Option<u64>, &'a str);
 
-    fn interfaces(told: &[Told<'_>]) -> Interfaces {
-        let one = |(name, received, sent, speed, address): &Told<'_>| {
+    fn interfaces(told: &[InterfaceCounters<'_>]) -> Interfaces {
+        let one = |(name, received, sent, speed, address): &InterfaceCounters<'_>| {
             let interface = Interface {
                 received: Some(Amount::new(*received)),
                 sent: Some(Amount::new(*sent)),
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_bond_counts_in_the_place_of_its_members() {
         let speed = Some(SPEED);
-        let told: [Told<'_>; 4] = [
+        let told: [InterfaceCounters<'_>; 4] = [
             ("eno1", 5, 0, speed, "a"),
             ("eno2", 4, 0, speed, "b"),
             ("ens9", 100, 0, speed, "c"),

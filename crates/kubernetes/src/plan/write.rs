@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[derive(Serialize)]
-    struct Told {
+    struct HoldSettings {
         hold: Option<i32>,
         #[serde(skip_serializing_if = "Option::is_none")]
         inner: Option<Inner>,
@@ -207,7 +207,7 @@ mod tests {
             json!({"namespace": "shop", "name": "web", "resourceVersion": "7"}),
         )
         .unwrap();
-        let told = |hold, inner: Option<Option<i32>>| Told {
+        let told = |hold, inner: Option<Option<i32>>| HoldSettings {
             hold,
             inner: inner.map(|hold| Inner { name: "a", hold }),
         };

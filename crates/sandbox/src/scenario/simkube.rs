@@ -320,14 +320,14 @@ mod tests {
 
     fn trace_with_lives(version: u16, events: &Value, lives: &[Lives<'_>]) -> Vec<u8> {
         #[derive(serde::Serialize)]
-        struct Written<'a> {
+        struct TraceJson<'a> {
             version: u16,
             config: Value,
             events: &'a Value,
             index: Value,
             pod_lifecycles: BTreeMap<(&'a str, &'a str), BTreeMap<u64, Value>>,
         }
-        let written = Written {
+        let written = TraceJson {
             version,
             config: json!({"trackedObjects": {"apps/v1.Deployment": {"podSpecTemplatePath": "/spec/template"}}}),
             events,

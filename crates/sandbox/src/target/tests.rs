@@ -1,5 +1,7 @@
 //! Properties of every run, and that a floor ahead of a ramp is worth something.
 
+mod disturbances;
+
 use jiff::SignedDuration;
 use proptest::prelude::*;
 

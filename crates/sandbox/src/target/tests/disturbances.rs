@@ -1,10 +1,10 @@
 //! Disturbances of the sum of a target's load while the load itself does not move. The floor must
 //! not rise in any of them.
 
-use super::tick::TickObservation;
-use super::*;
 use crate::scrape_timing::Timing;
 use crate::target::settings::Edges;
+use crate::target::tick::TickObservation;
+use crate::target::*;
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::scaling::ReplicaBounds;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
