@@ -1,9 +1,6 @@
-//! The recent accuracy of a model at the horizon in use. It decides if the model is trusted.
-//!
-//! The scorecard compares each forecast, and the naive forecast (the last value), with the value that
-//! came. A model is not trusted if it does not beat the naive forecast, or if its 80 % interval holds
-//! less than 60 %. Trust is gained and lost at different thresholds, so that it does not flap
-//! ([`ModelTrust`]). Means fade, so a score needs only a few numbers and no window of past forecasts.
+//! The recent accuracy of a model at the horizon in use. It decides if the model is trusted. A
+//! scorecard compares each forecast, and the naive one (the last value), with the value that came.
+//! [`ModelTrust`] judges by its means, which fade, so that no window of past forecasts is kept.
 
 use std::num::NonZeroUsize;
 
@@ -19,9 +16,8 @@ const MEMORY: u32 = 120;
 pub struct HorizonAccuracy {
     /// The number of scored forecasts, up to the 120 that the means remember.
     pub scored: u32,
-    /// The mean absolute error, in the unit of the load.
     pub mae: f64,
-    /// The mean absolute error of the naive forecast at the same times and horizon.
+    /// Error of the naive forecast at the same times and horizon.
     pub naive_mae: f64,
     /// The error over that of the naive forecast one step ahead (`[MASE]`); `None` where that is 0.
     pub mase: Option<f64>,
@@ -38,8 +34,7 @@ impl HorizonAccuracy {
         (self.naive_mae > 0.0).then(|| self.mae / self.naive_mae)
     }
 
-    /// The judgement of a model that has been trusted so far, or has not: enough forecasts scored,
-    /// and ratio and coverage on the right side of the line of that direction.
+    /// `trusted` is the judgement so far: the thresholds of gaining and losing trust differ.
     fn judged(&self, trusted: bool) -> ModelTrust {
         if self.scored < MIN_SCORED {
             return ModelTrust::Untrusted(Distrust::Unproven {
@@ -60,7 +55,7 @@ impl HorizonAccuracy {
     }
 }
 
-/// A forecast that waits for its observation, in little memory: there are tens of thousands.
+/// Small, because tens of thousands of these wait at once.
 #[derive(Debug, Clone, Copy)]
 struct PendingForecast {
     mean: f32,
@@ -92,8 +87,8 @@ impl PendingForecast {
         })
     }
 
-    /// All of it moved alike, but for bounds that say nothing; what becomes too large for 32 bits is
-    /// scored no more.
+    /// Moves all but infinite bounds. A value that becomes too large for 32 bits is no longer
+    /// scored.
     fn moved(self, with: impl Fn(f32) -> f32) -> Self {
         let bounds = |interval: [f32; 2]| {
             interval.map(|bound| {
@@ -140,7 +135,6 @@ pub struct Scorecard {
 }
 
 impl Scorecard {
-    /// A score of forecasts `horizon` steps ahead.
     #[must_use]
     pub fn new(horizon: NonZeroUsize) -> Self {
         Self {
@@ -156,25 +150,24 @@ impl Scorecard {
         }
     }
 
-    /// The number of steps ahead that the scored forecasts are.
     pub const fn horizon(&self) -> usize {
         self.pending.len()
     }
 
-    /// Takes one step of the grid: the observation, `None` where it is missing, and the forecast
-    /// made on it. Forecasts made on a missing observation are not scored: the naive one has none.
+    /// One step of the grid: the observation, `None` where it is missing, and the forecast made on
+    /// it. Forecasts made on a missing observation are not scored: the naive one has none.
     pub fn record(&mut self, observation: Option<f64>, forecast: Option<&Forecast>) {
         let step = forecast.and_then(|forecast| forecast.steps.get(self.horizon() - 1));
         self.record_step(observation, step);
     }
 
-    /// The same, given what was forecast for the horizon alone.
+    /// As [`Self::record`], with the forecast for the horizon alone.
     pub(super) fn record_step(
         &mut self,
         observation: Option<f64>,
         forecast: Option<&ForecastStep>,
     ) {
-        // Rounded as what waits is, or a load that stands still would differ from itself.
+        // Rounded as the waiting values are, or a constant load would differ from itself.
         let observation = observation.and_then(narrowed).map(f64::from);
         let due = self.pending[self.next];
         if let Some(actual) = observation.filter(|_| !due.mean.is_nan()) {
@@ -191,7 +184,8 @@ impl Scorecard {
         self.last = observation.and_then(narrowed);
     }
 
-    /// Moves the waiting forecasts and the last value by a step of the load that no model can foresee.
+    /// Moves the pending forecasts and the last value by a step of the load that no model can
+    /// foresee.
     pub(super) fn shift(&mut self, by: f64) {
         let moved = |value: f32| narrowed(f64::from(value) + by).unwrap_or(f32::NAN);
         for issued in &mut self.pending {
@@ -200,12 +194,10 @@ impl Scorecard {
         self.last = self.last.map(moved).filter(|last| !last.is_nan());
     }
 
-    /// The memory of the forecasts that wait, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.pending)
     }
 
-    /// Errors and coverage so far.
     #[must_use]
     pub fn accuracy(&self) -> HorizonAccuracy {
         let [mae, naive_mae] = self.errors;
@@ -220,14 +212,13 @@ impl Scorecard {
         }
     }
 
-    /// The trust that the model has now. It changes only with a forecast that is scored.
+    /// Changes only with a forecast that is scored.
     #[must_use]
     pub fn trust(&self) -> ModelTrust {
         self.accuracy().judged(self.trusted)
     }
 
-    /// Goes on with the trust of an earlier score of the same model, as far as the figures of this
-    /// one let it be kept.
+    /// Keeps the trust of an earlier score of the same model, as far as the figures here allow.
     pub(super) fn keep_trust_of(&mut self, before: &Self) {
         self.trusted |= self.accuracy().judged(before.trusted).is_trusted();
     }

@@ -1,12 +1,10 @@
 //! `arima`: an autoregressive integrated moving-average model, estimated on the last 2,000 values.
-//!
-//! The d-th differences w_t of the load are a process with memory of its values and innovations,
-//! w_t − μ = Σ φ_i (w_{t−i} − μ) + ε_t + Σ θ_j ε_{t−j} (`[CLBP]` 3.3.1, `[Box]`). d (at most 2) comes from the
-//! KPSS test, p and q (at most 5 each) from a stepwise search by AICc, the parameters from exact maximum
-//! likelihood; what is left over is tested, which tells of the model and rejects none. It needs 40 values
-//! without a gap for an estimation, which takes 0.2 to 0.8 s of a core on 2,000, and one more than d after a
-//! gap; an observation and a forecast of 12 steps take less than a microsecond each. Seasons longer than
-//! its five coefficients it does not see. It is deterministic.
+//! The d-th differences w_t of the load follow w_t − μ = Σ φ_i (w_{t−i} − μ) + ε_t + Σ θ_j ε_{t−j}
+//! (`[CLBP]` 3.3.1, `[Box]`): d (at most 2) by the KPSS test, p and q (at most 5 each) by a
+//! stepwise search by AICc, the parameters by exact maximum likelihood. Tests of the residuals are
+//! reported and reject no model. An estimation needs 40 values without a gap and takes 0.2 to 0.8 s
+//! of a core on 2,000; after a gap d + 1 values suffice. An observation and a forecast of 12 steps
+//! take less than a microsecond each. Seasons longer than the five coefficients are not seen.
 
 mod arma;
 mod diagnosis;
@@ -26,9 +24,7 @@ use super::trainer::Trainer;
 use estimate::Differences;
 use filter::{ArmaState, Filter};
 
-/// The number of newest values that parameters are estimated on.
 const WINDOW: usize = 2000;
-/// The least number of them.
 const LEAST: usize = 40;
 
 /// `arima`, with the model that was estimated last.
@@ -41,19 +37,16 @@ pub struct Arima {
 struct ArimaFit {
     estimate: ArimaEstimate,
     diagnosis: Option<Diagnosis>,
-    /// The filter before the first value.
     initial: Filter,
-    /// The filter and its state before the next value.
     filter: Filter,
     state: ArmaState,
-    /// The number of observations, up to those that the differences need.
+    /// Observations, counted up to those that the differences need.
     have: usize,
-    /// The last value, and the last difference.
     last: [f64; 2],
 }
 
 impl Arima {
-    /// A model of the order that is the best for `values`, of which the newest 2,000 count.
+    /// A model of the order that is best for the newest 2,000 of `values`.
     ///
     /// # Errors
     /// [`NotEnoughHistory`] of fewer than 40 values.
@@ -98,13 +91,13 @@ impl Arima {
         })
     }
 
-    /// The estimated model; `None` before it was fitted.
+    /// `None` before it was fitted.
     #[must_use]
     pub fn estimate(&self) -> Option<&ArimaEstimate> {
         Some(&self.fitted.as_ref()?.estimate)
     }
 
-    /// The tests of what it leaves over; `None` of too few values.
+    /// Tests of the residuals; `None` if there are too few values.
     #[must_use]
     pub fn diagnosis(&self) -> Option<&Diagnosis> {
         self.fitted.as_ref()?.diagnosis.as_ref()

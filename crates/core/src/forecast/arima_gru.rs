@@ -1,9 +1,7 @@
-//! `arima-gru`: what ARIMA forecasts, and what networks tell of what it misses (`[CLBP]` 3.10 to 3.12).
-//!
-//! e_t = T_t − L'_t are the errors of ARIMA's forecasts of the next step (3.10). Networks of gated recurrent units
-//! read the last 32 of them (3.11) and answer what ARIMA will miss at each step of the horizon, which is added to what
-//! it says (3.12). They learn from the errors of the newest 8,000 values, of which ARIMA's own parameters are
-//! estimated on the last 2,000.
+//! `arima-gru`: ARIMA's forecast plus recurrent networks on its errors (`[CLBP]` 3.10 to 3.12). e_t
+//! = T_t − L'_t are the errors of ARIMA's forecasts of the next step (3.10). The networks read the
+//! last 32 of them (3.11) and answer ARIMA's error at each step of the horizon, which is added
+//! (3.12). They learn from the newest 8,000 values; ARIMA's parameters come from the last 2,000.
 
 use std::num::NonZeroUsize;
 
@@ -14,7 +12,6 @@ use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
 use super::trainer::Trainer;
 
-/// `arima-gru`, with what was estimated last.
 #[derive(Debug, Clone)]
 pub(super) struct ArimaGru {
     horizon: NonZeroUsize,
@@ -23,17 +20,16 @@ pub(super) struct ArimaGru {
     followed: ArimaResiduals,
 }
 
-/// How ARIMA fares.
 #[derive(Debug, Clone, Default)]
 struct ArimaResiduals {
-    /// Values since the last restart, as far as they are counted.
+    /// Values since the last restart, counted up to what is needed.
     have: usize,
-    /// The newest errors, the last one at the end.
+    /// The newest errors, oldest first.
     errors: Vec<f64>,
 }
 
 impl ArimaResiduals {
-    /// Takes a value, and what `arima` would have said of it.
+    /// A value, and the error of `arima` on it.
     fn observe(&mut self, arima: &mut Arima, value: f64) {
         if self.have >= arima.need() {
             let mut expected = [0.0];
@@ -47,7 +43,7 @@ impl ArimaResiduals {
 }
 
 impl ArimaGru {
-    /// Networks for `horizon` steps; what they add to further ones stays as at the last of these.
+    /// Networks for `horizon` steps; later steps keep the correction of the last of these.
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         Self {
             horizon,
@@ -57,7 +53,7 @@ impl ArimaGru {
         }
     }
 
-    /// The errors of `arima` on the newest of `values`, as examples for the network.
+    /// The errors of `arima` on the newest of `values`.
     fn examples(&self, mut arima: Arima, values: &[f64]) -> Vec<Example> {
         let mut followed = ArimaResiduals::default();
         let horizon = self.horizon.get();

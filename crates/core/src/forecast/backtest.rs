@@ -1,12 +1,9 @@
-//! A backtest: a model goes through a past load origin by origin, knows at each what had come by then,
-//! and is judged by what came after.
-//!
-//! The first 70 % of the values (rounded down) are for training, the others for judging. Origins are
-//! the last value of training and every later one but the last; at each the model forecasts all steps
-//! up to the longest horizon, and a horizon counts the origins that it does not lead beyond the end from.
-//! Parameters are estimated at the first origin and every 250 after it, on what is known there; in
-//! between only the state moves. Nothing is scaled, smoothed or left out. Sums over a horizon are those
-//! of [`Score`], means over series those of [`Averages`].
+//! A backtest: a model goes through a past load origin by origin and is judged by what came after.
+//! The first 70 % of the values (rounded down) are for training. Origins are the last value of
+//! training and every later one but the last. At each, the model forecasts up to the longest
+//! horizon; a horizon counts the origins whose forecasts end within the load. Parameters are
+//! estimated at the first origin and every 250 after it, on the values known there. Nothing is
+//! scaled, smoothed or left out.
 
 mod averages;
 mod score;
@@ -27,7 +24,7 @@ use super::scored_model::ScoredModel;
 use super::series::RegularSeries;
 use score::Tally;
 
-/// The number of origins from one estimation of parameters to the next.
+/// Origins from one estimation of parameters to the next.
 pub const REFIT: usize = 250;
 
 /// A load that no backtest can be made of.
@@ -40,7 +37,7 @@ pub enum BacktestError {
         need: usize,
         horizon: NonZeroUsize,
     },
-    /// A value is not where the distance of the first two puts it.
+    /// The time is not the one that the distance of the first two implies.
     #[error(
         "a value at {at:#} is not accepted: the first two values are {step:#} apart, so the next \
          must be at {expected:#}"
@@ -53,13 +50,11 @@ pub enum BacktestError {
     /// The first two values do not follow one another.
     #[error("two values at {0:#} are not accepted: times must increase")]
     NoStep(Timestamp),
-    /// A value is not finite.
     #[error("the value at {0:#} is not accepted: it is not finite")]
     NotFinite(Timestamp),
 }
 
 impl BacktestError {
-    /// The name of the variant.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -71,7 +66,7 @@ impl BacktestError {
     }
 }
 
-/// A load on a regular grid without gaps, with a part for training and one for judging.
+/// A load on a regular grid without gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BacktestLoad {
     start: Timestamp,
@@ -80,7 +75,7 @@ pub struct BacktestLoad {
 }
 
 impl BacktestLoad {
-    /// The load of `samples`, judged up to `horizon`. The first two samples give the step.
+    /// Judged up to `horizon`. The first two samples give the step.
     ///
     /// # Errors
     /// [`BacktestError`]: the samples are irregular, not finite, or too few for the horizon.
@@ -126,19 +121,16 @@ impl BacktestLoad {
         &self.values
     }
 
-    /// The number of values for training.
     #[must_use]
     pub fn training(&self) -> usize {
         training(self.values.len())
     }
 
-    /// The number of origins.
     #[must_use]
     pub fn origins(&self) -> usize {
         self.values.len() - self.training()
     }
 
-    /// The time of a value.
     #[must_use]
     pub fn time(&self, index: usize) -> Timestamp {
         let steps = i32::try_from(index).unwrap_or(i32::MAX);
@@ -146,7 +138,7 @@ impl BacktestLoad {
         self.start.saturating_add(since).unwrap_or(Timestamp::MAX)
     }
 
-    /// The mean distance of two values that follow one another in training: MASE's scale.
+    /// The scale of MASE: the mean absolute change between consecutive values in training.
     fn scale(&self) -> f64 {
         let training = &self.values[..self.training()];
         let changes = training.windows(2).map(|pair| (pair[1] - pair[0]).abs());
@@ -154,26 +146,24 @@ impl BacktestLoad {
     }
 }
 
-/// The values of `all` that are for training.
 const fn training(all: usize) -> usize {
     7 * all / 10
 }
 
-/// The way of one model through a load.
+/// One model going through a load.
 #[derive(Debug)]
 pub struct BacktestRun<'a> {
     load: &'a BacktestLoad,
     shared: &'a ModelAssets,
     model: ScoredModel,
-    /// The number of values that the model has been told.
+    /// Values that the model has observed.
     told: usize,
     tallies: Vec<Tally>,
 }
 
 impl<'a> BacktestRun<'a> {
-    /// A model that has seen nothing, to be judged at these horizons.
-    ///
-    /// How wide intervals are, and what the members of a blend are worth, is learnt up to the longest horizon.
+    /// A model that has seen nothing, judged at these horizons. Interval widths and weights of a
+    /// blend are learnt up to the longest.
     #[must_use]
     pub fn new(
         load: &'a BacktestLoad,
@@ -191,7 +181,7 @@ impl<'a> BacktestRun<'a> {
         }
     }
 
-    /// Tells the model the next value; false, and nothing done, where no origin is left.
+    /// Observes the next value; false, and nothing done, where no origin is left.
     pub fn observe(&mut self) -> bool {
         if self.told + 1 >= self.load.values.len() {
             return false;
@@ -204,19 +194,19 @@ impl<'a> BacktestRun<'a> {
         true
     }
 
-    /// True where the newest value is one to forecast from.
+    /// The newest value is one to forecast from.
     #[must_use]
     pub fn is_origin(&self) -> bool {
         self.told >= self.load.training().max(1)
     }
 
-    /// True where parameters are to be estimated before the forecast.
+    /// Parameters are to be estimated before the forecast.
     #[must_use]
     pub fn is_fit_due(&self) -> bool {
         self.is_origin() && (self.told - self.load.training().max(1)).is_multiple_of(REFIT)
     }
 
-    /// Estimates the parameters on all that is known.
+    /// Estimates the parameters on all known values.
     pub fn fit(&mut self) {
         let past = past(self.load, self.told);
         let context = context(self.load, self.told, &past, self.shared);
@@ -227,10 +217,10 @@ impl<'a> BacktestRun<'a> {
         let _ = self.model.fit(&series, &context);
     }
 
-    /// Forecasts from the newest value, and judges that by what comes.
+    /// Forecasts from the newest value, and judges the forecast.
     ///
     /// # Errors
-    /// [`NotReady`] where the history is too short for the model: it is not judged then.
+    /// [`NotReady`]: the history is too short for the model, and nothing is judged.
     pub fn forecast(&mut self) -> Result<Forecast, NotReady> {
         let past = past(self.load, self.told);
         let context = context(self.load, self.told, &past, self.shared);
@@ -247,25 +237,24 @@ impl<'a> BacktestRun<'a> {
         Ok(forecast)
     }
 
-    /// The result of the last estimation in words; `None` for a model without one.
+    /// `None` for a model without an estimation.
     #[must_use]
     pub fn summary(&self) -> Option<String> {
         self.model.summary()
     }
 
-    /// The share of all values that the models have been told.
+    /// The share of all values that the model has observed.
     #[must_use]
     pub fn progress(&self) -> f64 {
         crate::units::count_as_f64(self.told) / crate::units::count_as_f64(self.load.values.len())
     }
 
-    /// The index of the newest value that the models have been told.
     #[must_use]
     pub const fn origin(&self) -> usize {
         self.told.saturating_sub(1)
     }
 
-    /// The scores of the origins so far, one for each horizon that some forecast was judged at.
+    /// One for each horizon with a judged forecast.
     #[must_use]
     pub fn scores(&self) -> Vec<Score> {
         let scale = self.load.scale();
@@ -274,7 +263,7 @@ impl<'a> BacktestRun<'a> {
     }
 }
 
-/// The known past of a load after the first `told` values.
+/// The first `told` values of a load.
 fn past(load: &BacktestLoad, told: usize) -> Recording<'_> {
     Recording::new(load.start, load.step, &load.values[..told])
 }

@@ -1,8 +1,7 @@
-//! The forecast that costs nothing: the last value. Every other model has to beat it to be believed.
+//! `naive`: the last value, at no cost. Every other model has to beat it to be trusted.
 
 use super::point_model::PointModel;
 
-/// `naive`: every step will be as the last one was.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Naive {
     last: f64,

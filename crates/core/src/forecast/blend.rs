@@ -1,14 +1,13 @@
-//! `auto` of a backtest: a blend of the models that have history enough.
+//! `auto` of a backtest: a blend of the models that have enough history.
 //!
-//! Every member forecasts; each horizon 1, 4, 16, … and the longest in use has weights of its own, from the
-//! errors that the members made at it of late ([`weights`]). The last value is a member, so that
-//! the blend can hardly be worse than it. Intervals are learnt from the errors of the blend itself. Where
-//! members have parameters, these are estimated on the older part of the past first, and members are weighed on
-//! the newest fifth, which they have not seen; then on all of it. It needs 10 values, takes as long
-//! as its members, and is deterministic.
+//! Each horizon 1, 4, 16, … and the longest in use has weights of its own, from the recent errors
+//! of the members there ([`weights`]). The last value is a member, so that the blend is hardly
+//! worse. Intervals are learnt from the blend's own errors. Members with parameters are first
+//! fitted on the older part of the past and weighed on the newest fifth, then fitted on all of it.
+//! It needs 10 values.
 //!
-//! A service that scales by `auto` asks another question, how large the load may become until there is capacity
-//! for it, and has [`PeakForecaster`](super::PeakForecaster) for that.
+//! The service's `auto` is another model, [`PeakForecaster`](super::PeakForecaster): the largest
+//! load until there is capacity for it.
 
 mod weights;
 
@@ -23,34 +22,31 @@ use super::prediction::Forecast;
 use super::series::RegularSeries;
 use weights::Losses;
 
-/// The part of the past that members are first weighed on, as one of so many.
+/// Members are first weighed on the newest 1/5 of the past.
 const NEWEST: usize = 5;
-/// The values that there have to be, and that members are weighed on at least.
+/// Least number of values, also of those that members are weighed on.
 const LEAST: usize = 10;
-/// The distance between two horizons that have weights, as a factor.
+/// Factor between two horizons that have weights.
 const APART: usize = 4;
 
-/// A blend of models.
 #[derive(Debug)]
 pub(super) struct Blend {
     members: Box<[Box<dyn Model>]>,
-    /// For some horizons, the nearest first.
+    /// The nearest horizon first.
     losses: Box<[Losses]>,
     widths: Widths,
-    /// The means of the steps after the origin; empty while no member says anything.
+    /// Means of the steps after the origin; empty while no member has a forecast.
     means: Vec<f64>,
-    /// The newest value.
     last: f64,
-    /// The number of values before members were fitted.
+    /// Values before members were fitted.
     have: usize,
     is_fitted: bool,
 }
 
 impl Blend {
-    /// The name of the model.
     pub(super) const NAME: &str = "auto";
 
-    /// A blend of these, for `horizon` steps; further ones stay as the last of these.
+    /// A blend for `horizon` steps; later steps repeat the last of these.
     pub(super) fn towards(members: Vec<Box<dyn Model>>, horizon: NonZeroUsize) -> Self {
         let powers = std::iter::successors(Some(1), |power: &usize| power.checked_mul(APART));
         let below = powers.take_while(|&power| power < horizon.get());
@@ -71,7 +67,7 @@ impl Blend {
         self.losses.last().map_or(1, Losses::ahead)
     }
 
-    /// Estimates the parameters of all members. A member with too short a past gives no forecast.
+    /// A member with too short a past gives no forecast.
     fn fit_members(&mut self, past: &RegularSeries, context: &ForecastContext<'_>) {
         for member in &mut self.members {
             // A member that lacks history is no error: the others forecast.
@@ -79,7 +75,7 @@ impl Blend {
         }
     }
 
-    /// Weighs members that are fitted on the older part of `past` by its newest.
+    /// Weighs members, fitted on the older part of `past`, by its newest.
     fn rehearse(&mut self, past: &RegularSeries, context: &ForecastContext<'_>) {
         let values = past.values();
         let newest = (values.len() / NEWEST).max(LEAST.min(values.len()));
@@ -103,7 +99,7 @@ impl Blend {
         }
     }
 
-    /// The forecasts of each member for the steps after the origin, also below zero.
+    /// Forecasts by member for the steps after the origin, also below zero.
     fn told(&self, context: &ForecastContext<'_>) -> Vec<Option<Vec<f64>>> {
         let horizon = self.longest();
         let told = self.members.iter().map(|member| {
@@ -114,7 +110,6 @@ impl Blend {
         told.collect()
     }
 
-    /// Computes the means from what the members say.
     fn blend(&mut self, told: &[Option<Vec<f64>>]) {
         let mut nearest = self.losses.iter().peekable();
         let mut weigh = None;
@@ -126,7 +121,6 @@ impl Blend {
     }
 }
 
-/// The forecast of each member for the step `ahead`.
 fn at(told: &[Option<Vec<f64>>], ahead: usize) -> impl Iterator<Item = Option<f64>> + Clone {
     told.iter()
         .map(move |told| told.as_ref()?.get(ahead - 1).copied())
@@ -164,7 +158,7 @@ impl Model for Blend {
         Some(format!("at step {}: {}", losses.ahead(), shares.join(", ")))
     }
 
-    /// Before members are fitted nothing is observed: the past tells them all.
+    /// Nothing is observed before members are fitted: fitting covers the past.
     fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>) {
         let value = observation.filter(|value| value.is_finite());
         self.have += usize::from(value.is_some());

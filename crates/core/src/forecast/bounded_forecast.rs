@@ -1,11 +1,11 @@
-//! Means as a model computed them, made a forecast: bounded, and with intervals.
+//! Turns a model's means into a forecast: bounded, and with intervals.
 
 use super::context::ForecastContext;
 use super::interval_widths::Widths;
 use super::prediction::Forecast;
 
-/// The forecast of the steps after `context.origin`; `None` before an interval is known. `means` begin
-/// after the newest value, which was `last` and came `missing` steps before the origin.
+/// Steps after `context.origin`; `None` before an interval is known. `means` begin after the newest
+/// value, which was `last` and came `missing` steps before the origin.
 pub(super) fn outlook(
     mut means: Vec<f64>,
     last: f64,
@@ -26,8 +26,8 @@ pub(super) fn outlook(
     })
 }
 
-/// Replaces values that no load can have: below zero by 0, not finite by the last observation.
-/// Returns the number of values replaced.
+/// Replaces means below zero by 0 and those that are not finite by the last observation. Returns
+/// the number replaced.
 pub(super) fn bound(means: &mut [f64], last: f64) -> usize {
     let mut clamped = 0;
     for mean in means {
@@ -38,7 +38,7 @@ pub(super) fn bound(means: &mut [f64], last: f64) -> usize {
     clamped
 }
 
-/// The means where one is below zero, those that are not finite as the last observation; else none.
+/// The means if one is below zero, with the last observation for those not finite; else empty.
 fn unbounded(means: &[f64], last: f64) -> Box<[f64]> {
     if means.iter().all(|mean| *mean >= 0.0 || !mean.is_finite()) {
         return Box::default();

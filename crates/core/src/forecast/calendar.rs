@@ -1,41 +1,37 @@
-//! The calendar that loads live by: people work by local time.
-//!
-//! On days on which clocks change, the local time is what counts: 09:00 stays 09:00.
+//! The calendar of a load. Local time counts when clocks change: 09:00 stays 09:00.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 
-/// The calendar of one time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Calendar {
     zone: TimeZone,
 }
 
 impl Calendar {
-    /// The calendar of a time zone.
     #[must_use]
     pub const fn new(zone: TimeZone) -> Self {
         Self { zone }
     }
 
-    /// The name of the zone; `None` for one that is in no database.
+    /// `None` for a zone that is in no database.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.zone.iana_name()
     }
 
-    /// The same time of the day before; `None` before [`Timestamp::MIN`].
+    /// `None` before [`Timestamp::MIN`].
     pub(crate) fn day_before(&self, time: Timestamp) -> Option<Timestamp> {
         let local = self.zone.to_datetime(time).checked_sub(1.day()).ok()?;
         self.zone.to_timestamp(local).ok()
     }
 
-    /// The seconds that local clocks are past midnight.
+    /// Local seconds since midnight.
     pub(crate) fn second_of_day(&self, time: Timestamp) -> i64 {
         self.second_of_week(time).rem_euclid(24 * 3600)
     }
 
-    /// The seconds that local clocks are past the begin of Monday.
+    /// Local seconds since Monday 00:00.
     #[must_use]
     pub fn second_of_week(&self, time: Timestamp) -> i64 {
         let local = self.zone.to_datetime(time);
@@ -47,7 +43,6 @@ impl Calendar {
 }
 
 impl Default for Calendar {
-    /// The calendar of UTC.
     fn default() -> Self {
         Self::new(TimeZone::UTC)
     }

@@ -1,4 +1,4 @@
-//! Everything a model may read when it forecasts one load.
+//! The input of a model's forecast of one load.
 
 use std::sync::Arc;
 
@@ -10,35 +10,28 @@ use super::network::SwishLoad;
 use super::peak::{GlobalPeaks, PeakContext};
 use super::trainer::Trainer;
 
-/// The past of one load, its place in time, and what the models of all targets share.
+/// The past of one load, its place in time, and the assets that all targets share.
 #[derive(Debug, Clone, Copy)]
 pub struct ForecastContext<'a> {
-    /// The past of the load.
     pub history: &'a dyn HistoricalLoad,
-    /// The time of the newest step of the grid that models have observed; forecasts begin one step
-    /// later.
+    /// The newest step of the grid that models have observed; forecasts begin one step later.
     pub origin: Timestamp,
-    /// The distance of the steps of that grid; above zero.
+    /// Distance of the steps; above zero.
     pub step: SignedDuration,
-    /// The part that is the same for all targets.
     pub shared: &'a ModelAssets,
 }
 
-/// The context that the models of all targets share.
 #[derive(Debug)]
 pub struct ModelAssets {
-    /// The calendar that the loads live by.
     pub calendar: Calendar,
-    /// The weights of the model `global`.
     pub peaks: Arc<GlobalPeaks>,
-    /// Fits the models that need a library; without a trainer these forecast nothing.
+    /// Fits the models that need a library; without a trainer these have no forecast.
     pub trainer: Option<Arc<dyn Trainer>>,
-    /// The network of `swish-net`, which forecasts nothing without one.
+    /// Without it `swish-net` has no forecast.
     pub swish: Option<SwishLoad>,
 }
 
 impl ModelAssets {
-    /// The part that forecasts of peaks read.
     pub(crate) fn for_peaks(&self) -> PeakContext<'_> {
         PeakContext {
             calendar: &self.calendar,
@@ -48,7 +41,7 @@ impl ModelAssets {
 }
 
 impl Default for ModelAssets {
-    /// The calendar of UTC, the weights that are shipped, no trainer and no network.
+    /// UTC, the shipped weights, no trainer and no network.
     fn default() -> Self {
         Self {
             calendar: Calendar::default(),
@@ -60,14 +53,14 @@ impl Default for ModelAssets {
 }
 
 impl ForecastContext<'_> {
-    /// False where the load at the origin was uncertain (see [`LoadRingBuffer::bridge`]): models follow such a
-    /// step, and are not judged by it.
+    /// False where the load at the origin was uncertain ([`LoadRingBuffer::bridge`]): models
+    /// observe such a step but are not judged by it.
     #[must_use]
     pub(super) fn is_judged(&self) -> bool {
         !self.history.is_uncertain(self.origin)
     }
 
-    /// The time of the step `ahead` steps after the origin; `None` beyond [`Timestamp::MAX`].
+    /// `ahead` steps after the origin; `None` beyond [`Timestamp::MAX`].
     #[must_use]
     pub(super) fn time_of(&self, ahead: usize) -> Option<Timestamp> {
         let distance = self.step.checked_mul(i32::try_from(ahead).ok()?)?;

@@ -1,35 +1,35 @@
-//! Networks that correct an existing forecast from its newest inputs, for `gru` and `arima-gru`.
-//!
-//! All inputs are divided by the mean absolute value of the window, so that the scale of a load
-//! does not matter. Errors still count in the unit of the load.
+//! Networks that correct a forecast from its newest inputs, for `gru` and `arima-gru`. Inputs are
+//! divided by the mean absolute value of the window, so that the scale of a load does not matter.
+//! Errors count in the unit of the load.
 
 use super::network::{GruNetwork, WindowRows};
 use super::trainer::Trainer;
 use crate::units::{count_as_f64, narrowed};
 
-/// The least scale, as a share of that of all rows: where nothing moved for a while, a small change is small.
+/// Least scale, as a share of the mean over all rows: after a standstill a small change stays
+/// small.
 const LEAST_SCALE: f64 = 0.1;
-/// A value beyond this many scales reads as one of so many.
+/// Values are clamped to this many scales.
 const MOST: f64 = 10.0;
 
-/// The new inputs before one origin, and the errors of the forecasts made there.
+/// The inputs before one origin, and the errors of the forecasts made there.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Example {
     pub(super) recent: Vec<f64>,
     pub(super) missed: Vec<f64>,
 }
 
-/// Networks with averaged answers, and the scale that they were fitted on.
+/// Networks with averaged answers, and their scale.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Corrector {
-    /// None where nothing moved at all.
+    /// Empty if nothing moved at all.
     networks: Box<[GruNetwork]>,
-    /// The mean scale of the examples.
     scale: f64,
 }
 
 impl Corrector {
-    /// Fits networks on `examples`, the oldest first, going on from those of `before`. `None` where they cannot be.
+    /// `examples` are oldest first; training starts from the networks of `before`. `None` if it
+    /// fails.
     pub(super) fn fitted(
         examples: &[Example],
         before: Option<&Self>,
@@ -43,7 +43,7 @@ impl Corrector {
             scale,
         };
         if scale <= 0.0 || !scale.is_finite() {
-            // Nothing moved, or too much to tell: nothing is added.
+            // Constant or not finite: nothing is added.
             return Some(this);
         }
         let mut rows = WindowRows::new(first.recent.len(), first.missed.len());
@@ -62,7 +62,7 @@ impl Corrector {
         size(recent).clamp(LEAST_SCALE * self.scale, f64::MAX)
     }
 
-    /// The correction of each step of the forecast, given the new inputs before its origin.
+    /// The correction of each step, given the inputs before the origin.
     pub(super) fn answer(&self, recent: &[f64]) -> Vec<f64> {
         let local = self.local(recent);
         let window: Vec<f32> = window(recent, local).collect();
@@ -79,14 +79,12 @@ impl Corrector {
         sums.iter().map(|sum| sum * share).collect()
     }
 
-    /// The number of networks, and of the weights of each.
     pub(super) fn counts(&self) -> (usize, usize) {
         let each = self.networks.first();
         let each = each.map_or(0, |network| network.shape().count());
         (self.networks.len(), each)
     }
 
-    /// The memory outside, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let each = self.networks.iter();
         each.map(|network| size_of::<GruNetwork>() + network.heap_bytes())
@@ -94,7 +92,6 @@ impl Corrector {
     }
 }
 
-/// The mean size of the values.
 fn size(values: &[f64]) -> f64 {
     let each = 1.0 / count_as_f64(values.len().max(1));
     values.iter().map(|value| value.abs() * each).sum()

@@ -1,8 +1,7 @@
-//! `seasonal-naive` over a day, without a memory of its own: it reads the history of the load.
-//!
-//! A day in steps of 15 s would be 5,760 values a series; the history has it on a coarser grid
-//! already. Such a forecast does not rest on the last observation, so a missing one takes nothing
-//! from it. A day is one of the calendar, which has 23 or 25 hours where clocks change.
+//! `seasonal-naive` over a day: it reads the history of the load, which has a day on a coarse grid
+//! already (5,760 values in steps of 15 s would be too many per series). The forecast does not rest
+//! on the last observation, so a missing one costs nothing. A day is one of the calendar: 23 or 25
+//! hours where clocks change.
 
 use std::num::NonZeroUsize;
 
@@ -14,20 +13,18 @@ use super::model::Model;
 use super::not_ready::NotEnoughHistory;
 use super::prediction::Forecast;
 
-/// The length of most days.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// `seasonal-naive`: every step will be as it was at the same time of the day before.
+/// Every step will be as it was at the same time of the day before.
 #[derive(Debug, Clone)]
 pub(super) struct DailySeasonalNaive {
     widths: Widths,
 }
 
 impl DailySeasonalNaive {
-    /// The name of the model.
     pub(super) const NAME: &str = "seasonal-naive";
 
-    /// Learns its errors `horizon` steps ahead, and below that of powers of two.
+    /// Learns its errors `horizon` steps ahead, and at the powers of two below that.
     #[must_use]
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         Self {
@@ -84,7 +81,7 @@ impl Model for DailySeasonalNaive {
     }
 }
 
-/// The past as far before a context as its day is long.
+/// The past one calendar day before a context.
 #[derive(Clone, Copy)]
 struct DayBefore<'a> {
     context: &'a ForecastContext<'a>,
@@ -100,23 +97,21 @@ impl<'a> DayBefore<'a> {
         })
     }
 
-    /// The time one day before the step `ahead`.
     fn time(self, ahead: usize) -> Option<Timestamp> {
         self.context.time_of(ahead)?.checked_sub(self.day).ok()
     }
 
-    /// The load at that time.
     fn load(self, ahead: usize) -> Option<f64> {
         self.context.history.at(self.time(ahead)?)
     }
 }
 
-/// The steps of a day, and those of them that have passed since the load is known.
+/// The steps of a day, and how many have passed since the load is known.
 fn not_enough(context: &ForecastContext<'_>) -> NotEnoughHistory {
     let first = DayBefore::new(context).and_then(|before| before.time(1));
     let known = first.and_then(|time| Some((time, context.history.known_from(time)?)));
     let wait = known.map_or(DAY, |(first, known)| known.duration_since(first));
-    // One step more, since an interval takes one error.
+    // One step more, because an interval takes one error.
     let wait = wait.saturating_add(context.step).min(DAY);
     let steps = |span: SignedDuration| {
         let seconds = context.step.as_secs().max(1);
@@ -145,7 +140,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// A history with the second as its load, from the middle of one 5-minute slot to that of another.
+    /// The load equals the second, from the middle of one 5-minute slot to that of another.
     fn known(slots: std::ops::Range<i64>) -> LoadRingBuffer {
         let mut history = LoadRingBuffer::default();
         for slot in slots {
@@ -157,7 +152,7 @@ mod tests {
         history
     }
 
-    /// The second day, after that many seconds.
+    /// On the second day, after so many seconds.
     fn context<'a>(
         history: &'a LoadRingBuffer,
         shared: &'a ModelAssets,

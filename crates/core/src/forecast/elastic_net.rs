@@ -1,58 +1,51 @@
-//! ElasticNet: least squares with a penalty on the sizes and the squares of the coefficients.
-//!
-//! It minimises 1/(2n) |y − Xw − b|² + α ρ |w|₁ + ½ α (1 − ρ) |w|₂² without a penalty on b (the
-//! objective of scikit-learn). Coordinate descent sets each coefficient to its best value while the
-//! others stay [FHT]. It needs only means and products of the data ([`Moments`]), gathered one row
-//! at a time. No crate is used because those bring random generators and matrix libraries for a few
-//! lines.
+//! ElasticNet: least squares with a penalty on the sizes and the squares of the coefficients. It
+//! minimises 1/(2n) |y − Xw − b|² + α ρ |w|₁ + ½ α (1 − ρ) |w|₂² without a penalty on b (the
+//! objective of scikit-learn) by coordinate descent [FHT], which needs only means and products
+//! ([`Moments`]), gathered row by row. Crates for this bring random generators and matrix
+//! libraries.
 
 use crate::units::count_as_f64;
 
-/// The most times that all coefficients are gone through.
+/// Most passes over all coefficients.
 const ROUNDS: usize = 100_000;
-/// Below this change of the prediction, in deviations of the outcomes, the coefficients have settled.
+/// Settled below this change of the prediction, in standard deviations of the outcomes.
 const SETTLED: f64 = 1e-12;
 
-/// How coefficients are held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ElasticNet {
-    /// α: how strongly they are held; 0 is least squares.
+    /// α: strength of the penalty; 0 is least squares.
     pub alpha: f64,
-    /// ρ, from 0 to 1: the share that their sizes have in it, which sets those to 0 that explain little.
+    /// ρ, from 0 to 1: the share of the penalty on sizes, which sets weak coefficients to 0.
     pub l1_ratio: f64,
-    /// True where no coefficient may be negative.
     pub positive: bool,
 }
 
-/// A linear function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearFunction {
     pub coefficients: Vec<f64>,
     pub intercept: f64,
 }
 
-/// Means and products of the rows seen so far, which have finite numbers.
+/// Means and products of the rows so far; all finite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moments {
     count: usize,
     means: Vec<f64>,
-    /// The mean of the outcomes.
     mean: f64,
-    /// The sums of products of the columns' distances from their means, row by row.
+    /// Sums of products of the columns' distances from their means, row by row.
     products: Vec<f64>,
-    /// The same of the columns with the outcomes.
+    /// The same, columns with outcomes.
     with_outcome: Vec<f64>,
-    /// The sum of squares of the outcomes' distances from their mean.
+    /// Sum of squares of the outcomes' distances from their mean.
     squares: f64,
 }
 
-/// Coefficients that never settled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the coefficients have not settled after {ROUNDS} rounds")]
 pub struct NotSettled;
 
 impl Moments {
-    /// No rows, of so many columns each.
+    /// No rows, of `width` columns each.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
@@ -65,7 +58,7 @@ impl Moments {
         }
     }
 
-    /// Takes a row with its outcome; columns that it does not have count as 0.
+    /// Missing columns count as 0.
     pub fn push(&mut self, row: &[f64], outcome: f64) {
         self.count += 1;
         let n = count_as_f64(self.count);
@@ -87,19 +80,19 @@ impl Moments {
         self.mean += beyond / n;
     }
 
-    /// The mean of the outcomes; 0 without any.
+    /// 0 without rows.
     #[must_use]
     pub const fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// The deviation of the outcomes from their mean.
+    /// Standard deviation of the outcomes.
     #[must_use]
     pub fn deviation(&self) -> f64 {
         self.root_of(self.squares)
     }
 
-    /// The same rows, with columns and outcomes counted in units.
+    /// The same rows, with columns and outcomes divided by units.
     fn counted_in(&self, units: &[f64], of_outcome: f64) -> Self {
         let mut pairs = units
             .iter()
@@ -144,10 +137,10 @@ impl Moments {
 }
 
 impl ElasticNet {
-    /// The coefficients for columns as they are.
+    /// Coefficients for the columns in their own units.
     ///
     /// # Errors
-    /// Coefficients that do not settle, as of columns that are almost the same and hardly held.
+    /// [`NotSettled`], for example of columns that are almost the same under a weak penalty.
     pub fn fit(&self, moments: &Moments) -> Result<LinearFunction, NotSettled> {
         let n = count_as_f64(moments.count.max(1));
         let width = moments.means.len();
@@ -171,8 +164,8 @@ impl ElasticNet {
         Err(NotSettled)
     }
 
-    /// The coefficients where each column and the outcome are counted in their deviations, so that their units
-    /// do not matter. A column that never moves gets 0.
+    /// Coefficients with columns and outcome in units of their deviations, so that units do not
+    /// matter. A constant column gets 0.
     ///
     /// # Errors
     /// As [`Self::fit`].
@@ -188,8 +181,8 @@ impl ElasticNet {
         Ok(moments.line(coefficients))
     }
 
-    /// The best value of one coefficient: `along` is its mean product with what the others leave, and
-    /// `square` the mean square of its column.
+    /// `along` is the column's mean product with the residual of the others, `square` its mean
+    /// square.
     fn best(&self, along: f64, square: f64) -> f64 {
         let whole = square + self.alpha * (1.0 - self.l1_ratio);
         if whole <= 0.0 {
@@ -204,7 +197,6 @@ impl ElasticNet {
 }
 
 impl LinearFunction {
-    /// The value at a row.
     #[must_use]
     pub fn at(&self, row: &[f64]) -> f64 {
         let terms = self.coefficients.iter().zip(row);
@@ -227,7 +219,7 @@ mod tests {
         positive: false,
     };
 
-    /// Rows of two columns, of which the outcome is a function.
+    /// Rows of two columns with a computed outcome.
     fn moments(outcome: impl Fn(f64, f64) -> f64) -> Moments {
         let mut moments = Moments::new(2);
         for step in 0..200_u32 {

@@ -1,13 +1,12 @@
 //! `ets`: exponential smoothing in state space form, estimated on the last 2,000 values.
 //!
-//! A level and, where that describes the load better, a slope, which may be damped: with f = l + φ b the
-//! forecast of the next value y and e = y − f its error, l becomes f + α e and b becomes φ b + β e
-//! (`[Hyndman-ETS]`, chapter 2); h steps ahead lies l + (φ + φ² + … + φ^h) b. Errors are of one size (A), or in
-//! proportion to the forecast (M) where no value is 0 or below; so the models are A and M with N, A or damped
-//! A. Parameters and the first state are the likeliest ones, the model is that of the least AICc. It needs 20
-//! values without a gap for an estimation, which takes some 50 ms of a core on 2,000; an observation and a
-//! forecast of 12 steps take less than a microsecond each. It has no season: one of a day has hundreds of
-//! steps, which a state of as many numbers cannot be estimated for. It is deterministic.
+//! A level and, where AICc prefers it, a slope, which may be damped: with f = l + φ b the forecast
+//! of the next value y and e = y − f, l becomes f + α e and b becomes φ b + β e (`[Hyndman-ETS]`,
+//! chapter 2); h steps ahead lies l + (φ + φ² + … + φ^h) b. Errors are of one size (A) or, if all
+//! values are above 0, in proportion to the forecast (M); so the models are A and M with N, A or
+//! damped A, by maximum likelihood. An estimation needs 20 values without a gap and takes 50 ms of
+//! a core on 2,000. It has no season: one of a day has hundreds of steps, too many to estimate a
+//! state for.
 
 mod estimate;
 
@@ -18,12 +17,9 @@ use super::point_model::PointModel;
 use super::trainer::Trainer;
 use estimate::{Errors, EtsEstimate, EtsState, Smoothing, Trend};
 
-/// The number of newest values that parameters are estimated on.
 const WINDOW: usize = 2000;
-/// The least number of them.
 const LEAST: usize = 20;
 
-/// `ets`, with the model that was estimated last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ets {
     fitted: Option<EtsFit>,
@@ -32,7 +28,7 @@ pub(super) struct Ets {
 #[derive(Debug, Clone)]
 struct EtsFit {
     estimate: EtsEstimate,
-    /// The state before the next value; `None` before the first after a gap.
+    /// Before the next value; `None` before the first after a gap.
     state: Option<EtsState>,
 }
 
@@ -80,7 +76,7 @@ impl PointModel for Ets {
         fitted.estimate.smoothing.observe(state, value);
     }
 
-    /// The load goes on from the first value after a gap, without a slope.
+    /// Goes on from the first value after a gap, without a slope.
     fn restart(&mut self) {
         if let Some(fitted) = &mut self.fitted {
             fitted.state = None;

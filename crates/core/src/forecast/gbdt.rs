@@ -1,15 +1,14 @@
-//! `gbdt`: gradient-boosted trees on the load's last values and on what came at the same time before.
+//! `gbdt`: gradient-boosted trees on the load's last values and on those at the same time before
+//! ([`inputs`]).
 //!
-//! The trees answer the median of (y_{t+h} − y_t) / s, s the mean load of the last four hours: absolute errors
-//! are what is minimised (`[Friedman]`, LAD), in steps of a twentieth, each tree on 70 % of the rows and half
-//! of the inputs. The inputs ([`inputs`]) are the last 24 values, means over 3 to 288 steps, the same time
-//! yesterday, a week and an hour ago and around it, and the time of day, week and hour. There is a set of trees
-//! for the horizons 1, 4, 16, … and for the longest in use; in between the answers lie on the line. What a
-//! trainer estimates on the newest 16,000 values without a gap takes it some 0.3 s of a core for each
-//! horizon and 10,000 values; 77 values are needed for the next one alone, 91 for twelve, and more than a day before days are seen. A forecast takes
-//! some 10 µs for each of its horizons. Estimated on the older part of the past first, it learns its intervals
-//! on the newest fifth, which those trees have not seen. The same values give the same trees, whatever the
-//! number of threads.
+//! The trees answer the median of (y_{t+h} − y_t) / s, s the mean load of the last four hours, by
+//! least absolute errors (`[Friedman]`, LAD) in steps of a twentieth, each tree on 70 % of the rows
+//! and half of the inputs. The horizons 1, 4, 16, … and the longest in use have trees; answers
+//! between them are interpolated. Fitting the newest 16,000 values without a gap takes 0.3 s of a
+//! core per horizon and 10,000 values. It needs 77 values for the next one alone, 91 for twelve,
+//! and more than a day before days are seen. A forecast takes 10 µs per such horizon. Intervals are
+//! learnt on the newest fifth, with trees fitted on the older part. The same values give the same
+//! trees, whatever the number of threads.
 
 mod inputs;
 
@@ -27,50 +26,43 @@ use super::trees::Trees;
 use crate::units::{count_as_f64, narrowed};
 use inputs::{GaplessHistory, GbdtOriginInputs, Grid};
 
-/// The number of newest values that trees learn from.
 const WINDOW: usize = 16_000;
-/// The rows that there have to be.
 const LEAST: usize = 60;
-/// The part of the past that intervals are first learnt on, as one of so many.
+/// Intervals are first learnt on the newest 1/5 of the past.
 const NEWEST: usize = 5;
-/// The values that inputs read: those of a week, and some steps around; as many where steps are
-/// hours, and no more where they are seconds.
+/// The time that inputs read: a week and some steps around. The count of values is as large where
+/// steps are hours, and no larger where they are seconds.
 const WEEK: i128 = 7 * 86_400_000_000_000;
 const REMEMBERED: std::ops::RangeInclusive<usize> = 300..=100_000;
 const AROUND: usize = 16;
-/// The distance between two horizons that have trees, as a factor.
+/// Factor between two horizons that have trees.
 const APART: usize = 4;
-/// A rise beyond this many scales is taken for one of them: a load that was next to nothing came alive.
+/// Rises are clamped to this many scales: a load that was next to nothing came alive.
 const MOST_RISE: f64 = 8.0;
 
-/// `gbdt`, with the trees that were fitted last.
 #[derive(Debug, Clone)]
 pub(super) struct Gbdt {
     fitted: Option<GbdtFit>,
-    /// The horizons that have trees, the nearest first.
+    /// Horizons with trees, the nearest first.
     horizons: Box<[usize]>,
-    /// The newest values, the last ones at the end.
     values: Vec<f64>,
     filler: Filler,
-    /// The means of the steps after the newest value; empty before any were computed.
+    /// Means of the steps after the newest value; empty before the first.
     means: Vec<f64>,
     widths: Widths,
 }
 
 #[derive(Debug, Clone)]
 struct GbdtFit {
-    /// For each horizon.
     trees: Box<[Trees]>,
-    /// The mean load that they were fitted on.
     level: f64,
     rows: usize,
 }
 
 impl Gbdt {
-    /// The name of the model.
     pub(super) const NAME: &str = "gbdt";
 
-    /// Forecasts `horizon` steps; further ones stay as the last of these.
+    /// Forecasts `horizon` steps; later steps repeat the last of these.
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         let powers = std::iter::successors(Some(1), |power: &usize| power.checked_mul(APART));
         let below = powers.take_while(|&power| power < horizon.get());
@@ -88,12 +80,12 @@ impl Gbdt {
         self.horizons.last().copied().unwrap_or(1)
     }
 
-    /// The values that are needed for an estimation.
+    /// Least number of values for an estimation.
     fn need(&self) -> usize {
         (LEAST + self.longest()) * NEWEST / (NEWEST - 1) + 1
     }
 
-    /// Trees from these values, of which the last one came at `second`.
+    /// The last of `values` came at `second`.
     fn grow(&self, values: &[f64], second: i64, context: &ForecastContext<'_>) -> Option<GbdtFit> {
         let trainer = context.shared.trainer.as_deref()?;
         let sizes = values.iter().map(|value| value.abs()).sum::<f64>();
@@ -116,7 +108,7 @@ impl Gbdt {
         })
     }
 
-    /// Takes a value, and computes what comes after it.
+    /// Observes a value, and computes the means after it.
     fn take(&mut self, value: f64, second: i64, context: &ForecastContext<'_>) {
         let keep = remembered(context);
         if self.values.len() >= 2 * keep {
@@ -133,7 +125,6 @@ impl Gbdt {
         }
     }
 
-    /// Computes the means of the steps after the newest value, which came at `second`.
     fn look(&mut self, second: i64, context: &ForecastContext<'_>) {
         let (Some(fitted), Some(&last)) = (&self.fitted, self.values.last()) else {
             return;
@@ -144,7 +135,7 @@ impl Gbdt {
         self.means.clear();
         let mut before = (0, last);
         for (&ahead, trees) in self.horizons.iter().zip(&fitted.trees) {
-            // All has been 0 for hours, or is too large to tell: it stays as it is.
+            // All 0 for hours, or not finite: it stays constant.
             let mean = known.map_or(last, |known| {
                 let inputs = known.towards(past, grid, ahead, second);
                 last + f64::from(trees.score(&inputs)) * known.scale
@@ -159,7 +150,7 @@ impl Gbdt {
         }
     }
 
-    /// Learns the widths of intervals on the newest of `values` with trees that have not seen them.
+    /// Learns interval widths on the newest of `values`, with trees fitted without these.
     fn rehearse(
         &mut self,
         values: &[f64],
@@ -252,7 +243,7 @@ impl Model for Gbdt {
         horizon: usize,
         context: &ForecastContext<'_>,
     ) -> Result<Forecast, NotEnoughHistory> {
-        // Without trees, all the values that there are do not suffice; with them one value does.
+        // Without trees, the number of values does not suffice; with trees one value does.
         let need = if self.fitted.is_some() {
             1
         } else {
@@ -287,30 +278,29 @@ impl Model for Gbdt {
     }
 }
 
-/// The values that serve as origins when trees are fitted.
+/// Origins of the rows that trees are fitted on.
 #[derive(Clone, Copy)]
 struct Origins<'a> {
     values: &'a [f64],
-    /// The time of the last.
+    /// Second of the last origin.
     second: i64,
     level: f64,
     context: &'a ForecastContext<'a>,
 }
 
 impl Origins<'_> {
-    /// Trees for one horizon.
     fn trees(self, ahead: usize, trainer: &dyn Trainer) -> Option<Trees> {
         let end = self.values.len().checked_sub(ahead)?;
         let indices = end.saturating_sub(WINDOW)..end;
         let rows: Vec<TreeRow> = indices.filter_map(|index| self.row(index, ahead)).collect();
         if rows.is_empty() {
-            // All was 0, or too large to tell: nothing rises.
+            // All 0, or not finite: no rise.
             return Trees::new(0.0, &[]).ok();
         }
         trainer.medians(&rows).ok()
     }
 
-    /// The row of one origin; `None` where nothing is known there.
+    /// `None` where nothing is known at the origin.
     fn row(self, index: usize, ahead: usize) -> Option<TreeRow> {
         let from = (index + 1).saturating_sub(remembered(self.context));
         let (past, grid) = (
@@ -332,14 +322,13 @@ fn grid(context: &ForecastContext<'_>) -> Grid {
     Grid::new(context.step.as_nanos())
 }
 
-/// So many steps in seconds.
 fn seconds(steps: usize, context: &ForecastContext<'_>) -> i64 {
     let steps = i32::try_from(steps).unwrap_or(i32::MAX);
     let span = context.step.checked_mul(steps);
     span.map_or(0, |span| span.as_secs())
 }
 
-/// The number of values that inputs read.
+/// Values that inputs read.
 fn remembered(context: &ForecastContext<'_>) -> usize {
     let week = WEEK / context.step.as_nanos().max(1);
     let (least, most) = REMEMBERED.into_inner();

@@ -1,10 +1,10 @@
 //! `gru`: gated recurrent units on the last 32 changes of the load, relative to its last value.
 //!
-//! (y_{t−i} − y_t) / s of the last 32 values goes through networks of some units each (`[CLBP]` 3.3.2, 3.5 to 3.8), which answer
-//! (y_{t+h} − y_t) / s for every step of the horizon at once; s is the mean size of these differences, and what is
-//! minimised the absolute error. Levels themselves would break after every shift. Which weights come of it is the
-//! trainer's doing; it holds the newest rows back and takes what helps there, down to nothing at all, which is the
-//! last value. Later estimations go on from the weights that are there.
+//! (y_{t−i} − y_t) / s of the last 32 values goes through several networks (`[CLBP]` 3.3.2, 3.5 to
+//! 3.8), which answer (y_{t+h} − y_t) / s for all steps at once; s is the mean size of these
+//! differences. The absolute error is minimised. Levels themselves would break after every shift.
+//! The trainer holds the newest rows back and uses as much of the networks as helps there, down to
+//! none, which is the last value. Later fits start from the present weights.
 
 use std::num::NonZeroUsize;
 
@@ -13,26 +13,23 @@ use super::not_ready::NotEnoughHistory;
 use super::point_model::PointModel;
 use super::trainer::Trainer;
 
-/// The number of newest values that networks learn from.
 pub const NETWORK_ROWS: usize = 8000;
-/// The rows that there have to be.
 pub(super) const LEAST: usize = 60;
-/// The differences that are read.
+/// Differences that are read.
 pub const NETWORK_WINDOW: usize = 32;
-/// The origins that intervals are first learnt on.
+/// Origins that intervals are first learnt on.
 pub(super) const JUDGED: usize = 500;
 
-/// `gru`, with the networks that were fitted last.
 #[derive(Debug, Clone)]
 pub(super) struct GruModel {
     horizon: NonZeroUsize,
     fitted: Option<Corrector>,
-    /// The newest values, the last one at the end.
+    /// The newest, oldest first.
     values: Vec<f64>,
 }
 
 impl GruModel {
-    /// Networks for `horizon` steps; further ones stay as the last of these.
+    /// For `horizon` steps; later steps repeat the last of these.
     pub(super) const fn towards(horizon: NonZeroUsize) -> Self {
         Self {
             horizon,
@@ -41,13 +38,13 @@ impl GruModel {
         }
     }
 
-    /// The values that an estimation takes.
+    /// Least number of values for an estimation.
     const fn enough(&self) -> usize {
         LEAST + NETWORK_WINDOW + self.horizon.get()
     }
 }
 
-/// The differences of all but the last value from it.
+/// Differences of all but the last value from the last.
 fn differences(values: &[f64]) -> Vec<f64> {
     let Some((last, before)) = values.split_last() else {
         return Vec::new();
@@ -125,12 +122,11 @@ impl PointModel for GruModel {
     }
 }
 
-/// So many networks, in words.
+/// The summary of a fit.
 pub(super) fn told(networks: usize, weights: usize) -> String {
     format!("{networks} networks of {weights} weights")
 }
 
-/// Adds a value to the newest `most`.
 pub(super) fn keep(values: &mut Vec<f64>, value: f64, most: usize) {
     if values.len() >= most {
         values.remove(0);
@@ -138,7 +134,7 @@ pub(super) fn keep(values: &mut Vec<f64>, value: f64, most: usize) {
     values.push(value);
 }
 
-/// Adds to each mean its correction; to those beyond, the last one.
+/// Adds to each mean its correction; beyond them, the last one.
 pub(super) fn add(means: &mut [f64], corrections: &[f64]) {
     let Some(&last) = corrections.last() else {
         return;

@@ -1,4 +1,4 @@
-//! The interface by which models read the past of a load, independent of its storage.
+//! The past of a load as models read it, independent of its storage.
 
 use std::fmt;
 
@@ -6,19 +6,18 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::units::i64_as_f64;
 
-/// The past of one load.
 pub trait HistoricalLoad: fmt::Debug + Send + Sync {
-    /// The load at `time`; `None` where it is not known.
+    /// `None` where it is not known.
     fn at(&self, time: Timestamp) -> Option<f64>;
 
-    /// The first time from `time` on of which [`Self::at`] knows the load.
+    /// The first time from `time` on at which [`Self::at`] has a value.
     fn known_from(&self, time: Timestamp) -> Option<Timestamp>;
 
-    /// True for a time that lies on the line between two measurements, where the load was uncertain.
+    /// `time` lies on the line between two measurements, where the load was uncertain.
     fn is_uncertain(&self, time: Timestamp) -> bool;
 }
 
-/// A load that was recorded whole, on a grid without gaps, as far as it is told yet.
+/// A load recorded whole, on a grid without gaps, of which a first part is visible.
 #[derive(Debug, Clone, Copy)]
 pub struct Recording<'a> {
     start: Timestamp,
@@ -27,7 +26,7 @@ pub struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// The values of a grid that begins at `start`, `step` apart, which is above zero.
+    /// On a grid from `start`, `step` apart, which is above zero.
     #[must_use]
     pub const fn new(start: Timestamp, step: SignedDuration, values: &'a [f64]) -> Self {
         Self {
@@ -37,14 +36,12 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// All of the values that are told.
     #[must_use]
     pub const fn values(&self) -> &'a [f64] {
         self.values
     }
 
-    /// The whole steps from the start to `time`, and the nanoseconds beyond them; `None` before the
-    /// start.
+    /// Whole steps from the start to `time`, and the nanoseconds beyond; `None` before the start.
     fn steps_to(&self, time: Timestamp) -> Option<(usize, i128)> {
         let since = time.duration_since(self.start).as_nanos();
         let step = self.step.as_nanos().max(1);
@@ -54,7 +51,7 @@ impl<'a> Recording<'a> {
 }
 
 impl HistoricalLoad for Recording<'_> {
-    /// Between two steps the load lies on the line.
+    /// Linear between two steps.
     fn at(&self, time: Timestamp) -> Option<f64> {
         let (whole, beyond) = self.steps_to(time)?;
         let before = *self.values.get(whole)?;

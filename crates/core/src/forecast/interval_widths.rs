@@ -1,10 +1,8 @@
-//! Widths of intervals, learnt from the errors that the model makes at each horizon.
-//!
-//! For every horizon a scale (the mean absolute error, older errors fading) and for each level a
-//! multiplier of it. A multiplier grows by a step when an error falls outside and shrinks when it
-//! falls inside, in such a proportion that it stands still where the level is met: quantile
-//! tracking, as in online conformal prediction (`[Conformal]`). It needs no distribution, takes
-//! three numbers a horizon, and covers its level in the long run.
+//! Widths of intervals, learnt from the errors that the model makes at each horizon. A horizon has
+//! a scale (the mean absolute error, older errors fading) and per level a multiplier, which grows
+//! by a step when an error falls outside and shrinks when it falls inside, in the proportion that
+//! keeps it constant where the level is met: quantile tracking, as in online conformal prediction
+//! (`[Conformal]`). This needs no distribution and three numbers a horizon.
 
 use std::num::NonZeroUsize;
 
@@ -13,13 +11,13 @@ use crate::units::{count_as_f64, narrowed};
 
 /// After this many errors an error's weight has faded to 1/e.
 const MEMORY: u32 = 60;
-/// The step by which one error moves a multiplier, in scales.
+/// Step of a multiplier per error, in scales.
 const RATE: f64 = 0.1;
-/// Multipliers stay where no run of luck or of outliers can make the interval useless.
+/// Bounds, so that no run of luck or of outliers makes the interval useless.
 const LEAST: f64 = 0.25;
 const MOST: f64 = 20.0;
 
-/// The width of one horizon, in little memory: there are tens of thousands.
+/// Small: there are tens of thousands.
 #[derive(Debug, Clone, Copy)]
 struct Width {
     ahead: u32,
@@ -30,7 +28,7 @@ struct Width {
 }
 
 impl Width {
-    /// Multipliers of a mean absolute error as they are for normal errors.
+    /// Multipliers of the mean absolute error of normal errors.
     const fn normal(ahead: u32) -> Self {
         Self {
             ahead,
@@ -53,7 +51,7 @@ impl Width {
         self.scale = finite(scale + (error - scale) / f64::from(self.scored));
     }
 
-    /// Half the width at 80 % and at 95 %.
+    /// Half widths at 80 % and at 95 %.
     fn halves(&self, stretch: f64) -> [f64; 2] {
         let outer = self.multiplier95.max(self.multiplier80);
         let half = |multiplier: f32| f64::from(multiplier) * f64::from(self.scale) * stretch;
@@ -67,26 +65,22 @@ fn moved(multiplier: &mut f32, relative: f64, level: f64) {
     *multiplier = finite((before + RATE * (outside - (1.0 - level))).clamp(LEAST, MOST));
 }
 
-/// The nearest 32-bit float that is finite.
 fn finite(value: f64) -> f32 {
     narrowed(value).unwrap_or(f32::MAX)
 }
 
-/// The forecasts that still wait for their observation, and the widths learnt so far, of some
-/// horizons.
+/// The pending forecasts and learnt widths of some horizons.
 #[derive(Debug, Clone)]
 pub(super) struct Widths {
-    /// The nearest horizon first.
     by_horizon: Box<[Width]>,
-    /// For each horizon a ring of as many means as it is steps long, one after the other.
+    /// Per horizon a ring of as many means as it is steps long, one after the other.
     issued: Box<[f32]>,
-    /// The number of steps that have been issued in a row.
+    /// Steps issued in a row.
     rows: usize,
 }
 
 impl Widths {
-    /// Widths of the horizon `horizon`, and below it of the powers of two, in between which the
-    /// nearer one is stretched.
+    /// Learns `horizon` and the powers of two below it; between these the nearer one is stretched.
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         let powers = std::iter::successors(Some(1), |power: &usize| power.checked_mul(2));
         let below = powers.take_while(|&power| power < horizon.get());
@@ -101,22 +95,20 @@ impl Widths {
         }
     }
 
-    /// The memory of the horizons, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.by_horizon) + size_of_val(&*self.issued)
     }
 
-    /// True once an error is known at every horizon.
+    /// An error is known at every horizon.
     pub(super) fn is_known(&self) -> bool {
         self.by_horizon.iter().all(|width| width.scored > 0)
     }
 
-    /// Forgets the forecasts that wait, but not the widths.
+    /// Forgets the pending forecasts, but not the widths.
     pub(super) const fn restart(&mut self) {
         self.rows = 0;
     }
 
-    /// Compares the forecasts for now with the value that came.
     pub(super) fn score(&mut self, actual: f64) {
         let mut start = 0;
         for width in &mut self.by_horizon {
@@ -129,7 +121,7 @@ impl Widths {
         }
     }
 
-    /// Keeps the means that `fill` writes, for the steps after now.
+    /// Keeps the means that `fill` writes for the next steps.
     pub(super) fn issue(&mut self, fill: impl FnOnce(&mut [f64])) {
         let longest = self.by_horizon.last().map_or(0, |width| steps(width.ahead));
         let mut means = vec![0.0; longest];
@@ -143,8 +135,8 @@ impl Widths {
         self.rows += 1;
     }
 
-    /// `mean` with the intervals of `ahead` steps; `None` before the first error. A horizon of
-    /// which no error is known takes that of the longest below it, which grows as a random walk's.
+    /// `mean` with intervals; `None` before the first error. A horizon without a known error takes
+    /// the longest known one below it, grown as a random walk.
     pub(super) fn step(&self, mean: f64, ahead: usize) -> Option<ForecastStep> {
         let below = |width: &&Width| width.scored > 0 && steps(width.ahead) <= ahead.max(1);
         let width = self.by_horizon.iter().rev().find(below)?;
@@ -169,7 +161,7 @@ fn steps(ahead: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// Even numbers from 0 to 1 in an order without pattern, the same in every run.
+    /// Uniform from 0 to 1, the same in every run.
     fn noise(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
         move || {

@@ -1,9 +1,7 @@
-//! The recent past of one load of one target, in little memory.
-//!
-//! Three rings, each addressed by the time itself: a slot's place is its number since the epoch
-//! modulo the length, so nothing is stored but the values and the newest slot. A coarser slot is
-//! the mean of the finer ones in it once at least half of them are there, and is computed anew with
-//! each of them, so that the order in which samples come does not matter.
+//! The recent past of one load of one target, in little memory. Three rings, addressed by time: a
+//! slot's place is its number since the epoch modulo the length, so only values and the newest slot
+//! are stored. A coarser slot is the mean of its finer ones once at least half are known, computed
+//! anew with each, so that the order of samples does not matter.
 
 mod daily_highs;
 mod gap_interpolation;
@@ -20,28 +18,23 @@ use super::historical_load::HistoricalLoad;
 use super::series::RegularSeries;
 use crate::units::{Amount, count_as_f64, narrowed};
 
-/// The number of values in a history.
 const VALUES: usize = Resolution::FiveMinutes.offset() + Resolution::FiveMinutes.length();
 
 /// A slot without a value; `None` outside of this module.
 const GAP: f32 = f32::NAN;
 
-/// The refusal of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
-    /// Its time has not come.
+    /// Its time is more than one slot ahead.
     #[error("the sample is from the future")]
     Future,
-    /// Its time is before the ring.
     #[error("the sample is older than the history")]
     TooOld,
-    /// It is not a finite number of at least 0.
     #[error("the sample is not a finite number of at least 0")]
     NotALoad,
 }
 
 impl SampleError {
-    /// The name of the variant, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -52,21 +45,20 @@ impl SampleError {
     }
 }
 
-/// The time between two measurements.
+/// What is known of the time between two measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasurementGap {
-    /// It lies in the windows of the measurements.
+    /// The measurements' windows cover it.
     Seen,
-    /// There was load, of a size that is not known for certain.
+    /// The load has no certain value.
     Uncertain,
 }
 
-/// The past of one load.
 #[derive(Debug, Clone)]
 pub struct LoadRingBuffer {
     /// The rings one after the other; the finest alone where nothing learns from the past.
     values: Box<[f32]>,
-    /// The newest 15-second slot that has been written; the rings end with the slot it lies in.
+    /// The newest 15-second slot written; the rings end with the slot that holds it.
     newest: Option<i64>,
     highs: DailyHighs,
 }
@@ -82,13 +74,12 @@ impl Default for LoadRingBuffer {
 }
 
 impl LoadRingBuffer {
-    /// The memory of the history, itself included.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.values)
     }
 
-    /// Keeps all rings, or the finest alone, which is enough to tell what the load is now. Rings that are
-    /// kept from now on hold what the finest knows. Returns whether they are new.
+    /// Keeps all rings, or the finest alone, which suffices for the current load. New rings are
+    /// filled from the finest. Returns whether rings are new.
     pub(crate) fn keep_past(&mut self, keeps: bool) -> bool {
         let length = if keeps {
             VALUES
@@ -109,13 +100,12 @@ impl LoadRingBuffer {
         keeps
     }
 
-    /// True where the ring is kept.
     const fn holds(&self, resolution: Resolution) -> bool {
         resolution.offset() < self.values.len()
     }
 
-    /// Takes a sample of the time `at`. Of several in one slot the last one taken counts. Constant
-    /// time: after an outage the rings are cleared once at most.
+    /// The last of several samples in one slot counts. Constant time: after an outage the rings are
+    /// cleared once at most.
     ///
     /// # Errors
     /// Samples more than one slot ahead of `now`, older than the finest ring, or not a load.
@@ -129,8 +119,8 @@ impl LoadRingBuffer {
         Ok(())
     }
 
-    /// Takes a value of the past from elsewhere, such as a database; a value that has been measured
-    /// here stays. Returns whether it filled a gap.
+    /// Adds a past value from elsewhere, such as a database; measured values stay. Returns whether
+    /// it filled a gap.
     ///
     /// # Errors
     /// As [`Self::insert`], by the ring of `resolution`.
@@ -156,8 +146,7 @@ impl LoadRingBuffer {
         Ok(gap)
     }
 
-    /// The past in one resolution, up to the newest step that is over in it; `None` before the
-    /// first sample.
+    /// Up to the newest finished step of `resolution`; `None` before the first sample.
     #[must_use]
     pub fn series(&self, resolution: Resolution) -> Option<RegularSeries> {
         let end = self
@@ -165,7 +154,7 @@ impl LoadRingBuffer {
             .checked_add(1)?
             .checked_mul(Resolution::Fine.seconds())?;
         let after = end.div_euclid(resolution.seconds());
-        // The ring's oldest slot is taken by the step that is not over yet.
+        // The unfinished step occupies the ring's oldest slot.
         let over = i64::from(end.rem_euclid(resolution.seconds()) != 0);
         let slots = after - resolution.slots() + over..after;
         let start = Timestamp::from_second(slots.start.checked_mul(resolution.seconds())?).ok()?;
@@ -173,34 +162,33 @@ impl LoadRingBuffer {
         RegularSeries::new(start, resolution.step(), values).ok()
     }
 
-    /// The time of the newest 15-second step that has been written; `None` before the first sample.
+    /// The newest 15-second step written; `None` before the first sample.
     #[must_use]
     pub fn newest(&self) -> Option<Timestamp> {
         Timestamp::from_second(self.newest_second()?).ok()
     }
 
-    /// The value of the 15-second step that holds `time`.
+    /// Value of the 15-second step that holds `time`.
     #[must_use]
     pub fn value(&self, time: Timestamp) -> Option<f64> {
         self.get(Resolution::Fine, Resolution::Fine.slot(time))
     }
 
-    /// The value of the step of a grid that holds `time`.
     pub(crate) fn step(&self, resolution: Resolution, time: Timestamp) -> Option<f64> {
         self.step_at(resolution, time.as_second())
     }
 
-    /// The value of the step of a grid that holds the second, counted from the epoch.
+    /// `second` is counted from the epoch.
     pub(super) fn step_at(&self, resolution: Resolution, second: i64) -> Option<f64> {
         self.get(resolution, resolution.slot_at(second))
     }
 
-    /// The newest 15-second step that has been written, in seconds from the epoch to its begin.
+    /// Begin of the newest 15-second step written, in seconds since the epoch.
     pub(super) fn newest_second(&self) -> Option<i64> {
         self.newest?.checked_mul(Resolution::Fine.seconds())
     }
 
-    /// The number of steps of a grid that are known.
+    /// Known steps of a grid.
     pub(crate) fn known(&self, resolution: Resolution) -> usize {
         let ring = self.values.iter().skip(resolution.offset());
         ring.take(resolution.length())
@@ -208,18 +196,17 @@ impl LoadRingBuffer {
             .count()
     }
 
-    /// The highest load of two weeks, as far as it has been seen.
+    /// Highest load seen in two weeks.
     pub(super) fn highest(&self) -> Option<f64> {
         self.highs.highest()
     }
 
-    /// Takes how high the load was on days that are known from elsewhere.
+    /// Adds the highs of days known from elsewhere.
     pub(crate) fn take_highs(&mut self, highs: &DailyHighs) {
         self.highs.take(highs);
     }
 
-    /// The value of a slot. `None` for a gap, and for a slot outside of the ring: another slot has
-    /// its place.
+    /// `None` for a gap, and for a slot outside of the ring, whose place another slot has.
     fn get(&self, resolution: Resolution, slot: i64) -> Option<f64> {
         let newest = resolution.of_fine(self.newest?);
         let value = *self.values.get(resolution.place(slot))?;
@@ -227,7 +214,7 @@ impl LoadRingBuffer {
         (held && !value.is_nan()).then(|| f64::from(value.abs()))
     }
 
-    /// Moves the rings on to hold `slot`, where it is not in them yet.
+    /// Moves the rings on to hold `slot`.
     fn make_room(
         &mut self,
         slot: i64,
@@ -253,7 +240,7 @@ impl LoadRingBuffer {
         Ok(())
     }
 
-    /// Empties the slots of one ring after that of `old` up to that of `new`, both in fine slots.
+    /// Empties one ring's slots after that of `old` up to that of `new`, both in fine slots.
     fn clear_between(&mut self, ring: Resolution, old: i64, new: i64) {
         let (old, new) = (ring.of_fine(old), ring.of_fine(new));
         for slot in (old + 1).max(new - ring.slots() + 1)..=new {
@@ -261,7 +248,7 @@ impl LoadRingBuffer {
         }
     }
 
-    /// Computes the coarse slots around the slot `fine` of the finest ring, where they are kept.
+    /// Computes the coarse slots that hold `fine`, where they are kept.
     fn summarise_around(&mut self, fine: i64) {
         if self.holds(Resolution::FiveMinutes) {
             let minute = Resolution::Minute.of_fine(fine);
@@ -270,7 +257,7 @@ impl LoadRingBuffer {
         }
     }
 
-    /// Computes the coarse slot around the slot `inner` of the finer ring.
+    /// Computes the coarse slot that holds `inner` of the finer ring.
     fn summarise(&mut self, inner: i64, fine: Resolution, coarse: Resolution) {
         let per = coarse.seconds() / fine.seconds();
         let outer = inner.div_euclid(per);
@@ -288,8 +275,8 @@ impl LoadRingBuffer {
 }
 
 impl HistoricalLoad for LoadRingBuffer {
-    /// As far as the 5-minute ring knows it. A step's mean is that of its
-    /// middle; in between, and over fewer than 3 missing steps, the load lies on the line.
+    /// From the 5-minute ring. A step's mean is the value at its middle; in between, and over fewer
+    /// than 3 missing steps, it is interpolated.
     fn at(&self, time: Timestamp) -> Option<f64> {
         const RING: Resolution = Resolution::FiveMinutes;
         let from_middle = time.as_second() - RING.seconds() / 2;
@@ -329,7 +316,7 @@ impl HistoricalLoad for LoadRingBuffer {
 
 fn load(value: f64) -> Result<f32, SampleError> {
     let load = narrowed(value).filter(|value| *value >= 0.0);
-    // There is a 0 with a sign.
+    // A zero may have a sign.
     load.map(f32::abs).ok_or(SampleError::NotALoad)
 }
 
@@ -380,7 +367,7 @@ mod tests {
             assert_eq!((known(&short, coarse), short.known(coarse)), (vec![], 0));
         }
         short.bridge_gaps();
-        // The values of the finest ring are there at once, and the rest can be filled.
+        // The finest ring's values are there at once; the others can be refilled.
         assert!(short.keep_past(true) && !short.keep_past(true));
         let minutes = known(&whole, Resolution::Minute);
         let last = minutes.len() - 30..;
@@ -517,13 +504,13 @@ mod tests {
         let mut gaps = filled([3600, 3630, 3900]);
         gaps.bridge_gaps();
         assert_eq!(gaps.value(at(3765)), Some(251.0));
-        // From what the ring does not hold there is no line.
+        // No line starts at a value outside of the ring.
         let mut other = filled([3600]);
         other.bridge(at(3000), at(3600), MeasurementGap::Seen);
         assert_eq!(known(&other, Resolution::Fine), [(3600, 240.0)]);
     }
 
-    /// The harm: a database leaves out the minutes in which Pods started, and with them each rise.
+    /// A database leaves out the minutes in which Pods started, and with them each rise.
     #[test]
     fn gaps_of_what_was_refilled_are_led_across_up_to_a_quarter_of_an_hour() {
         let mut history = LoadRingBuffer::default();

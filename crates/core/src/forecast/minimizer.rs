@@ -1,20 +1,20 @@
-//! The least value of a smooth function of a few variables.
+//! Minimum of a smooth function of a few variables.
 
 /// Half the distance over which slopes are measured.
 const APART: f64 = 1e-5;
-/// Below this slope a point is taken for a minimum.
+/// Slope below which a point counts as a minimum.
 const FLAT: f64 = 1e-6;
-/// Below this gain of a step nothing more is to be had.
+/// Gain of a step below which the search ends.
 const GAIN: f64 = 1e-10;
-/// The most steps.
 const STEPS: usize = 100;
-/// The least part of a direction that is still tried.
+/// Least fraction of a direction that is tried.
 const SHORTEST: f64 = 1e-10;
-/// The farthest that one step goes.
+/// Longest step.
 const FARTHEST: f64 = 2.0;
 
-/// The minimum that lies downhill from `start`, and its place, by the method of Broyden, Fletcher,
-/// Goldfarb and Shanno with measured slopes. Where the function is not finite there is no way.
+/// A local minimum downhill from `start` and its value, by the method of Broyden, Fletcher,
+/// Goldfarb and Shanno with measured slopes. The function may be infinite or NaN outside of its
+/// domain.
 pub(super) fn minimise(function: impl Fn(&[f64]) -> f64, start: &[f64]) -> (Vec<f64>, f64) {
     let size = start.len();
     let (mut place, mut least) = (start.to_vec(), function(start));
@@ -88,7 +88,7 @@ fn slopes(function: &impl Fn(&[f64]) -> f64, place: &[f64]) -> Vec<f64> {
     (0..place.len()).map(slope).collect()
 }
 
-/// Learns the curvature from a step and the turn of the slope along it.
+/// Updates the inverse Hessian from a step and the change of the slope along it.
 fn update(inverse: &mut [Vec<f64>], moved: &[f64], turned: &[f64]) {
     let curvature = dot(moved, turned);
     if curvature <= 1e-12 * length(moved) * length(turned) {

@@ -1,4 +1,4 @@
-//! The interface of every model, and what a model answers that has seen too little.
+//! The interface of every model, and its answer before it has seen enough.
 
 use std::fmt;
 
@@ -7,20 +7,18 @@ use super::not_ready::NotEnoughHistory;
 use super::prediction::Forecast;
 use super::series::RegularSeries;
 
-/// A model of one load. It follows the load step by step and forecasts it at any time.
-///
-/// Forecasts are finite and not negative, whatever was observed.
+/// Follows one load step by step and forecasts it at any time. Forecasts are finite and not
+/// negative, whatever was observed.
 pub trait Model: fmt::Debug + Send + Sync {
-    /// The name in annotations, conditions and tables.
+    /// In annotations, conditions and tables.
     fn name(&self) -> &'static str;
 
-    /// Estimates the parameters anew on the past of the grid that the model follows, up to
-    /// `context.origin`, and goes on from its end. It takes milliseconds to seconds, so it is called
-    /// rarely and never in a tick: what serves is a model of its own until one that was fitted elsewhere
-    /// is put in its place. A model without parameters to estimate leaves everything as it is.
+    /// Estimates the parameters anew on the past up to `context.origin`, and goes on from its end.
+    /// It takes milliseconds to seconds, so no tick calls it: another model serves until one fitted
+    /// elsewhere replaces it. A model without parameters stays as it is.
     ///
     /// # Errors
-    /// [`NotEnoughHistory`] where `past` is too short; the model is as before then.
+    /// [`NotEnoughHistory`]: `past` is too short, and the model is as before.
     fn fit(
         &mut self,
         _past: &RegularSeries,
@@ -29,29 +27,27 @@ pub trait Model: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// The result of the last fit in words: the form of the model, and how well it describes the
-    /// past. `None` without a fit.
+    /// The form of the model, and how well it describes the past. `None` without a fit.
     fn summary(&self) -> Option<String> {
         None
     }
 
-    /// Takes the observation of the step at `context.origin`, `None` where it is missing. Steps
-    /// follow one another.
+    /// The step at `context.origin`, `None` where it is missing. Steps are consecutive.
     fn observe(&mut self, observation: Option<f64>, context: &ForecastContext<'_>);
 
-    /// The next `horizon` steps after `context.origin`, which is that of the last observation.
+    /// The next `horizon` steps after `context.origin`, the time of the last observation.
     ///
     /// # Errors
-    /// [`NotEnoughHistory`] while the model has seen too little.
+    /// [`NotEnoughHistory`]: the model has seen too little.
     fn forecast(
         &self,
         horizon: usize,
         context: &ForecastContext<'_>,
     ) -> Result<Forecast, NotEnoughHistory>;
 
-    /// Forecasts many loads at once: one answer per request, in the order of `requests`. All
-    /// requests are for models of this name, including this one. The default forecasts one by one;
-    /// a family with shared parameters can do better.
+    /// Forecasts many loads at once, one answer per request in their order. All requests are for
+    /// models of this name, including this one. A family with shared parameters can be faster than
+    /// the default.
     fn forecast_batch(
         &self,
         requests: &[ForecastRequest<'_>],
@@ -60,21 +56,18 @@ pub trait Model: fmt::Debug + Send + Sync {
         requests.iter().map(alone).collect()
     }
 
-    /// The memory of the model in bytes, itself included.
+    /// Itself included.
     fn bytes(&self) -> usize;
 }
 
-/// A forecast that is asked of the model of one load.
 #[derive(Debug, Clone, Copy)]
 pub struct ForecastRequest<'a> {
     pub model: &'a dyn Model,
-    /// The number of steps.
     pub horizon: usize,
-    /// The context of that load.
     pub context: ForecastContext<'a>,
 }
 
-/// The answers to `requests` in their order, those of the models of one name in one batch.
+/// In the order of `requests`; models of one name make one batch.
 pub(crate) fn forecast_together(
     requests: &[ForecastRequest<'_>],
 ) -> Vec<Result<Forecast, NotEnoughHistory>> {
@@ -98,7 +91,6 @@ mod tests {
     use crate::forecast::context::ModelAssets;
     use crate::forecast::load_ring_buffer::LoadRingBuffer;
 
-    /// A model that knows nothing and tells of its family's batches.
     #[derive(Debug)]
     struct BatchRecorder<'a> {
         name: &'static str,

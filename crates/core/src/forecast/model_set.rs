@@ -18,36 +18,32 @@ use super::rolling_model::RollingModel;
 use super::smoothing::{self, Alpha, Variant};
 use super::swish_net::SwishModel;
 
-/// The models that a load is forecast with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ModelSet {
-    /// In service the largest load until there is capacity for it, by [`PeakForecaster`](super::PeakForecaster);
-    /// where single steps are forecast, a blend of several models.
+    /// In service the largest load until there is capacity for it, by
+    /// [`PeakForecaster`](super::PeakForecaster); for single steps, a blend of several models.
     #[default]
     Auto,
-    /// The model `s-hpa` alone.
     SHpa,
-    /// Triple exponential smoothing with a fixed factor, alone.
+    /// Triple exponential smoothing with a fixed factor.
     Tes,
     /// The last value.
     Naive,
     /// The value of a day ago.
     SeasonalNaive,
-    /// An ARIMA model, alone.
     Arima,
-    /// Exponential smoothing in state space form, alone.
+    /// Exponential smoothing in state space form.
     Ets,
-    /// Gradient-boosted trees, alone.
+    /// Gradient-boosted trees.
     Gbdt,
-    /// Recurrent networks on the load's own changes, alone.
+    /// Recurrent networks on the load's own changes.
     Gru,
-    /// An ARIMA model, and recurrent networks on what it misses.
+    /// An ARIMA model, and recurrent networks on its errors.
     ArimaGru,
-    /// One network for many loads, alone.
+    /// One network for many loads.
     SwishNet,
 }
 
-/// The members of the blend.
 const BLENDED: [ModelSet; 5] = [
     ModelSet::Naive,
     ModelSet::SeasonalNaive,
@@ -56,13 +52,11 @@ const BLENDED: [ModelSet; 5] = [
     ModelSet::Gbdt,
 ];
 
-/// A word that names no models.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{given:?} is not accepted; accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net"
 )]
 pub struct UnknownModel {
-    /// The word that was refused.
     pub given: String,
 }
 
@@ -81,8 +75,8 @@ impl ModelSet {
         Self::SwishNet,
     ];
 
-    /// True for models that forecast only once their parameters were estimated on the past, by [`Model::fit`] or, of
-    /// `swish-net`, before.
+    /// Forecasts only once its parameters were estimated, by [`Model::fit`] or, of `swish-net`,
+    /// before.
     #[must_use]
     pub const fn is_fitted(self) -> bool {
         matches!(
@@ -91,7 +85,7 @@ impl ModelSet {
         )
     }
 
-    /// The word for it; that of one model is the model's name.
+    /// The configured word; that of one model is the model's name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

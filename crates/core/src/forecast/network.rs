@@ -1,8 +1,6 @@
-//! Neural networks: the forward pass on weights that a [`Trainer`](super::Trainer) found.
-//!
-//! Weights and values between layers are 32-bit floats; every function here is made of sums, products and
-//! quotients alone, so that the same weights give the same bits on any machine. Which models ask which network
-//! stands elsewhere.
+//! Neural networks: the forward pass on weights that a [`Trainer`](super::Trainer) found. Weights
+//! and values are 32-bit floats, and functions consist of sums, products and quotients alone, so
+//! that the same weights give the same bits on any machine.
 
 mod activation;
 mod dense;

@@ -1,29 +1,27 @@
-//! A model with too little history, and when it will have enough, in words.
+//! A model with too little history, and when it will have enough.
 
 use std::fmt;
 
 use jiff::SignedDuration;
 
-/// A model that has too little history to forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{have} samples without a gap of 3 or more steps, and {need} are needed")]
 pub struct NotEnoughHistory {
-    /// The steps without an unfilled gap that are needed.
+    /// Steps needed without an unfilled gap.
     pub need: usize,
-    /// The steps that there are, fewer than `need`.
+    /// Steps known, fewer than `need`.
     pub have: usize,
 }
 
-/// A model that cannot forecast yet, and when it can.
+/// A model that cannot forecast yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotReady {
     pub model: &'static str,
-    /// The time that is left, if no measurement is missing until then.
+    /// Until it can, if no measurement is missing until then.
     pub ready_in: SignedDuration,
 }
 
 impl NotReady {
-    /// The model `model` on a grid of `step`.
     pub(super) fn new(
         model: &'static str,
         history: NotEnoughHistory,

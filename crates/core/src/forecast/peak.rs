@@ -1,9 +1,8 @@
-//! The largest load of the time until there is capacity for it, by quantiles.
-//!
-//! Capacity has to cover the largest load of a window, which lies above the same quantile of each of its
-//! moments. What is learnt is the rise from the load as it is now to that largest one, divided by the
-//! mean of the last hours, so that one model (`global`) serves loads of any size and unit; trees of
-//! the target's own (`own`) go on from its answer. Both read the same inputs ([`inputs`]).
+//! The largest load of the time until there is capacity for it, by quantiles. Capacity has to cover
+//! the largest load of a window, which lies above the same quantile of each moment. Models learn
+//! the rise from the present load to that largest one, divided by the mean of the last hours, so
+//! that one model (`global`) serves loads of any size and unit. Trees of the target's own (`own`)
+//! go on from its answer. Both read the same inputs ([`inputs`]).
 
 mod cover;
 mod forecaster;

@@ -5,21 +5,19 @@ use std::fmt;
 use super::not_ready::NotEnoughHistory;
 use super::trainer::Trainer;
 
-/// A recursion over the values of a series without gaps; `Rolling` makes a `Model` of it.
+/// `RollingModel` makes a `Model` of this recursion over a series without gaps.
 pub trait PointModel: fmt::Debug + Send + Sync {
-    /// The name in annotations, conditions and tables.
+    /// In annotations, conditions and tables.
     const NAME: &'static str;
 
-    /// The number of observations that a forecast needs.
     fn need(&self) -> usize;
 
     /// Estimates the parameters on the newest of `values`, which have no gap, and forgets all
-    /// observations, as before the first; returns how many of the newest values are to be observed
-    /// again. A model without parameters to estimate forgets nothing and returns 0. One that takes a library to
-    /// fit has it done by `trainer`.
+    /// observations; returns how many of the newest values are to be observed again. A model
+    /// without parameters forgets nothing and returns 0. `trainer` fits what needs a library.
     ///
     /// # Errors
-    /// [`NotEnoughHistory`] where there are too few values; the model is as before then.
+    /// [`NotEnoughHistory`]: there are too few values, and the model is as before.
     fn fit(
         &mut self,
         _values: &[f64],
@@ -28,27 +26,26 @@ pub trait PointModel: fmt::Debug + Send + Sync {
         Ok(0)
     }
 
-    /// False for a model that has parameters and has not been fitted yet: it makes no forecast.
+    /// False for a model with parameters before its first fit: it has no forecast.
     fn is_fitted(&self) -> bool {
         true
     }
 
-    /// The result of the last fit in words; `None` without one.
+    /// The last fit in words; `None` without one.
     fn summary(&self) -> Option<String> {
         None
     }
 
-    /// Takes the next observation.
     fn observe(&mut self, value: f64);
 
-    /// Forgets all observations, as before the first.
+    /// Forgets all observations.
     fn restart(&mut self);
 
-    /// Fills `means` with the forecasts of the next steps, neither bounded nor checked; called only
-    /// once [`Self::need`] observations have been seen and the model is fitted.
+    /// The next steps, neither bounded nor checked; called only once [`Self::need`] observations
+    /// have been seen and the model is fitted.
     fn predict(&self, means: &mut [f64]);
 
-    /// The memory outside of the model itself, in bytes.
+    /// In bytes, without the model itself.
     fn heap_bytes(&self) -> usize {
         0
     }

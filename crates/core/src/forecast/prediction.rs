@@ -2,36 +2,36 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A range that a value lies in with a stated probability, in the unit of the load.
+/// A range of stated probability, in the unit of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The lower bound, at least 0.
+    /// At least 0.
     pub lower: f64,
-    /// The upper bound, which is finite.
+    /// Finite.
     pub upper: f64,
 }
 
 impl Interval {
-    /// True where `value` lies inside, the bounds included.
+    /// Bounds are inside.
     #[must_use]
     pub fn contains(self, value: f64) -> bool {
         self.lower <= value && value <= self.upper
     }
 }
 
-/// The forecast of one step: finite and not negative.
+/// Finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ForecastStep {
-    /// The expected value, in the unit of the load.
+    /// In the unit of the load.
     pub mean: f64,
-    /// The interval that holds 80 % of the values that come.
+    /// Holds 80 % of the values that come.
     pub interval80: Interval,
-    /// The interval that holds 95 % of the values that come.
+    /// Holds 95 % of the values that come.
     pub interval95: Interval,
 }
 
 impl ForecastStep {
-    /// A forecast that says where the value is expected, and nothing of where else it may be.
+    /// Intervals hold everything: only the mean is known.
     pub(super) const fn mean_alone(mean: f64) -> Self {
         let anywhere = Interval {
             lower: 0.0,
@@ -45,38 +45,35 @@ impl ForecastStep {
     }
 }
 
-/// A forecast of consecutive steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
-    /// The time of the last step of the grid that was known; the first forecast is one step later.
+    /// The last known step of the grid; the first forecast is one step later.
     pub origin: Timestamp,
-    /// The distance of the steps.
     pub step: SignedDuration,
-    /// All steps asked for, the nearest first.
+    /// The nearest first.
     pub steps: Vec<ForecastStep>,
-    /// The number of means that were below zero or not finite and were replaced.
+    /// Means that were below zero or not finite and were replaced.
     pub clamped: usize,
-    /// All means as they were before any was clamped at 0; empty where none was.
+    /// Means before they were clamped at 0; empty if none was.
     pub unbounded: Box<[f64]>,
 }
 
 impl Forecast {
-    /// The mean of the step `index` as the model gave it, below zero too; `None` where the forecast does not
-    /// reach.
+    /// The model's own mean of the step `index`, below zero too; `None` beyond the forecast.
     #[must_use]
     pub fn unbounded(&self, index: usize) -> Option<f64> {
         let bounded = self.steps.get(index)?.mean;
         Some(self.unbounded.get(index).copied().unwrap_or(bounded))
     }
 
-    /// The first step at or after `time`; `None` where the forecast does not reach, and where
-    /// `time` is not after its origin.
+    /// The first step at or after `time`; `None` beyond the forecast, and if `time` is not after
+    /// its origin.
     #[must_use]
     pub fn at(&self, time: Timestamp) -> Option<&ForecastStep> {
         self.steps.get(self.index(time)?)
     }
 
-    /// The index of that step in [`Self::steps`], which may be beyond their end.
+    /// Index in [`Self::steps`] of that step; may be beyond their end.
     #[must_use]
     pub fn index(&self, time: Timestamp) -> Option<usize> {
         let ahead = time.duration_since(self.origin).as_millis();

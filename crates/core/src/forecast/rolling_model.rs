@@ -1,5 +1,5 @@
-//! A point model that follows a series: gaps filled or restarted from, means bounded, intervals
-//! learnt from its own errors as the observations come in.
+//! Makes a point model follow a series: fills or restarts at gaps, bounds means, and learns
+//! intervals from the model's errors.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,6 @@ use super::point_model::PointModel;
 use super::prediction::Forecast;
 use super::series::{Arrival, Filler, RegularSeries};
 
-/// A [`Model`] made of a [`PointModel`].
 #[derive(Debug, Clone)]
 pub struct RollingModel<M> {
     model: M,
@@ -23,9 +22,8 @@ pub struct RollingModel<M> {
 }
 
 impl<M: PointModel> RollingModel<M> {
-    /// Learns the errors of `horizon` steps and, below, of powers of two: enough for one horizon,
-    /// in little memory. A forecast may reach further, with intervals that widen as those of a
-    /// random walk.
+    /// Learns the errors of `horizon` steps and of the powers of two below, to save memory. A
+    /// forecast may reach further, with intervals that widen as those of a random walk.
     #[must_use]
     pub fn towards(model: M, horizon: NonZeroUsize) -> Self {
         Self {
@@ -56,8 +54,8 @@ impl<M: PointModel> Model for RollingModel<M> {
         M::NAME
     }
 
-    /// The errors that widths are learnt from are those of forecasts as they were made; before there
-    /// are any, those on the values that the parameters were estimated on.
+    /// Widths are learnt from errors of earlier forecasts; before there are any, from those on the
+    /// values that the parameters were estimated on.
     fn fit(
         &mut self,
         past: &RegularSeries,
@@ -115,7 +113,7 @@ impl<M: PointModel> Model for RollingModel<M> {
     ) -> Result<Forecast, NotEnoughHistory> {
         let not_enough = NotEnoughHistory {
             need: self.model.need() + 1, // an interval takes one error
-            // Without a fit, all the observations that there are do not suffice.
+            // Without a fit, the number of observations does not suffice.
             have: if self.model.is_fitted() {
                 self.have
             } else {
@@ -149,7 +147,7 @@ mod tests {
 
     const HORIZON: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 
-    /// A model on a grid of 15 seconds that begins 15 seconds after the epoch.
+    /// A grid of 15 seconds that begins 15 seconds after the epoch.
     struct Followed {
         model: Box<dyn Model>,
         history: LoadRingBuffer,

@@ -1,5 +1,5 @@
-//! A model of one load with its score: how good it was of late at the horizon in use, and whether it is
-//! trusted. A score holds for one horizon: with another one all but the trust is learnt anew on the past.
+//! A model of one load with its score and trust at the horizon in use. With another horizon all but
+//! the trust is learnt anew on the past.
 
 use std::num::NonZeroUsize;
 
@@ -14,18 +14,17 @@ use super::prediction::Forecast;
 use super::selected_forecast::SelectedForecast;
 use super::series::RegularSeries;
 
-/// The model of one load, with its score.
 #[derive(Debug)]
 pub(crate) struct ScoredModel {
     set: ModelSet,
     horizon: NonZeroUsize,
     model: Box<dyn Model>,
     card: Scorecard,
-    /// The newest observation, until the forecast on it is there.
+    /// Until its forecast is there.
     unscored: Option<UnscoredObservation>,
 }
 
-/// An observation of the step at `origin`, as far as models are judged by it.
+/// The step at `origin`; `value` is `None` where models are not judged by it.
 #[derive(Debug, Clone, Copy)]
 struct UnscoredObservation {
     origin: Timestamp,
@@ -33,7 +32,7 @@ struct UnscoredObservation {
 }
 
 impl ScoredModel {
-    /// A model that has seen nothing, scored `horizon` steps ahead.
+    /// Scored `horizon` steps ahead.
     pub(crate) fn new(set: ModelSet, horizon: NonZeroUsize) -> Self {
         Self {
             set,
@@ -44,12 +43,11 @@ impl ScoredModel {
         }
     }
 
-    /// True for this model, scored at this horizon.
     pub(crate) fn is(&self, set: ModelSet, horizon: NonZeroUsize) -> bool {
         self.set == set && self.horizon == horizon
     }
 
-    /// Is trusted where `before` was and is the same model, as far as the score here lets it be kept: to learn
+    /// Keeps the trust of `before` if it is the same model and the score here allows it: learning
     /// anew is no reason to lose trust.
     pub(crate) fn keep_trust_of(&mut self, before: &Self) {
         if self.set == before.set {
@@ -57,7 +55,7 @@ impl ScoredModel {
         }
     }
 
-    /// Observes and scores the whole of `series`, whatever the origin and the step of `context`.
+    /// Observes and scores all of `series`, whatever the origin and step of `context`.
     pub(crate) fn learn(&mut self, series: &RegularSeries, context: &ForecastContext<'_>) {
         let step = series.step();
         let mut origin = series.start();
@@ -72,10 +70,10 @@ impl ScoredModel {
         }
     }
 
-    /// Estimates the parameters anew on `past`, as [`Model::fit`] says.
+    /// As [`Model::fit`].
     ///
     /// # Errors
-    /// [`NotEnoughHistory`] where `past` is too short; the model is as before then.
+    /// [`NotEnoughHistory`]: `past` is too short, and the model is as before.
     pub(crate) fn fit(
         &mut self,
         past: &RegularSeries,
@@ -84,18 +82,16 @@ impl ScoredModel {
         self.model.fit(past, context)
     }
 
-    /// The models that it is of.
     pub(crate) const fn set(&self) -> ModelSet {
         self.set
     }
 
-    /// The result of the last fit in words.
     pub(super) fn summary(&self) -> Option<String> {
         self.model.summary()
     }
 
-    /// Takes the observation of the step at `context.origin`, `None` where it is missing. The
-    /// forecast on it is scored once it has been asked for, at the latest before the next one.
+    /// The observation of the step at `context.origin`, `None` where it is missing. Its forecast is
+    /// scored when it is requested, at the latest before the next observation.
     pub(crate) fn observe(&mut self, value: Option<f64>, context: &ForecastContext<'_>) {
         if let Some(UnscoredObservation { origin, value }) = self.unscored.take() {
             let context = ForecastContext { origin, ..*context };
@@ -109,7 +105,7 @@ impl ScoredModel {
         });
     }
 
-    /// The request for a forecast, for so many `steps` or as many as are scored.
+    /// For `steps` steps, or as many as are scored.
     pub(crate) fn request<'a>(
         &'a self,
         steps: usize,
@@ -122,7 +118,7 @@ impl ScoredModel {
         }
     }
 
-    /// Takes the answer to [`Self::request`], and returns it with what is known of the model.
+    /// Takes the answer to [`Self::request`].
     pub(crate) fn select(
         &mut self,
         forecast: Result<Forecast, NotEnoughHistory>,
@@ -143,13 +139,12 @@ impl ScoredModel {
         }
     }
 
-    /// Puts another model in the place of this one.
     #[cfg(test)]
     pub(crate) fn replace(&mut self, model: Box<dyn Model>) {
         self.model = model;
     }
 
-    /// The memory in bytes, itself included.
+    /// In bytes, itself included.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<Self>() + self.model.bytes() + self.card.heap_bytes()
     }

@@ -5,19 +5,16 @@ use super::not_ready::NotReady;
 use super::prediction::Forecast;
 use super::trust::ModelTrust;
 
-/// The chosen model, with its forecast.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SelectedForecast {
-    /// The name of the model.
     pub(crate) model: &'static str,
-    /// Its forecast, or the time until it has one.
+    /// Or the time until there is one.
     pub(crate) forecast: Result<Forecast, NotReady>,
-    /// The judgement by which the forecast is acted on or ignored.
+    /// Decides whether the forecast is acted on or ignored.
     pub(crate) trust: ModelTrust,
-    /// The figures behind that.
     pub(crate) accuracy: HorizonAccuracy,
-    /// The models that cannot forecast yet.
+    /// Models that cannot forecast yet.
     pub(crate) lacking: Vec<NotReady>,
-    /// The load that capacity is to be there for, where that is not what is expected.
+    /// The load to have capacity for, if it differs from the expected load.
     pub(crate) cover: Option<f64>,
 }

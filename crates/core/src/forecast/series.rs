@@ -1,17 +1,14 @@
-//! A regular grid of values with gaps, and the one rule by which gaps are filled.
-//!
-//! Fewer than 3 missing steps between two values are filled on the line between them. From 3 on
-//! nothing sensible stands in for them: the series starts anew after the gap.
+//! A regular grid of values with gaps, and the one rule by which gaps are filled. Fewer than 3
+//! missing steps between two values are interpolated. Longer gaps have no sensible values: the
+//! series starts anew after them.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The number of missing steps in a row from which they are not filled.
+/// Missing steps in a row from which they are not filled.
 const GAP: usize = 3;
 
-/// The refusal of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RegularSeriesError {
-    /// The step is not above zero.
     #[error("a step of {0:#} is not accepted: it must be longer than zero")]
     Step(SignedDuration),
     /// The last step is beyond [`Timestamp::MAX`].
@@ -22,7 +19,7 @@ pub enum RegularSeriesError {
     End(usize),
 }
 
-/// Values on a regular grid; a missing one is `None`.
+/// A missing value is `None`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RegularSeries {
     start: Timestamp,
@@ -31,20 +28,20 @@ pub struct RegularSeries {
     values: Vec<Option<f64>>,
 }
 
-/// The newest part of a series that has no gap after filling.
+/// The newest part of a series without gaps after filling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GapFreeSeries {
-    /// The values, oldest first, up to the last one known.
+    /// Oldest first, up to the last known one.
     pub values: Vec<f64>,
-    /// The number of missing steps after the last one known: fewer than 3.
+    /// Missing steps after the last known one: fewer than 3.
     pub missing: usize,
 }
 
 impl RegularSeries {
-    /// The grid that begins at `start`; values that are not finite are gaps.
+    /// Values that are not finite are gaps.
     ///
     /// # Errors
-    /// A step that is not above zero, and a grid that ends beyond [`Timestamp::MAX`], are refused.
+    /// A step that is not above zero, or a grid that ends beyond [`Timestamp::MAX`].
     pub fn new(
         start: Timestamp,
         step: SignedDuration,
@@ -70,27 +67,24 @@ impl RegularSeries {
         })
     }
 
-    /// The time of the first step.
     pub const fn start(&self) -> Timestamp {
         self.start
     }
 
-    /// The time of the last step; of the first one, where there is none.
+    /// That of the first step if there is no value.
     pub const fn end(&self) -> Timestamp {
         self.end
     }
 
-    /// The distance of the steps.
     pub const fn step(&self) -> SignedDuration {
         self.step
     }
 
-    /// The values as they were given.
     pub fn values(&self) -> &[Option<f64>] {
         &self.values
     }
 
-    /// The part that can be learnt from: everything since the last gap that is not filled.
+    /// Everything since the last gap that is not filled.
     #[must_use]
     pub fn usable(&self) -> GapFreeSeries {
         let mut filler = Filler::default();
@@ -109,25 +103,24 @@ impl RegularSeries {
     }
 }
 
-/// The filling rule, one observation at a time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Filler {
     last: Option<f64>,
     missing: usize,
 }
 
-/// The effect of an observation on a model that follows the series.
+/// What an observation means for a model that follows the series.
 pub(super) enum Arrival {
     /// A value, after those that fill the gap before it.
     Values(GapInterpolation, f64),
-    /// The gap has become too long: all before it is to be forgotten.
+    /// The gap is too long: all before it is to be forgotten.
     Restart,
-    /// A missing step, which later ones fill or make part of a gap.
+    /// A missing step, filled or part of a gap later.
     Nothing,
 }
 
 impl Filler {
-    /// The rule as it stands after the values of `usable`.
+    /// As after the values of `usable`.
     pub(super) fn after(usable: &GapFreeSeries) -> Self {
         Self {
             last: usable.values.last().copied(),
@@ -135,7 +128,7 @@ impl Filler {
         }
     }
 
-    /// Takes the next step; a value that is not finite is missing.
+    /// A value that is not finite is missing.
     pub(super) fn accept(&mut self, observation: Option<f64>) -> Arrival {
         match (observation.filter(|value| value.is_finite()), self.last) {
             (Some(value), last) => {
@@ -168,13 +161,13 @@ impl Filler {
         self.last = self.last.map(|last| last + by);
     }
 
-    /// The number of steps missing since the last value; 0 before the first.
+    /// Steps missing since the last value; 0 before the first.
     pub(super) const fn missing(&self) -> usize {
         self.missing
     }
 }
 
-/// The values on the line across a gap.
+/// The interpolated values of a gap.
 pub(super) struct GapInterpolation {
     from: f64,
     to: f64,

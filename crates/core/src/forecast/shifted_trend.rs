@@ -1,9 +1,7 @@
-//! The trend of a load that also moves by known steps, for example when a Pod comes or goes.
-//!
-//! Such a step arrives apart from the observations. It moves level, waiting forecasts and last
-//! value alike, so that no model takes it for a slope and none is judged by it. Double smoothing
-//! (`[Brown]`) follows the rest, because noise bends its line less than a parabola. Like every
-//! model it is scored beside the last value, and a trend that is no better is not used.
+//! The trend of a load that also moves by known steps, for example when a Pod comes or goes. Such a
+//! step moves level, pending forecasts and last value alike, so that no model sees a slope in it
+//! and none is judged by it. Double smoothing (`[Brown]`) follows the rest, because noise bends its
+//! line less than a parabola. A trend that is no better than the last value is not used.
 
 use std::num::NonZeroUsize;
 
@@ -14,18 +12,18 @@ use super::series::{Arrival, Filler};
 use super::smoothing::{Alpha, Tes, Variant};
 use crate::units::count_as_f64;
 
-/// The trend of one load, in steps of one length.
+/// In steps of one length.
 #[derive(Debug, Clone)]
 pub(crate) struct ShiftedTrend {
     model: Tes,
     filler: Filler,
     card: Scorecard,
-    /// The values since the last restart, up to those that the model needs.
+    /// Values since the last restart, counted up to those that the model needs.
     have: usize,
 }
 
 impl ShiftedTrend {
-    /// A trend of which nothing has been seen, told and scored `horizon` steps ahead.
+    /// Told and scored `horizon` steps ahead.
     pub(crate) fn new(alpha: Alpha, horizon: NonZeroUsize) -> Self {
         Self {
             model: Tes::new(alpha, Variant::Brown),
@@ -35,14 +33,14 @@ impl ShiftedTrend {
         }
     }
 
-    /// Moves the load by a step that is no part of its trend.
+    /// A step of the load that is no part of its trend.
     pub(crate) fn shift(&mut self, by: f64) {
         self.model.shift(by);
         self.filler.shift(by);
         self.card.shift(by);
     }
 
-    /// Moves the load so that the next value continues the trend, for a known step of unknown size.
+    /// Moves the load so that `next` continues the trend: a known step of unknown size.
     pub(crate) fn shift_to(&mut self, next: f64) {
         if self.is_ready() {
             let ahead = count_as_f64(self.filler.missing() + 1);
@@ -50,7 +48,7 @@ impl ShiftedTrend {
         }
     }
 
-    /// Takes the observation of the next step, `None` where it is missing.
+    /// The next step, `None` where it is missing.
     pub(crate) fn observe(&mut self, observation: Option<f64>) {
         match self.filler.accept(observation) {
             Arrival::Values(filling, value) => {
@@ -69,7 +67,7 @@ impl ShiftedTrend {
         self.card.record_step(observation, told.as_ref());
     }
 
-    /// The load as far ahead as it is scored, as long as that is trusted and nothing is missing.
+    /// The load as far ahead as it is scored; `None` without trust or with the last step missing.
     pub(crate) fn trusted(&self) -> Option<f64> {
         self.ahead().filter(|_| self.card.trust().is_trusted())
     }
@@ -101,7 +99,7 @@ mod tests {
         ShiftedTrend::new(Alpha::clamped(0.2), NonZeroUsize::new(10).unwrap())
     }
 
-    /// A load that wobbles by a part of itself that comes again every seven steps.
+    /// Wobbles by a part of itself that repeats every seven steps.
     fn wobble(step: u32) -> f64 {
         [0.0, 3.0, -2.0, 1.0, -4.0, 5.0, -3.0][usize::try_from(step % 7).unwrap()]
     }

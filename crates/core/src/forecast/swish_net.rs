@@ -1,8 +1,8 @@
-//! `swish-net`: one network for many loads, on the last 12 values, the load's name and the time (`[IHPA]`).
-//!
-//! (y_{t−i} − y_t) / s are read, i from 11 to 0, and (y_{t+h} − y_t) / s answered for 12 steps; s is the mean size of the
-//! differences, and a fiftieth of the mean size of the values. The network comes from a file: nothing is estimated here,
-//! and to be fitted is to take the network that there is. Steps beyond the twelfth stay as that.
+//! `swish-net`: one network for many loads, on the last 12 values, the load's name and the time
+//! (`[IHPA]`). It reads (y_{t−i} − y_t) / s, i from 11 to 0, and answers (y_{t+h} − y_t) / s for 12
+//! steps; s is the mean size of the differences plus a fiftieth of the mean size of the values. The
+//! network comes from a file, so a fit only takes the present one. Steps beyond the twelfth repeat
+//! it.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -19,11 +19,11 @@ use super::prediction::Forecast;
 use super::series::{Arrival, Filler, RegularSeries};
 use crate::units::{count_as_f64, narrowed};
 
-/// The share of the mean size of the values in the scale: where nothing moved for a while, a small change is small.
+/// Share of the mean value in the scale: after a standstill a small change stays small.
 const OF_LEVEL: f64 = 0.02;
-/// A difference beyond this many scales reads as one of so many.
+/// Differences are clamped to this many scales.
 const MOST: f64 = 10.0;
-/// The values that a forecast takes: an interval takes one error.
+/// Least number of values: an interval takes one error.
 const NEED: usize = SWISH_STEPS + 1;
 
 /// Twelve values as the network counts them.
@@ -31,12 +31,11 @@ const NEED: usize = SWISH_STEPS + 1;
 pub struct SwishWindow {
     last: f64,
     scale: f64,
-    /// The inputs of the network.
     pub values: [f32; SWISH_STEPS],
 }
 
 impl SwishWindow {
-    /// `values` are the newest, the last one at the end; `None` where all are 0 or they are too large to tell.
+    /// `values` are the newest, oldest first; `None` if all are 0 or not finite.
     #[must_use]
     pub fn of(values: &[f64; SWISH_STEPS]) -> Option<Self> {
         let last = values[SWISH_STEPS - 1];
@@ -57,13 +56,13 @@ impl SwishWindow {
         Some(this)
     }
 
-    /// The size that counts as one.
+    /// The size that counts as 1.
     #[must_use]
     pub const fn scale(&self) -> f64 {
         self.scale
     }
 
-    /// A value as the network counts it.
+    /// `value` in scales.
     #[must_use]
     pub fn local(&self, value: f64) -> f32 {
         let local = (value - self.last) / self.scale;
@@ -75,23 +74,22 @@ impl SwishWindow {
     }
 }
 
-/// `swish-net`, with what its intervals are learnt from.
+/// With what its intervals are learnt from.
 #[derive(Debug, Clone)]
 pub(super) struct SwishModel {
     horizon: NonZeroUsize,
-    /// The network that it was fitted with; before, it asks the one of the context.
+    /// As of the fit; before it, the network of the context.
     network: Option<SwishLoad>,
-    /// The newest values, the last one at the end.
+    /// The newest, oldest first.
     values: VecDeque<f64>,
     filler: Filler,
     widths: Widths,
 }
 
 impl SwishModel {
-    /// The name of the model.
     pub(super) const NAME: &str = "swish-net";
 
-    /// Learns its errors `horizon` steps ahead, and below that of powers of two.
+    /// Learns its errors `horizon` steps ahead, and at the powers of two below that.
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         Self {
             horizon,
@@ -113,7 +111,7 @@ impl SwishModel {
         self.values.push_back(value);
     }
 
-    /// The last value, which came at `second`, and the forecasts of so many steps after it.
+    /// The last value, at `second`, and the forecasts after it.
     fn ahead(
         &self,
         context: &ForecastContext<'_>,
@@ -138,7 +136,7 @@ impl SwishModel {
         Some((last, means))
     }
 
-    /// Takes a value of the time `at`, and issues what it makes of it.
+    /// Observes a value of the time `at`, and issues forecasts.
     fn take(&mut self, value: f64, at: Timestamp, context: &ForecastContext<'_>) {
         self.remember(value);
         let ahead = self.ahead(context, at, self.horizon.get());
@@ -150,7 +148,6 @@ impl SwishModel {
     }
 }
 
-/// The time of the step so many steps before the origin.
 fn before(context: &ForecastContext<'_>, steps: usize) -> Timestamp {
     let steps = i32::try_from(steps).unwrap_or(i32::MAX);
     let span = context.step.checked_mul(steps);

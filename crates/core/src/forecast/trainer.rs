@@ -1,37 +1,34 @@
-//! The interface to fit the parts of models that need a library.
-//!
-//! The service itself needs no such library, so this crate has none: the caller passes a trainer in
-//! [`ModelAssets`](super::ModelAssets). The same rows give the same trees and networks, for any
-//! number of threads.
+//! The interface to fit the parts of models that need a library. The service needs no such library,
+//! so this crate has none: the caller passes a trainer in [`ModelAssets`](super::ModelAssets). The
+//! same rows give the same trees and networks, for any number of threads.
 
 use std::fmt;
 
 use super::network::{GruNetwork, WindowRows};
 use super::trees::{TreeInput, Trees};
 
-/// A row that trees learn from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeRow {
     pub inputs: Box<[TreeInput]>,
-    /// The answer that the trees should give.
+    /// The answer to learn.
     pub label: f32,
 }
 
-/// Why nothing was fitted, in the words of the library.
+/// In the words of the library.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TrainingError(pub String);
 
-/// A trainer of parts of models.
 pub trait Trainer: fmt::Debug + Send + Sync {
-    /// Trees that minimise the absolute error: medians of the labels. All rows have the same number of inputs.
+    /// Minimises the absolute error: medians of the labels. All rows have the same number of
+    /// inputs.
     ///
     /// # Errors
     /// [`TrainingError`], for example without rows.
     fn medians(&self, rows: &[TreeRow]) -> Result<Trees, TrainingError>;
 
-    /// Networks that minimise the absolute error of their averaged answers. They continue from
-    /// `before`, if it is not empty. The newest rows decide how far the networks are used.
+    /// Minimises the absolute error of averaged answers, starting from `before` if it is not empty.
+    /// The newest rows decide how far the networks are used.
     ///
     /// # Errors
     /// [`TrainingError`], for example with too few rows.

@@ -1,8 +1,8 @@
-//! The inputs of trees while they are put down.
+//! Collects the inputs of trees.
 
 use super::trees::{MISSING, TreeInput, tree_input};
 
-/// The inputs of one row, put down one after the other; those that are not there yet are missing.
+/// One row; inputs not pushed yet are missing.
 #[derive(Debug)]
 pub(super) struct TreeInputs<const N: usize> {
     values: [TreeInput; N],
@@ -19,18 +19,15 @@ impl<const N: usize> Default for TreeInputs<N> {
 }
 
 impl<const N: usize> TreeInputs<N> {
-    /// Adds the number as [`tree_input`] has it.
     pub(super) fn push(&mut self, value: f64) {
         self.put(tree_input(value));
     }
 
-    /// Adds an input.
     pub(super) fn put(&mut self, input: TreeInput) {
         self.values[self.next] = input;
         self.next += 1;
     }
 
-    /// All of them.
     pub(super) const fn values(self) -> [TreeInput; N] {
         self.values
     }

@@ -1,55 +1,53 @@
-//! Several ensembles of small trees, asked at once and input by input instead of tree by tree (`[QuickScorer]`).
-//!
-//! A walk down a tree is as good as chance to a processor, which waits at each node. Here the nodes of all trees stand
-//! by what they split by, in the order of their thresholds, so that those which an input passes come first. Each of
-//! them takes from the leaves of its tree those of its left child; the first leaf that is left in the end is the one
-//! that the walk would have come to. The answers are those of [`Trees::score`], to the bit.
+//! Several ensembles of small trees, evaluated at once and input by input instead of tree by tree
+//! (`[QuickScorer]`). A processor cannot predict a walk down a tree and waits at each node. Here
+//! the nodes of all trees stand by input in the order of thresholds, so that those which an input
+//! passes come first. Each of them removes the leaves of its left child; the first leaf left is the
+//! one of the walk. The answers are those of [`Trees::score`], to the bit.
 
 use super::trees::{Child, MISSING, MOST_INPUTS, Split, TreeInput, Trees};
 
-/// The most leaves of a tree, which has a bit for each.
+/// Most leaves of a tree, which has a bit for each.
 const MOST_LEAVES: usize = 16;
-/// The most trees of all ensembles together; a power of two.
+/// Most trees of all ensembles together; a power of two.
 const MOST_TREES: usize = 512;
 
 /// Ensembles by the inputs that their nodes split by.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::forecast) struct TreeTable<const N: usize> {
-    /// The thresholds of the nodes, by input and in ascending order.
+    /// Thresholds of the nodes, by input and ascending.
     thresholds: Box<[TreeInput]>,
-    /// The same nodes, as they are passed.
+    /// The same nodes in the same order.
     nodes: Box<[LeafMask]>,
-    /// The nodes that a missing input passes, by input.
+    /// Nodes that a missing input passes, by input.
     passed_by_missing: Box<[LeafMask]>,
     /// After the last node of each input, in both.
     ends: [[u16; 2]; MOST_INPUTS],
-    /// The leaves of each tree, from the left, in units of its ensemble.
+    /// Leaves of each tree, from the left, in units of its ensemble.
     leaves: Box<[[i16; MOST_LEAVES]]>,
     /// After the last tree of each ensemble.
     ensembles: [usize; N],
 }
 
-/// A node that sends to the right.
+/// A passed node, which sends to the right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LeafMask {
     tree: u16,
-    /// The leaves of the tree that are left then, the leftmost at the lowest bit.
+    /// Leaves left after it, the leftmost at the lowest bit.
     left: u16,
 }
 
-/// A tree while it is read.
+/// The state while a tree is read.
 struct TreeTraversal<'a> {
     trees: &'a Trees,
     tree: u16,
-    /// The nodes of all trees so far.
     splits: &'a mut Vec<(Split, LeafMask)>,
     leaves: [i16; MOST_LEAVES],
-    /// The number of leaves so far.
+    /// Leaves so far.
     count: usize,
 }
 
 impl<const N: usize> TreeTable<N> {
-    /// The table of these ensembles; `None` where there are too many trees, or one has too many leaves.
+    /// `None` where there are too many trees, or one has too many leaves.
     pub(in crate::forecast) fn of(ensembles: &[Trees; N]) -> Option<Self> {
         let (mut splits, mut leaves) = (Vec::new(), Vec::new());
         let mut ends = [0; N];
@@ -90,7 +88,7 @@ impl<const N: usize> TreeTable<N> {
         })
     }
 
-    /// The sums of the leaves that each ensemble answers with, in its units.
+    /// Sums of the leaves by ensemble, in its units.
     pub(in crate::forecast) fn sums(&self, inputs: &[TreeInput]) -> [i32; N] {
         let mut left = [u16::MAX; MOST_TREES];
         let mut begins = [0; 2];
@@ -123,9 +121,10 @@ impl<const N: usize> TreeTable<N> {
 }
 
 impl TreeTraversal<'_> {
-    /// Reads the node at a word, so many nodes below the root; `None` where there are too many leaves.
+    /// Reads the node at a word, `depth` nodes below the root; `None` where there are too many
+    /// leaves.
     fn node(&mut self, at: usize, depth: usize) -> Option<()> {
-        // Of so few leaves no way is longer.
+        // With so few leaves no path is longer.
         if depth >= MOST_LEAVES {
             return None;
         }
@@ -153,7 +152,6 @@ impl TreeTraversal<'_> {
     }
 }
 
-/// So many of the lowest bits.
 const fn bits(count: usize) -> u16 {
     if count >= MOST_LEAVES {
         u16::MAX
@@ -169,7 +167,7 @@ mod tests {
     use super::*;
     use crate::forecast::trees::TreeNode;
 
-    /// A leaf, by its place, that becomes a split of two new leaves.
+    /// Place of the leaf that becomes a split of two new leaves.
     type Grown = (usize, usize, i8, bool);
 
     fn tree(grown: &[Grown]) -> Vec<TreeNode> {
@@ -215,7 +213,7 @@ mod tests {
             }
         }
 
-        /// The harm: weights with ways that part and meet again would be read without end.
+        /// Weights with paths that part and meet again would be read without end.
         #[test]
         fn words_that_no_tree_writes_are_left_alone(words: Vec<u16>, splits in 1_usize..100) {
             let meeting = [[0, 0].repeat(splits), vec![0b11 << 7, 0, 0]].concat();
@@ -228,7 +226,6 @@ mod tests {
         }
     }
 
-    /// A tree of such words, where they are one.
     fn of_words(words: &[u16]) -> Option<Trees> {
         let length = u32::try_from(words.len()).unwrap();
         let mut bytes = [1.0_f32, 0.0].map(f32::to_le_bytes).concat();

@@ -1,23 +1,21 @@
-//! Boosted decision trees, as they are asked: small integers, the same answer on every machine.
-//!
-//! An input is a number of 1/4096, saturated at ±8 (or missing). A tree is a run of 16-bit words. An inner node takes two: what
-//! it splits by, and the threshold; an input below it, or a missing one where the node says so, goes left.
-//! The left child follows at once, the right one some words later. A leaf is one word: its value in
-//! units of the ensemble. Leaves are added up as integers, so that no order of addition matters.
+//! Boosted decision trees in small integers, which give the same answer on every machine. An input
+//! is a number of 1/4096, saturated at ±8 (or missing). A tree is a run of 16-bit words. An inner
+//! node takes two: what it splits by, and the threshold; a lower input, or a missing one where the
+//! node says so, goes left. The left child follows at once, the right one some words later. A leaf
+//! is one word: its value in units of the ensemble. Leaves are added as integers, so that no order
+//! matters.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// An input of trees, or its absence.
 pub type TreeInput = i16;
 
-/// The input that is not known.
 pub const MISSING: TreeInput = i16::MIN;
 
-/// One, as an input.
+/// 1.0 as an input.
 const ONE: f64 = 4096.0;
 
-/// The number of inputs that a node can tell apart.
+/// Inputs that a node can distinguish.
 pub const MOST_INPUTS: usize = 64;
 
 const FEATURE: u16 = 0x3f;
@@ -25,10 +23,10 @@ const MISSING_LEFT: u16 = 1 << 6;
 const LEFT_IS_LEAF: u16 = 1 << 7;
 const RIGHT_IS_LEAF: u16 = 1 << 8;
 const SKIP: u32 = 9;
-/// The longest distance to a right child, in words.
+/// Longest distance to a right child, in words.
 const MOST_SKIP: usize = (1 << (16 - SKIP)) - 1;
 
-/// The number as an input of trees; what is not finite is missing.
+/// A number that is not finite is missing.
 #[must_use]
 pub fn tree_input(value: f64) -> TreeInput {
     if !value.is_finite() {
@@ -40,10 +38,9 @@ pub fn tree_input(value: f64) -> TreeInput {
     input
 }
 
-/// A node of a tree as it was learnt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TreeNode {
-    /// Goes left where the input is below the threshold.
+    /// Left where the input is below the threshold.
     Split {
         feature: usize,
         threshold: f32,
@@ -54,7 +51,7 @@ pub enum TreeNode {
     Leaf(f32),
 }
 
-/// A node of a tree as it serves: it sends left what is below the threshold.
+/// As encoded: left is what is below the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Split {
     pub(super) feature: usize,
@@ -64,12 +61,10 @@ pub(super) struct Split {
     pub(super) right: Child,
 }
 
-/// The child of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Child {
-    /// The node at a word.
     Node(usize),
-    /// A leaf, in units of the ensemble.
+    /// In units of the ensemble.
     Leaf(i16),
 }
 
@@ -77,14 +72,13 @@ pub(super) enum Child {
 #[derive(Clone, PartialEq)]
 pub struct Trees {
     words: Box<[u16]>,
-    /// The first word of each tree.
+    /// First word of each tree.
     starts: Box<[u16]>,
-    /// The value of one unit of a leaf.
+    /// Value of one unit of a leaf.
     unit: f32,
     base: f32,
 }
 
-/// The refusal of trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TreesError {
     #[error("a tree splits by input {0}, and there are {MOST_INPUTS} at most")]
@@ -100,7 +94,7 @@ pub enum TreesError {
 }
 
 impl Trees {
-    /// Trees of nodes, the root first; each answer begins at `base`.
+    /// The root of each tree comes first; answers begin at `base`.
     ///
     /// # Errors
     /// A node that does not fit into the words, or a shape that is no tree.
@@ -129,10 +123,10 @@ impl Trees {
         })
     }
 
-    /// The sum of all trees' answers.
+    /// Sum of all trees' answers.
     #[must_use]
     pub fn score(&self, inputs: &[TreeInput]) -> f32 {
-        // As many as a node can name, so that none is looked up out of them.
+        // As many as a node can name, so that no index is out of range.
         let mut all = [MISSING; MOST_INPUTS];
         let known = inputs.len().min(MOST_INPUTS);
         all[..known].copy_from_slice(&inputs[..known]);
@@ -143,15 +137,15 @@ impl Trees {
         self.total(sum)
     }
 
-    /// The answer for leaves that add up to `sum`.
+    /// The answer for a sum of leaves.
     pub(super) fn total(&self, sum: i32) -> f32 {
         #[expect(clippy::cast_precision_loss, reason = "a sum of few 16-bit numbers")]
         let sum = sum as f32;
         self.base + sum * self.unit
     }
 
-    /// The leaf of the tree at `at`. Which way a node sends is as good as chance, so it is worked out and not
-    /// branched on.
+    /// The leaf of the tree at `at`. Directions are unpredictable, so they are computed without a
+    /// branch.
     fn leaf(&self, mut at: usize, inputs: &[TreeInput; MOST_INPUTS]) -> i16 {
         let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
         loop {
@@ -172,12 +166,10 @@ impl Trees {
         }
     }
 
-    /// The words at which the trees begin.
     pub(super) fn roots(&self) -> impl Iterator<Item = usize> {
         self.starts.iter().copied().map(usize::from)
     }
 
-    /// The node at a word.
     pub(super) fn split(&self, at: usize) -> Split {
         let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
         let split = word(at);
@@ -197,7 +189,7 @@ impl Trees {
         }
     }
 
-    /// The inputs of a feature from which on an answer may be another one, in their order.
+    /// The inputs of a feature from which on an answer may differ, ascending.
     #[must_use]
     pub fn thresholds(&self, feature: usize) -> Vec<TreeInput> {
         let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
@@ -221,25 +213,23 @@ impl Trees {
         found.into_iter().collect()
     }
 
-    /// The number of trees.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// True where there is no tree.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// The memory outside of the value itself, in bytes.
+    /// In bytes, without the value itself.
     #[must_use]
     pub const fn heap_bytes(&self) -> usize {
         size_of_val(&*self.words) + size_of_val(&*self.starts)
     }
 
-    /// Appends the trees to `bytes`, in little endian.
+    /// In little endian.
     pub fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.unit.to_le_bytes());
         bytes.extend(self.base.to_le_bytes());
@@ -253,7 +243,7 @@ impl Trees {
     /// Takes trees from the front of `bytes`.
     ///
     /// # Errors
-    /// Bytes that are missing, or trees that lead out of them.
+    /// Missing bytes, or trees that lead out of them.
     pub fn decode(bytes: &mut &[u8]) -> Result<Self, TreesError> {
         let unit = f32::from_le_bytes(take(bytes)?);
         let base = f32::from_le_bytes(take(bytes)?);
@@ -276,9 +266,8 @@ impl Trees {
         }
     }
 
-    /// For each word, true if each way from a node there ends at a leaf within the words. Ways only
-    /// lead forward, so one pass from the end suffices. Damaged words cost no more time than sound
-    /// ones.
+    /// For each word, whether all paths from a node there end at leaves within the words. Paths
+    /// only lead forward, so one pass from the end suffices, also for damaged words.
     fn leading_to_leaves(&self) -> Vec<bool> {
         let mut leads = vec![false; self.words.len()];
         for (at, &split) in self.words.iter().enumerate().rev() {
@@ -304,8 +293,8 @@ impl fmt::Debug for Trees {
     }
 }
 
-/// Writes the subtree of the node `index`, and tells whether it is a leaf. `left` counts the nodes that may still
-/// be written, which a tree with a circle would run out of.
+/// Writes the subtree of the node `index`, and returns whether it is a leaf. `left` bounds the
+/// nodes to write, which ends a tree with a circle.
 fn write(
     tree: &[TreeNode],
     index: usize,
@@ -339,7 +328,7 @@ fn write(
                 return Err(TreesError::NotFinite);
             }
             let at = words.len();
-            // Inputs are whole numbers: below the threshold is below the next whole number.
+            // Inputs are integers: below the threshold is below the next integer.
             let threshold = threshold.ceil().clamp(-32767.0, 32767.0);
             #[expect(clippy::cast_possible_truncation, reason = "it lies within 16 bits")]
             words.extend([0, (threshold as i16).cast_unsigned()]);
@@ -421,8 +410,8 @@ mod tests {
         }
     }
 
-    /// The harm: with both ways of each node leading to the next one, each more node doubled the
-    /// time. A long way forward overflowed the stack.
+    /// With both ways of each node leading to the next one, each more node doubled the time. A long
+    /// way forward overflowed the stack.
     #[test]
     fn words_that_no_tree_writes_are_gone_through_once() {
         for (split, pairs) in [(0, 60), (LEFT_IS_LEAF, 30_000)] {

@@ -1,11 +1,9 @@
-//! Coefficients of an ARMA process, and how they are kept where it is stationary and invertible.
-//!
-//! The optimiser moves free numbers; each gives a partial autocorrelation between −1 and 1, and these
-//! the coefficients (`[Monahan]`), so that every point that it visits is a stationary, invertible process.
+//! Coefficients of a stationary and invertible ARMA process. The optimiser moves free numbers. Each
+//! gives a partial autocorrelation between −1 and 1, and these give the coefficients (`[Monahan]`),
+//! so that it visits no other process.
 
-/// The most autoregressive and the most moving-average coefficients.
 pub(super) const MOST: usize = 5;
-/// A root nearer to the origin than this is taken for one on the unit circle.
+/// A root nearer to the origin than this counts as one on the unit circle.
 const NEAR: f64 = 1.01;
 
 /// w_t = Σ φ_i w_{t−i} + ε_t + Σ θ_j ε_{t−j}
@@ -50,20 +48,20 @@ impl Arma {
         ar.into_iter().chain(ma).map(free).collect()
     }
 
-    /// True where a root of the autoregressive polynomial lies within 1.01 of the origin: the process
-    /// hardly returns to its mean.
+    /// A root of the autoregressive polynomial is near the unit circle: the process hardly returns
+    /// to its mean.
     pub(super) fn is_hardly_stationary(&self) -> bool {
         partial_autocorrelations(&scaled(&self.ar, NEAR)).is_none()
     }
 
-    /// The same of the moving-average polynomial: the process was differenced too often, or its parts nearly
-    /// cancel.
+    /// The same of the moving-average polynomial: the process was differenced too often, or its
+    /// parts nearly cancel.
     pub(super) fn is_hardly_invertible(&self) -> bool {
         let negative: Vec<f64> = self.ma.iter().map(|one| -one).collect();
         partial_autocorrelations(&scaled(&negative, NEAR)).is_none()
     }
 
-    /// The weights ψ of the innovations of now and of `count` − 1 steps before.
+    /// The weights ψ of the innovations of now and of the `count` − 1 steps before.
     pub(super) fn weights(&self, count: usize) -> Vec<f64> {
         let mut weights: Vec<f64> = Vec::with_capacity(count);
         for lag in 0..count {
@@ -77,8 +75,8 @@ impl Arma {
         weights
     }
 
-    /// The autocovariances of lags 0 to `lags`, with innovations of variance 1; `None` where the process
-    /// is not stationary.
+    /// For lags 0 to `lags`, with innovations of variance 1; `None` where the process is not
+    /// stationary.
     pub(super) fn autocovariances(&self, lags: usize) -> Option<Vec<f64>> {
         let p = self.ar.len();
         let weights = self.weights(self.ma.len() + 1);
@@ -118,7 +116,7 @@ fn scaled(coefficients: &[f64], factor: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Autoregressive coefficients from partial autocorrelations, by Levinson's and Durbin's recursion.
+/// Levinson's and Durbin's recursion.
 fn coefficients(partial: &[f64]) -> Vec<f64> {
     let mut known: Vec<f64> = Vec::with_capacity(partial.len());
     for &next in partial {
@@ -131,7 +129,7 @@ fn coefficients(partial: &[f64]) -> Vec<f64> {
     known
 }
 
-/// The reverse; `None` where the coefficients are those of no stationary process.
+/// The inverse; `None` where no stationary process has the coefficients.
 fn partial_autocorrelations(coefficients: &[f64]) -> Option<Vec<f64>> {
     let mut known = coefficients.to_vec();
     let mut partial = vec![0.0; known.len()];
@@ -167,7 +165,7 @@ mod tests {
         for (expected, found) in pairs.chain(process.ma.iter().zip(&again.ma)) {
             assert!((expected - found).abs() < 1e-12, "{again:?}");
         }
-        // An explosive process has no point, and a calmer one near it has.
+        // An explosive process has no such point; a calmer one near it has.
         assert!(arma(&[1.4], &[]).free()[0].is_finite());
     }
 

@@ -1,10 +1,10 @@
-//! Tests of what a model leaves over: it should be noise without memory, with normal, even spread.
+//! Tests of the residuals of a model: they should be normal noise of even spread without memory.
 
 use super::linear::least_squares;
 use crate::units::count_as_f64;
 
-/// Probabilities of residuals at least as unlike noise as these if they were noise; a small one speaks
-/// against the model.
+/// p-values under the hypothesis that the residuals are such noise. A small one speaks against the
+/// model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diagnosis {
     /// No autocorrelation over ten lags (`[Ljung]`).
@@ -15,12 +15,12 @@ pub struct Diagnosis {
     pub arch: f64,
 }
 
-/// Lags of the test for autocorrelation, and of that for an even spread.
+/// Lags of the first and of the last test.
 const LAGS: usize = 10;
 const SPREAD_LAGS: usize = 5;
 
 impl Diagnosis {
-    /// The tests of the residuals of a model with so many coefficients; `None` of too few residuals.
+    /// `coefficients` is their number in the model; `None` if there are too few residuals.
     pub(super) fn of(residuals: &[f64], coefficients: usize) -> Option<Self> {
         if residuals.len() < 4 * LAGS {
             return None;
@@ -86,8 +86,8 @@ fn arch(residuals: &[f64]) -> Option<f64> {
     ))
 }
 
-/// The probability that a chi-squared number of so many degrees of freedom is above `value`: 1 − P(a, x), by the series
-/// of P below a + 1 and by the continued fraction of 1 − P above.
+/// The upper tail of the chi-squared distribution, 1 − P(a, x): by the series of P below a + 1, by
+/// the continued fraction of 1 − P above.
 fn chi_squared_above(value: f64, degrees: usize) -> f64 {
     let (a, x) = (count_as_f64(degrees) / 2.0, value / 2.0);
     if x.is_nan() || x <= 0.0 {

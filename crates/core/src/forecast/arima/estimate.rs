@@ -1,8 +1,7 @@
-//! The parameters of an ARIMA model of a given order, by exact maximum likelihood.
-//!
-//! The variance and the mean of the differences are those that the likelihood of the other parameters is
-//! the highest with, so that only φ and θ are searched for: from where the regression of Hannan and Rissanen
-//! (`[Hannan]`) puts them, and from white noise, since likelihoods have several summits.
+//! The parameters of an ARIMA model of a given order, by exact maximum likelihood. The best mean
+//! and variance follow from φ and θ, so only these are searched for. The search starts from the
+//! regression of Hannan and Rissanen (`[Hannan]`) and from white noise, because likelihoods have
+//! several maxima.
 
 use super::arma::Arma;
 use super::filter::{ArmaState, Filter};
@@ -16,22 +15,18 @@ pub struct Order {
     pub p: usize,
     pub d: usize,
     pub q: usize,
-    /// The differences have a mean that is not 0; of first differences it is called drift.
+    /// Mean of the differences other than 0; of first differences it is called drift.
     pub has_mean: bool,
 }
 
-/// An estimated model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArimaEstimate {
     pub order: Order,
     pub(super) process: Arma,
     /// The mean of the differences; 0 without one.
     pub mean: f64,
-    /// The variance of the innovations.
     pub variance: f64,
-    /// The logarithm of the likelihood of the differences.
     pub log_likelihood: f64,
-    /// The number of differences.
     pub differences: usize,
 }
 
@@ -48,7 +43,7 @@ impl ArimaEstimate {
         &self.process.ma
     }
 
-    /// The number of estimated parameters, the variance among them.
+    /// Estimated parameters, the variance included.
     fn parameters(&self) -> f64 {
         let Order { p, q, has_mean, .. } = self.order;
         count_as_f64(p + q + usize::from(has_mean) + 1)
@@ -77,7 +72,7 @@ impl ArimaEstimate {
         self.parameters() * n.ln() - 2.0 * self.log_likelihood
     }
 
-    /// The innovations over their standard deviations.
+    /// Innovations over their standard deviations.
     pub(super) fn residuals(&self, differences: &[f64]) -> Vec<f64> {
         let Some(mut filter) = Filter::new(&self.process) else {
             return Vec::new();
@@ -94,7 +89,7 @@ impl ArimaEstimate {
     }
 }
 
-/// The differences of a series, with what all estimations on them start from.
+/// The differences of a series, with the starting values of all estimations on them.
 #[derive(Debug, Clone)]
 pub(super) struct Differences {
     d: usize,
@@ -110,7 +105,7 @@ pub(super) struct Differences {
 const LONG: usize = 20;
 
 impl Differences {
-    /// The `d`-th differences of `values`; `None` where there are none.
+    /// `None` where there are none.
     pub(super) fn new(values: &[f64], d: usize) -> Option<Self> {
         let values = differenced(values, d);
         let mean = values.iter().sum::<f64>() / count_as_f64(values.len());
@@ -152,7 +147,7 @@ impl Differences {
     pub(super) fn estimate(&self, p: usize, q: usize, has_mean: bool) -> Option<ArimaEstimate> {
         let cost = |free: &[f64]| {
             let likelihood = self.likelihood(&Arma::at(free, p), has_mean);
-            // For the value of one difference, so that steps and slopes are of one size.
+            // Per difference, so that steps and slopes are of one size.
             likelihood.map_or(f64::INFINITY, |(_, _, logarithm)| {
                 -logarithm / count_as_f64(self.values.len())
             })
@@ -216,7 +211,7 @@ impl Differences {
         (variance > 0.0 && logarithm.is_finite()).then_some((offset, variance, logarithm))
     }
 
-    /// φ and θ by the regression of Hannan and Rissanen on past values and approximate innovations.
+    /// The regression of Hannan and Rissanen on past values and approximate innovations.
     fn regressed(&self, p: usize, q: usize) -> Option<Arma> {
         let begins = LONG.min(self.centred.len() / 4) + p.max(q);
         let lagged = |of: &[f64], lag: usize| of[begins - lag..of.len() - lag].to_vec();
@@ -232,7 +227,7 @@ impl Differences {
     }
 }
 
-/// The logarithm of a product of many factors, taken rarely.
+/// The logarithm of a product of many factors, taken rarely because it is slow.
 struct Logarithm {
     taken: f64,
     product: f64,
@@ -261,7 +256,6 @@ impl Logarithm {
     }
 }
 
-/// The differences of a series, taken `times` times.
 pub(super) fn differenced(values: &[f64], times: usize) -> Vec<f64> {
     let mut values = values.to_vec();
     for _ in 0..times {

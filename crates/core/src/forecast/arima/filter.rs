@@ -1,8 +1,7 @@
-//! The Kalman filter of an ARMA process: innovations with their exact variances, one value at a time.
-//!
-//! The covariance of the state is not carried along: the recursions of Chandrasekhar's kind
-//! (`[Morf]`) need its change only, which for one observed value is of rank one, so that a step takes time in
-//! proportion to the order. Once the variance stands still they are left out as well.
+//! The Kalman filter of an ARMA process: innovations with their exact variances, one value at a
+//! time. Recursions of Chandrasekhar's kind (`[Morf]`) carry only the change of the covariance,
+//! which is of rank one, so that a step is linear in the order. They stop once the variance is
+//! constant.
 
 use super::arma::{Arma, MOST};
 
@@ -12,14 +11,13 @@ const STATE: usize = MOST + 1;
 /// Harvey's state of one process, before the next value.
 pub(super) type ArmaState = [f64; STATE];
 
-/// The filter before the next value, with innovations of the process of variance 1.
+/// With innovations of the process of variance 1.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
     size: usize,
     ar: ArmaState,
-    /// The variance of the next innovation.
     variance: f64,
-    /// The gain times that.
+    /// The gain times the variance.
     gain: ArmaState,
     /// The change of the covariance is `direction` × `weight` × its transpose.
     direction: ArmaState,
@@ -27,11 +25,11 @@ pub(super) struct Filter {
     steady: bool,
 }
 
-/// Below this share of the variance a change of it is rounding.
+/// A smaller change, as a share of the variance, is rounding.
 const STEADY: f64 = 1e-15;
 
 impl Filter {
-    /// The filter before the first value, by the process' stationary distribution; `None` where it has none.
+    /// By the process' stationary distribution; `None` where it has none.
     pub(super) fn new(process: &Arma) -> Option<Self> {
         let size = process.ar.len().max(process.ma.len() + 1);
         let mut ar = [0.0; STATE];
@@ -60,12 +58,11 @@ impl Filter {
         })
     }
 
-    /// The variance of the next innovation.
     pub(super) const fn variance(&self) -> f64 {
         self.variance
     }
 
-    /// Leads the state of a series on by its innovation.
+    /// Moves the state of a series on by its innovation.
     pub(super) fn lead(&self, state: &mut ArmaState, innovation: f64) {
         let share = innovation / self.variance;
         let first = state[0];
@@ -79,7 +76,6 @@ impl Filter {
         }
     }
 
-    /// Goes on to the next value.
     pub(super) fn step(&mut self) {
         if self.steady {
             return;

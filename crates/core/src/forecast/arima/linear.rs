@@ -1,7 +1,7 @@
 //! Small systems of linear equations.
 
-/// The solution of `matrix` x = `right`, by elimination with the largest pivot of each column; `None`
-/// where the matrix is singular.
+/// Solves `matrix` x = `right` by elimination with the largest pivot of each column; `None` where
+/// the matrix is singular.
 pub(super) fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Vec<f64>> {
     let size = right.len();
     for column in 0..size {
@@ -34,8 +34,7 @@ pub(super) fn solve(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Option<Ve
     right.iter().all(|value| value.is_finite()).then_some(right)
 }
 
-/// The coefficients of the least squares of `target` on the `columns`, which are as long; `None` where the
-/// columns depend on each other.
+/// The coefficients of `target` on the `columns`; `None` where the columns depend on each other.
 pub(super) fn least_squares(columns: &[Vec<f64>], target: &[f64]) -> Option<Vec<f64>> {
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let matrix = columns.iter().map(|row| {

@@ -1,23 +1,21 @@
-//! The order of an ARIMA model: differences by the KPSS test, the rest step by step by AICc.
-//!
-//! The search is that of Hyndman and Khandakar (`[Hyndman]`), as `auto.arima` of R and `AutoARIMA` of
-//! statsforecast have it: from four simple models to the neighbour that is better, until none is. Models that
-//! hardly return to a mean or are hardly invertible are left out; where the best without differences would be of
-//! the first kind, first differences are taken in place of a worse model, whatever the test says: loads that
-//! follow the day return to their mean within the window, and from one step to the next hardly do.
+//! The order of an ARIMA model: differences by the KPSS test, the rest step by step by AICc. The
+//! search is that of Hyndman and Khandakar (`[Hyndman]`), as in `auto.arima` of R and `AutoARIMA`
+//! of statsforecast: from four simple models to a better neighbour, until none is better. Models
+//! that hardly return to a mean or are hardly invertible are left out. If the best model without
+//! differences hardly returns to a mean, first differences replace a worse model, whatever the test
+//! says: loads that follow the day return to their mean within the window but hardly from step to
+//! step.
 
 use super::arma::MOST;
 use super::estimate::{ArimaEstimate, Differences, differenced};
 use crate::units::count_as_f64;
 
-/// The most differences.
 const MOST_DIFFERENCES: usize = 2;
-/// The most models that are estimated.
 const MOST_MODELS: usize = 94;
 /// The level statistic above which a series is not stationary, at 5 % (`[KPSS]`, table 1).
 const NOT_STATIONARY: f64 = 0.463;
 
-/// Neighbours of an order in the sequence in which they are tried, as changes of p and q.
+/// As changes of p and q, in the order of trial.
 const NEIGHBOURS: [(isize, isize); 8] = [
     (-1, 0),
     (0, -1),
@@ -29,7 +27,7 @@ const NEIGHBOURS: [(isize, isize); 8] = [
     (1, 1),
 ];
 
-/// The model of the best order, with the differences that it is one of; `None` of fewer than two values.
+/// The model of the best order, with its differences; `None` of fewer than two values.
 pub(super) fn select(values: &[f64]) -> Option<(ArimaEstimate, Differences)> {
     let d = differences(values);
     let (found, differences) = search(values, d)?;
@@ -40,10 +38,9 @@ pub(super) fn select(values: &[f64]) -> Option<(ArimaEstimate, Differences)> {
     Some((found.best, differences))
 }
 
-/// The outcome of a search among models of the same differences.
 struct OrderSearchResult {
     best: ArimaEstimate,
-    /// The least AICc of those that were left out since they hardly return to a mean.
+    /// The least AICc among models that were left out because they hardly return to a mean.
     persistent: f64,
 }
 
@@ -86,13 +83,12 @@ struct Search<'a> {
     differences: &'a Differences,
     may_have_mean: bool,
     best: ArimaEstimate,
-    /// The least AICc of models that hardly return to a mean.
     persistent: f64,
     tried: Vec<(usize, usize, bool)>,
 }
 
 impl Search<'_> {
-    /// Moves on to a neighbour that is better than the best so far; false where none is.
+    /// Moves to a neighbour that is better than the best so far; false if there is none.
     fn improve(&mut self) -> bool {
         let order = self.best.order;
         for (more_p, more_q) in NEIGHBOURS {
@@ -106,7 +102,7 @@ impl Search<'_> {
         self.attempt(order.p, order.q, !order.has_mean)
     }
 
-    /// Estimates one model unless it was before; true where it is the best so far.
+    /// Estimates a model once; true where it is the best so far.
     fn attempt(&mut self, p: usize, q: usize, has_mean: bool) -> bool {
         let wanted = (p, q, has_mean);
         let is_new = !self.tried.contains(&wanted) && self.tried.len() < MOST_MODELS;
@@ -133,7 +129,7 @@ impl Search<'_> {
     }
 }
 
-/// The number of differences after which the level of a series is stationary, at most two.
+/// The least number, at most two, after which the level is stationary.
 fn differences(values: &[f64]) -> usize {
     let mut d = 0;
     while d < MOST_DIFFERENCES {
@@ -146,8 +142,8 @@ fn differences(values: &[f64]) -> usize {
     d
 }
 
-/// The statistic of Kwiatkowski, Phillips, Schmidt and Shin for a stationary level, with Bartlett's weights over
-/// 3 √n / 13 lags; 0 of a series that does not vary.
+/// The statistic of Kwiatkowski, Phillips, Schmidt and Shin for a stationary level, with Bartlett's
+/// weights over 3 √n / 13 lags; 0 of a series that does not vary.
 fn kpss(values: &[f64]) -> f64 {
     let n = count_as_f64(values.len());
     let mean = values.iter().sum::<f64>() / n;

@@ -3,18 +3,15 @@
 use super::score::{Score, mean};
 use crate::units::count_as_f64;
 
-/// The figures of one model at one horizon over several series.
-///
-/// Errors of different series have different units and sizes, so what counts is the geometric mean of
-/// their ratios to the errors of the last value: no series dominates it.
+/// The geometric mean of ratios to the errors of the last value is what counts: errors of series
+/// differ in unit and size, and no series dominates it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Averages {
-    /// The number of series.
     pub series: usize,
     pub mase_mean: Option<f64>,
     pub mase_median: Option<f64>,
-    /// The geometric mean of the MAE over that of the last value. Series on which the last value is
-    /// always right are left out; `None` if all are.
+    /// Geometric mean of MAE / that of the last value. Series on which the last value is always
+    /// right are left out; `None` if all are.
     pub mae_vs_naive: Option<f64>,
     /// The same of forecasts held at 0.
     pub mae_clipped_vs_naive: Option<f64>,
@@ -24,18 +21,18 @@ pub struct Averages {
     pub mape_median: Option<f64>,
     pub smape_mean: f64,
     pub smape_median: f64,
-    /// The share of all values of all series inside the 80 % interval.
+    /// Share of all values of all series inside the 80 % interval.
     pub coverage80: f64,
-    /// The share of all values of all series inside the 95 % interval.
+    /// As `coverage80`, of the 95 % interval.
     pub coverage95: f64,
-    /// The number of series on which the MAE is below that of the last value.
+    /// Series on which the MAE is below that of the last value.
     pub better_than_naive: usize,
     /// The largest MAE / that of the last value.
     pub worst_vs_naive: Option<f64>,
 }
 
 impl Averages {
-    /// The means over these; `None` of none.
+    /// `None` of no scores.
     #[must_use]
     pub fn of(scores: &[Score]) -> Option<Self> {
         if scores.is_empty() {

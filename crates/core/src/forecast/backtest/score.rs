@@ -5,47 +5,46 @@ use std::num::NonZeroUsize;
 use crate::forecast::prediction::Forecast;
 use crate::units::count_as_f64;
 
-/// Errors and coverage over all origins of one horizon, e = actual − forecast. Forecasts are taken as the
-/// model gave them, below zero too, where the name does not say otherwise.
+/// Errors and coverage over all origins of one horizon, e = actual − forecast. Forecasts are the
+/// model's own, below zero too, where the name does not say otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// The number of steps ahead.
+    /// Steps ahead.
     pub horizon: NonZeroUsize,
-    /// The number of forecasts.
     pub forecasts: usize,
     /// Mean of |e|, `[CLBP] (3.13)`.
     pub mae: f64,
-    /// The same of forecasts that are held at 0 where they are below it, as everything that acts on them does.
+    /// MAE of forecasts that are held at 0 where they are below it, as everything that acts on them
+    /// does.
     pub mae_clipped: f64,
     /// Root of the mean of e², `[CLBP] (3.15)`.
     pub rmse: f64,
     /// Mean of forecast − actual.
     pub bias: f64,
-    /// 100 × the mean of |e| / |actual|, `[CLBP] (3.14)`, where the actual value is not 0; `None` where all are.
+    /// 100 × the mean of |e| / |actual|, `[CLBP] (3.14)`, over actual values other than 0; `None`
+    /// where there are none.
     pub mape: Option<f64>,
     /// 100 × the mean of 2 |e| / (|actual| + |forecast|); where both are 0 the term is 0.
     pub smape: f64,
     /// 100 × the sum of |e| over that of |actual|; `None` where that is 0.
     pub wape: Option<f64>,
-    /// The MAE over the mean change from one value to the next in training (`[MASE]`); `None` where
+    /// MAE over the mean change from one value to the next in training (`[MASE]`); `None` where
     /// nothing changes there.
     pub mase: Option<f64>,
-    /// The share of actual values inside the 80 % interval.
+    /// Share of actual values inside the 80 % interval.
     pub coverage80: f64,
-    /// The share of actual values inside the 95 % interval.
+    /// As `coverage80`, of the 95 % interval.
     pub coverage95: f64,
-    /// The MAE of the last value as the forecast, over the same origins.
+    /// MAE of the last value as the forecast, over the same origins.
     pub naive_mae: f64,
-    /// The RMSE of that.
     pub naive_rmse: f64,
 }
 
-/// The sums behind a score.
 #[derive(Debug, Clone)]
 pub(super) struct Tally {
     horizon: NonZeroUsize,
     forecasts: usize,
-    /// The number of actual values that are not 0.
+    /// Actual values other than 0.
     relative: usize,
     sums: HorizonErrorSums,
 }
@@ -79,7 +78,7 @@ impl Tally {
         self.horizon.get()
     }
 
-    /// Judges the step of this horizon by the value that came, and the last value `naive` with it.
+    /// Judges the step of this horizon against `actual`, beside the last value `naive`.
     pub(super) fn add(&mut self, actual: f64, naive: f64, forecast: &Forecast) {
         let index = self.horizon() - 1;
         let told = forecast.steps.get(index).zip(forecast.unbounded(index));
@@ -106,7 +105,7 @@ impl Tally {
         sums.naive_squared += (actual - naive) * (actual - naive);
     }
 
-    /// The figures, with the scale of MASE; `None` before the first forecast.
+    /// `scale` is that of MASE; `None` before the first forecast.
     pub(super) fn score(&self, scale: f64) -> Option<Score> {
         let Self {
             horizon,
@@ -139,7 +138,7 @@ const fn share(inside: bool) -> f64 {
     if inside { 1.0 } else { 0.0 }
 }
 
-/// The mean of some values; 0 of none.
+/// 0 of no values.
 pub(super) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (mut sum, mut count) = (0.0, 0_usize);
     for value in values {

@@ -16,7 +16,6 @@ fn at(index: usize) -> Timestamp {
     Timestamp::from_second(300 * i64::try_from(index).unwrap()).unwrap()
 }
 
-/// A blend that was fitted on the first values of a load, and has followed the others.
 struct Followed {
     blend: Blend,
     next: usize,
@@ -76,7 +75,7 @@ impl Followed {
     }
 }
 
-/// A line, which `tes` is exact on and the last value is not.
+/// A line, on which `tes` is exact and the last value is not.
 fn line(count: u32) -> Vec<Option<f64>> {
     (0..count)
         .map(|index| Some(100.0 + f64::from(index)))
@@ -94,7 +93,7 @@ fn the_member_that_was_right_of_late_is_followed() {
     {
         assert!((step.mean - expected).abs() < 0.01, "{forecast:?}");
     }
-    // Beyond the horizon that it was made for it stays.
+    // Beyond its horizon the blend stays constant.
     assert!(
         (forecast.steps[7].mean - 705.0).abs() < 0.01,
         "{forecast:?}"
@@ -134,7 +133,7 @@ fn members_that_need_more_past_leave_the_word_to_the_others() {
         followed.blend.summary().unwrap(),
         "at step 6: naive 100 %, ets 0 %, gbdt 0 %"
     );
-    // Fitted again on more, the others are heard.
+    // Fitted again on more, the others count.
     for value in line(240).into_iter().skip(12) {
         followed.observe(value);
     }

@@ -1,30 +1,28 @@
-//! How much each member of a blend counts at one horizon, by what its forecasts were worth of late.
-//!
-//! The weight of a member is exp(−η (L / L* − 1)), L the mean absolute error of its forecasts, older ones
-//! fading, and L* that of the best member: the exponentially weighted average of experts (`[Cesa-Bianchi]`,
-//! chapter 2) with losses in parts of the best one's, so that it knows no unit. A member that
-//! has no forecast counts nothing.
+//! How much each member of a blend counts at one horizon, by its recent forecasts. The weight is
+//! exp(−η (L / L* − 1)), L the member's mean absolute error with older errors fading, L* that of
+//! the best: the exponentially weighted average of experts (`[Cesa-Bianchi]`, chapter 2) with
+//! losses relative to the best, so that units do not matter. A member without a forecast has weight
+//! 0.
 
 /// After this many errors an error's weight has faded to 1/e.
 const MEMORY: f64 = 300.0;
 /// How fast weights fall as losses rise: at a loss twice the best one's, to e^−η.
 const ETA: f64 = 20.0;
 
-/// The losses of the members at one horizon, and their forecasts that wait for what comes.
+/// The losses of the members at one horizon, and their pending forecasts.
 #[derive(Debug, Clone)]
 pub(super) struct Losses {
     ahead: usize,
     /// For each step of the horizon a forecast of every member; NaN where it had none.
     issued: Box<[f64]>,
-    /// The number of steps that have been issued in a row.
+    /// Steps issued in a row.
     rows: usize,
     by_member: Box<[Loss]>,
 }
 
-/// The mean absolute error of one member.
 #[derive(Debug, Clone, Copy, Default)]
 struct Loss {
-    /// The number of errors that the mean is of, as far as they are remembered.
+    /// Errors in the mean, counted up to the memory.
     errors: f64,
     mean: f64,
 }
@@ -35,7 +33,7 @@ impl Loss {
         self.mean += (error - self.mean) / self.errors;
     }
 
-    /// The weight beside the best; where that errs by nothing, only its equals have any.
+    /// The weight beside the best; if the best has no error, only its equals have a weight.
     fn weight(&self, best: f64) -> f64 {
         if self.errors == 0.0 {
             return 0.0;
@@ -49,7 +47,6 @@ impl Loss {
     }
 }
 
-/// The least loss of those that are known.
 fn best<'a>(losses: impl Iterator<Item = &'a Loss>) -> Option<f64> {
     let known = losses.filter(|loss| loss.errors > 0.0);
     known.map(|loss| loss.mean).reduce(f64::min)
@@ -65,12 +62,11 @@ impl Losses {
         }
     }
 
-    /// The number of steps ahead.
     pub(super) const fn ahead(&self) -> usize {
         self.ahead
     }
 
-    /// Compares the forecasts for now with the value that came.
+    /// Scores the forecasts for now.
     pub(super) fn score(&mut self, actual: f64) {
         if self.rows < self.ahead {
             return;
@@ -95,13 +91,13 @@ impl Losses {
         self.rows += 1;
     }
 
-    /// Forgets the forecasts that wait, but not the losses.
+    /// Forgets the pending forecasts, but not the losses.
     pub(super) const fn restart(&mut self) {
         self.rows = 0;
     }
 
-    /// The weighted mean of what members say; `None` where none says anything. A member of which no error is
-    /// known counts nothing beside one of which some are, and as much as its like.
+    /// The weighted mean of the members' forecasts; `None` where there is none. A member without a
+    /// known error counts nothing beside one with, and as much as others without.
     pub(super) fn mean(&self, told: &(impl Iterator<Item = Option<f64>> + Clone)) -> Option<f64> {
         let said = || {
             let members = self.by_member.iter().zip(told.clone());
@@ -112,7 +108,7 @@ impl Losses {
         for (loss, told) in said() {
             let weight = best.map_or(1.0, |best| loss.weight(best));
             if weight > 0.0 {
-                // In parts, so that no sum of large loads is too large.
+                // Divided first, so that no sum of large loads overflows.
                 weights += weight;
                 sum += (told - sum) * (weight / weights);
             }
@@ -120,7 +116,7 @@ impl Losses {
         (weights > 0.0).then_some(sum)
     }
 
-    /// The shares of the members, all of them heard.
+    /// Shares when all members have a forecast.
     pub(super) fn shares(&self) -> impl Iterator<Item = f64> {
         let best = best(self.by_member.iter());
         let weight = move |loss: &Loss| best.map_or(0.0, |best| loss.weight(best));
@@ -129,7 +125,6 @@ impl Losses {
         self.by_member.iter().map(move |loss| weight(loss) / all)
     }
 
-    /// The memory outside of the value itself, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.issued) + size_of_val(&*self.by_member)
     }

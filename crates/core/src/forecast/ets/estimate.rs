@@ -3,7 +3,6 @@
 use crate::forecast::minimizer::minimise;
 use crate::units::count_as_f64;
 
-/// The spread of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Errors {
     Even,
@@ -24,7 +23,6 @@ pub(super) struct EtsState {
     pub(super) slope: f64,
 }
 
-/// Parameters of the recursion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Smoothing {
     pub(super) alpha: f64,
@@ -37,22 +35,21 @@ pub(super) struct EtsEstimate {
     pub(super) errors: Errors,
     pub(super) trend: Trend,
     pub(super) smoothing: Smoothing,
-    /// The state before the first value.
     pub(super) first: EtsState,
     pub(super) aicc: f64,
 }
 
 /// Bounds of α and of β / α; at them a filter stands still or follows blindly.
 const SHARE: [f64; 2] = [1e-4, 0.9999];
-/// Bounds of φ: below the slope hardly lasts, above it is hardly damped.
+/// Bounds of φ: below, the slope hardly lasts; above, it is hardly damped.
 const DAMPING: [f64; 2] = [0.8, 0.98];
-/// Where the search for α begins.
+/// Starting values of the search for α.
 const STARTS: [f64; 3] = [0.1, 0.5, 0.9];
-/// As many values give the first guess of level and slope.
+/// Values for the first guess of level and slope.
 const FIRST: usize = 10;
 
 impl Smoothing {
-    /// Takes the next value, and returns the error of its forecast with that.
+    /// Returns the error of the forecast, and the forecast.
     pub(super) fn observe(&self, state: &mut EtsState, value: f64) -> (f64, f64) {
         let slope = self.phi * state.slope;
         let told = state.level + slope;
@@ -63,7 +60,7 @@ impl Smoothing {
     }
 }
 
-/// The form of the least AICc, with its parameters; `None` of values that are not finite.
+/// `None` of values that are not finite.
 pub(super) fn select(values: &[f64]) -> Option<EtsEstimate> {
     let (first, last) = (*values.first()?, values.iter().copied());
     if last.clone().all(|value| value.to_bits() == first.to_bits()) {
@@ -81,7 +78,7 @@ pub(super) fn select(values: &[f64]) -> Option<EtsEstimate> {
     finite.min_by(|a, b| a.aicc.total_cmp(&b.aicc))
 }
 
-/// The model of a load that does not vary.
+/// For a load that does not vary.
 const fn flat(level: f64) -> EtsEstimate {
     EtsEstimate {
         errors: Errors::Even,
@@ -96,14 +93,13 @@ const fn flat(level: f64) -> EtsEstimate {
     }
 }
 
-/// A form of smoothing over some values.
 struct SmoothingForm<'a> {
     errors: Errors,
     trend: Trend,
     values: &'a [f64],
-    /// The state that a line through the first values begins with.
+    /// By a line through the first values.
     guess: EtsState,
-    /// The size of changes, in which first states are searched for.
+    /// The size of changes, which scales the search for first states.
     unit: f64,
 }
 
@@ -153,7 +149,7 @@ impl<'a> SmoothingForm<'a> {
         (smoothing, first)
     }
 
-    /// −2 ln L less what all forms have in common.
+    /// −2 ln L without the terms that all forms share.
     fn cost(&self, free: &[f64]) -> f64 {
         let (smoothing, mut state) = self.at(free);
         let (mut squares, mut sizes) = (0.0, 0.0);
@@ -193,7 +189,7 @@ impl<'a> SmoothingForm<'a> {
         let cost = |free: &[f64]| self.cost(free) / n;
         let (place, _) = minimise(cost, &least.unwrap_or_default());
         let (smoothing, first) = self.at(&place);
-        // The variance is estimated too.
+        // The variance is an estimated parameter too.
         let k = count_as_f64(size + 1);
         EtsEstimate {
             errors: self.errors,
@@ -205,12 +201,12 @@ impl<'a> SmoothingForm<'a> {
     }
 }
 
-/// A number inside the bounds for any free one.
+/// Maps a free number into the bounds.
 fn between(free: f64, [least, most]: [f64; 2]) -> f64 {
     least + (most - least) / (1.0 + (-free).exp())
 }
 
-/// The reverse.
+/// The inverse.
 fn free(value: f64, [least, most]: [f64; 2]) -> f64 {
     ((value - least) / (most - value)).ln()
 }

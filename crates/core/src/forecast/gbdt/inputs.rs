@@ -1,60 +1,55 @@
-//! The inputs of `gbdt`: a load on its grid, relative to its last value.
-//!
-//! Differences are divided by the mean of the last four hours, so that a load that is twice as large
-//! reads the same. What is not known, as a day before there was one, is missing, which trees have a way for.
+//! The inputs of `gbdt`: a load on its grid, relative to its last value and divided by the mean of
+//! the last four hours, so that size does not matter. Unknown values, such as a day before there
+//! was one, are missing, which trees handle.
 
 use crate::forecast::tree_inputs::TreeInputs;
 use crate::forecast::trees::TreeInput;
 use crate::units::{count_as_f64, i64_as_f64};
 
-/// The number of inputs.
 pub(super) const INPUTS: usize = COMMON + 17;
 
-/// The values before the last that are read; with it there are 24.
+/// Values read before the last one.
 const LAGS: usize = 23;
-/// The windows of the means that are read, in steps.
+/// Windows of the means, in steps.
 const MEANS: [usize; 6] = [3, 6, 12, 36, 72, 288];
-/// The inputs that every horizon shares.
+/// Inputs that every horizon shares.
 const COMMON: usize = LAGS + MEANS.len() + 1;
-/// The window of the mean that scales all inputs, in hours.
+/// Window of the mean that scales all inputs, in hours.
 const SCALE_HOURS: i64 = 4;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 const DAYS_OF_WEEK: i64 = 7;
-/// The numbers of days, and of hours, over which values at the same time are averaged.
+/// Days, and hours, over which values at the same time are averaged.
 const REPEATS: [usize; 2] = [7, 6];
 
-/// The grid of a load in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Grid {
-    /// Seconds from one step to the next, above zero.
+    /// Step length, above zero.
     seconds: f64,
 }
 
-/// The values of a load up to an origin, without a gap.
+/// Values up to an origin, without a gap.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GaplessHistory<'a>(pub(super) &'a [f64]);
 
 impl GaplessHistory<'_> {
-    /// The value so many steps before the origin.
+    /// The value `steps` before the origin.
     fn ago(self, steps: usize) -> Option<f64> {
         let index = self.0.len().checked_sub(1)?.checked_sub(steps)?;
         self.0.get(index).copied()
     }
 }
 
-/// The inputs that are known at one origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct GbdtOriginInputs {
-    /// The value at the origin.
     pub(super) last: f64,
-    /// The factor that turns answers back into loads.
+    /// Turns answers back into loads.
     pub(super) scale: f64,
     common: [TreeInput; COMMON],
 }
 
 impl Grid {
-    /// A grid of steps so many nanoseconds apart, which are above zero.
+    /// Steps of so many nanoseconds, above zero.
     pub(super) fn new(nanoseconds: i128) -> Self {
         let nanoseconds = i64::try_from(nanoseconds).unwrap_or(i64::MAX).max(1);
         Self {
@@ -62,7 +57,7 @@ impl Grid {
         }
     }
 
-    /// The nearest number of steps to so many seconds; `None` where they are shorter than two.
+    /// The nearest number of steps; `None` if it is below two.
     fn steps(self, seconds: i64) -> Option<usize> {
         let steps = (i64_as_f64(seconds) / self.seconds).round();
         #[expect(
@@ -74,15 +69,14 @@ impl Grid {
         (steps >= 2).then_some(steps)
     }
 
-    /// The window of the mean that scales all inputs, in steps; at most a day of minutes.
+    /// Window of the mean that scales all inputs, in steps; at most a day of minutes.
     fn scale_steps(self) -> usize {
         self.steps(SCALE_HOURS * HOUR).unwrap_or(1).min(1440)
     }
 }
 
 impl GbdtOriginInputs {
-    /// The inputs at the origin of `past`, for a load of about `level`. `None` if `past` is empty
-    /// or all of the last hours are 0.
+    /// For a load of about `level`. `None` if `past` is empty or the last hours are all 0.
     pub(super) fn at(past: GaplessHistory<'_>, grid: Grid, level: f64) -> Option<Self> {
         let last = past.ago(0)?;
         let sizes = (0..grid.scale_steps()).filter_map(|ago| past.ago(ago).map(f64::abs));
@@ -110,8 +104,8 @@ impl GbdtOriginInputs {
         })
     }
 
-    /// The inputs for the value `ahead` steps after the origin of `past`, which is `second` seconds after
-    /// the epoch.
+    /// Inputs for the value `ahead` steps after the origin, which is `second` seconds after the
+    /// epoch.
     pub(super) fn towards(
         &self,
         past: GaplessHistory<'_>,
@@ -154,7 +148,7 @@ impl GbdtOriginInputs {
     }
 }
 
-/// A load's repetition after so many steps, seen from a value ahead of the origin.
+/// A repetition of the load, seen from a value ahead of the origin.
 #[derive(Clone, Copy)]
 struct Season<'a> {
     past: GaplessHistory<'a>,
@@ -164,25 +158,25 @@ struct Season<'a> {
 }
 
 impl Season<'_> {
-    /// The value so many repetitions before the one ahead, moved by a few steps.
+    /// The value `back` repetitions before the one ahead, moved by a few steps.
     fn value(self, back: usize, moved: isize) -> Option<f64> {
         let before = self.length?.checked_mul(back)?;
         let ago = before.checked_sub(self.ahead)?.checked_add_signed(-moved)?;
         self.past.ago(ago)
     }
 
-    /// The value one repetition before the origin.
+    /// One repetition before the origin.
     fn then(self) -> Option<f64> {
         self.past.ago(self.length?)
     }
 
-    /// By how much the value so many repetitions ago lies above that at its origin.
+    /// How far the value `back` repetitions ago lies above that at its origin.
     fn change(self, back: usize) -> Option<f64> {
         let origin = self.length?.checked_mul(back)?;
         Some(self.value(back, 0)? - self.past.ago(origin)?)
     }
 
-    /// The mean of the values around the one a repetition ago, where more than half are known.
+    /// The mean around the value a repetition ago, if more than half are known.
     fn around(self, steps: isize) -> Option<f64> {
         let values = (-steps..=steps).filter_map(|moved| self.value(1, moved));
         let least = usize::try_from(steps).unwrap_or_default();
@@ -190,13 +184,12 @@ impl Season<'_> {
     }
 }
 
-/// The mean over up to so many repetitions, where two at least are known.
+/// The mean over up to so many repetitions, if at least two are known.
 fn repeated(most: usize, value: impl Fn(usize) -> Option<f64>) -> Option<f64> {
     let values = || (1..=most).filter_map(&value);
     (values().count() >= 2).then(|| mean(values()))?
 }
 
-/// The mean of some values; `None` of none.
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (count, sum) = values.fold((0_usize, 0.0), |(count, sum), value| {
         (count + 1, sum + value)

@@ -15,7 +15,7 @@ use crate::forecast::trees::TreeNode;
 const HORIZON: NonZeroUsize = NonZeroUsize::new(12).unwrap();
 const STEP: SignedDuration = SignedDuration::from_mins(5);
 
-/// A trainer that answers trees of one leaf and records its requests.
+/// Answers trees of one leaf and records requests.
 #[derive(Debug)]
 struct Leaf {
     answer: f32,
@@ -117,7 +117,7 @@ fn close(found: &[f64], expected: &[f64]) {
 #[test]
 fn an_answer_is_a_rise_in_parts_of_the_load_of_the_last_hours() {
     let mut followed = Followed::fitted(0.5, &[Some(100.0); 300]);
-    // At 1, 4 and 12 steps there are trees, and lines in between; the last stays.
+    // Trees at 1, 4 and 12 steps, interpolation between; the last stays.
     let mut expected = vec![150.0; 14];
     close(&followed.means(14), &expected);
     // 47 of the last 48 values are 100.
@@ -166,7 +166,7 @@ fn trees_learn_from_what_came_and_are_first_tried_on_what_they_have_not_seen() {
         followed.model.summary().unwrap(),
         "3 trees for steps 1, 4, 12, of 300 values, 1 kB"
     );
-    // The second time all is known that comes of errors.
+    // The second time, all that depends on errors is known.
     let mut again = followed;
     again.fit(&line).unwrap();
     assert_eq!(again.trainer.asked.lock().unwrap().len(), 9);

@@ -13,7 +13,7 @@ use crate::forecast::trees::Trees;
 
 const HORIZON: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 
-/// A trainer that records its requests; its networks give the same answer to every input.
+/// Records requests; its networks give the same answer to every input.
 #[derive(Debug, Default)]
 struct Same {
     answers: Vec<f32>,
@@ -86,7 +86,6 @@ fn close(found: &[f64], expected: &[f64]) {
     );
 }
 
-/// Up and down between 10 and 14.
 fn toothed(count: usize) -> Vec<f64> {
     (0..count)
         .map(|index| if index % 2 == 0 { 10.0 } else { 14.0 })
@@ -198,7 +197,7 @@ fn after_a_restart_a_window_has_to_fill() {
     model.restart();
     let need = model.need();
     follow(&mut model, &vec![7.0; need]);
-    // Nothing moves: a tenth of the mean scale of all rows is what counts.
+    // Nothing moves: a tenth of the mean scale of all rows is the scale.
     close(&means(&model, 1), &[7.2]);
     let mut hybrid = fitted(ArimaGru::towards(HORIZON), &noise::normal(1, 300), &trainer);
     hybrid.restart();

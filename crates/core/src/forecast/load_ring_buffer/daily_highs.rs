@@ -1,6 +1,6 @@
-//! How high a load has been on each of the last days, in less memory than its past.
+//! The highest load of each of the last days, in less memory than the past.
 
-/// The days that are remembered, of which the newest is not over.
+/// Days remembered, of UTC; the newest is not over.
 const DAYS: usize = 14;
 
 const DAY: i64 = 86_400;
@@ -8,7 +8,7 @@ const DAY: i64 = 86_400;
 /// The highest load of each of the last fourteen days of UTC.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DailyHighs {
-    /// By the number of the day modulo their count; 0 where nothing was seen.
+    /// By day number modulo their count; 0 where nothing was seen.
     values: [f32; DAYS],
     newest: Option<i64>,
 }
@@ -23,7 +23,7 @@ impl Default for DailyHighs {
 }
 
 impl DailyHighs {
-    /// The highs of loads at `seconds` since the epoch; what is no number is left out.
+    /// `loads` have seconds since the epoch; NaN is left out.
     pub fn of(loads: impl IntoIterator<Item = (i64, f32)>) -> Self {
         let mut highs = Self::default();
         for (second, load) in loads {
@@ -34,19 +34,18 @@ impl DailyHighs {
         highs
     }
 
-    /// Takes a load of the time `second` since the epoch. One of a day that is forgotten tells nothing.
+    /// `second` is since the epoch. A load of a day that is forgotten has no effect.
     pub(super) fn see(&mut self, second: i64, load: f32) {
         self.see_day(second.div_euclid(DAY), load);
     }
 
-    /// Takes the highs that are known of the same load from elsewhere.
     pub(super) fn take(&mut self, others: &Self) {
         for day in others.days() {
             self.see_day(day, others.values[place(day)]);
         }
     }
 
-    /// The highest of all; `None` before there is any.
+    /// `None` before the first load.
     pub(super) fn highest(&self) -> Option<f64> {
         let highs = self.days().map(|day| f64::from(self.values[place(day)]));
         highs.reduce(f64::max)
@@ -65,7 +64,7 @@ impl DailyHighs {
         }
     }
 
-    /// The days that are remembered, by their number since the epoch.
+    /// By number since the epoch.
     fn days(&self) -> impl Iterator<Item = i64> + use<> {
         let newest = self.newest;
         newest

@@ -1,14 +1,14 @@
-//! The values of a history between two measurements: the line from one to the other.
+//! Interpolates a history between two measurements.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{GAP, LoadRingBuffer, MeasurementGap, Resolution};
 use crate::units::{Amount, narrowed};
 
-/// The longest gap that is bridged. Measurements further apart are not connected.
+/// Longest gap that is bridged.
 pub const BRIDGED: SignedDuration = SignedDuration::from_mins(15);
 
-/// The slots between two, with their values on the line between.
+/// The slots between two measurements, with interpolated values.
 pub(in crate::forecast) fn line(
     from: i64,
     first: f32,
@@ -24,8 +24,7 @@ pub(in crate::forecast) fn line(
 }
 
 impl LoadRingBuffer {
-    /// Lays the 15-second slots between two measurements on the line between them, as far as they are
-    /// gaps and the ring holds both.
+    /// Interpolates the 15-second slots that are gaps, if the ring holds both ends.
     pub fn bridge(&mut self, from: Timestamp, to: Timestamp, between: MeasurementGap) {
         let (first, last) = (Resolution::Fine.slot(from), Resolution::Fine.slot(to));
         let held = |slot| self.get(Resolution::Fine, slot);
@@ -49,7 +48,7 @@ impl LoadRingBuffer {
         }
     }
 
-    /// Bridges the gaps of all rings up to [`BRIDGED`], as of uncertain load.
+    /// Bridges the gaps of all rings up to [`BRIDGED`], as uncertain load.
     pub fn bridge_gaps(&mut self) {
         let Some(newest) = self.newest else { return };
         let slots = newest - Resolution::Fine.slots() + 1..=newest;
@@ -72,7 +71,7 @@ impl LoadRingBuffer {
         }
     }
 
-    /// Lays the gaps of a coarser ring on lines, which finer values have not filled.
+    /// Bridges the gaps of a coarser ring that finer values have not filled.
     fn bridge_coarse(&mut self, ring: Resolution) {
         let Some(newest) = self.newest else { return };
         let newest = ring.of_fine(newest);

@@ -1,8 +1,7 @@
-//! The grids that a past is kept on, and the numbers of their slots.
+//! The grids that a past is kept on, and their slot numbers.
 
 use jiff::{SignedDuration, Timestamp};
 
-/// A grid that the past is kept on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// 15 seconds for 30 minutes.
@@ -14,7 +13,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// All resolutions, the finest first.
+    /// The finest first.
     pub const ALL: [Self; 3] = [Self::Fine, Self::Minute, Self::FiveMinutes];
 
     pub(super) const fn seconds(self) -> i64 {
@@ -25,12 +24,11 @@ impl Resolution {
         }
     }
 
-    /// The distance of the steps.
     pub const fn step(self) -> SignedDuration {
         SignedDuration::from_secs(self.seconds())
     }
 
-    /// The number of steps that are kept.
+    /// Steps kept.
     pub const fn length(self) -> usize {
         match self {
             Self::Fine => 120,
@@ -47,7 +45,7 @@ impl Resolution {
         }
     }
 
-    /// The number of the slot that holds `time`, counted from the epoch.
+    /// Counted from the epoch.
     pub(super) fn slot(self, time: Timestamp) -> i64 {
         self.slot_at(time.as_second())
     }
@@ -61,7 +59,6 @@ impl Resolution {
         fine.div_euclid(self.seconds() / Self::Fine.seconds())
     }
 
-    /// The length as slots are counted.
     pub(super) fn slots(self) -> i64 {
         i64::try_from(self.length()).expect("the rings are short")
     }

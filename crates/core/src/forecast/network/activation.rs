@@ -1,8 +1,8 @@
-//! The functions that neurons pass their sums through, in a form that a compiler can compute several of at once.
+//! Activation functions, in a form that a compiler can vectorise.
 
-/// Beyond this, tanh is 1 as far as 32-bit floats can tell.
+/// Beyond this, tanh is 1 in 32-bit floats.
 const FLAT: f32 = 7.905_311;
-/// The rational function of least error in between, as in Eigen: odd powers above, even ones below the line.
+/// Rational function of least error as in Eigen: odd powers above, even ones below the line.
 const ABOVE: [f32; 7] = [
     4.893_524_6e-3,
     6.372_619_3e-4,
@@ -14,7 +14,7 @@ const ABOVE: [f32; 7] = [
 ];
 const BELOW: [f32; 4] = [4.893_525e-3, 2.268_434_6e-3, 1.185_347e-4, 1.198_258_4e-6];
 
-/// The hyperbolic tangent, within 5e-7.
+/// Within 5e-7.
 #[must_use]
 #[inline]
 pub(super) fn tanh(value: f32) -> f32 {
@@ -27,7 +27,7 @@ pub(super) fn tanh(value: f32) -> f32 {
     value * polynomial(&ABOVE) / polynomial(&BELOW)
 }
 
-/// The logistic function 1 / (1 + e^−x), within 5e-7.
+/// 1 / (1 + e^−x), within 5e-7.
 #[must_use]
 #[inline]
 pub(super) fn sigmoid(value: f32) -> f32 {

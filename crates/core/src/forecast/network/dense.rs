@@ -7,18 +7,20 @@ use super::shape_error::ShapeError;
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseLayer {
     outputs: usize,
-    /// The weights of the first input to all outputs, then those of the second; after them the biases.
+    /// The weights of the first input to all outputs, then those of the second; after them the
+    /// biases.
     parameters: Box<[f32]>,
 }
 
 impl DenseLayer {
-    /// The number of weights and biases together.
+    /// Weights and biases together.
     #[must_use]
     pub const fn count(inputs: usize, outputs: usize) -> usize {
         (inputs + 1) * outputs
     }
 
-    /// A layer with these weights, those of the first input to all outputs first, and after them the biases.
+    /// `parameters`: weights of the first input to all outputs, then of the second, …, then the
+    /// biases.
     ///
     /// # Errors
     /// [`ShapeError`]: another number of them, or one that is not finite.
@@ -35,7 +37,7 @@ impl DenseLayer {
         &self.parameters
     }
 
-    /// The answer to `inputs`, of which there are as many as the layer has.
+    /// `inputs` must have the layer's length.
     #[must_use]
     pub fn answer(&self, inputs: &[f32]) -> Vec<f32> {
         let (weights, biases) = self.parameters.split_at(inputs.len() * self.outputs);

@@ -1,22 +1,19 @@
-//! Gated recurrent units, as PyTorch defines them (`[CLBP]` 3.5 to 3.8).
-//!
-//! r = σ(W_r x + b_r + U_r h + c_r), z = σ(W_z x + b_z + U_z h + c_z), n = tanh(W_n x + b_n + r ∘ (U_n h + c_n)),
-//! h' = (1 − z) ∘ n + z ∘ h. The thesis leaves the biases out and writes r ∘ U h for what is r ∘ (U_n h + c_n) here.
+//! Gated recurrent units, as PyTorch defines them (`[CLBP]` 3.5 to 3.8). r = σ(W_r x + b_r + U_r h
+//! + c_r), z = σ(W_z x + b_z + U_z h + c_z), n = tanh(W_n x + b_n + r ∘ (U_n h + c_n)), h' = (1 −
+//! z) ∘ n + z ∘ h. The thesis leaves the biases out and writes r ∘ U h for r ∘ (U_n h + c_n).
 
 use super::activation::{sigmoid, tanh};
 use super::shape_error::ShapeError;
 
-/// A layer of gated recurrent units.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gru {
     inputs: usize,
     hidden: usize,
-    /// The weights of the first input to all gates (reset, update, new, each of all units), then those of the second;
-    /// after them those of the units in the same way; then the biases of the inputs and of the units.
+    /// As [`Self::new`] takes them.
     parameters: Box<[f32]>,
 }
 
-/// The weights of a layer as [`Gru`] keeps them, by their kind.
+/// The parameters of a [`Gru`], by kind.
 #[derive(Debug, Clone, Copy)]
 pub struct GruWeights<'a> {
     pub of_inputs: &'a [f32],
@@ -25,7 +22,7 @@ pub struct GruWeights<'a> {
     pub hidden_biases: &'a [f32],
 }
 
-/// The state of a layer, and what its last step was made of.
+/// The state of a layer, with the parts of its last step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GruState {
     /// h.
@@ -37,7 +34,7 @@ pub struct GruState {
 }
 
 impl GruState {
-    /// The state before the first step.
+    /// Before the first step.
     #[must_use]
     pub fn start(units: usize) -> Self {
         let zeros = |count| vec![0.0; count].into();
@@ -50,7 +47,6 @@ impl GruState {
 }
 
 impl<'a> GruWeights<'a> {
-    /// Parameters of a layer, taken apart.
     #[must_use]
     pub fn of(inputs: usize, hidden: usize, parameters: &'a [f32]) -> Self {
         let gates = 3 * hidden;
@@ -65,7 +61,6 @@ impl<'a> GruWeights<'a> {
         }
     }
 
-    /// One step with the input `x`.
     pub fn step(self, x: &[f32], hidden: &mut GruState) {
         let GruState {
             state,
@@ -96,7 +91,7 @@ impl<'a> GruWeights<'a> {
     }
 }
 
-/// Adds to `sums` the rows of `weights`, each times its factor.
+/// Adds the rows of `weights`, each times its factor.
 pub fn add_products(sums: &mut [f32], weights: &[f32], factors: &[f32]) {
     for (row, factor) in weights.chunks_exact(sums.len()).zip(factors) {
         for (sum, weight) in sums.iter_mut().zip(row) {
@@ -106,14 +101,15 @@ pub fn add_products(sums: &mut [f32], weights: &[f32], factors: &[f32]) {
 }
 
 impl Gru {
-    /// The number of weights and biases together.
+    /// Weights and biases together.
     #[must_use]
     pub const fn count(inputs: usize, hidden: usize) -> usize {
         3 * hidden * (inputs + hidden + 2)
     }
 
-    /// A layer with these parameters: the weights of the first input to all gates (reset, update, new, each of all
-    /// units), of the second, …, those of the units in the same way, the biases of the inputs, and those of the units.
+    /// `parameters`: weights of the first input to all gates (reset, update, new, each of all
+    /// units), of the second, …, those of the units in the same way, the biases of the inputs, and
+    /// those of the units.
     ///
     /// # Errors
     /// [`ShapeError`]: another number of them, or one that is not finite.
@@ -131,7 +127,7 @@ impl Gru {
         &self.parameters
     }
 
-    /// The state after all of `steps`, the inputs of one after those of the other.
+    /// The state after all `steps`, whose inputs are concatenated.
     #[must_use]
     pub fn follow(&self, steps: &[f32]) -> GruState {
         let weights = GruWeights::of(self.inputs, self.hidden, &self.parameters);

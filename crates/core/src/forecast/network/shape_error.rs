@@ -1,6 +1,5 @@
-//! Errors of parameters that cannot become a network.
+//! Refusal of parameters that do not fit a network.
 
-/// Parameters that are not those of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     #[error("{have} weights are not those of the network, which has {need}")]
@@ -10,7 +9,6 @@ pub enum ShapeError {
 }
 
 impl ShapeError {
-    /// The name of the variant, for metrics and logs.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

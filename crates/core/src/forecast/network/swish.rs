@@ -1,8 +1,8 @@
-//! A network for many loads (`[IHPA]`): which load it is and what time it is, both embedded, with the last values.
-//!
-//! V_i and V_t are rows of tables, for the load and for the time (that of the quarter of the day and that of the day of
-//! the week, added); y are the last 12 values. V_i, V_t, V_i ∘ y, V_t ∘ y, the first differences of y, and y go through
-//! two layers of 64 neurons with Swish, x σ(x), and one that answers 12 steps at once.
+//! A network for many loads (`[IHPA]`): the load's identity and the time, both embedded, with the
+//! last values. V_i and V_t are rows of tables, for the load and for the time (rows of the quarter
+//! of an hour and of the day of the week, added); y are the last 12 values. V_i, V_t, V_i ∘ y, V_t
+//! ∘ y, the first differences of y, and y go through two layers of 64 neurons with Swish, x σ(x),
+//! and one that answers 12 steps at once.
 
 use std::sync::Arc;
 
@@ -11,79 +11,75 @@ use super::dense::DenseLayer;
 use super::gru::add_products;
 use super::shape_error::ShapeError;
 
-/// The values that are read, the steps that are answered, and the length of embeddings, which are multiplied by what is
-/// read.
+/// Values read, steps answered, and length of embeddings, which are multiplied by the values.
 pub const SWISH_STEPS: usize = 12;
-/// The times of a day that are told apart, and the days.
+/// Quarters of an hour in a day.
 const QUARTERS: usize = 96;
 const DAYS: usize = 7;
-/// The inputs of the first layer: V_i, V_t, two products, differences, and values.
+/// Inputs of the first layer: V_i, V_t, two products, differences, and values.
 const READ: usize = 6 * SWISH_STEPS - 1;
-/// The neurons of each layer.
+/// Neurons of each layer.
 const HIDDEN: usize = 64;
 
-/// A network of the kind `swish-net`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwishNet {
     shape: SwishShape,
     parameters: Box<[f32]>,
 }
 
-/// The size of a [`SwishNet`]: the loads that it knows by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwishShape {
     pub categories: usize,
 }
 
-/// The inputs of a [`SwishNet`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwishInput {
-    /// The number of the load among those that are known by name; `None` of another.
+    /// The load's number among those known by name; `None` of another.
     pub category: Option<usize>,
-    /// The second of the week at the newest value, Monday 00:00 the first.
+    /// At the newest value, from Monday 00:00.
     pub second_of_week: i64,
-    /// The newest values as the network counts them, the last one at the end.
+    /// The newest values as the network counts them, oldest first.
     pub values: [f32; SWISH_STEPS],
 }
 
-/// The network of a load.
 #[derive(Debug, Clone)]
 pub struct SwishLoad {
     pub net: Arc<SwishNet>,
-    /// The number of the load among those that the network knows by name.
+    /// The load's number among those known by name.
     pub category: Option<usize>,
 }
 
-/// The intermediate values of one forward pass, for training.
+/// One forward pass, with the intermediate values that training needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwishPass {
-    /// The rows of the tables that were read: of the load, of the quarter and of the day.
+    /// Table rows read: of the load, of the quarter and of the day.
     pub rows: [usize; 3],
     /// V_i and V_t.
     pub embedded: [[f32; SWISH_STEPS]; 2],
-    /// The inputs of each layer, those of the first one first.
+    /// Inputs of each layer.
     pub read: [Vec<f32>; 3],
-    /// σ(x) of the two layers of neurons, and x.
+    /// σ(x) of the two hidden layers, and x.
     pub gates: [Vec<f32>; 2],
     pub sums: [Vec<f32>; 2],
     pub answer: [f32; SWISH_STEPS],
 }
 
-/// The parameters of a network by their kind.
+/// Parameters by kind.
 #[derive(Debug, Clone, Copy)]
 pub struct SwishWeights<'a> {
     /// Rows of 12: of loads without a name, of each load, of each quarter of an hour, of each day.
     pub tables: &'a [f32],
-    /// Weights of each layer, those of its first input to all outputs first, and after them its biases.
+    /// Per layer the weights of the first input to all outputs, then the next, …; after them the
+    /// biases.
     pub layers: [&'a [f32]; 3],
 }
 
 impl SwishShape {
-    /// Inputs and outputs of the layers.
+    /// Inputs and outputs.
     pub const LAYERS: [(usize, usize); 3] =
         [(READ, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, SWISH_STEPS)];
 
-    /// The numbers of parameters: of the tables, and of each layer.
+    /// Parameters of the tables, and of each layer.
     #[must_use]
     pub fn counts(self) -> [usize; 4] {
         let [first, second, last] =
@@ -92,7 +88,7 @@ impl SwishShape {
         [rows.saturating_mul(SWISH_STEPS), first, second, last]
     }
 
-    /// Parameters taken apart; there are as many as [`Self::counts`] says.
+    /// `parameters` has as many numbers as [`Self::counts`] adds up to.
     #[must_use]
     pub fn apart(self, parameters: &[f32]) -> SwishWeights<'_> {
         let [tables, first, second, _] = self.counts();
@@ -105,7 +101,6 @@ impl SwishShape {
         }
     }
 
-    /// The rows of the tables that an input reads.
     fn rows(self, input: &SwishInput) -> [usize; 3] {
         let second = input.second_of_week.rem_euclid(7 * 86_400);
         let at = |part: i64| usize::try_from(part).unwrap_or_default();
@@ -120,7 +115,6 @@ impl SwishShape {
         ]
     }
 
-    /// The way of an input through the network with these parameters.
     #[must_use]
     pub fn pass(self, parameters: &[f32], input: &SwishInput) -> SwishPass {
         let SwishWeights { tables, layers } = self.apart(parameters);
@@ -160,14 +154,13 @@ impl SwishShape {
     }
 }
 
-/// The sums that a layer comes to.
 fn weigh(layer: &[f32], read: &[f32], sums: &mut [f32]) {
     let (weights, biases) = layer.split_at(read.len() * sums.len());
     sums.copy_from_slice(biases);
     add_products(sums, weights, read);
 }
 
-/// The sums of a layer, their gates, and what the layer answers.
+/// Sums, gates and answers of a layer.
 fn neurons(layer: &[f32], read: &[f32], count: usize) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     let mut sums = vec![0.0; count];
     weigh(layer, read, &mut sums);
@@ -178,7 +171,7 @@ fn neurons(layer: &[f32], read: &[f32], count: usize) -> (Vec<f32>, Vec<f32>, Ve
 }
 
 impl SwishNet {
-    /// A network with these parameters: those of the tables, and those of each layer.
+    /// `parameters`: of the tables, then of each layer.
     ///
     /// # Errors
     /// [`ShapeError`]: another number of them, or one that is not finite.
@@ -196,13 +189,13 @@ impl SwishNet {
         self.shape
     }
 
-    /// All parameters, as [`Self::new`] takes them.
+    /// As [`Self::new`] takes them.
     #[must_use]
     pub const fn parameters(&self) -> &[f32] {
         &self.parameters
     }
 
-    /// The forecast, one number for each step.
+    /// One number for each step.
     #[must_use]
     pub fn answer(&self, input: &SwishInput) -> [f32; SWISH_STEPS] {
         self.shape.pass(&self.parameters, input).answer

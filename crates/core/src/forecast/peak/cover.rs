@@ -1,32 +1,30 @@
-//! The level that floors cover, and the share of time in which it was not enough.
-//!
-//! An operator sets a share of time in which Pods may carry too much. The matching quantile of the
-//! largest load differs from load to load: the HPA reacts too, replicas are whole, and there is a
-//! tolerance. So a caller that knows the Pods searches the level, and it is kept here.
+//! The level that floors cover, and the share of time in which it was not enough. An operator sets
+//! a share of time in which Pods may carry too much. The matching quantile of the largest load
+//! differs between loads: the HPA reacts too, replicas are whole, and there is a tolerance. So a
+//! caller that knows the Pods searches the level, which is kept here.
 
-/// The minutes after which the achieved share has faded to 1/e: two days.
+/// Minutes after which the achieved share has faded to 1/e: two days.
 const MEMORY: f64 = 2880.0;
 
-/// The minutes from which on what was achieved corrects the level: half a day.
+/// Minutes from which on the achieved share corrects the level: half a day.
 const CORRECTED_FROM: f64 = 720.0;
-/// How much further from the middle lies what holds a tenth of a risk, about.
+/// Additional distance from the middle that reduces a risk to about a tenth.
 pub(crate) const A_TENTH: f64 = 0.5;
-/// The largest correction.
 const MOST: f64 = 1.0;
 
-/// The level that covers a load, with the share of time in which it was not enough.
+/// The covered level, with the share of time in which it was not enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cover {
     risk: f64,
     distance: f64,
-    /// The minutes that the share is the mean of, as far as they are remembered.
+    /// Minutes in the mean, counted up to the memory.
     minutes: f64,
     achieved: f64,
 }
 
 impl Cover {
-    /// A cover at a distance from the middle (see [`Quantiles::at`](super::Quantiles::at)), for a share of
-    /// time in which Pods may carry too much, above 0 and below 1.
+    /// `distance` from the middle as in [`Quantiles::at`](super::Quantiles::at), `risk` the share
+    /// of time in which Pods may carry too much, above 0 and below 1.
     #[must_use]
     pub const fn new(risk: f64, distance: f64) -> Self {
         Self {
@@ -37,31 +35,29 @@ impl Cover {
         }
     }
 
-    /// The share that was asked for.
     #[must_use]
     pub const fn risk(&self) -> f64 {
         self.risk
     }
 
-    /// The distance from the middle at which the largest load is covered.
+    /// Distance from the middle at which the largest load is covered.
     #[must_use]
     pub const fn distance(&self) -> f64 {
         self.distance
     }
 
-    /// Covers the largest load at another distance.
     pub const fn put(&mut self, distance: f64) {
         self.distance = distance;
     }
 
-    /// The share of the last days in which Pods carried too much; `None` before an hour has passed.
+    /// Share of the last days in which Pods carried too much; `None` before an hour has passed.
     #[must_use]
     pub fn achieved(&self) -> Option<f64> {
         (self.minutes >= 60.0).then_some(self.achieved)
     }
 
-    /// How much further from the middle the load is to be covered than what was tried says, since Pods carried
-    /// too much for longer than was asked: some wait for nodes, or start late. None before half a day has passed.
+    /// Additional distance from the middle, because Pods carried too much for longer than the risk,
+    /// for example because they wait for nodes or start late. 0 before half a day has passed.
     #[must_use]
     pub fn correction(&self) -> f64 {
         if self.minutes < CORRECTED_FROM || self.achieved <= self.risk {
@@ -70,7 +66,7 @@ impl Cover {
         (A_TENTH * (self.achieved / self.risk).log10()).min(MOST)
     }
 
-    /// Takes a minute in which Pods carried too much, or did not.
+    /// Adds a minute in which Pods carried too much, or did not.
     pub fn pass(&mut self, too_much: bool) {
         let share = if too_much { 1.0 } else { 0.0 };
         self.minutes = (self.minutes + 1.0).min(MEMORY);

@@ -1,4 +1,4 @@
-//! The largest load of one load's next minutes, how good these forecasts were, and what they cover.
+//! Forecasts the largest load of one load's next minutes, scores itself, and keeps the cover.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,41 +20,38 @@ use crate::forecast::prediction::{Forecast, ForecastStep, Interval};
 use crate::forecast::selected_forecast::SelectedForecast;
 use crate::forecast::trust::ModelTrust;
 
-/// The minutes of a past that came at once on which forecasts are proven.
+/// Minutes of a past that came at once on which forecasts are proven.
 const PROVEN_ON: i64 = 60;
-/// The minutes that are followed at one call.
+/// Most minutes that one call follows.
 const AT_ONCE: usize = 5;
-/// The cover is at most this many times the highest load that is remembered.
+/// The cover is at most this multiple of the highest load remembered.
 const MOST: f64 = 1.5;
 
-/// The forecaster of one load.
 #[derive(Debug, Clone)]
 pub struct PeakForecaster {
     own: Option<Arc<OwnPeaks>>,
     cover: Cover,
-    /// The minute that was followed last, counted from the epoch.
+    /// The minute followed last, since the epoch.
     followed: Option<i64>,
-    /// The forecasts with unfinished windows, the oldest first.
+    /// Forecasts with unfinished windows, the oldest first.
     issued: VecDeque<PendingPeakForecast>,
-    /// The minute up to which forecasts were judged.
+    /// Forecasts are judged up to this minute.
     judged: i64,
     score: Score,
 }
 
-/// A forecast that waits for the end of its window.
+/// A forecast with an unfinished window.
 #[derive(Debug, Clone, Copy)]
 struct PendingPeakForecast {
-    /// The minute of the end, since the epoch.
+    /// The minute of the window's end, since the epoch.
     due: i64,
     window: u16,
     last: f32,
     levels: [f32; LEVELS.len()],
 }
 
-/// The data that the forecasts of all loads share.
 #[derive(Debug, Clone, Copy)]
 pub struct PeakContext<'a> {
-    /// The calendar that loads live by.
     pub calendar: &'a Calendar,
     pub global: &'a GlobalPeaks,
 }
@@ -64,25 +61,23 @@ pub struct PeakContext<'a> {
 pub struct MinuteForecast {
     /// The minute of the end, since the epoch.
     pub minute: i64,
-    /// The seconds from midnight to that end, by the clocks that the load lives by.
+    /// From local midnight to that end.
     pub second_of_day: i64,
-    /// The mean load.
+    /// Mean load of the minute.
     pub load: f64,
     pub forecast: Option<Quantiles>,
 }
 
-/// The largest load that is to be expected.
+/// The largest load to expect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Peak {
     pub quantiles: Quantiles,
-    /// The load that capacity is to be there for.
+    /// The load to have capacity for.
     pub cover: f64,
-    /// The model that answered.
     pub model: &'static str,
 }
 
 impl PeakForecaster {
-    /// A forecaster that has judged nothing.
     #[must_use]
     pub fn new(cover: Cover) -> Self {
         Self {
@@ -95,31 +90,29 @@ impl PeakForecaster {
         }
     }
 
-    /// Goes on from trees of the target's own.
     pub fn adopt(&mut self, own: Arc<OwnPeaks>) {
         self.own = Some(own);
     }
 
-    /// Leaves trees of the target's own, where `global` does better.
+    /// Drops trees of the target's own, where `global` does better.
     pub fn retire(&mut self) {
         self.own = None;
     }
 
-    /// The share of time asked for, and what was achieved.
+    /// The risk, and the achieved share.
     #[must_use]
     pub const fn cover(&self) -> &Cover {
         &self.cover
     }
 
-    /// The level that the largest load is covered at.
     pub const fn cover_mut(&mut self) -> &mut Cover {
         &mut self.cover
     }
 
-    /// Follows the whole minutes of a history. It judges the forecasts with finished windows, and
-    /// makes one for the `window` minutes after each minute. It takes a few minutes per call, so
-    /// that it does not learn at once from a past that came at once. It begins an hour before
-    /// `newest`, the newest finished step. Returns the minutes with a known load.
+    /// Follows the whole minutes of a history, from an hour before `newest`, the newest finished
+    /// step: judges forecasts with finished windows, and forecasts the `window` minutes after each
+    /// minute. One call takes a few minutes, so that it does not learn at once from a past that
+    /// came at once. Returns the minutes with a known load.
     pub fn follow(
         &mut self,
         history: &LoadRingBuffer,
@@ -143,14 +136,14 @@ impl PeakForecaster {
         followed.collect()
     }
 
-    /// Forgets what is pending and how far it has followed, since the past has changed behind it. No minute is
+    /// Forgets pending forecasts and the position, because the past has changed. No minute is
     /// judged twice.
     pub fn begin_anew(&mut self) {
         self.issued.clear();
         self.followed = None;
     }
 
-    /// Follows the minute that ends with `minute`.
+    /// Follows the minute that ends at `minute`.
     fn step(
         &mut self,
         history: &LoadRingBuffer,
@@ -204,8 +197,8 @@ impl PeakForecaster {
         })
     }
 
-    /// The largest load to expect within the `window` minutes after the step at `newest`. `None` if
-    /// too little is known.
+    /// The largest load within the `window` minutes after the step at `newest`. `None` if too
+    /// little is known.
     #[must_use]
     pub fn peak(
         &self,
@@ -226,7 +219,7 @@ impl PeakForecaster {
         })
     }
 
-    /// The forecast as a decision reads it: at each step, what the largest load until then may be.
+    /// The forecast as a decision reads it: at each step, the largest load until then.
     pub(crate) fn select(
         &self,
         history: &LoadRingBuffer,
@@ -274,19 +267,18 @@ impl PeakForecaster {
         }
     }
 
-    /// Errors and coverage so far.
     #[must_use]
     pub fn accuracy(&self) -> HorizonAccuracy {
         self.score.accuracy()
     }
 
-    /// The trust that the forecasts have earned by their losses.
+    /// By the losses of the forecasts.
     #[must_use]
     pub fn trust(&self) -> ModelTrust {
         self.score.trust()
     }
 
-    /// The memory in bytes, itself included.
+    /// In bytes, itself included.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let own = self.own.as_ref().map_or(0, |own| own.bytes());
@@ -298,7 +290,7 @@ impl PeakForecaster {
     }
 }
 
-/// True where a step of the window is not known for certain.
+/// A step of the window was uncertain.
 fn is_uncertain(history: &LoadRingBuffer, issued: &PendingPeakForecast) -> bool {
     let steps = i64::from(issued.window) * 4;
     let mut times =

@@ -7,18 +7,17 @@ use crate::forecast::tree_inputs::TreeInputs;
 use crate::forecast::trees::TreeInput;
 use crate::units::{count_as_f64, i64_as_f64};
 
-/// The number of inputs.
 pub const INPUTS: usize = LAGS.len() + MEANS.len() + 11;
 
-/// The ages of the loads that are read, in minutes.
+/// Ages of the loads that are read, in minutes.
 const LAGS: [usize; 12] = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 45, 60];
-/// The windows of the means that are read, in minutes.
+/// Windows of the means, in minutes.
 const MEANS: [usize; 4] = [5, 15, 60, 180];
-/// The window of the spread that is read, in minutes.
+/// Window of the spread, in minutes.
 const SPREAD: usize = 30;
-/// The window of the mean that scales all inputs, in minutes.
+/// Window of the mean that scales all inputs, in minutes.
 const SCALE: usize = 240;
-/// The minutes that have to be known before anything is forecast.
+/// Minutes that must be known before a forecast.
 pub(super) const LEAST: usize = 15;
 const DAY: i64 = 24 * 60;
 
@@ -26,32 +25,31 @@ const DAY: i64 = 24 * 60;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Inputs {
     pub values: [TreeInput; INPUTS],
-    /// The load of the last minute.
+    /// Load of the last minute.
     pub last: f64,
-    /// The mean load of the last four hours, or of the last day where these had none, by which all is
-    /// divided.
+    /// Mean load of the last four hours, or of the last day if these had none; all inputs are
+    /// divided by it.
     pub scale: f64,
 }
 
-/// Known inputs that are left out in training, so that models also work without them.
+/// Known inputs left out in training, so that models also work without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Masks {
-    /// The minutes of past that there are.
+    /// Minutes of visible past.
     pub minutes: usize,
-    /// True where yesterday is known.
+    /// Yesterday is visible.
     pub day: bool,
 }
 
 impl Masks {
-    /// Nothing is left out.
     pub const NONE: Self = Self {
         minutes: usize::MAX,
         day: true,
     };
 }
 
-/// The inputs for the largest load of the next `window` minutes; `None` where the last minute or most
-/// of the last quarter of an hour is missing, or where there was no load for a day.
+/// For the largest load of the next `window` minutes; `None` if the last minute or most of the last
+/// quarter of an hour is missing, or there was no load for a day.
 #[must_use]
 pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Inputs> {
     let minute = |ago: usize| past.minute(ago).filter(|_| ago < masks.minutes);
@@ -100,7 +98,7 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     all.push(since(day(window * 2)));
     let within = (0..=window.div_ceil(5)).filter_map(|five| day((five * 5).min(window)));
     all.push(since(within.reduce(f64::max)));
-    // An hour on, for what comes slowly.
+    // An hour later, for slow rises.
     all.push(since(day(60)));
     let turn = TAU * i64_as_f64(past.second_of_day()) / 86_400.0;
     all.push(turn.sin());
@@ -112,8 +110,7 @@ pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Input
     })
 }
 
-/// The mean load of the last day, where it is known and there was any: what a load that sleeps at night
-/// is divided by.
+/// Mean load of the last day, if it is known and above 0: the scale of a load that is 0 at night.
 fn mean_of_day(past: &impl Lookback, masks: Masks) -> Option<f64> {
     let steps = (0..DAY / 5).filter(|_| masks.day && masks.minutes > 1440);
     let steps: Vec<f64> = steps
@@ -123,7 +120,6 @@ fn mean_of_day(past: &impl Lookback, masks: Masks) -> Option<f64> {
     (mean > 0.0).then_some(mean)
 }
 
-/// Running sums over minutes.
 #[derive(Debug, Default)]
 struct RunningSums {
     count: usize,
@@ -138,7 +134,7 @@ impl RunningSums {
         self.squares += value * value;
     }
 
-    /// The mean, where half of so many minutes are known.
+    /// The mean over `minutes`, if half of them are known.
     fn mean_of(&self, minutes: usize) -> f64 {
         if self.count == 0 || self.count * 2 < minutes {
             return f64::NAN;

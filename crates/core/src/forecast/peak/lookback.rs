@@ -1,4 +1,4 @@
-//! The past of a load in minutes, as inputs read it: from a tracked history or from a long series.
+//! The past of a load in minutes as inputs read it: from a tracked history or a long series.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,28 +6,27 @@ use crate::forecast::calendar::Calendar;
 use crate::forecast::load_ring_buffer::{BRIDGED, LoadRingBuffer, Resolution, line};
 use crate::units::count_as_f64;
 
-/// The past of a load from a moment back.
+/// The past of a load, counted back from a moment.
 pub trait Lookback {
     /// The moment from which it counts back, in seconds since the epoch.
     fn origin(&self) -> i64;
 
-    /// The mean load of the minute that ended so many minutes before the origin.
+    /// Mean load of the minute that ended `ago` minutes before the origin.
     fn minute(&self, ago: usize) -> Option<f64>;
 
-    /// The mean load of the 5-minute step that holds the moment so many minutes before the origin;
-    /// negative for one after it.
+    /// Mean load of the 5-minute step that holds the moment `ago` minutes before the origin;
+    /// negative is after it.
     fn five_minutes(&self, ago: i64) -> Option<f64>;
 
-    /// The calendar that the load lives by.
     fn calendar(&self) -> &Calendar;
 
-    /// The seconds from midnight to the origin, as local clocks tell them.
+    /// From local midnight to the origin.
     fn second_of_day(&self) -> i64 {
         let origin = Timestamp::from_second(self.origin()).unwrap_or(Timestamp::MAX);
         self.calendar().second_of_day(origin)
     }
 
-    /// The minutes since the same local time of the day before: 1380 or 1500 on days on which clocks change.
+    /// Minutes since the same local time of the day before: 1380 or 1500 where clocks change.
     fn day(&self) -> i64 {
         let origin = Timestamp::from_second(self.origin()).unwrap_or(Timestamp::MAX);
         let before = self.calendar().day_before(origin);
@@ -39,23 +38,22 @@ pub trait Lookback {
 
 const MINUTES_OF_DAY: i64 = 24 * 60;
 
-/// The past in a tracked history, from a moment of it back.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrackedLookback<'a> {
     history: &'a LoadRingBuffer,
     calendar: &'a Calendar,
-    /// In seconds since the epoch, as hundreds of minutes are looked up at each forecast.
+    /// Seconds since the epoch, because each forecast looks up hundreds of minutes.
     origin: i64,
 }
 
-/// The seconds before the newest step that the finest ring holds, with a minute to spare.
+/// Seconds before the newest step that the finest ring holds, with a minute to spare.
 const FINE: i64 = 29 * MINUTE;
 /// The same of the ring of minutes.
 const MINUTES: i64 = 178 * MINUTE;
 const MINUTE: i64 = 60;
 
 impl<'a> TrackedLookback<'a> {
-    /// From the end of the step at `newest` back; `None` at the end of time.
+    /// Back from the end of the step at `newest`; `None` at the end of time.
     pub(super) fn from(
         history: &'a LoadRingBuffer,
         calendar: &'a Calendar,
@@ -69,7 +67,7 @@ impl<'a> TrackedLookback<'a> {
         })
     }
 
-    /// From the end of a whole minute back, which is counted from the epoch.
+    /// Back from the end of a whole minute, which is counted from the epoch.
     pub(super) fn of_minute(
         history: &'a LoadRingBuffer,
         calendar: &'a Calendar,
@@ -97,7 +95,7 @@ impl Lookback for TrackedLookback<'_> {
         if age > MINUTES {
             return self.history.step_at(Resolution::FiveMinutes, middle);
         }
-        // A minute that is one of the ring's stands there already.
+        // The ring of minutes holds a whole minute already.
         let is_whole = end.rem_euclid(MINUTE) == 0;
         let in_ring = self.history.step_at(Resolution::Minute, middle);
         if age > FINE || is_whole && in_ring.is_some() {
@@ -123,7 +121,7 @@ impl Lookback for TrackedLookback<'_> {
     }
 }
 
-/// The past in a series of minutes, from one of its minutes back.
+/// Back from one minute of a series.
 #[derive(Debug, Clone, Copy)]
 pub struct MinuteLookback<'a> {
     values: &'a [f32],
@@ -138,14 +136,14 @@ pub struct MinuteLookback<'a> {
 pub struct Minutes {
     start: i64,
     values: Vec<f32>,
-    /// The means of the 5-minute steps, of which the first holds the first minute.
+    /// Means of the 5-minute steps, from the one that holds the first minute.
     fives: Vec<f32>,
     calendar: Calendar,
 }
 
 impl Minutes {
-    /// The same with the gaps up to [`BRIDGED`] led across: a database leaves minutes out in which Pods
-    /// started, and these are the ones in which a load rose.
+    /// As [`Self::new`], with gaps up to [`BRIDGED`] interpolated: a database leaves out minutes in
+    /// which Pods started, and in these a load rose.
     #[must_use]
     pub fn bridged(start: i64, mut values: Vec<f32>) -> Self {
         let known = (0_i64..).zip(&values).filter(|(_, value)| !value.is_nan());
@@ -165,8 +163,8 @@ impl Minutes {
         Self::new(start, values)
     }
 
-    /// Loads of consecutive minutes, of which the first begins `start` seconds after the epoch; NaN where
-    /// one is missing. A start within a minute is taken for the minute's.
+    /// Loads of consecutive minutes from `start`, in seconds since the epoch and rounded down to a
+    /// minute; NaN where one is missing.
     #[must_use]
     pub fn new(start: i64, values: Vec<f32>) -> Self {
         let minute = start.div_euclid(60);
@@ -194,25 +192,25 @@ impl Minutes {
         }
     }
 
-    /// The same load, which lives by a calendar; by that of UTC unless this says otherwise.
+    /// The calendar of the load; UTC without this.
     #[must_use]
     pub fn by(self, calendar: Calendar) -> Self {
         Self { calendar, ..self }
     }
 
-    /// The loads of the minutes; NaN where one is missing.
+    /// By minute; NaN where one is missing.
     #[must_use]
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// The begin of the first minute, in seconds since the epoch.
+    /// Begin of the first minute, in seconds since the epoch.
     #[must_use]
     pub const fn start(&self) -> i64 {
         self.start
     }
 
-    /// The past from the end of the minute `index` back.
+    /// Back from the end of the minute `index`.
     #[must_use]
     pub fn past(&self, index: usize) -> MinuteLookback<'_> {
         MinuteLookback {

@@ -1,4 +1,4 @@
-//! The weights of `global`, which all targets share, and of `own`, which go on from its answer.
+//! The weights of `global`, which all targets share, and of `own`, which correct its answer.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,34 +8,32 @@ use crate::fnv::fnv1a;
 use crate::forecast::tree_table::TreeTable;
 use crate::forecast::trees::{Trees, TreesError};
 
-/// The weights that are shipped; the README beside them names the command, the data and its licences.
+/// The README beside the file names the command, the data and its licences.
 static SHIPPED: LazyLock<Arc<GlobalPeaks>> = LazyLock::new(|| {
     let weights = GlobalPeaks::decode(include_bytes!("weights/global.bin"));
     Arc::new(weights.expect("a test decodes the weights that are shipped"))
 });
 
-/// The first bytes of weights, with the version of their form.
+/// First bytes of the file, with the version of its form.
 const MAGIC: &[u8; 8] = b"evkpeak1";
 
-/// One set of trees for each of [`LEVELS`]: the rise to the largest load, over the scale of the
+/// A set of trees for each of [`LEVELS`]: the rise to the largest load, over the scale of the
 /// inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GlobalPeaks {
     levels: [Trees; LEVELS.len()],
-    /// The same trees, where they are small enough to be asked together.
+    /// The same trees, if they are small enough for a table.
     table: Option<TreeTable<{ LEVELS.len() }>>,
 }
 
-/// The trees of one target, for [`LEVELS`] from the median up. Their answers are added to those of
-/// `global`.
+/// The trees of one target, for [`LEVELS`] from the median up, added to the answers of `global`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnPeaks {
-    /// The minutes of the window that they were fitted for.
+    /// Minutes of the window that they were fitted for.
     window: usize,
     levels: [Trees; LEVELS.len() - 1],
 }
 
-/// The refusal of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PeakModelError {
     #[error("the file has no weights of the model global of this version")]
@@ -49,7 +47,6 @@ pub enum PeakModelError {
 }
 
 impl PeakModelError {
-    /// The name of the variant, for metrics and logs.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -62,23 +59,22 @@ impl PeakModelError {
 }
 
 impl GlobalPeaks {
-    /// The name in annotations, conditions and tables.
+    /// In annotations, conditions and tables.
     pub const NAME: &'static str = "global";
 
-    /// The weights that are shipped.
     #[must_use]
     pub fn shipped() -> Arc<Self> {
         Arc::clone(&SHIPPED)
     }
 
-    /// Weights, in the order of [`LEVELS`].
+    /// In the order of [`LEVELS`].
     #[must_use]
     pub fn new(levels: [Trees; LEVELS.len()]) -> Self {
         let table = TreeTable::of(&levels);
         Self { levels, table }
     }
 
-    /// The rises to the quantiles at [`LEVELS`], over the scale of the inputs.
+    /// Rises to the quantiles at [`LEVELS`], over the scale of the inputs.
     #[must_use]
     pub fn rises(&self, inputs: &Inputs) -> [f32; LEVELS.len()] {
         let Some(table) = &self.table else {
@@ -91,13 +87,13 @@ impl GlobalPeaks {
         std::array::from_fn(|level| self.levels[level].total(sums[level]))
     }
 
-    /// The quantiles of the largest load, with the target's own trees where there are any.
+    /// Quantiles of the largest load, corrected by `own`.
     #[must_use]
     pub fn quantiles(&self, own: Option<&OwnPeaks>, inputs: &Inputs) -> Quantiles {
         own_quantiles(self.rises(inputs), own, inputs)
     }
 
-    /// The weights as they are shipped.
+    /// The weights in the form of the shipped file.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
@@ -110,7 +106,7 @@ impl GlobalPeaks {
         bytes
     }
 
-    /// Weights that [`Self::encode`] gave.
+    /// Reads the bytes of [`Self::encode`].
     ///
     /// # Errors
     /// Bytes of another kind or version, cut short or changed.
@@ -131,8 +127,7 @@ impl GlobalPeaks {
     }
 }
 
-/// The quantiles of the largest load from what [`GlobalPeaks::rises`] says of it, with the target's own trees
-/// where there are any.
+/// Quantiles of the largest load from the answer of [`GlobalPeaks::rises`], corrected by `own`.
 #[must_use]
 pub fn own_quantiles(
     rises: [f32; LEVELS.len()],
@@ -153,35 +148,34 @@ pub fn own_quantiles(
 }
 
 impl OwnPeaks {
-    /// The name in annotations, conditions and tables.
+    /// In annotations, conditions and tables.
     pub const NAME: &'static str = "own";
 
-    /// Trees for windows of so many minutes, for [`LEVELS`] from the median up.
+    /// Trees for windows of `window` minutes, for [`LEVELS`] from the median up.
     #[must_use]
     pub const fn new(window: usize, levels: [Trees; LEVELS.len() - 1]) -> Self {
         Self { window, levels }
     }
 
-    /// The minutes of the window that they were fitted for.
+    /// In minutes.
     #[must_use]
     pub const fn window(&self) -> usize {
         self.window
     }
 
-    /// True where they answer for a window of so many minutes.
+    /// They answer for a window of so many minutes.
     #[must_use]
     pub const fn serves(&self, window: usize) -> bool {
         Self::is_for(self.window, window)
     }
 
-    /// True where trees for a window of `fitted` minutes answer for one of `window`. The lag of measurements
-    /// comes and goes by a tick; what covers a longer window covers this one.
+    /// Trees for a window of `fitted` minutes answer for one of `window`. The lag of measurements
+    /// varies by a tick; a longer window covers a shorter one.
     #[must_use]
     pub const fn is_for(fitted: usize, window: usize) -> bool {
         fitted == window || fitted == window + 1
     }
 
-    /// The memory of the trees in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let trees = self.levels.iter().map(Trees::heap_bytes);
@@ -251,7 +245,7 @@ mod tests {
             let of_row = random.stream(&format!("row {row}"));
             let mut asked = inputs();
             for (place, value) in (0..).zip(&mut asked.values) {
-                // Mostly near the middle, now and then far out or missing.
+                // Mostly near the middle, sometimes far out or missing.
                 let near = of_row.stream("near").below(place, 4096);
                 let far = of_row.stream("far").below(place, 65_536);
                 *value = match of_row.stream("kind").below(place, 10) {

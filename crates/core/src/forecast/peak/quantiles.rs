@@ -1,24 +1,24 @@
-//! The quantiles of the largest load of a window, and any level between and beyond them.
+//! Quantiles of the largest load of a window, at any level.
 
-/// The levels that models answer for.
+/// The levels of the models' answers.
 pub const LEVELS: [f64; 4] = [0.1, 0.5, 0.8, 0.95];
 
-/// The same as distances from the middle of a normal distribution, on which they are joined by lines.
+/// The levels as distances from the middle of a normal distribution, interpolated between.
 const DISTANCES: [f64; 4] = [-1.281_551_565_5, 0.0, 0.841_621_233_6, 1.644_853_627];
 
-/// The distance of the bounds of an 80 % interval.
+/// Distance of the bounds of an 80 % interval.
 const OF_80: f64 = 1.281_551_565_5;
-/// The distance of the bounds of a 95 % interval.
+/// Distance of the bounds of a 95 % interval.
 const OF_95: f64 = 1.959_963_984_5;
 
-/// Quantiles of the largest load of a window, in the unit of the load.
+/// In the unit of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantiles {
     values: [f64; LEVELS.len()],
 }
 
 impl Quantiles {
-    /// The quantiles at [`LEVELS`]; one that is below the one before is raised to it, and none is below 0.
+    /// At [`LEVELS`]. One below its predecessor is raised to it, and none is below 0.
     #[must_use]
     pub fn new(mut values: [f64; LEVELS.len()]) -> Self {
         let mut least = 0.0_f64;
@@ -33,32 +33,32 @@ impl Quantiles {
         Self { values }
     }
 
-    /// The largest load as likely exceeded as not.
+    /// As likely exceeded as not.
     #[must_use]
     pub const fn median(&self) -> f64 {
         self.values[1]
     }
 
-    /// The quantile at [`LEVELS`]`[index]`.
+    /// At [`LEVELS`]`[index]`.
     #[must_use]
     pub fn level(&self, index: usize) -> f64 {
         self.values[index]
     }
 
-    /// The bounds that hold 80 % of the largest loads.
+    /// Holds 80 % of the largest loads.
     #[must_use]
     pub fn interval80(&self) -> (f64, f64) {
         (self.at(-OF_80), self.at(OF_80))
     }
 
-    /// The bounds that hold 95 % of the largest loads.
+    /// Holds 95 % of the largest loads.
     #[must_use]
     pub fn interval95(&self) -> (f64, f64) {
         (self.at(-OF_95), self.at(OF_95))
     }
 
-    /// The load at a distance from the middle, in standard deviations of a normal distribution: on the lines
-    /// between the levels, and on those of the outermost beyond them.
+    /// The load at a distance from the middle, in standard deviations of a normal distribution:
+    /// interpolated between the levels, and extrapolated beyond them.
     #[must_use]
     pub fn at(&self, distance: f64) -> f64 {
         let last = DISTANCES.len() - 2;

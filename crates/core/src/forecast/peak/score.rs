@@ -1,26 +1,26 @@
-//! How good forecasts of the largest load were.
+//! The score of forecasts of the largest load.
 
 use super::quantiles::{LEVELS, Quantiles};
 use crate::forecast::accuracy::HorizonAccuracy;
 use crate::forecast::trust::ModelTrust;
 
-/// The place of the level by which forecasts are judged.
+/// Index of the level by which forecasts are judged.
 const JUDGED: usize = 2;
-/// The minutes after which a judged forecast has faded to 1/e: half a day.
+/// Minutes after which a judged forecast has faded to 1/e: half a day.
 const MEMORY: u32 = 720;
-/// How far the rival's factor moves at a forecast.
+/// Step of the rival's factor per forecast.
 const RATE: f64 = 0.02;
 
-/// How good forecasts of the largest load were, against the best factor on the last load: what an HPA
-/// with a lower target covers at the same level.
+/// A score against the best factor on the last load: what an HPA with a lower target covers at the
+/// same level.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Score {
     scored: u32,
-    /// The factor that the rival multiplies the last load by.
+    /// The rival's multiple of the last load.
     factor: f64,
-    /// The mean losses at the judged level: of the forecast and of the rival.
+    /// Mean losses at the judged level: of the forecast and of the rival.
     losses: [f64; 2],
-    /// The mean absolute errors of the median and of the last load.
+    /// Mean absolute errors of the median and of the last load.
     errors: [f64; 2],
     coverages: [f64; 2],
     trusted: bool,
@@ -40,7 +40,7 @@ impl Default for Score {
 }
 
 impl Score {
-    /// Judges a forecast made at a load of `last` by the `largest` that came.
+    /// A forecast made at a load of `last`; the `largest` load came.
     pub(super) fn take(&mut self, last: f32, levels: &[f32; LEVELS.len()], largest: f64) {
         self.scored = (self.scored + 1).min(MEMORY);
         let last = f64::from(last);

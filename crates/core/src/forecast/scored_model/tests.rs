@@ -8,7 +8,7 @@ use crate::forecast::prediction::{ForecastStep, Interval};
 
 const STEP: SignedDuration = SignedDuration::from_secs(15);
 const HORIZON: NonZeroUsize = NonZeroUsize::new(6).unwrap();
-/// The second at which the first slot begins.
+/// Begin of the first slot, in seconds.
 const START: i64 = 1_800_000_000;
 const DAY: i64 = 86_400;
 
@@ -24,7 +24,7 @@ fn hill(slot: i64) -> f64 {
     500.0 + 400.0 * (float(slot) / 40.0).sin()
 }
 
-/// The past of a load that turns without warning every five minutes, an hour of it a day ago.
+/// A load that turns without warning every five minutes, an hour of it a day ago.
 fn zigzag() -> LoadRingBuffer {
     let mut history = LoadRingBuffer::default();
     for turn in -2..14 {
@@ -36,7 +36,7 @@ fn zigzag() -> LoadRingBuffer {
     history
 }
 
-/// The load that is the same as the day before.
+/// The load repeats the day before.
 fn repeated(history: &LoadRingBuffer) -> impl Fn(i64) -> f64 {
     |slot| {
         let before = Timestamp::from_second(START - DAY + slot * 15).unwrap();
@@ -44,7 +44,6 @@ fn repeated(history: &LoadRingBuffer) -> impl Fn(i64) -> f64 {
     }
 }
 
-/// The model of a load, and all that it reads.
 struct Load {
     model: ScoredModel,
     history: LoadRingBuffer,
@@ -160,7 +159,7 @@ fn a_model_that_is_not_ready_says_when_it_will_be() {
     }
 }
 
-/// A made-up score: the model errs by a constant share of the naive one's error.
+/// A made-up score: the model's error is a constant share of the naive error.
 fn scored(error: f64) -> Load {
     let mut load = Load::new(ModelSet::SHpa, LoadRingBuffer::default());
     let card = {

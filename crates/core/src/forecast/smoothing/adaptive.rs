@@ -1,8 +1,7 @@
-//! `s-hpa`: smoothing over the last 60 samples. Its α falls as the last five samples stray from the
-//! mean of the window (`[DS-HPA]` (9) and (10)).
-//!
-//! Each change of α restarts the smoothing on the window, so that one factor smooths all of it.
-//! While α stands at a bound, as in a steady trend, an observation costs one update.
+//! `s-hpa`: smoothing over the last 60 samples with an α that falls as the last five stray from the
+//! mean of the window (`[DS-HPA]` (9) and (10)). Each change of α restarts the smoothing on the
+//! window, so that one factor smooths all of it. While α stands at a bound, as in a steady trend,
+//! an observation costs one update.
 
 use std::collections::VecDeque;
 
@@ -10,32 +9,33 @@ use super::brown::{Alpha, BrownSmoothing, Coefficients, START, Variant, mean_of_
 use crate::forecast::point_model::PointModel;
 use crate::units::count_as_f64;
 
-/// The number of newest observations that `[DS-HPA]` (10) compares with the window.
+/// Newest observations that `[DS-HPA]` (10) compares with the window.
 const RECENT: usize = 5;
-/// Variation of a window relative to its mean that rounding alone explains.
+/// Variation relative to the mean that rounding alone explains.
 const ROUNDING: f64 = 1e-12;
 
-/// The smoothing factor α by `[DS-HPA]` (10), with the figures that it is computed from.
+/// α by `[DS-HPA]` (10), with the figures behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdaptiveAlpha {
-    /// μ: the mean of the window.
+    /// μ of the window.
     pub mean: f64,
-    /// σ by `[DS-HPA]` (9): the population standard deviation of the window.
+    /// σ by `[DS-HPA]` (9): population standard deviation of the window.
     pub deviation: f64,
-    /// X̂: the mean of the last 5 observations.
+    /// X̂: mean of the last 5 observations.
     pub recent: f64,
-    /// α by `[DS-HPA]` (10) as it stands, which may be far below 0; `None` where the window does not vary.
+    /// α by `[DS-HPA]` (10) before clamping, possibly far below 0; `None` where the window does not
+    /// vary.
     pub raw: Option<f64>,
 }
 
 impl AdaptiveAlpha {
-    /// The factor for a window, oldest first; of an empty one [`Alpha::EVEN`] follows.
+    /// For a window, oldest first; an empty one gives [`Alpha::EVEN`].
     #[must_use]
     pub fn of(window: &[f64]) -> Self {
         Self::of_parts(window, &[])
     }
 
-    /// One pass each over both parts in their order, so that where a ring is cut changes no bit.
+    /// One pass each over both parts in order, so that the cut of the ring changes no bit.
     fn of_parts(older: &[f64], newer: &[f64]) -> Self {
         let values = || older.iter().chain(newer);
         let size = older.len() + newer.len();
@@ -54,7 +54,7 @@ impl AdaptiveAlpha {
         }
     }
 
-    /// The factor to smooth by: held between 0.05 and 0.95, and 0.5 where the window does not vary.
+    /// Clamped to 0.05 to 0.95, and 0.5 where the window does not vary.
     #[must_use]
     pub fn alpha(&self) -> Alpha {
         self.raw.map_or(Alpha::EVEN, Alpha::clamped)
@@ -78,7 +78,7 @@ fn restarted(older: &[f64], newer: &[f64], alpha: Alpha) -> Option<BrownSmoothin
     Some(brown)
 }
 
-/// `s-hpa`: [`window_forecast`] kept up one observation at a time.
+/// [`window_forecast`], updated one observation at a time.
 #[derive(Debug, Clone)]
 pub struct SHpa {
     window: VecDeque<f64>,
@@ -87,12 +87,11 @@ pub struct SHpa {
 }
 
 impl SHpa {
-    /// The number of observations in the window.
+    /// Observations in the window.
     pub const WINDOW: usize = 60;
-    /// The number of observations for a forecast (`[DS-HPA]` 2.3, step 2).
+    /// Observations for a forecast (`[DS-HPA]` 2.3, step 2).
     pub(crate) const NEED: usize = 20;
 
-    /// The model with one of the two quadratic coefficients.
     #[must_use]
     pub fn new(variant: Variant) -> Self {
         Self {
@@ -102,7 +101,7 @@ impl SHpa {
         }
     }
 
-    /// The factor in use; `None` before the first forecast is possible.
+    /// `None` before the first forecast is possible.
     #[must_use]
     pub fn alpha(&self) -> Option<Alpha> {
         self.smoothing.map(|(alpha, _)| alpha)

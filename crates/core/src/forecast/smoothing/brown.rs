@@ -1,31 +1,29 @@
-//! The three smoothed values and the parabola that they give.
-//!
-//! `[DS-HPA]` (7) prints α where `[Brown]` has α² in the quadratic coefficient. Only Brown's form
-//! follows a parabola exactly, so it is the default; the printed one serves to reproduce `[DS-HPA]`.
+//! The three smoothed values and the parabola that they give. `[DS-HPA]` (7) prints α where
+//! `[Brown]` has α² in the quadratic coefficient. Only Brown's form follows a parabola exactly, so
+//! it is the default; the printed one serves to reproduce `[DS-HPA]`.
 
 use crate::forecast::point_model::PointModel;
 
-/// A smoothing factor: above 0 and below 1.
+/// Above 0 and below 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Alpha(f64);
 
-/// A number that is not above 0 and below 1.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{0} is not accepted: a smoothing factor must be above 0 and below 1")]
 pub struct AlphaError(pub f64);
 
 impl Alpha {
-    /// The least that an adaptive factor becomes: below it a forecast no longer follows the load.
+    /// Least adaptive factor: below it a forecast no longer follows the load.
     pub const LEAST: Self = Self(0.05);
-    /// The most that an adaptive factor becomes: at 1 the coefficients divide by zero.
+    /// Largest adaptive factor: at 1 the coefficients divide by zero.
     pub const MOST: Self = Self(0.95);
-    /// The factor of a window that does not vary, where `[DS-HPA]` (10) has no value.
+    /// For a window that does not vary, where `[DS-HPA]` (10) has no value.
     pub(crate) const EVEN: Self = Self(0.5);
 
     /// A fixed factor, for `tes`.
     ///
     /// # Errors
-    /// Everything outside (0, 1) is refused.
+    /// A value outside (0, 1).
     pub fn new(value: f64) -> Result<Self, AlphaError> {
         if value > 0.0 && value < 1.0 {
             Ok(Self(value))
@@ -45,7 +43,6 @@ impl Alpha {
         }
     }
 
-    /// The factor as a float.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0
@@ -74,22 +71,21 @@ pub struct BrownSmoothing {
 /// The parabola `a + b T + c T²` of `[DS-HPA]` (6), T in steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Coefficients {
-    /// The level at the last observation.
+    /// Level at the last observation.
     pub a: f64,
-    /// The slope there, per step.
+    /// Slope there, per step.
     pub b: f64,
     /// Half the curvature, per step squared.
     pub c: f64,
 }
 
 impl Coefficients {
-    /// The forecast `steps_ahead` steps from the last observation (`[DS-HPA]` (6)).
+    /// `steps_ahead` counts from the last observation (`[DS-HPA]` (6)).
     #[must_use]
     pub fn at(&self, steps_ahead: f64) -> f64 {
         self.a + self.b * steps_ahead + self.c * steps_ahead * steps_ahead
     }
 
-    /// Fills `means` with the forecasts of the next steps.
     pub fn fill(&self, means: &mut [f64]) {
         let mut ahead = 0.0;
         for mean in means {
@@ -100,7 +96,7 @@ impl Coefficients {
 }
 
 impl BrownSmoothing {
-    /// Smoothing that starts with all three values at `start`.
+    /// All three values start at `start`.
     #[must_use]
     pub const fn new(alpha: Alpha, start: f64) -> Self {
         Self {
@@ -111,7 +107,7 @@ impl BrownSmoothing {
         }
     }
 
-    /// Takes one observation (`[DS-HPA]` (4) and (5)).
+    /// `[DS-HPA]` (4) and (5).
     pub fn observe(&mut self, value: f64) {
         let alpha = self.alpha.get();
         let keep = 1.0 - alpha;
@@ -120,20 +116,19 @@ impl BrownSmoothing {
         self.s3 = alpha * self.s2 + keep * self.s3;
     }
 
-    /// The smoothed values S⁽¹⁾, S⁽²⁾ and S⁽³⁾.
     #[must_use]
     pub const fn smoothed(&self) -> [f64; 3] {
         [self.s1, self.s2, self.s3]
     }
 
-    /// Moves the level by a step of the load, and neither slope nor curvature.
+    /// Moves the level, but neither slope nor curvature.
     fn shift(&mut self, by: f64) {
         for smoothed in [&mut self.s1, &mut self.s2, &mut self.s3] {
             *smoothed += by;
         }
     }
 
-    /// The line of double smoothing (`[Brown]`), which leaves the third value aside.
+    /// The line of double smoothing (`[Brown]`), without the third value.
     #[must_use]
     pub fn line(&self) -> Coefficients {
         let Self { alpha, s1, s2, .. } = *self;
@@ -145,7 +140,7 @@ impl BrownSmoothing {
         }
     }
 
-    /// The coefficients of `[DS-HPA]` (7).
+    /// By `[DS-HPA]` (7).
     #[must_use]
     pub fn coefficients(&self, variant: Variant) -> Coefficients {
         let Self { alpha, s1, s2, s3 } = *self;
@@ -165,7 +160,7 @@ impl BrownSmoothing {
     }
 }
 
-/// The number of first observations; their mean starts the smoothing.
+/// Number of first observations whose mean starts the smoothing.
 pub(super) const START: usize = 3;
 
 /// `tes`: smoothing with a fixed α, started at the mean of the first three observations.
@@ -190,13 +185,13 @@ impl Tes {
         }
     }
 
-    /// The smoothing as it stands; meaningful from the third observation on.
+    /// Meaningful from the third observation on.
     #[must_use]
     pub const fn brown(&self) -> &BrownSmoothing {
         &self.brown
     }
 
-    /// Moves the level by a step of the load that is no part of its trend.
+    /// Moves the level by a step that is no part of the trend.
     pub(crate) fn shift(&mut self, by: f64) {
         self.brown.shift(by);
         for value in self.first.iter_mut().take(self.have) {
@@ -236,7 +231,6 @@ impl PointModel for Tes {
     }
 }
 
-/// The mean of the first observations, by which the smoothing starts.
 pub(super) fn mean_of_start(first: &[f64; START]) -> f64 {
     (first[0] + first[1] + first[2]) / 3.0
 }

@@ -1,4 +1,4 @@
-//! Models as bytes: what they are, their version, their content, and a checksum of all that.
+//! Models as bytes: magic, version, content, and a checksum of all that.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,15 +8,13 @@ use crate::fnv::fnv1a;
 use crate::forecast::elastic_net::LinearFunction;
 use crate::forecast::trees::{Trees, TreesError};
 
-/// The first bytes of a model.
 const MAGIC: &[u8; 8] = b"evktraff";
-/// The version of the form that is written, and the only one that is read.
+/// Version that is written, and the only one that is read.
 pub const TRAFFIC_VERSION: u16 = 1;
-/// The most kinds of traffic, and the longest name in bytes.
+/// Most kinds of traffic, and longest name in bytes.
 const MOST: usize = 64;
 const LONGEST: usize = 1024;
 
-/// The refusal of a model's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TrafficModelError {
     #[error("the file is not a model of the kind traffic")]
@@ -35,7 +33,6 @@ pub enum TrafficModelError {
 }
 
 impl TrafficModelError {
-    /// The name of the variant, for metrics and logs.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -49,7 +46,6 @@ impl TrafficModelError {
 }
 
 impl TrafficModel {
-    /// The model as bytes.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
@@ -89,7 +85,7 @@ impl TrafficModel {
         bytes
     }
 
-    /// The model that [`Self::encode`] gave.
+    /// Reads the bytes of [`Self::encode`].
     ///
     /// # Errors
     /// Bytes of another kind or version, cut short or changed.
@@ -136,7 +132,7 @@ fn put_held_out(bytes: &mut Vec<u8>, held_out: &HeldOutDay) {
     }
 }
 
-/// The unread part of the content.
+/// The unread content.
 struct TrafficFileReader<'a>(&'a [u8]);
 
 impl TrafficFileReader<'_> {
@@ -251,7 +247,7 @@ mod tests {
         }
     }
 
-    /// A decoded model after a change of its bytes by an attacker that also corrects the checksum.
+    /// A model decoded after an attacker changed its bytes and the checksum.
     fn changed(change: impl FnOnce(&mut TrafficModel)) -> Result<TrafficModel, TrafficModelError> {
         let mut model = model();
         change(&mut model);

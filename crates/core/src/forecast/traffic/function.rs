@@ -7,38 +7,37 @@ use crate::forecast::elastic_net::LinearFunction;
 use crate::forecast::trees::{TreeInput, Trees, tree_input};
 use crate::units::i64_as_f64;
 
-/// The number of inputs of the residual model.
 pub const RESIDUAL_INPUTS: usize = 4;
 
 const DAY: i64 = 86_400;
 const WEEK: i64 = 7 * DAY;
-/// The end of what an input of trees holds.
+/// End of the range of a tree input.
 const WHOLE: f64 = 8.0;
-/// The input of the residual model that changes with the count of replicas.
+/// The input that changes with the count of replicas.
 const LINEAR: usize = 0;
 
 /// A moment as the residual model reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CalendarInputs {
-    /// The time of day, the day of the week, and the time of the week.
+    /// Time of day, day of the week, and time of the week.
     inputs: [TreeInput; RESIDUAL_INPUTS - 1],
 }
 
-/// The linear model and what is added to its answer.
+/// The linear model and its correction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearResidual {
     pub(super) linear: LinearFunction,
-    /// The utilisation by which inputs and answers of the trees are divided, above 0.
+    /// Utilisation by which inputs and answers of the trees are divided, above 0.
     pub(super) scale: f64,
-    /// The least and the largest that was ever to be added.
+    /// Least and largest correction in the training data.
     pub(super) seen: (f64, f64),
     pub(super) residual: Trees,
-    /// Where along the linear answer that of the trees may change.
+    /// Linear answers at which the trees' answer may change.
     bends: Box<[TreeInput]>,
 }
 
 impl CalendarInputs {
-    /// A moment by the clocks and weeks of a calendar.
+    /// By the clocks and weeks of `calendar`.
     #[must_use]
     pub fn of(at: Timestamp, calendar: &Calendar) -> Self {
         let second = calendar.second_of_week(at).clamp(0, WEEK - 1);
@@ -54,8 +53,8 @@ impl CalendarInputs {
 }
 
 impl LinearResidual {
-    /// A linear model, and trees with the inputs of [`Self::inputs`]. Their answer times `scale`,
-    /// clamped to the range `seen`, is added to the linear answer.
+    /// `residual` takes [`Self::inputs`]. Its answer times `scale`, clamped to the range `seen`, is
+    /// added to the linear answer.
     #[must_use]
     pub fn new(linear: LinearFunction, scale: f64, seen: (f64, f64), residual: Trees) -> Self {
         Self {
@@ -67,39 +66,36 @@ impl LinearResidual {
         }
     }
 
-    /// The inputs of the residual model.
     #[must_use]
     pub fn inputs(linear: f64, scale: f64, moment: CalendarInputs) -> [TreeInput; RESIDUAL_INPUTS] {
         let [time, day, week] = moment.inputs;
         [tree_input(linear / scale), time, day, week]
     }
 
-    /// The linear model.
     #[must_use]
     pub const fn linear(&self) -> &LinearFunction {
         &self.linear
     }
 
-    /// The number of trees.
     #[must_use]
     pub const fn trees(&self) -> usize {
         self.residual.len()
     }
 
-    /// The utilisation by the linear model alone, where `traffic` of all kinds comes to so many replicas.
+    /// Utilisation by the linear model alone; `traffic` is that of all `replicas`.
     #[must_use]
     pub fn linear_utilisation(&self, traffic: &[f64], replicas: f64) -> f64 {
         self.linear.intercept + self.driven(traffic) / replicas
     }
 
-    /// The utilisation of each of so many replicas, at least 0, where `traffic` of all kinds comes to them.
+    /// Utilisation of each replica, at least 0; `traffic` is that of all `replicas`.
     #[must_use]
     pub fn utilisation(&self, traffic: &[f64], replicas: f64, moment: CalendarInputs) -> f64 {
         let linear = self.linear_utilisation(traffic, replicas);
         (linear + self.added(linear, moment)).max(0.0)
     }
 
-    /// The correction by the trees, in the unit of the utilisation.
+    /// Correction by the trees, in the unit of the utilisation.
     fn added(&self, linear: f64, moment: CalendarInputs) -> f64 {
         let inputs = Self::inputs(linear, self.scale, moment);
         let (least, most) = self.seen;
@@ -107,10 +103,11 @@ impl LinearResidual {
         added.clamp(least, most)
     }
 
-    /// The least count from which on no count up to `most` has more than `target`; `None` where `most` has.
+    /// The least count from which on no count up to `most` has more than `target`; `None` where
+    /// `most` has.
     ///
-    /// Between two thresholds of the trees their correction is constant, and the utilisation can only fall
-    /// with the count. So the trees are evaluated once for each of these parts, not for each count.
+    /// Between two thresholds of the trees their correction is constant, and utilisation only falls
+    /// with the count. So the trees are evaluated once per such part.
     #[must_use]
     pub fn least_count(
         &self,
@@ -143,21 +140,22 @@ impl LinearResidual {
         found
     }
 
-    /// The least count with which the linear model alone has no more than `target`; `None` where none has.
+    /// The least count at which the linear model has no more than `target`; `None` if there is
+    /// none.
     #[must_use]
     pub fn least_linear_count(&self, traffic: &[f64], target: f64, most: i32) -> Option<i32> {
         let is_good = |count: i32| self.linear_utilisation(traffic, f64::from(count)) <= target;
         is_good(most).then(|| first(1, most, is_good))
     }
 
-    /// The linear answer of the traffic of all replicas together, without the intercept.
+    /// The linear answer to the traffic of all replicas together, without the intercept.
     fn driven(&self, traffic: &[f64]) -> f64 {
         let terms = self.linear.coefficients.iter().zip(traffic);
         terms.map(|(coefficient, value)| coefficient * value).sum()
     }
 }
 
-/// The first of the counts that is so, where all after it are and `last` is.
+/// The first count that `is_so`, if all after it are and `last` is.
 fn first(mut from: i32, mut last: i32, is_so: impl Fn(i32) -> bool) -> i32 {
     while from < last {
         let middle = from + (last - from) / 2;
@@ -190,7 +188,6 @@ mod tests {
         LinearResidual::new(linear, 50.0, (-4.0, 40.0), residual)
     }
 
-    /// `added` once the input is at or above the threshold.
     fn from(feature: usize, threshold: TreeInput, added: f32) -> Trees {
         let root = TreeNode::Split {
             feature,
@@ -246,7 +243,7 @@ mod tests {
         );
     }
 
-    /// Trees of which each adds or takes from a threshold of the linear answer on.
+    /// Each tree adds its number from a threshold of the linear answer on.
     fn bent(steps: &[(i16, f32)]) -> LinearResidual {
         let trees = steps.iter().map(|&(threshold, added)| {
             let root = TreeNode::Split {

@@ -9,7 +9,7 @@ fn expected(value: f64) -> TreeInput {
     tree_input(value)
 }
 
-/// A load on 5-minute steps, of which each value is known by its index.
+/// On 5-minute steps, each value computed from its index.
 fn load(count: u32, value: impl Fn(f64) -> f64) -> Vec<f64> {
     (0..count).map(|index| value(f64::from(index))).collect()
 }
@@ -87,7 +87,7 @@ fn the_size_of_a_load_changes_nothing_and_no_load_is_nothing() {
         let known = GbdtOriginInputs::at(past, grid, 50.0 * factor).unwrap();
         known.towards(past, grid, 4, 0)
     };
-    // A power of two, which leaves all digits.
+    // A power of two keeps all digits.
     assert_eq!(inputs(1.0), inputs(2.0_f64.powi(200)));
     assert_eq!(inputs(1.0), inputs(2.0_f64.powi(-200)));
     let grid = Grid::new(MINUTE);
