@@ -1,10 +1,8 @@
-//! The balance score (`[CLBP]` (4.4) to (4.11)): the evenness of the cluster with the Pod on each of
-//! the candidate nodes.
-//!
-//! Everything is computed relative to the variance without the Pod, in closed form: placing it on
-//! node j moves n Var by `d (2 q + d (1 - 1/n))`, where q is the node's distance from the mean and
-//! d what the Pod adds to it. So one pass over the nodes is enough, and near-equal candidates are
-//! told apart without subtracting near-equal numbers.
+//! The balance score (`[CLBP]` (4.4) to (4.11)): the evenness of the cluster with the Pod on each
+//! candidate node. Scores are relative to the variance without the Pod, in closed form: placing it
+//! on node j moves n Var by `d (2 q + d (1 - 1/n))`, where q is the node's distance from the mean
+//! and d what the Pod adds to it. So one pass suffices, and near-equal candidates differ without a
+//! subtraction of near-equal numbers.
 
 mod departures;
 mod spread;
@@ -15,7 +13,6 @@ use crate::units::{Amount, Resource, Resources};
 pub(super) use departures::Departures;
 use spread::{BEST, EQUAL, Spread, extreme, normalised};
 
-/// The way by which the deviations of several resources become one score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Normalization {
     /// One normalisation of the weighted sum of variances.
@@ -25,7 +22,7 @@ pub enum Normalization {
 }
 
 impl Normalization {
-    /// The name in configuration and answers.
+    /// In configuration and answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,18 +32,17 @@ impl Normalization {
     }
 }
 
-/// The way from loads to scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScoringStrategy {
     pub normalization: Normalization,
-    /// The difference in utilisation that counts as one: of the joint form, candidates that differ by
-    /// less get scores that differ by less than the full range, and kube-scheduler's own plugins
-    /// decide among them. 0 stretches any difference to the full range.
+    /// The difference in utilisation that counts as one. In the joint form, smaller differences get
+    /// scores that differ by less than the full range, and kube-scheduler's own plugins decide. 0
+    /// stretches any difference to the full range.
     pub significance: f64,
 }
 
 impl ScoringStrategy {
-    /// The form of the sources, in which any difference counts in full.
+    /// The form of the sources: any difference counts in full.
     #[must_use]
     pub const fn pure(normalization: Normalization) -> Self {
         Self {
@@ -56,22 +52,21 @@ impl ScoringStrategy {
     }
 }
 
-/// The score of one node with the figures that led to it.
+/// A score with the figures behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeScore {
-    /// D (`[CLBP]` (4.9)): the deviation of the candidates' usage with the Pod on this node; `None`
-    /// where the node's capacity is unknown.
+    /// D (`[CLBP]` (4.9)): deviation of the candidates' usage with the Pod here; `None` if the
+    /// node's capacity is unknown.
     pub deviation: Resources<Option<f64>>,
-    /// S (`[CLBP]` (4.10)): the deviation normalised to 0 to 10 over the candidates, 10 the most even.
+    /// S (`[CLBP]` (4.10)): D normalised to 0 to 10 over the candidates, 10 the most even.
     pub score: Resources<Option<f64>>,
-    /// The node's score, 0 to 10.
+    /// 0 to 10.
     pub total: f64,
 }
 
-/// The scores of nodes, and how far apart two of them have to be to mean something.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BalanceScores {
-    /// The score of each node, 0 to 10, in the order given.
+    /// 0 to 10, in the order given.
     pub exact: Vec<f64>,
     /// The score difference for [`ScoringStrategy::significance`]; 0 if any difference counts.
     pub significant: f64,
@@ -96,9 +91,9 @@ pub fn scored(
 
 /// The score of each node, 0 to 10, in the order given: 10 leaves the nodes most evenly used.
 ///
-/// A resource of unknown (or no) capacity on a node leaves its spread as it is when the Pod goes
-/// there; per resource, the weights are renormalised over what is known of the node, and a node of
-/// which nothing is known gets 0.
+/// A resource of unknown capacity, or none, on a node keeps its spread when the Pod goes there. In
+/// the per-resource form weights are renormalised over the known resources, and a node without any
+/// gets 0.
 #[must_use]
 pub fn scores(
     nodes: &[NodeLoad],
@@ -138,12 +133,12 @@ pub fn detail(
     details
 }
 
-/// 10 - 10 (V - Vmin) / max(Vmax - Vmin, Vref) with V = Σ w D²; what all V have in common drops out, so
-/// that only the changes of the variances are summed.
+/// 10 - 10 (V - Vmin) / max(Vmax - Vmin, Vref) with V = Σ w D²; common terms of all V drop out, so
+/// only changes of the variances are summed.
 ///
-/// Vref is what a difference of `significance` in utilisation makes: placing a Pod that adds d to a
-/// node q above the mean moves n D² by d (2 q + d (1 - 1/n)), so between two nodes that far apart it is
-/// Σ w 2 d / n times the significance, with the mean d of the candidates.
+/// Vref is the effect of a difference of `significance` in utilisation: placing a Pod that adds d
+/// to a node q above the mean moves n D² by d (2 q + d (1 - 1/n)), so between two nodes that far
+/// apart it is Σ w 2 d / n times the significance, with the mean d of the candidates.
 fn joint(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
@@ -182,7 +177,7 @@ fn joint(
     }
 }
 
-/// Σ w S (`[CLBP]` (4.11)), the weights renormalised over the resources known of the node.
+/// Σ w S (`[CLBP]` (4.11)), the weights renormalised over the known resources.
 fn per_resource(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weights) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); nodes.len()];
     let mut spread = Spread::default();
@@ -200,7 +195,7 @@ fn per_resource(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weight
     sums.into_iter().map(total).collect()
 }
 
-/// The integer that the extender protocol takes: rounded half up, within 0 to 10.
+/// For the extender protocol: rounded half up, within 0 to 10.
 #[must_use]
 pub fn to_wire(score: f64) -> u8 {
     let rounded = Amount::from_f64(score.clamp(0.0, BEST)).get();
@@ -354,7 +349,7 @@ mod tests {
         prop::collection::vec(some_node(), 1..60)
     }
 
-    /// `[CLBP]` (4.4) to (4.9) as they are written, for one resource of known capacity.
+    /// `[CLBP]` (4.4) to (4.9) literally, for one resource of known capacity.
     fn deviation_as_written(nodes: &[NodeLoad], demand: f64, placed: usize) -> f64 {
         let usage = nodes.iter().enumerate().map(|(at, node)| {
             let capacity = node.capacity[Resource::Cpu].unwrap().as_f64();

@@ -1,18 +1,15 @@
-//! The loads of candidates as they are scored.
-//!
-//! If a node has no measurement of network or disk I/O, only the sum of its Pods' demands is known.
-//! Most Pods demand none, so the node would look idle and rank first. If other candidates are
-//! measured, such a node is scored with their mean utilisation. The headroom rule uses only the
-//! known load, so it may refuse less.
+//! The loads by which candidates are scored. Without a measurement of network or disk I/O, a node
+//! has only its Pods' demands, which are mostly 0, so it would look idle and rank first. If other
+//! candidates are measured, such a node is scored with their mean utilisation. The headroom rule
+//! uses only the known load, so it may refuse less.
 
 use crate::placement::node_load::NodeLoad;
 use crate::placement::node_table::{Freshness, NodeState};
 use crate::units::{Amount, Resource};
 
-/// The resources that Pods seldom demand: the sum of demands tells little of the use.
+/// Resources that Pods seldom demand: the sum of demands does not show the use.
 pub const SELDOM_DEMANDED: [Resource; 2] = [Resource::NetworkIo, Resource::DiskIo];
 
-/// The loads of nodes that are to be scored beside each other, in their order.
 #[must_use]
 pub fn scored_loads(nodes: &[&NodeState]) -> Vec<NodeLoad> {
     let mut loads: Vec<NodeLoad> = nodes.iter().map(|node| node.load).collect();
@@ -32,7 +29,7 @@ pub fn scored_loads(nodes: &[&NodeState]) -> Vec<NodeLoad> {
     loads
 }
 
-/// The mean of what is measured; `None` where nothing is, or all is.
+/// Mean of the measured nodes; `None` if none or all are measured.
 fn mean_utilisation(nodes: &[&NodeState], resource: Resource) -> Option<f64> {
     let (mut sum, mut measured, mut unmeasured) = (0.0, 0_u32, false);
     for node in nodes {
@@ -64,7 +61,7 @@ mod tests {
     use crate::placement::usage::{Measurement, UsageSample};
     use crate::units::Resources;
 
-    /// The loads that nodes of capacity 1000 are scored by, of which some are measured.
+    /// On nodes of capacity 1000, some of them measured.
     fn scored(measured: &[Option<u64>], resource: Resource) -> Vec<u64> {
         let mut table = NodeTable::new(Settings::default());
         let facts = NodeFacts {
@@ -96,7 +93,7 @@ mod tests {
         loads.iter().map(|load| load.load[resource].get()).collect()
     }
 
-    /// The harm: the hottest node, with a renamed interface, counted as idle and came first.
+    /// The hottest node, with a renamed interface, counted as idle and came first.
     #[test]
     fn a_node_that_is_not_measured_is_as_used_as_the_others() {
         for resource in [Resource::NetworkIo, Resource::DiskIo] {
@@ -111,7 +108,7 @@ mod tests {
             );
             assert_eq!(scored(&[Some(7), Some(9)], resource), [7, 9]);
         }
-        // Pods do request these, so the requests stand for the use.
+        // Pods request these, so the requests stand for the use.
         assert_eq!(scored(&[Some(100), None], Resource::Cpu), [100, 0]);
     }
 }

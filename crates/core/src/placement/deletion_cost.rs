@@ -1,10 +1,8 @@
-//! The Pods of a ReplicaSet in the order in which they should go when it is scaled in.
-//!
-//! A ReplicaSet controller first deletes Pods that are not bound, pending or not ready, then those
-//! of the lowest cost. So only ready Pods get costs, one after another. The next to go is a Pod
-//! that does not worsen the topology spread, then one on a node over the headroom line. Then comes
-//! the Pod without which V = Σ w D² of the nodes, the deviation of placement, is least. Names break
-//! ties.
+//! The order in which the Pods of a ReplicaSet should go when it is scaled in. A ReplicaSet
+//! controller first deletes Pods that are not bound, pending or not ready, then those of the lowest
+//! cost, so only ready Pods get costs. The next to go is a Pod that does not worsen the topology
+//! spread, then one on a node over the headroom line, then the Pod without which V = Σ w D² of the
+//! nodes, the deviation of placement, is least. Names break ties.
 
 mod skew;
 
@@ -19,51 +17,46 @@ use skew::Skew;
 
 pub use skew::SpreadConstraint;
 
-/// A Pod that may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovablePod<'a> {
     pub name: &'a str,
-    /// The position of its node among the nodes; `None` for a Pod that has none, or none that is known.
+    /// Index of its node; `None` for a Pod without a known node.
     pub node: Option<usize>,
-    /// The usage that goes with it: measured, or else its demand.
+    /// Measured, or else its demand.
     pub usage: Resources<Amount>,
-    /// True where the controller deletes it before any ready one, whatever it costs.
+    /// The controller deletes it before any ready one, whatever its cost.
     pub goes_first: bool,
 }
 
-/// Everything that the order of removal follows from.
 #[derive(Debug, Clone, Copy)]
 pub struct Removal<'a> {
-    /// All nodes that count for evenness.
+    /// Those that count for evenness.
     pub nodes: &'a [NodeLoad],
-    /// The Pods of one ReplicaSet that are not being deleted already.
+    /// Pods of one ReplicaSet, without those being deleted already.
     pub pods: &'a [RemovablePod<'a>],
-    /// The constraints on the spread of these Pods, those that come before others first.
+    /// In order of precedence.
     pub spread: &'a [SpreadConstraint],
-    /// The weights of the Pods' profile.
     pub weights: &'a Weights,
-    /// h of `[CLBP]` (4.1): where more is in use, Pods go first.
+    /// h of `[CLBP]` (4.1): Pods of nodes above it go first.
     pub headroom: Ratio,
 }
 
-/// The ground on which a Pod goes before others.
+/// Why a Pod goes before others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeletionBasis {
-    /// Its node is over the headroom line.
     Headroom,
-    /// The removal of some others would spread the Pods less evenly.
+    /// Other removals would spread the Pods less evenly.
     Spread,
     /// Without it the nodes are used most evenly.
     Balance,
-    /// It takes no traffic any more, by its ReplicaProfile.
+    /// Its ReplicaProfile has cut it off from traffic.
     CutOff,
 }
 
 impl DeletionBasis {
-    /// All grounds.
     pub const ALL: [Self; 4] = [Self::Headroom, Self::Spread, Self::Balance, Self::CutOff];
 
-    /// The word in annotations and metrics.
+    /// In annotations and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,7 +67,6 @@ impl DeletionBasis {
         }
     }
 
-    /// The ground in words, for people.
     #[must_use]
     pub const fn explanation(self) -> &'static str {
         match self {
@@ -88,7 +80,7 @@ impl DeletionBasis {
     }
 }
 
-/// A Pod that goes, by its position among the Pods.
+/// By index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScaleInVictim {
     pub pod: usize,
@@ -96,8 +88,8 @@ pub struct ScaleInVictim {
 }
 
 impl Removal<'_> {
-    /// The ready Pods that should be among the first `count` to go, the first of them first. Those that go
-    /// first whatever they cost take their part of `count`.
+    /// The ready Pods that should be among the first `count` to go, in order. Pods that go first
+    /// whatever they cost use up `count`.
     #[must_use]
     pub fn order(&self, count: usize) -> Vec<ScaleInVictim> {
         let positions = 0..self.pods.len();
@@ -131,8 +123,8 @@ impl Removal<'_> {
         order
     }
 
-    /// The nodes without the Pods that go first. They are subtracted before any deviation is: each departure from
-    /// that is one pass over the nodes, and of these Pods there may be thousands.
+    /// The nodes without the Pods that go first. Subtracting them here is cheap: a departure from a
+    /// deviation is a pass over all nodes, and there may be thousands of such Pods.
     fn without(&self, gone: &[usize]) -> Vec<NodeLoad> {
         let mut nodes = self.nodes.to_vec();
         for pod in gone.iter().map(|&at| &self.pods[at]) {
@@ -143,7 +135,6 @@ impl Removal<'_> {
         nodes
     }
 
-    /// The next to go of those that are left.
     fn next(
         &self,
         left: &[usize],
@@ -182,8 +173,8 @@ impl Removal<'_> {
     }
 }
 
-/// The cost of the Pod at a place in an order of so many: below 0, which every other Pod of the
-/// ReplicaSet has, and the lower the earlier it goes.
+/// The cost of the Pod at a place: below 0, which every other Pod of the ReplicaSet has, and the
+/// lower the earlier it goes.
 #[must_use]
 pub fn cost(place: usize, of: usize) -> i32 {
     let after = of.saturating_sub(place).max(1);

@@ -1,8 +1,6 @@
-//! The order in which a ReplicaSet deletes Pods when it has too many: that of
-//! kube-controller-manager's `ActivePodsWithRanks`, with deletion costs and logarithmic ages.
-//!
-//! One rule for all callers: the choice of Pods that leave traffic before they go, and every
-//! sandbox that deletes Pods.
+//! The order in which a ReplicaSet deletes surplus Pods: that of kube-controller-manager's
+//! `ActivePodsWithRanks`, with deletion costs and logarithmic ages. Scale-in with cut-off traffic
+//! and every sandbox use this one rule.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -10,26 +8,23 @@ use std::hash::Hash;
 
 use jiff::SignedDuration;
 
-/// The facts of a Pod that decide if it goes before another.
+/// The facts of a Pod that decide whether it goes before another.
 #[derive(Debug, Clone)]
 pub struct Victim<N, I> {
-    /// The node that it is bound to.
     pub node: Option<N>,
     pub phase: ActivePodPhase,
     pub is_ready: bool,
-    /// The cost of its deletion.
     pub cost: i32,
-    /// How long it has been ready, where that is told; below zero for a time that is still to come.
+    /// `None` if unknown; below zero for a time in the future.
     pub ready_for: Option<SignedDuration>,
-    /// The restarts of the container that was restarted most often, then those of sidecars.
+    /// Restarts of the container restarted most often, then of sidecars.
     pub restarts: [i32; 2],
-    /// How long ago it was made.
     pub age: Option<SignedDuration>,
-    /// Decides among Pods of about one age, as the UID does, which is left to chance.
+    /// Decides between Pods of about one age, as the random UID does.
     pub identity: I,
 }
 
-/// The phases that Pods have which a ReplicaSet counts, in the order in which they go.
+/// Phases of the Pods that a ReplicaSet counts, in the order in which they go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ActivePodPhase {
     Pending,
@@ -37,8 +32,8 @@ pub enum ActivePodPhase {
     Running,
 }
 
-/// The positions of the Pods in the order in which they are deleted. `related` are the nodes of the active
-/// Pods of all ReplicaSets with the same owner, of which a node should not keep several.
+/// Indexes in the order of deletion. `related` are the nodes of the active Pods of all ReplicaSets
+/// with the same owner, of which a node should not keep several.
 #[must_use]
 pub fn in_order<N, I>(
     pods: &[Victim<N, I>],
@@ -56,8 +51,8 @@ where
         .iter()
         .map(|pod| on_node.get(&pod.node).copied().unwrap_or(0))
         .collect();
-    // By insertion: the comparison is Kubernetes', which goes by identity within an age and is no total
-    // order where some ages are equal.
+    // Insertion sort: Kubernetes' comparison goes by identity within an age and is no total order
+    // where some ages are equal.
     let mut order: Vec<usize> = Vec::with_capacity(pods.len());
     for (at, pod) in pods.iter().enumerate() {
         let before = |&other: &usize| {
@@ -72,13 +67,13 @@ where
     order
 }
 
-/// Not placed before placed, pending before running, not ready before ready, then by cost.
+/// Unbound, then pending, then not ready, then by cost.
 fn by_use<N, I>(one: &Victim<N, I>, other: &Victim<N, I>) -> Ordering {
     let key = |pod: &Victim<N, I>| (pod.node.is_some(), pod.phase, pod.is_ready, pod.cost);
     key(one).cmp(&key(other))
 }
 
-/// Ready for a shorter time first, restarted more often, made later.
+/// Ready for a shorter time first, then more restarts, then created later.
 fn by_age<N, I: Ord>(one: &Victim<N, I>, other: &Victim<N, I>) -> Ordering {
     let ready = if one.is_ready && other.is_ready {
         younger(one, other, |pod| pod.ready_for)
@@ -90,7 +85,8 @@ fn by_age<N, I: Ord>(one: &Victim<N, I>, other: &Victim<N, I>) -> Ordering {
         .then_with(|| younger(one, other, |pod| pod.age))
 }
 
-/// By the power of two that an age lies in, and within one by identity, so that the choice is random.
+/// By the power of two that an age lies in, and within one by identity, so that the choice is
+/// random.
 fn younger<N, I: Ord>(
     one: &Victim<N, I>,
     other: &Victim<N, I>,
@@ -105,7 +101,7 @@ fn younger<N, I: Ord>(
     }
 }
 
-/// The whole part of the binary logarithm of an age in nanoseconds; below all of them for one that is none.
+/// Whole part of the binary logarithm in nanoseconds; `None` is below all.
 fn power(age: SignedDuration) -> Option<u32> {
     let age = u128::try_from(age.as_nanos()).ok();
     age.and_then(u128::checked_ilog2)
@@ -115,7 +111,7 @@ fn power(age: SignedDuration) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A Pod that is ready for as long as it is old.
+    /// Ready for as long as it is old.
     fn pod(node: u8, age: i64, identity: u8) -> Victim<u8, u8> {
         let age = Some(SignedDuration::from_secs(age));
         Victim {

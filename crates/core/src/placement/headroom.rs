@@ -1,28 +1,26 @@
-//! The headroom rule (`[CLBP]` (4.1)): a node takes a Pod only if every resource stays below the
-//! headroom ratio of its capacity afterwards, also those of which the Pod demands nothing.
-//!
-//! A resource of unknown capacity takes no part, except disk I/O under so much pressure that it is
+//! The headroom rule (`[CLBP]` (4.1)): a node takes a Pod only if afterwards every resource stays
+//! below the headroom ratio of its capacity, also those of which the Pod demands nothing. A
+//! resource of unknown capacity takes no part, except disk I/O under so much pressure that it is
 //! over the line by itself. A resource of capacity 0 takes part only for Pods that demand it, as in
-//! kube-scheduler. Else a node without ephemeral storage would take no Pod. The comparison uses
-//! floats exactly as in (4.1), so that `explain` shows the deciding figures.
+//! kube-scheduler: else a node without ephemeral storage would take no Pod. Floats are compared
+//! exactly as in (4.1), so that `explain` shows the deciding figures.
 
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Ratio, ResourceSet, Resources};
 
-/// The rule for one resource of one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeadroomTerm {
-    /// R: the demand of the Pod.
+    /// R of the Pod.
     pub demand: Amount,
-    /// N: the usage of the node.
+    /// N of the node.
     pub load: Amount,
-    /// T: the most the node can give, if known.
+    /// T of the node.
     pub capacity: Option<Amount>,
-    /// h T: what R + N must stay below; `None` where T is unknown.
+    /// h T: R + N must stay below it.
     pub limit: Option<f64>,
-    /// True where T is unknown and tasks wait for the resource too much.
+    /// T is unknown, and tasks wait for the resource too much.
     pub pressed: bool,
-    /// True where the rule holds, and where it takes no part.
+    /// The rule holds, or takes no part.
     pub fits: bool,
 }
 
@@ -47,7 +45,7 @@ impl HeadroomTerm {
         }
     }
 
-    /// The most that may be demanded: the largest whole number that stays below the limit together with the load.
+    /// The largest integer that stays below the limit together with the load.
     fn left(self) -> Option<Amount> {
         if self.pressed {
             return Some(Amount::ZERO);
@@ -58,18 +56,18 @@ impl HeadroomTerm {
     }
 }
 
-/// True where the node has none of a resource and the Pod demands none.
+/// The node has none of a resource and the Pod demands none.
 fn is_unconcerned(demand: Amount, capacity: Option<Amount>) -> bool {
     demand == Amount::ZERO && capacity == Some(Amount::ZERO)
 }
 
-/// True where `R + N < h T` holds for every resource of known capacity (`[CLBP]` (4.1)).
+/// `R + N < h T` for every resource of known capacity (`[CLBP]` (4.1)).
 #[must_use]
 pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> bool {
     refusing(demand, node, headroom).is_empty()
 }
 
-/// The resources for which `R + N < h T` does not hold; a node of which none refuses passes.
+/// The resources for which `R + N < h T` does not hold.
 #[must_use]
 pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> ResourceSet {
     let mut refused = ResourceSet::NONE;
@@ -82,7 +80,7 @@ pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) ->
     refused
 }
 
-/// The terms of `[CLBP]` (4.1) for each resource, for explanations; [`fits`] is the conjunction of them.
+/// For explanations; [`fits`] is their conjunction.
 #[must_use]
 pub fn terms(
     demand: &Resources<Amount>,
@@ -100,16 +98,15 @@ pub fn terms(
     })
 }
 
-/// The amount of each resource that can be demanded while its term of `[CLBP]` (4.1) stays true; 0
-/// if it is already false. `None` if the resource takes no part.
+/// The most that can be demanded while `[CLBP]` (4.1) stays true; 0 if it is false already. `None`
+/// if the resource takes no part.
 #[must_use]
 pub fn left(node: &NodeLoad, headroom: Ratio) -> Resources<Option<Amount>> {
     terms(&Resources::default(), node, headroom).map(HeadroomTerm::left)
 }
 
-/// (R + N) / T of the fullest resource once the Pod is there, by which the least loaded nodes are
-/// found when none has headroom; a resource under pressure is full. `None` where neither is known of
-/// any resource.
+/// (R + N) / T of the fullest resource, which finds the least loaded node when none has headroom; a
+/// resource under pressure is full. `None` if no resource has either.
 #[must_use]
 pub fn fullest(demand: &Resources<Amount>, node: &NodeLoad) -> Option<f64> {
     let ratios = node.capacity.iter().filter_map(|(resource, capacity)| {

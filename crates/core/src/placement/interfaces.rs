@@ -1,52 +1,50 @@
-//! The network of a node by its interfaces: which of them lead out of it, what they carry, and what they can carry. Use
-//! and capacity are of the same interfaces.
+//! The network of a node by its interfaces: use and capacity of the same ones, without counting
+//! bytes twice.
 //!
-//! A link sends and receives at its full speed at once, so the busier direction of a node counts, against the speed of
-//! one direction. Bytes are counted once:
-//! - virtual functions (SR-IOV) carry bytes of their own, and share the speed of their port;
-//! - a bond carries what its members carry, at the speed that it has as a whole: that of one of them in
-//!   active-backup, that of all of them with LACP. Members are known by their flag or by the bond's address; where
-//!   neither is told of any, all are taken for members;
-//! - an interface of Azure's `enP...` carries what the `eth...` of the same address carries.
+//! A link sends and receives at full speed at once, so the busier direction counts, against the
+//! speed of one direction.
+//! - Virtual functions (SR-IOV) have bytes of their own, and share the speed of their port.
+//! - A bond carries its members' bytes at its own speed: that of one in active-backup, the sum with
+//!   LACP. Members are known by their flag or by the bond's address; without either, all are taken
+//!   for members.
+//! - Azure's `enP...` carries what the `eth...` of the same address carries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::units::Amount;
 
-/// One interface that is hardware or a bond, by its name or by what the kernel says of it. What repeats the bytes of
-/// others by its kind (VLANs, bridges, veth pairs, tunnels) is none.
+/// Hardware or a bond, by name or kernel. Interfaces that repeat bytes of others by their kind
+/// (VLANs, bridges, veth pairs, tunnels) are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Interface {
-    /// Bytes per second, where they are measured.
+    /// Bytes per second.
     pub received: Option<Amount>,
-    /// Bytes per second, where they are measured.
+    /// Bytes per second.
     pub sent: Option<Amount>,
-    /// Bytes per second of one direction, where the interface knows.
+    /// Bytes per second in one direction, if known.
     pub speed: Option<Amount>,
-    /// The address, and others that it had lately.
+    /// The present and recent ones.
     pub addresses: BTreeSet<Box<str>>,
-    /// True where the kernel says that it is a part of another one.
+    /// By the kernel's flag.
     pub is_member: bool,
-    /// True where the kernel tells of members that it has.
+    /// The kernel lists members of it.
     pub has_members: bool,
 }
 
-/// The interfaces of one node by their names.
 pub type Interfaces = BTreeMap<Box<str>, Interface>;
 
-/// The known network use of one node, in bytes per second.
+/// In bytes per second.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NetworkUse {
-    /// The use of all interfaces that lead out of the node.
+    /// Use of all interfaces that lead out of the node.
     pub used: Option<Amount>,
-    /// The capacity of the interfaces of known speed among them.
+    /// Capacity of the interfaces of known speed among them.
     pub capacity: Option<Amount>,
-    /// The use of these rated interfaces.
     pub rated: Option<Amount>,
 }
 
 impl NetworkUse {
-    /// Adds up what leads out of a node.
+    /// Adds up the interfaces that lead out of a node.
     #[must_use]
     pub fn of(interfaces: &Interfaces) -> Self {
         let counted = leading_out(interfaces);
@@ -62,7 +60,7 @@ impl NetworkUse {
     }
 }
 
-/// The interfaces that count: no other interface repeats their bytes.
+/// No other interface repeats their bytes.
 fn leading_out(interfaces: &Interfaces) -> Vec<(&str, &Interface)> {
     let bonds = bonds(interfaces);
     let is_bond = |name: &str| bonds.contains(name);
@@ -98,7 +96,7 @@ fn leading_out(interfaces: &Interfaces) -> Vec<(&str, &Interface)> {
         .collect()
 }
 
-/// The bonds that have members and carry bytes: those that are told, else by their names.
+/// Bonds that carry bytes and have members, known or else by name.
 fn bonds(interfaces: &Interfaces) -> BTreeSet<&str> {
     let is_any_told = interfaces.values().any(|interface| interface.has_members);
     let is_bond = |name: &str, interface: &Interface| {
@@ -113,12 +111,12 @@ fn bonds(interfaces: &Interfaces) -> BTreeSet<&str> {
     found.map(|(name, _)| &**name).collect()
 }
 
-/// True for what a bond or team is called by custom.
+/// By custom a name of a bond or team.
 fn is_called_bond(name: &str) -> bool {
     name.starts_with("bond") || name.starts_with("team")
 }
 
-/// True for the names that the kernel gives by itself.
+/// A name of the kernel's own scheme.
 fn is_ethernet(name: &str) -> bool {
     name.strip_prefix("eth").is_some_and(is_number)
 }
@@ -127,7 +125,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The port that an interface is, or is a virtual function of, by its name: `enp65s0f0v3` is of `enp65s0f0np0`.
+/// The port of an interface or virtual function, by name: `enp65s0f0v3` is of `enp65s0f0np0`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Port<'a> {
     name: &'a str,
@@ -149,7 +147,7 @@ impl<'a> Port<'a> {
     }
 }
 
-/// The speed of each port: its own, else the highest that its virtual functions tell.
+/// A port's own speed, else the highest of its virtual functions.
 fn speeds<'a>(counted: &[(&'a str, &Interface)]) -> BTreeMap<&'a str, Amount> {
     let mut of_ports: BTreeMap<&str, Amount> = BTreeMap::new();
     let mut of_functions: BTreeMap<&str, Amount> = BTreeMap::new();
@@ -172,7 +170,7 @@ fn speeds<'a>(counted: &[(&'a str, &Interface)]) -> BTreeMap<&'a str, Amount> {
     of_ports
 }
 
-/// The larger of what interfaces receive and send together.
+/// The larger of the sums received and sent.
 fn busier<'a>(interfaces: impl Iterator<Item = &'a Interface> + Clone) -> Option<Amount> {
     let received = sum(interfaces.clone().map(|interface| interface.received));
     received.max(sum(interfaces.map(|interface| interface.sent)))
@@ -188,7 +186,7 @@ mod tests {
 
     const SPEED: u64 = 1250;
 
-    /// An interface with its name, what it receives and sends, its speed, and its address.
+    /// Name, received, sent, speed, address.
     type InterfaceCounters<'a> = (&'a str, u64, u64, Option<u64>, &'a str);
 
     fn interfaces(told: &[InterfaceCounters<'_>]) -> Interfaces {
@@ -208,7 +206,7 @@ mod tests {
         told.iter().map(one).collect()
     }
 
-    /// Use, capacity, and use of the capacity.
+    /// Use, capacity, and use of the rated interfaces.
     fn found(interfaces: &Interfaces) -> [Option<u64>; 3] {
         let NetworkUse {
             used,
@@ -256,7 +254,7 @@ mod tests {
             assert_eq!(found(&of_port(speed)), all(7, SPEED), "{port}");
             assert_eq!(found(&of_port(None)), all(7, SPEED), "{port}");
         }
-        // No function of anything.
+        // No virtual function.
         assert_eq!(Port::of("env2").name, "env2");
         assert_eq!(Port::of("enp1s0v").name, "enp1s0v");
     }
@@ -304,7 +302,7 @@ mod tests {
         let speed = Some(SPEED);
         let bonded = interfaces(&[("eno1", 5, 0, speed, ""), ("bond0", 5, 0, speed, "")]);
         assert_eq!(found(&bonded), all(5, SPEED));
-        // One that is not in use has no speed, and no members.
+        // An idle bond has no speed and no members.
         let idle = interfaces(&[("eno1", 5, 0, speed, ""), ("bond0", 7, 0, None, "")]);
         assert_eq!(found(&idle), all(5, SPEED));
     }

@@ -1,35 +1,35 @@
-//! The two in-tree plugins of kube-scheduler that score by requests, as functions: NodeResourcesFit by
+//! Two in-tree plugins of kube-scheduler that score by requests: NodeResourcesFit by
 //! LeastAllocated, and NodeResourcesBalancedAllocation, over cpu and memory with equal weights.
 
 use super::node_table::NodeDetail;
 use crate::units::{Amount, Resource, Resources};
 
-/// The largest score of one plugin.
+/// Largest score of one plugin.
 pub const MOST: i64 = 100;
 
-/// The factor of TaintToleration, which gives its most to a node without a taint that asks to stay away.
+/// Weight of TaintToleration, which gives its most to a node without a taint that asks to stay
+/// away.
 pub const TAINT_WEIGHT: i64 = 3;
 
-/// The `weight` of the extender in the shipped configuration.
+/// `weight` of the extender in the shipped configuration.
 pub const EXTENDER_WEIGHT: i64 = 5;
 
-/// The factor of kube-scheduler for the scores of all extenders, besides their weights. It is the
-/// largest score of a plugin over that of an extender, which is 10.
+/// kube-scheduler's factor for all extenders' scores, besides their weights: a plugin's largest
+/// score over an extender's, which is 10.
 pub const EXTENDER_SCALE: i64 = MOST / 10;
 
-/// The value of one point of the extender's score beside the scores of plugins, as shipped.
+/// One point of the extender's score in points of plugins, as shipped.
 pub const POINT: i64 = EXTENDER_WEIGHT * EXTENDER_SCALE;
 
-/// The cpu that kube-scheduler assumes of a container that requests none, when it scores: 100 millicores.
+/// For a container without a request, when kube-scheduler scores: 100 millicores.
 pub const ASSUMED_CPU: Amount = Amount::new(100);
 
 /// The same of memory: 200 MiB.
 pub const ASSUMED_MEMORY: Amount = Amount::new(200 << 20);
 
-/// The resources that scores look at.
 const SCORED: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 
-/// True for a demand that the scores see whole: one of nothing beside cpu and memory.
+/// The demand has nothing beside cpu and memory.
 #[must_use]
 pub fn sees_all_of(demand: &Resources<Amount>) -> bool {
     let mut unseen = Resource::ALL
@@ -38,8 +38,8 @@ pub fn sees_all_of(demand: &Resources<Amount>) -> bool {
     unseen.all(|&resource| demand[resource] == Amount::ZERO)
 }
 
-/// The free share after placement, the mean over cpu and memory, 0 to 100. `scored` are the requests of
-/// the node's Pods. In `scored` and `asked`, a missing request counts as the assumed one, not as 0.
+/// The free share after placement, mean over cpu and memory, 0 to 100. `scored` are the requests of
+/// the node's Pods. A missing request counts as the assumed one, not as 0.
 #[must_use]
 pub fn least_allocated(
     asked: &Resources<Amount>,
@@ -57,7 +57,7 @@ pub fn least_allocated(
     free.iter().sum::<i64>() / 2
 }
 
-/// How alike the requested shares of cpu and memory are after placement, 0 to 100.
+/// Similarity of the requested shares of cpu and memory after placement, 0 to 100.
 #[must_use]
 pub fn balanced_allocation(
     asked: &Resources<Amount>,
@@ -78,7 +78,6 @@ pub fn balanced_allocation(
     i64::try_from(score).unwrap_or(MOST)
 }
 
-/// The sum of both scores of a node, by the demands of the Pods on it.
 #[must_use]
 pub fn by_requests(asked: &Resources<Amount>, node: &NodeDetail) -> i64 {
     let allocatable = node.allocatable.map(Option::unwrap_or_default);

@@ -1,9 +1,8 @@
-//! Forecasts the rise of the measured load of one node, as far as the Pods on it cause the rise.
-//!
-//! Placement moves a load in steps, which no model may take for a trend. So the trend leaves out
-//! the load of Pods in flight and of ended Pods. If a Pod joins or leaves, its sampled usage is the
-//! step; without a sample, the whole change of the round is. A forecast counts only if it has
-//! beaten the last value on this node, and it never lowers a load.
+//! Forecasts the rise of the measured load of one node, as far as the Pods on it cause it.
+//! Placement moves a load in steps, which are no trend. So the trend leaves out the load of Pods in
+//! flight and of ended Pods. If a Pod joins or leaves, its sampled usage is the step; without a
+//! sample, the whole change of the round is. A forecast counts only if it has beaten the last value
+//! on this node, and it never lowers a load.
 
 use std::num::NonZeroUsize;
 
@@ -13,21 +12,19 @@ use super::usage::Measurement;
 use crate::forecast::{Alpha, ShiftedTrend};
 use crate::units::{Amount, Resource, Resources};
 
-/// The steps that trends are followed in: fine enough for a ramp of minutes, and coarse enough for rates
-/// over a minute not to overlap.
+/// Fine enough for a ramp of minutes, and coarse enough that rates over a minute do not overlap.
 const STEP: SignedDuration = SignedDuration::from_secs(60);
 
-/// The steps that are looked ahead.
 const AHEAD: NonZeroUsize = NonZeroUsize::new(10).expect("it is not 0");
 
-/// The smoothing factor, that of `tes`: twice as much made no difference beyond chance in `simulate`.
+/// As `tes`: twice as much made no difference beyond chance in `simulate`.
 const FACTOR: f64 = 0.2;
 
-/// How far is looked ahead: about the time after which a workload that scales has answered a rise itself.
+/// About the time after which a workload that scales has answered a rise itself.
 pub const HORIZON: SignedDuration = SignedDuration::from_mins(10);
 
-/// The resources with a trend. Local storage is measured every few minutes only, and grows by
-/// writes, not by the hour.
+/// Local storage is left out: it is measured every few minutes only, and grows by writes, not by
+/// the hour.
 const FOLLOWED: [Resource; 4] = [
     Resource::Cpu,
     Resource::Memory,
@@ -35,29 +32,25 @@ const FOLLOWED: [Resource; 4] = [
     Resource::DiskIo,
 ];
 
-/// The trends of one node.
 #[derive(Debug, Clone, Default)]
 pub(super) struct NodeForecast(Resources<Option<Box<ResourceTrend>>>);
 
-/// The trend of one resource.
 #[derive(Debug, Clone)]
 struct ResourceTrend {
     trend: ShiftedTrend,
-    /// The newest step that was observed, in steps since the epoch.
+    /// The newest observed step, counted from the epoch.
     newest: i64,
-    /// The part of the measured load that is of Pods in flight.
+    /// In the measured load.
     in_flight: PodUsageSum,
-    /// The load change by Pods that have joined or left since the last observation.
+    /// By Pods that joined or left since the last observation.
     moved: PodUsageSum,
-    /// The foreseen rise over the last observation; `None` if the forecast is not trusted.
+    /// Over the last observation; `None` if the forecast is not trusted.
     rise: Option<Amount>,
 }
 
-/// A sum over Pods.
 #[derive(Debug, Clone, Copy, Default)]
 struct PodUsageSum {
     sum: f64,
-    /// True where the usage of one of them is not told.
     is_unknown: bool,
 }
 
@@ -71,28 +64,28 @@ impl PodUsageSum {
 }
 
 impl NodeForecast {
-    /// Begins to count Pods in flight by a new sample.
+    /// Starts the count of Pods in flight for a new sample.
     pub(super) fn begin_count(&mut self) {
         self.each(|_, followed| followed.in_flight = PodUsageSum::default());
     }
 
-    /// Leaves a Pod in flight out of what is followed, given what of it is measured.
+    /// Leaves a Pod in flight out of the trend, given its measured part.
     pub(super) fn leave_out(&mut self, in_measured: &Resources<Option<Amount>>) {
         self.each(|resource, followed| followed.in_flight.add(1.0, in_measured[resource]));
     }
 
-    /// Takes a Pod among those that are followed, given what is shown of it.
+    /// Adds a Pod to the trend, given its sampled usage.
     pub(super) fn join(&mut self, shown: &Resources<Option<Amount>>) {
         self.each(|resource, followed| followed.moved.add(1.0, shown[resource]));
     }
 
-    /// Takes a Pod out of those that are followed.
+    /// Removes a Pod from the trend.
     pub(super) fn leave(&mut self, shown: &Resources<Option<Amount>>) {
         self.each(|resource, followed| followed.moved.add(-1.0, shown[resource]));
     }
 
-    /// Takes the newest measurements and what is in them of Pods that are gone. Of the rounds of one step
-    /// the first is taken.
+    /// The newest measurements, and the part of ended Pods in them. The first round of a step
+    /// counts.
     pub(super) fn observe(
         &mut self,
         measured: &Resources<Option<Measurement>>,
@@ -107,8 +100,7 @@ impl NodeForecast {
         }
     }
 
-    /// The foreseen rise of each load over [`HORIZON`], 0 if it is foreseen to fall. `None` if no
-    /// forecast is trusted.
+    /// Over [`HORIZON`], 0 for a fall. `None` if no forecast is trusted.
     pub(super) fn rises(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| self.0[resource].as_ref()?.rise)
     }
@@ -139,7 +131,7 @@ impl ResourceTrend {
         if passed <= 0 {
             return;
         }
-        // After a long gap it is all the same how long it was.
+        // Longer gaps make no difference.
         let most = i64::try_from(2 * AHEAD.get()).unwrap_or(i64::MAX);
         (1..passed.min(most)).for_each(|_| self.trend.observe(None));
         self.newest = step;
@@ -168,7 +160,7 @@ mod tests {
     #[test]
     fn the_horizon_is_that_of_the_steps_and_a_trend_stays_small() {
         assert_eq!(HORIZON, STEP * i32::try_from(AHEAD.get()).unwrap());
-        // Beside the forecasts that wait: four of them on 5,000 nodes are some 11 MB with these.
+        // Without the pending forecasts: four of these on 5,000 nodes are 11 MB with them.
         assert!(
             size_of::<ResourceTrend>() <= 320,
             "{}",

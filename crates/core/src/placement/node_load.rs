@@ -1,36 +1,34 @@
-//! Capacity and load of one node, as every rule reads them.
+//! Capacity and load of one node.
 
 use crate::units::{Amount, Resource, Resources};
 
-/// Capacity and load of one node, or the means of several.
+/// Values of one node, or the means of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeLoad {
-    /// T: the most the node can give; `None` where it is not known, and then the resource takes
-    /// no part in any rule.
+    /// T; a resource with `None` takes no part in any rule.
     pub capacity: Resources<Option<Amount>>,
-    /// N: the usage of the node now, Pods that are still starting included.
+    /// N: the present usage, including Pods that are still starting.
     pub load: Resources<Amount>,
-    /// True where the node's tasks wait for I/O so much that its disks are over the line, whatever
-    /// they can give.
+    /// The node's tasks wait for I/O so much that its disks are over the line, whatever their
+    /// capacity.
     pub io_pressed: bool,
 }
 
 impl NodeLoad {
-    /// True where a resource is over the line without its capacity being known. A capacity that is
-    /// known speaks for itself.
+    /// A resource of unknown capacity is over the line.
     #[must_use]
     pub fn is_pressed(&self, resource: Resource) -> bool {
         resource == Resource::DiskIo && self.io_pressed && self.capacity[resource].is_none()
     }
 
-    /// Takes away what goes with a Pod, as far as it is there.
+    /// Takes away a Pod's usage, at most the load.
     pub(super) fn take(&mut self, usage: &Resources<Amount>) {
         for resource in Resource::ALL {
             self.load[resource] = self.load[resource].saturating_sub(usage[resource]);
         }
     }
 
-    /// T - N of each resource of known capacity, at least 0.
+    /// T - N, at least 0.
     #[must_use]
     pub fn free(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| {

@@ -1,40 +1,36 @@
-//! Tells if kube-scheduler shows all nodes that pass its own filters, or only a part of them.
-//!
-//! With many nodes it stops at the number of passing nodes that `percentageOfNodesToScore` of its
-//! configuration sets. If it shows fewer, a hidden node is no place for the Pod, however idle it
-//! is. The shipped configuration sets 100, so it shows all passing nodes.
+//! Whether kube-scheduler shows all nodes that pass its own filters. With many nodes it stops at a
+//! number of passing nodes by `percentageOfNodesToScore`. If it shows fewer, a hidden node is no
+//! place for the Pod, however idle. The shipped configuration sets 100, so it shows all.
 
-/// Below so many nodes it looks at all of them, and it never stops before it has found as many.
+/// kube-scheduler looks at all of fewer nodes, and never stops before it has found as many.
 const FEWEST: usize = 100;
-/// The least that it looks for where the percentage is left to it.
+/// The least percentage that kube-scheduler chooses by itself.
 const LEAST_PERCENT: usize = 5;
 
-/// The nodes that kube-scheduler looks for before it stops.
-///
-/// By default the percentage is left to kube-scheduler.
+/// The passing nodes at which kube-scheduler stops; by default kube-scheduler chooses the
+/// percentage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodesToScore {
     percent: u8,
 }
 
 impl NodesToScore {
-    /// All that pass its filters.
     pub const ALL: Self = Self { percent: 100 };
 
-    /// That many percent of the cluster's nodes; 0 leaves it to kube-scheduler. `None` above 100.
+    /// Percent of the cluster's nodes; 0 leaves the choice to kube-scheduler. `None` above 100.
     #[must_use]
     pub fn new(percent: u32) -> Option<Self> {
         let percent = u8::try_from(percent).ok()?;
         (percent <= 100).then_some(Self { percent })
     }
 
-    /// True where there may be more nodes that the Pod could go to than the `shown` ones of `all`.
+    /// There may be more suitable nodes than the `shown` ones of `all`.
     #[must_use]
     pub fn hides(self, shown: usize, all: usize) -> bool {
         shown < all && shown >= self.stops_at(all)
     }
 
-    /// How many nodes that pass are enough among `all` nodes.
+    /// Passing nodes that are enough among `all`.
     #[must_use]
     pub fn stops_at(self, all: usize) -> usize {
         let percent = match self.percent {

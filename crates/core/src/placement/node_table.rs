@@ -1,9 +1,8 @@
-//! The usage of every node now, Pods that are still starting included.
-//!
-//! Measurements lag: a Pod that was placed a moment ago is in no sample yet, and one that has just
-//! finished still is. The table keeps, for each node, the newest measurement, the demand of Pods
-//! in flight and the usage of Pods since gone, so that N = measured + in flight − gone. Each event
-//! costs O(resources); readers share immutable [`NodeSet`]s and never wait.
+//! The present usage of every node, including Pods that are still starting. Measurements lag: a Pod
+//! placed a moment ago is in no sample yet, and one that has just ended still is. The table keeps,
+//! for each node, the newest measurement, the demand of Pods in flight and the usage of ended Pods:
+//! N = measured + in flight − gone. An event costs O(resources); readers share immutable
+//! [`NodeSet`]s and never wait.
 
 mod detail;
 mod entry;
@@ -46,21 +45,19 @@ use unstarted_pods::UnstartedPods;
 
 type NodeTableMap<K, V> = HashMap<K, V, RandomState>;
 
-/// The nodes of the cluster with their loads, and the Pods that the loads are derived from.
 #[derive(Debug, Default)]
 pub struct NodeTable {
     settings: Settings,
     nodes: NodeTableMap<Arc<str>, NodeEntry>,
-    /// In boxes, since a map has room for up to twice as many as it holds.
+    /// Boxed, because a map reserves room for up to twice as many entries as it holds.
     pods: NodeTableMap<Box<str>, Box<PodEntry>>,
     awaited: PendingBindings,
-    /// Bound Pods that have not started yet.
     unstarted: UnstartedPods,
-    /// The names of ended Pods with usage that samples still hold, and their nodes.
+    /// Ended Pods with usage that samples still hold.
     ended: NodeTableMap<PodName, Arc<str>>,
     sample: Arc<UsageSample>,
-    /// The time until which no load changes by itself, when the first of the measurements in use
-    /// grows stale. `None` when that is to be found out.
+    /// No load changes by itself until then, when the first measurement in use grows stale. `None`
+    /// if that is to be found out.
     settled_until: Option<Timestamp>,
     set: NodeSet,
 }
@@ -74,13 +71,12 @@ impl NodeTable {
         }
     }
 
-    /// The nodes as they stand: cheap to clone, never changed afterwards.
+    /// Cheap to clone, immutable.
     #[must_use]
     pub const fn nodes(&self) -> &NodeSet {
         &self.set
     }
 
-    /// Adds or changes a node.
     pub fn apply_node(&mut self, name: &str, facts: NodeFacts, now: Timestamp) {
         let name = self.intern(name);
         let is_new = self
@@ -88,7 +84,7 @@ impl NodeTable {
             .get_mut(&name)
             .is_some_and(|node| node.tell(facts));
         if is_new {
-            // Measurements and Pods may have been seen before the node was.
+            // Measurements and Pods may be older than the node's object.
             self.adopt_measurements(&name, now);
             self.recount(&name, now);
             self.settled_until = None;
@@ -96,7 +92,7 @@ impl NodeTable {
         self.resolve(&name, now);
     }
 
-    /// Removes a node. What its Pods demand is kept, in case it comes back before they go.
+    /// The demand of its Pods is kept, in case it comes back before they go.
     pub fn remove_node(&mut self, name: &str) {
         let Some(node) = self.nodes.get_mut(name) else {
             return;
@@ -106,7 +102,7 @@ impl NodeTable {
         self.forget_if_unused(name);
     }
 
-    /// Removes the nodes that `keep` does not name, after a complete list was received.
+    /// For a complete list.
     pub fn retain_nodes(&mut self, keep: impl Fn(&str) -> bool) {
         let vanished: Vec<Arc<str>> = self
             .set
@@ -119,9 +115,7 @@ impl NodeTable {
         }
     }
 
-    /// Adds or changes a Pod: bound, started, resized, finished.
-    ///
-    /// One without a node is not taken here, but by [`Self::wait`].
+    /// A Pod that is bound, started, resized or finished. One without a node is for [`Self::wait`].
     pub fn apply_pod(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
         let Some(node) = facts.node else {
             return;
@@ -170,13 +164,12 @@ impl NodeTable {
         }
     }
 
-    /// True where a Pod has been seen bound, and not ended.
+    /// Seen bound, and not ended.
     #[must_use]
     pub fn is_bound(&self, uid: &str) -> bool {
         self.pods.get(uid).is_some_and(|pod| pod.bound().is_some())
     }
 
-    /// Removes a Pod that the API server no longer has.
     pub fn remove_pod(&mut self, uid: &str, now: Timestamp) {
         self.take_awaited(uid, now);
         let Some(pod) = self.detach(uid) else {
@@ -190,8 +183,7 @@ impl NodeTable {
         self.forget_if_unused(&pod.node);
     }
 
-    /// Removes the Pods that `keep` does not name, after a complete list was received. Those that
-    /// were given a node lately stay until their time is over.
+    /// For a complete list. Pods that were given a node recently stay until their time is over.
     pub fn retain_pods(&mut self, keep: impl Fn(&str) -> bool, now: Timestamp) {
         let vanished: Vec<Box<str>> = self
             .pods
@@ -205,8 +197,8 @@ impl NodeTable {
         self.retain_awaited(keep, now);
     }
 
-    /// The part of a node's load that would go with a Pod on it, as the load is counted there; `None`
-    /// for a Pod that is not bound.
+    /// The part of a node's load that would go with a Pod on it; `None` for a Pod that is not
+    /// bound.
     #[must_use]
     pub fn part_of_load(&self, uid: &str) -> Option<Resources<Amount>> {
         let pod = self.pods.get(uid)?;
@@ -220,19 +212,18 @@ impl NodeTable {
         }))
     }
 
-    /// The UIDs of the Pods on a node that are being deleted.
+    /// The UIDs of the node's Pods that are being deleted.
     #[must_use]
     pub fn terminating(&self, node: &str) -> &[Box<str>] {
         self.nodes.get(node).map_or(&[], NodeEntry::terminating)
     }
 
-    /// The terms that a node's load is made of, for explanations.
     #[must_use]
     pub fn detail(&self, name: &str) -> Option<NodeDetail> {
         self.set.get(name).map(|node| node.detail)
     }
 
-    /// The number of Pods in flight: reserved or bound, and not yet wholly in the measurements.
+    /// Reserved or bound, and not yet wholly in the measurements.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.nodes.values().map(NodeEntry::in_flight_pods).sum()
@@ -262,7 +253,6 @@ impl NodeTable {
         }
     }
 
-    /// Takes a Pod out of its node's sums.
     fn detach(&mut self, uid: &str) -> Option<Box<PodEntry>> {
         let pod = self.pods.remove(uid)?;
         if let Some(bound) = pod.awaited_since() {
@@ -274,7 +264,6 @@ impl NodeTable {
         Some(pod)
     }
 
-    /// Puts a Pod into its node's sums.
     fn attach(&mut self, uid: &str, mut pod: Box<PodEntry>, now: Timestamp) {
         if let Some(bound) = pod.awaited_since() {
             self.unstarted.insert(bound, uid);

@@ -1,11 +1,9 @@
-//! The nodes that are overloaded for so long that new Pods should keep away from them.
-//!
-//! It judges by measurements and not by N: demands count for admission, but a taint affects all
-//! Pods, so only real use may cause one. It taints a node at 80 % of any resource in three samples,
-//! and lifts the taint below 75 % of all resources in three. The gap prevents flapping. A node
-//! without measurements keeps its verdict for 30 minutes, because the end of an exporter must not
-//! make the hottest node look cool. Then the taint is lifted, because no other component would do
-//! it.
+//! The nodes that are overloaded for so long that new Pods should keep away. Only measurements
+//! count, because a taint affects all Pods. A node is tainted at 80 % of any resource in three
+//! samples, and the taint is lifted below 75 % of all resources in three; the gap prevents
+//! flapping. Without measurements the verdict stays for 30 minutes, because the end of an exporter
+//! must not make the hottest node look cool. Then the taint is lifted, because no other component
+//! would do it.
 
 mod streak;
 
@@ -20,58 +18,52 @@ use self::streak::{OverloadSample, Streak};
 use crate::placement::node_table::NodeSet;
 use crate::units::{Amount, Resource, Resources};
 
-/// The time for which a verdict stands on measurements that have ceased: as long as a last measured load counts.
+/// As long as a last measured load counts.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(30);
 
-/// No more than one in so many nodes is kept free of new Pods: the others have to take them.
+/// At most one in so many nodes is closed: the others have to take the Pods.
 const SHARE: usize = 3;
 
 /// The measurements that nodes are judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// True where local storage counts: it is freed by deletions alone, so that a taint on its account may
-    /// stay for days.
+    /// Local storage counts. Only deletions free it, so its taint may stay for days.
     pub disk: bool,
-    /// Measurements older than this make no verdict.
+    /// Older measurements make no verdict.
     pub max_age: SignedDuration,
 }
 
-/// A node that may be tainted, as its object tells.
+/// From the node's object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaintCandidate<'a> {
     pub name: &'a str,
     /// Ready and not cordoned.
     pub schedulable: bool,
-    /// True for a node of the control plane, which is never tainted.
+    /// Never tainted.
     pub control_plane: bool,
-    /// True where it is kept free of new Pods already.
+    /// Kept free of new Pods already.
     pub tainted: bool,
 }
 
-/// A change of what a node is taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverloadVerdict {
-    /// New Pods are to keep away, on account of this resource.
     Taint { resource: Resource, percent: u64 },
-    /// New Pods may come again.
     Lift(Lift),
 }
 
-/// A reason for which new Pods may come again.
+/// Why new Pods may come again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lift {
     /// Every resource is below the lower line.
     Cooled,
     /// Nothing has been measured for too long.
     Unmeasured,
-    /// It is of the control plane.
     ControlPlane,
-    /// Too many of the nodes that are left would be closed.
+    /// Too many of the remaining nodes would be closed.
     TooMany,
 }
 
 impl Lift {
-    /// The reason in words, for people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -83,11 +75,10 @@ impl Lift {
     }
 }
 
-/// The memory of all nodes' samples.
 #[derive(Debug)]
 pub struct Overload {
     settings: Settings,
-    /// The time when it began to observe: it knows no earlier measurements.
+    /// Begin of observation: earlier measurements are unknown.
     since: Timestamp,
     nodes: HashMap<Arc<str>, Resources<Option<Streak>>, RandomState>,
 }
@@ -102,7 +93,7 @@ impl Overload {
         }
     }
 
-    /// Takes the newest measurements of the nodes, against the capacities that they are of.
+    /// Against the capacities that the measurements are of.
     pub fn observe(&mut self, nodes: &NodeSet, now: Timestamp) {
         let Self {
             settings,
@@ -125,7 +116,7 @@ impl Overload {
         known.retain(|name, _| nodes.position(name).is_some());
     }
 
-    /// The changes that are due, in the order of the candidates' names.
+    /// The changes that are due, by name of the candidates.
     #[must_use]
     pub fn decide<'a>(
         &self,
@@ -161,7 +152,7 @@ impl Overload {
         changes
     }
 
-    /// The reason for which a node that is kept free of new Pods is to take them again.
+    /// Why a tainted node is to take new Pods again.
     fn lift(
         &self,
         node: &TaintCandidate<'_>,
@@ -181,7 +172,7 @@ impl Overload {
         cool.then_some(Lift::Cooled)
     }
 
-    /// The fullest of the resources that have been over the line for long enough.
+    /// The fullest resource among those over the line for long enough.
     fn hottest(
         &self,
         streaks: Option<&Resources<Option<Streak>>>,
@@ -197,14 +188,14 @@ impl Overload {
     }
 }
 
-/// The share of its fullest resource, by the last samples of any age.
+/// Share of its fullest resource, by the last samples of any age.
 fn fullest(streaks: Option<&Resources<Option<Streak>>>) -> u64 {
     let streaks = streaks.into_iter().flat_map(Resources::values);
     let percents = streaks.flatten().map(Streak::percent);
     percents.max().unwrap_or(0)
 }
 
-/// The resources of a node with a last sample that is recent enough to count.
+/// Resources with a last sample that is recent enough to count.
 fn remembered(
     streaks: Option<&Resources<Option<Streak>>>,
     now: Timestamp,

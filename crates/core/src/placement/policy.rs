@@ -1,4 +1,4 @@
-//! The scheduling policy of the whole service, as configuration gives it once it is checked.
+//! The scheduling policy of the service, from checked configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +11,15 @@ use crate::placement::node_sampling::NodesToScore;
 use crate::profile::ProfileTable;
 use crate::units::{Amount, Ratio, Resources};
 
-/// The treatment of a Pod for which no node has headroom.
+/// Treatment of a Pod for which no node has headroom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoHeadroom {
-    /// It waits until a node has headroom.
     Reject,
-    /// The least loaded nodes take it.
     Relax,
 }
 
 impl NoHeadroom {
-    /// The name in annotations and configuration.
+    /// In annotations and configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +35,6 @@ impl fmt::Display for NoHeadroom {
     }
 }
 
-/// A text that is neither `reject` nor `relax`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not accepted; accepted: reject or relax")]
 pub struct UnknownNoHeadroom(pub String);
@@ -64,20 +61,18 @@ pub struct SchedulingPolicy {
     /// Share of the free capacity from which a resource is dominant (`[CLBP]` (4.2)).
     pub profile_threshold: Ratio,
     pub no_headroom: NoHeadroom,
-    /// The nodes that kube-scheduler shows, as far as its configuration says.
+    /// The nodes that kube-scheduler shows, by its configuration.
     pub nodes_to_score: NodesToScore,
-    /// Under `reject`, the time after which the least loaded nodes take a Pod all the same; `None`
-    /// for never.
+    /// Under `reject`, after this time the least loaded nodes take a Pod; `None` for never.
     pub relax_after: Option<SignedDuration>,
     pub scoring: ScoringStrategy,
-    /// The weights of each profile.
     pub profiles: ProfileTable,
-    /// True where the CNI bandwidth annotations count as demand for want of anything better.
+    /// CNI bandwidth annotations count as demand if there is no other.
     pub caps_as_demand: bool,
-    /// Capacity of nodes that do not tell theirs, used for network and disk I/O.
+    /// Network and disk I/O of nodes without a capacity of their own.
     pub default_capacity: Resources<Option<Amount>>,
-    /// Set on Pods of opted-in namespaces that name no scheduler of their own.
+    /// Set on Pods of opted-in namespaces without a scheduler of their own.
     pub scheduler_name: Option<String>,
-    /// Measurements older than this are not used.
+    /// Older measurements are not used.
     pub max_age: SignedDuration,
 }

@@ -1,11 +1,11 @@
-//! The check if a preemption would make room for a Pod: the headroom rule (`[CLBP]` (4.1)) on a
-//! node without the victims.
+//! Whether a preemption would make room for a Pod: the headroom rule (`[CLBP]` (4.1)) without the
+//! victims.
 
 use crate::placement::headroom;
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Ratio, Resources};
 
-/// True where the node has headroom for the demand once `relief` has left it.
+/// The node has headroom for the demand once `relief` has left.
 #[must_use]
 pub fn makes_room(
     demand: &Resources<Amount>,

@@ -1,36 +1,34 @@
-//! Turns exact scores into the whole numbers of kube-scheduler, and into the node that it will
-//! pick.
-//!
-//! kube-scheduler adds sums of its own and breaks ties by chance, and no other program sees either.
+//! Turns exact scores into the integers of kube-scheduler, and predicts the node that it will pick.
+//! kube-scheduler adds sums of its own and breaks ties by chance, which other programs do not see.
 //! If a Pod counts on the wrong one of two equals, the next Pod goes to the node that just got one.
 //! So ties are broken here: the best node stands one point above all others. The caller gives the
 //! order of equals: that of kube-scheduler's own plugins, so that both agree.
 
 use super::balance;
 
-/// Scores that differ by less are equal: what is left of rounding errors.
+/// Smaller differences are rounding errors.
 const EQUAL: f64 = 1e-9;
 
-/// The share of what is significant by which nodes may differ and still be alike to a Pod that tells nothing beside
-/// its requests: of the ten points, the one by which the best node is raised anyway. Measurements that differ by less
-/// say less of where such Pods have gone than requests do.
+/// The share of the significant difference within which nodes are alike to a Pod known only by its
+/// requests: the one of ten points by which the best node is raised anyway. Smaller differences of
+/// measurements say less about where such Pods have gone than requests do.
 pub const ALIKE: f64 = 0.1;
 
-/// The ranking of the nodes that were asked about, in the order asked.
+/// In the order of the nodes asked about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ranking {
-    /// For each node, 0 to 10; the best one's is given to no other.
+    /// 0 to 10; no other node has the best one's.
     pub scores: Vec<u8>,
-    /// The position of the best node, where the Pod will most likely go.
+    /// Where the Pod will most likely go.
     pub best: Option<usize>,
-    /// The positions of the others within one point of it, where it may go as well.
+    /// The others within one point of the best, where it may go as well.
     pub near: Vec<usize>,
 }
 
-/// Ranks nodes by their exact scores, 0 to 10; a node that is not known has none, and gets 0.
+/// Ranks nodes by exact scores, 0 to 10; an unknown node has none, and gets 0.
 ///
-/// Of nodes with the best score, and of those no more than `alike` below it, that with the least `order` is the
-/// best; it should differ for all. The wire score of the best node is at least one, so that it can stand above the
+/// Among nodes at most `alike` below the best score, the least `order` is the best; it should
+/// differ for all. The best node's wire score is at least one, so that it stands above the others.
 /// others.
 pub fn rank<K: Ord>(exact: &[Option<f64>], alike: f64, order: impl Fn(usize) -> K) -> Ranking {
     let known = || {
@@ -67,8 +65,7 @@ pub fn rank<K: Ord>(exact: &[Option<f64>], alike: f64, order: impl Fn(usize) -> 
     }
 }
 
-/// Ranks nodes for a Pod that nothing is known to be demanded of: equals stay equal, and the
-/// in-tree plugins decide.
+/// For a Pod without any known demand: equals stay equal, and the in-tree plugins decide.
 #[must_use]
 pub fn without_lead(exact: &[Option<f64>]) -> Ranking {
     let scores = exact.iter().map(|score| score.map_or(0, balance::to_wire));

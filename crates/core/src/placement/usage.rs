@@ -1,8 +1,6 @@
-//! Measurements of nodes and Pods, a round of them at a time.
-//!
-//! They stand in columns, one for each resource of the nodes and one for each of the Pods, as the
-//! answers to a source's queries bring them. A round shares its columns with the answers that are
-//! kept, and the columns share the names of their Pods, so that 150,000 Pods are in memory once.
+//! Measurements of nodes and Pods, one round at a time. They stand in columns by resource, as the
+//! answers to a source's queries bring them. A round shares its columns with kept answers, and
+//! columns share names, so that 150,000 Pods are in memory once.
 
 mod pod_name;
 
@@ -17,20 +15,19 @@ use crate::units::{Amount, Resource, Resources};
 
 pub use pod_name::{PodName, PodNames};
 
-/// One measured value with the time span that it speaks of, `[at - window, at]`.
+/// A value with its time span, `[at - window, at]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measurement {
     pub value: Amount,
-    /// The end of the span: when the exporter was read, not when the answer arrived.
+    /// End of the span: when the exporter was read, not when the answer arrived.
     pub at: Timestamp,
-    /// The length of the span; zero for a gauge.
+    /// Zero for a gauge.
     pub window: SignedDuration,
 }
 
-/// Usage of one resource by node.
 pub type NodeColumn = HashMap<Arc<str>, Measurement, RandomState>;
 
-/// The span that a rate is taken over, in little memory: there is one for each of 150,000 Pods.
+/// The span of a rate, small because there is one for each of 150,000 Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     end_ms: i64,
@@ -38,7 +35,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of this length up to `end`, both to the millisecond.
+    /// Rounded to the millisecond.
     #[must_use]
     pub fn new(end: Timestamp, window: SignedDuration) -> Self {
         let window = window.as_millis().max(0);
@@ -48,74 +45,65 @@ impl Span {
         }
     }
 
-    /// The end of the span.
     #[must_use]
     pub fn end(&self) -> Timestamp {
         Timestamp::from_millisecond(self.end_ms).unwrap_or(Timestamp::MIN)
     }
 
-    /// The length of the span.
     #[must_use]
     pub fn window(&self) -> SignedDuration {
         SignedDuration::from_millis(i64::from(self.window_ms))
     }
 }
 
-/// The spans of Pods' measurements, where the source tells them of each Pod.
 pub type SpanColumn = HashMap<PodName, Span, RandomState>;
 
-/// Usage of one resource by Pod; the span is that of the Pod where it has one, else that of the
-/// node's measurement in the same round.
+/// Usage of one resource by Pod, over the Pod's own span or else that of the node's measurement in
+/// the same round.
 pub type PodColumn = HashMap<PodName, Amount, RandomState>;
 
-/// The speed of network interfaces by node, in bytes per second.
+/// Bytes per second.
 pub type SpeedColumn = HashMap<Arc<str>, Amount, RandomState>;
 
-/// Everything measured in one round, of all nodes and Pods at once.
-///
-/// A resource that the source does not measure has an empty column.
+/// One round over all nodes and Pods. A resource that the source does not measure has an empty
+/// column.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UsageSample {
     pub nodes: Resources<Arc<NodeColumn>>,
     pub pods: Resources<Arc<PodColumn>>,
-    /// The spans of the rates among the Pods' usage; empty where the source tells none.
+    /// Spans of the Pods' rates; empty if the source has none.
     pub pod_spans: Arc<SpanColumn>,
     pub network_capacity: Arc<SpeedColumn>,
-    /// The network use of the interfaces that [`Self::network_capacity`] is of, where the source tells it apart: an
-    /// interface of unknown speed is in the use of the node, and not in its capacity.
+    /// Use of the interfaces behind [`Self::network_capacity`], where known: interfaces of unknown
+    /// speed are in the node's use, but not in its capacity.
     pub rated_network: Arc<NodeColumn>,
-    /// The share of the time in which some task of the node waited for I/O, in thousandths.
+    /// Share of the time in which some task waited for I/O, in thousandths.
     pub io_pressure: Arc<NodeColumn>,
 }
 
 impl UsageSample {
-    /// The usage of a node.
     #[must_use]
     pub fn node(&self, name: &str) -> Resources<Option<Measurement>> {
         Resources::from_fn(|resource| self.nodes[resource].get(name).copied())
     }
 
-    /// The usage of a Pod.
     #[must_use]
     pub fn pod(&self, name: &PodName) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| self.pods[resource].get(name).copied())
     }
 
-    /// The usage of one resource by a Pod, by namespace and name.
     #[must_use]
     pub fn of_pod(&self, namespace: &str, name: &str, resource: Resource) -> Option<Amount> {
         let key: &dyn PodKey = &(namespace, name);
         self.pods[resource].get(key).copied()
     }
 
-    /// The span of a Pod's rates, where the source tells it.
     #[must_use]
     pub fn span_of_pod(&self, namespace: &str, name: &str) -> Option<Span> {
         let key: &dyn PodKey = &(namespace, name);
         self.pod_spans.get(key).copied()
     }
 
-    /// The names of all nodes of which anything was measured.
     #[must_use]
     pub fn node_names(&self) -> BTreeSet<&str> {
         let columns = self.nodes.values().iter();
@@ -123,7 +111,6 @@ impl UsageSample {
         names.map(|name| &**name).collect()
     }
 
-    /// Adds the usage of a node.
     pub fn insert_node(
         &mut self,
         name: impl Into<Arc<str>>,
@@ -138,7 +125,6 @@ impl UsageSample {
         }
     }
 
-    /// Adds the usage of a Pod.
     pub fn insert_pod(&mut self, name: &PodName, usage: &Resources<Option<Amount>>) {
         for (resource, measured) in usage.iter() {
             if let Some(measured) = measured {
@@ -147,22 +133,19 @@ impl UsageSample {
         }
     }
 
-    /// Adds the span of a Pod's rates.
     pub fn insert_pod_span(&mut self, name: &PodName, span: Span) {
         Arc::make_mut(&mut self.pod_spans).insert(name.clone(), span);
     }
 
-    /// Adds the speed of a node's network interfaces.
     pub fn insert_speed(&mut self, name: impl Into<Arc<str>>, speed: Amount) {
         Arc::make_mut(&mut self.network_capacity).insert(name.into(), speed);
     }
 
-    /// Adds the I/O pressure of a node.
     pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: Measurement) {
         Arc::make_mut(&mut self.io_pressure).insert(name.into(), pressure);
     }
 
-    /// Shares the columns that `part` has, in place of the own ones.
+    /// Takes the columns of `part` where it has any.
     pub fn share(&mut self, part: &Self) {
         let Self {
             nodes,

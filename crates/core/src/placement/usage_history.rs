@@ -1,25 +1,23 @@
-//! The usage of the Pods of one workload over the last hour, in a few hundred bytes.
-//!
-//! A cluster has tens of thousands of workloads, so the history keeps counts and no samples. It
-//! counts by quarters of an hour, and by size in steps of a sixteenth of an octave (an error of 6 %
-//! at most). If a quarter has too many sizes, the two rarest neighbours merge at the larger one. So
-//! an estimate may be too high and never too low.
+//! The usage of the Pods of one workload over the last hour, in a few hundred bytes. A cluster has
+//! tens of thousands of workloads, so the history keeps counts by quarter of an hour and by size in
+//! steps of a sixteenth of an octave (an error of 6 % at most). If a quarter has too many sizes,
+//! the two rarest neighbours merge at the larger one, so an estimate may be too high and never too
+//! low.
 
 use jiff::Timestamp;
 
 use crate::units::{Amount, Resource};
 
-/// The share of the samples that are no larger than the demand that is made of them.
+/// Share of the samples that are no larger than the demand made of them.
 const PERCENTILE: u32 = 90;
-/// The quarters of an hour that are looked back on, the one that has begun included.
+/// Quarters of an hour looked back on, including the one that has begun.
 const SLOTS: u8 = 4;
 const SLOT_SECONDS: i64 = 15 * 60;
-/// Sizes that are told apart within a quarter, of each resource.
+/// Sizes kept per quarter and resource.
 const SIZES: usize = 8;
-/// Fewer samples say too little: a Pod that starts uses another amount than one that serves.
+/// Fewer samples are not enough: a starting Pod uses another amount than a serving one.
 const FEWEST: u32 = 12;
 
-/// The number of samples of one size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cell {
     slot: u8,
@@ -28,15 +26,13 @@ struct Cell {
     count: u16,
 }
 
-/// The usage of the Pods of one workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageHistory {
-    /// In the order of slots as they were begun, resources, and sizes.
+    /// Ordered by slot (as begun), resource, and size.
     cells: Vec<Cell>,
 }
 
 impl UsageHistory {
-    /// Adds what one Pod was measured to use.
     pub fn add(&mut self, resource: Resource, used: Amount, now: Timestamp) {
         self.forget(now);
         let (slot, size) = (slot(now), size(used));
@@ -71,13 +67,13 @@ impl UsageHistory {
             .retain(|cell| current.wrapping_sub(cell.slot) < SLOTS);
     }
 
-    /// True where nothing of the last hour is known.
+    /// Nothing is known of the last hour.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// The 90th percentile of what was used of a resource; `None` where too little is known.
+    /// The 90th percentile; `None` if too little is known.
     #[must_use]
     pub fn usual(&self, resource: Resource) -> Option<Amount> {
         let of_resource = self.cells.iter().filter(|cell| cell.resource == resource);
@@ -98,7 +94,7 @@ impl UsageHistory {
         found.map(|(size, _)| largest(*size))
     }
 
-    /// Takes together the two sizes of a slot that are next to each other and rarest.
+    /// Merges the rarest two adjacent sizes of a slot.
     fn merge(&mut self, slot: u8, resource: Resource) {
         let of_slot = |cell: &Cell| cell.slot == slot && cell.resource == resource;
         let mut sizes: Vec<Cell> = self
@@ -128,13 +124,13 @@ impl UsageHistory {
     }
 }
 
-/// The quarter of an hour that a time is in, by a number that comes again only after days.
+/// The quarter of an hour; numbers recur only after days.
 fn slot(now: Timestamp) -> u8 {
     let quarter = now.as_second().div_euclid(SLOT_SECONDS).rem_euclid(256);
     u8::try_from(quarter).unwrap_or_default()
 }
 
-/// The number of the range that an amount is in: each octave in sixteen parts, and 0 for nothing.
+/// The range of an amount: each octave in sixteen parts, and 0 for 0.
 fn size(amount: Amount) -> u16 {
     let value = u128::from(amount.get());
     let Some(octave) = value.checked_ilog2() else {
@@ -145,7 +141,6 @@ fn size(amount: Amount) -> u16 {
     u16::try_from(size).unwrap_or(u16::MAX)
 }
 
-/// The largest amount of a range.
 fn largest(size: u16) -> Amount {
     let Some(above) = size.checked_sub(1) else {
         return Amount::ZERO;

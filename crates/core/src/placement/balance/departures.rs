@@ -1,17 +1,14 @@
-//! Nodes while Pods leave them one after another, and how each departure would move V.
-//!
-//! V = Σ w D² is that of the score by which Pods are placed: a departure is a placement with a
-//! demand below 0, so that the closed form is the same.
+//! The change of V = Σ w D² as Pods leave nodes one after another: a departure is a placement with
+//! a negative demand, so the closed form of the score applies.
 
 use super::spread::Spread;
 use crate::placement::node_load::NodeLoad;
 use crate::profile::Weights;
 use crate::units::{Amount, Resource, Resources};
 
-/// The nodes that Pods leave.
 pub(in crate::placement) struct Departures {
     nodes: Vec<NodeLoad>,
-    /// The resources that weigh anything, with their weights and spreads.
+    /// Resources with a weight above 0.
     spreads: Vec<(Resource, f64, Spread)>,
 }
 
@@ -31,12 +28,12 @@ impl Departures {
         }
     }
 
-    /// A node without the Pods that have left.
+    /// The node without the departed Pods.
     pub(in crate::placement) fn node(&self, node: usize) -> &NodeLoad {
         &self.nodes[node]
     }
 
-    /// The change of V when a Pod that uses so much leaves a node. More than the node's load cannot go.
+    /// The change of V when a Pod with this usage leaves. At most the node's load goes.
     pub(in crate::placement) fn change(&self, node: usize, usage: &Resources<Amount>) -> f64 {
         let load = &self.nodes[node].load;
         let changes = self.spreads.iter().map(|(resource, weight, spread)| {
@@ -46,7 +43,6 @@ impl Departures {
         changes.sum()
     }
 
-    /// Lets a Pod that uses so much leave a node.
     pub(in crate::placement) fn leave(&mut self, node: usize, usage: &Resources<Amount>) {
         let load = &self.nodes[node].load;
         for (resource, _, spread) in &mut self.spreads {

@@ -1,42 +1,40 @@
-//! The spread of one resource over the nodes, and how placing the Pod on each would move it.
-//!
-//! The arrays are kept from one resource to the next, and every loop over them is free of branches,
-//! so that the compiler turns it into vector instructions.
+//! The spread of one resource over the nodes, and how placing the Pod on each would move it. Arrays
+//! are reused for each resource, and loops are free of branches, so that the compiler vectorises
+//! them.
 
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resource};
 
-/// Independent partial results of a reduction: floats are not reordered by the compiler, so one
-/// accumulator would make every addition wait for the one before.
+/// Independent partial results of a reduction: the compiler does not reorder floats, so with one
+/// accumulator every addition would wait for the one before.
 const LANES: usize = 8;
 
-/// The best score.
 pub(super) const BEST: f64 = 10.0;
 
-/// Candidates with deviations no further apart than this are equally good.
+/// Deviations no further apart than this are equal.
 pub(super) const EQUAL: f64 = 1e-12;
 
-/// If a variance is this much smaller than the one before, it is computed anew, because the
-/// remainder of the subtraction is rounding. At most two nodes can be such outliers.
+/// A variance that shrinks below this share is computed anew, because the remainder of the
+/// subtraction is rounding. At most two nodes can be such outliers.
 const CANCELLED: f64 = 1e-6;
 
-/// One resource over all nodes; positions are distances from the mean usage.
+/// Positions are distances from the mean usage.
 #[derive(Default)]
 pub(super) struct Spread {
-    /// P - mean P (`[CLBP]` (4.4)), of no meaning where the capacity is unknown.
+    /// P - mean P (`[CLBP]` (4.4)), undefined where the capacity is unknown.
     position: Vec<f64>,
     /// R / T: what the Pod adds to P; 0 where the capacity is unknown.
     step: Vec<f64>,
     /// 1 / T, or 0 where the capacity is unknown.
     inverse: Vec<f64>,
-    /// The change of the variance when the Pod goes to this node.
+    /// Change of the variance when the Pod goes to this node.
     change: Vec<f64>,
-    /// The number of known capacities.
+    /// Known capacities.
     count: f64,
 }
 
 impl Spread {
-    /// Reads a resource of all nodes, and fills in [`Self::changes`].
+    /// Also fills in [`Self::changes`].
     pub(super) fn measure(&mut self, nodes: &[NodeLoad], resource: Resource, demand: Amount) {
         let demand = demand.as_f64();
         for values in [&mut self.inverse, &mut self.position, &mut self.step] {
@@ -44,7 +42,7 @@ impl Spread {
         }
         let places = self.inverse.iter_mut().zip(&mut self.position);
         for (node, (capacity, load)) in nodes.iter().zip(places) {
-            // Something is no part of the infinite, which stands for what is not known.
+            // A share of infinity is 0; infinity stands for an unknown capacity.
             let known = node.capacity[resource].filter(|&known| known > Amount::ZERO);
             *capacity = known.map_or(f64::INFINITY, Amount::as_f64);
             *load = node.load[resource].as_f64();
@@ -60,7 +58,7 @@ impl Spread {
         self.fill_changes();
     }
 
-    /// Shifts positions by the mean, twice: the second round takes away the rounding of the first.
+    /// Shifts positions by the mean, twice: the second round removes the rounding of the first.
     fn centre(&mut self) {
         for _ in 0..2 {
             let total = self.sum_known(|position| position);
@@ -79,7 +77,7 @@ impl Spread {
             .extend(places.map(|(&position, &step)| change(position, step, share)));
     }
 
-    /// The change of the variance when an amount leaves a node; 0 where its capacity is unknown.
+    /// Change of the variance when an amount leaves a node; 0 where its capacity is unknown.
     pub(super) fn change_without(&self, node: usize, amount: Amount) -> f64 {
         let step = -amount.as_f64() * self.inverse[node];
         change(self.position[node], step, 1.0 / self.count.max(1.0))
@@ -113,19 +111,18 @@ impl Spread {
         lanes.iter().sum::<f64>() + last.map(|(&position, _)| of(position)).sum::<f64>()
     }
 
-    /// The change of the variance by placing the Pod on each node; 0 where capacity is unknown.
+    /// Change of the variance by placing the Pod on each node; 0 where capacity is unknown.
     pub(super) fn changes(&self) -> &[f64] {
         &self.change
     }
 
-    /// The change of the variance for each unit that a node's usage lies above the mean, with the mean
-    /// step of the nodes of known capacity: 2 d / n.
+    /// Change of the variance per unit of a node's usage above the mean, at the mean step of the
+    /// nodes of known capacity: 2 d / n.
     pub(super) fn slope(&self) -> f64 {
         let count = self.count.max(1.0);
         2.0 * self.step.iter().sum::<f64>() / (count * count)
     }
 
-    /// True for each node of known capacity.
     pub(super) fn known(&self) -> impl Iterator<Item = bool> {
         self.inverse.iter().map(|&inverse| inverse > 0.0)
     }
@@ -144,7 +141,7 @@ impl Spread {
         self.change.iter().enumerate().map(after).collect()
     }
 
-    /// The variance with the Pod on one node, the long way.
+    /// Directly, without the closed form.
     fn variance_with(&self, node: usize) -> f64 {
         let mean = self.step[node] / self.count;
         let moved = self.position[node] + self.step[node] - mean;
@@ -154,10 +151,11 @@ impl Spread {
         (squares.sum::<f64>() + moved.powi(2)) / self.count
     }
 
-    /// S (`[CLBP]` (4.10)) from [`Self::deviations`]: 10 for the least of the known nodes, 0 for the largest.
+    /// S (`[CLBP]` (4.10)) from [`Self::deviations`]: 10 for the least of the known nodes, 0 for
+    /// the largest.
     ///
-    /// The difference of two deviations is taken from that of their variances, which is known to
-    /// full precision: `a - b = (a² - b²) / (a + b)`.
+    /// Differences of deviations come from the exactly known ones of variances: `a - b = (a² - b²)
+    /// / (a + b)`.
     pub(super) fn scores(&self, deviations: &[f64]) -> Vec<f64> {
         let known = || self.known().zip(&self.change).zip(deviations);
         let of_known = known().filter_map(|((known, &change), &d)| known.then_some((change, d)));
@@ -184,17 +182,18 @@ impl Spread {
     }
 }
 
-/// The change of the variance when a node at this distance from the mean, one of `1 / share`, moves by a step.
+/// Change of the variance when one of `1 / share` nodes, at this distance from the mean, moves by a
+/// step.
 fn change(position: f64, step: f64, share: f64) -> f64 {
     step * (2.0 * position + step * (1.0 - share)) * share
 }
 
-/// The score of a value that lies at `share` of the way from the best to the worst.
+/// `share` runs from 0 at the best to 1 at the worst.
 pub(super) fn normalised(share: f64) -> f64 {
     (BEST - BEST * share).clamp(0.0, BEST)
 }
 
-/// The least or the largest value, as `with` picks, in [`LANES`] independent chains.
+/// The minimum or maximum, as `with` picks, in [`LANES`] independent chains.
 pub(super) fn extreme(values: &[f64], start: f64, with: impl Fn(f64, f64) -> f64) -> f64 {
     let mut lanes = [start; LANES];
     let (chunks, last) = values.as_chunks::<LANES>();

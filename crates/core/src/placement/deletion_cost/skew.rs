@@ -1,36 +1,32 @@
-//! Topology spread while Pods go: which removals leave it as even as it can be.
-//!
-//! The skew of a constraint is the difference between the domains with most and with fewest matching
-//! Pods. Domains without any are left out: whether they count is for affinity and taints to say, and
-//! without them less is allowed, never more. So a removal that is kept here raises the skew no further
-//! than the best removal would, whichever empty domains there are.
+//! Topology spread while Pods go: which removals leave it as even as possible. The skew is the
+//! difference between the domains with most and with fewest matching Pods. Empty domains are left
+//! out, because affinity and taints decide whether they count, and without them less is allowed,
+//! never more. So a removal kept here raises the skew no further than the best one, whichever empty
+//! domains there are.
 
-/// One constraint on the spread of Pods over domains, such as zones.
+/// For example over zones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpreadConstraint {
-    /// The largest skew that is wanted.
     pub max_skew: u32,
-    /// The matching Pods of each domain that has any, those of other workloads included.
+    /// Matching Pods by non-empty domain, those of other workloads included.
     pub counts: Vec<u32>,
-    /// The position of each Pod's domain in the counts, in the order of the Pods; `None` for a Pod that is
-    /// counted in none.
+    /// The index in `counts` of each Pod's domain; `None` for a Pod that counts in none.
     pub domains: Vec<Option<usize>>,
-    /// True for the default constraint of the scheduler, if the workload sets none. Then all
-    /// removals up to the wanted skew are equally good.
+    /// The scheduler's default constraint, in use if the workload sets none: all removals up to the
+    /// wanted skew are equally good.
     pub is_default: bool,
 }
 
-/// The counts of a constraint while Pods go.
 pub(super) struct Skew<'a> {
     constraint: &'a SpreadConstraint,
     counts: Vec<u32>,
 }
 
-/// The extremes of the counts, by which every removal is judged.
+/// Every removal is judged by these.
 #[derive(Clone, Copy)]
 struct Extremes {
     most: u32,
-    /// The most of all domains but one that has the most.
+    /// The maximum over all domains but one with the maximum.
     second: u32,
     fewest: u32,
 }
@@ -48,15 +44,14 @@ impl<'a> Skew<'a> {
         domain.filter(|&domain| domain < self.counts.len())
     }
 
-    /// Lets a Pod go.
     pub(super) fn leave(&mut self, pod: usize) {
         if let Some(domain) = self.domain(pod) {
             self.counts[domain] = self.counts[domain].saturating_sub(1);
         }
     }
 
-    /// Keeps the Pods that are best to remove: first those with the least skew above the wanted
-    /// one. Of these, it keeps those that do not raise the present skew, or raise it least.
+    /// Keeps the Pods with the least skew above the wanted one, and of these the ones that raise
+    /// the present skew not at all, or least.
     pub(super) fn keep_best(&self, pods: &mut Vec<usize>) {
         let Some(extremes) = self.extremes() else {
             return;
@@ -94,7 +89,6 @@ impl<'a> Skew<'a> {
         })
     }
 
-    /// The skew without a Pod.
     fn after(&self, pod: usize, extremes: Extremes) -> u32 {
         let Extremes {
             most,

@@ -170,7 +170,7 @@ fn costs_are_below_those_of_all_others_and_rise_with_the_order() {
     assert_eq!(costs, [-3, -2, -1]);
 }
 
-/// V as it is written: Σ w Var.
+/// Σ w Var, literally.
 fn v(nodes: &[NodeLoad], weights: &Weights) -> f64 {
     let variance = |resource: Resource| {
         let known = nodes.iter().filter_map(|node| {
@@ -231,7 +231,6 @@ fn removable(pods: &[(usize, [u64; 5])]) -> Vec<RemovablePod<'static>> {
     named.map(pod).collect()
 }
 
-/// The Pods by the zones of their nodes, those alone that have any.
 fn zoned(pods: &[RemovablePod<'_>], zones: &[usize], max_skew: u32) -> SpreadConstraint {
     let zone = |pod: &RemovablePod<'_>| zones[pod.node.unwrap()];
     let mut known: Vec<usize> = pods.iter().map(zone).collect();

@@ -1,23 +1,20 @@
-//! The terms that a node's load is made of, kept beside it for explanations.
+//! The terms of a node's load, for explanations.
 
 use crate::placement::usage::Measurement;
 use crate::units::{Amount, Resources};
 
-/// The terms of a node's load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeDetail {
-    /// The amount of each resource that Pods may request together, if it is known.
+    /// What Pods may request together, if known.
     pub allocatable: Resources<Option<Amount>>,
-    /// The newest measurement of each resource.
     pub measured: Resources<Option<Measurement>>,
-    /// The newest measurement of its I/O pressure, in thousandths of the time.
+    /// In thousandths of the time.
     pub io_pressure: Option<Measurement>,
-    /// The usage that Pods in flight will add to it, those without a binding included.
+    /// Usage that Pods in flight will add, including those without a binding.
     pub in_flight: Resources<Amount>,
-    /// The usage in it of Pods that have ended.
+    /// Measured usage of Pods that have ended.
     pub gone: Resources<Amount>,
-    /// The demands of all Pods on the node but those that do not start, which are its load where
-    /// nothing fresh is measured.
+    /// Demands of all Pods but those that do not start; the load where nothing fresh is measured.
     pub committed: Resources<Amount>,
     pub pods_in_flight: usize,
 }

@@ -16,23 +16,21 @@ use crate::placement::node_load::NodeLoad;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
-/// The facts of a node that its object tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NodeFacts {
-    /// T of what Pods ask for, where the object or the configuration tells it: what the node can
-    /// allocate.
+    /// T for Pods' demands, where known: allocatable or configured.
     pub capacity: Resources<Option<Amount>>,
-    /// T of what is measured of the node as a whole, the system's daemons included, where that is
-    /// another: all that the node has, less its pools of huge pages.
+    /// T for measurements of the whole node, system daemons included, where it differs: all
+    /// capacity but pools of huge pages.
     pub whole: Resources<Option<Amount>>,
-    /// When the object was made; what was measured before was another node of the same name.
+    /// Earlier measurements are of another node of the same name.
     pub created: Option<Timestamp>,
-    /// True where [`Self::capacity`] for the network is only the configured default, which a
-    /// measured interface speed replaces.
+    /// The network's [`Self::capacity`] is only the configured default, which a measured interface
+    /// speed replaces.
     pub network_is_default: bool,
     /// Ready and not cordoned.
     pub schedulable: bool,
-    /// Has a taint that keeps away Pods which do not tolerate it.
+    /// Has a taint that keeps Pods without a toleration away.
     pub tainted: bool,
 }
 
@@ -44,22 +42,21 @@ pub(super) struct CountingContext<'a> {
     pub(super) now: Timestamp,
 }
 
-/// The measured capacity of a node's network.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NetworkSpeed {
     pub(super) capacity: Amount,
-    /// True if it is the capacity of the interfaces of known speed, with a use of their own.
+    /// Speed of the interfaces of known speed, with a use of their own.
     pub(super) is_rated: bool,
 }
 
-/// One node: its object's facts, its measurements, and sums over its Pods.
+/// An object's facts, measurements, and sums over Pods.
 #[derive(Debug, Default)]
 pub(super) struct NodeEntry {
     /// `None` while Pods name a node that the API server has not shown.
     pub(super) facts: Option<NodeFacts>,
     pub(super) network_speed: Option<NetworkSpeed>,
     measured: Resources<Option<Measurement>>,
-    /// True if a measurement was already stale when it came.
+    /// A measurement was already stale when it came.
     came_late: Resources<bool>,
     io_pressure: Option<Measurement>,
     committed: ResourceSums,
@@ -70,15 +67,13 @@ pub(super) struct NodeEntry {
     ended: Vec<EndedPod>,
     pods: usize,
     awaited_pods: usize,
-    /// The Pods on it that are being deleted.
     terminating: Vec<Box<str>>,
-    /// The trends of what is measured of it, where they are followed.
     forecast: Option<Box<NodeForecast>>,
 }
 
 impl NodeEntry {
-    /// Takes the facts of the Node object. Returns true if the node was unknown before. Forgets the
-    /// measurements of an earlier node of the same name.
+    /// Returns true if the node was unknown. Forgets the measurements of an earlier node of the
+    /// same name.
     pub(super) fn tell(&mut self, facts: NodeFacts) -> bool {
         let before = self.facts.replace(facts);
         if let Some(created) = facts.created {
@@ -93,7 +88,7 @@ impl NodeEntry {
         before.is_none()
     }
 
-    /// True where the object or the configuration tells the capacity of the network for this node.
+    /// The object or the configuration has a network capacity for this node.
     pub(super) fn declares_network_capacity(&self) -> bool {
         self.facts.is_some_and(|facts| {
             !facts.network_is_default && facts.capacity[Resource::NetworkIo].is_some()
@@ -131,29 +126,26 @@ impl NodeEntry {
         }
     }
 
-    /// Counts a Pod that has no binding yet and most likely comes here.
+    /// A Pod without a binding that most likely comes here.
     pub(super) fn attach_awaited(&mut self, demand: &Resources<Amount>) {
         self.awaited.add(demand);
         self.awaited_pods += 1;
     }
 
-    /// Counts such a Pod no longer.
     pub(super) fn detach_awaited(&mut self, demand: &Resources<Amount>) {
         self.awaited.subtract(demand);
         self.awaited_pods = self.awaited_pods.saturating_sub(1);
     }
 
-    /// The measurements of the node that count.
     pub(super) const fn measured(&self) -> &Resources<Option<Measurement>> {
         &self.measured
     }
 
-    /// The UIDs of the Pods that are being deleted.
     pub(super) fn terminating(&self) -> &[Box<str>] {
         &self.terminating
     }
 
-    /// Adds a Pod to the in-flight sum, for as long as a sample may not tell all of it.
+    /// Adds a Pod to the in-flight sum while samples may not contain all of it.
     pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &CountingContext<'_>) {
         pod.counted = None;
         pod.settled = self.is_settled(pod, moment);
@@ -184,7 +176,7 @@ impl NodeEntry {
         }
     }
 
-    /// Ends a Pod. Its usage leaves the measurements and is no part of their trend.
+    /// Its usage leaves the measurements and is no part of their trend.
     pub(super) fn end(&mut self, pod: &PodEntry, at: Timestamp, sample: &UsageSample) {
         if let Some(forecast) = self.forecast.as_mut().filter(|_| pod.settled) {
             forecast.leave(&pod.shown(sample));
@@ -192,7 +184,7 @@ impl NodeEntry {
         self.remember_ended(EndedPod::new(pod, at, sample), sample);
     }
 
-    /// Follows the trends of the newest measurements, once all Pods are counted by them.
+    /// To be called once all Pods are counted by the newest measurements.
     pub(super) fn follow(&mut self, settings: &Settings) {
         match settings.forecast {
             NodeForecasting::Off => {}
@@ -203,7 +195,7 @@ impl NodeEntry {
         }
     }
 
-    /// Remembers a Pod that has ended, as long as measurements hold some of its usage.
+    /// Remembers an ended Pod while measurements hold some of its usage.
     fn remember_ended(&mut self, ended: EndedPod, sample: &UsageSample) {
         let measured = self.measured.values().iter().flatten();
         if !measured
@@ -215,8 +207,8 @@ impl NodeEntry {
         }
     }
 
-    /// Forgets a Pod that has ended, because another one has its name now, and the usage that samples
-    /// show under it may be either's. Returns true if there was one.
+    /// Forgets an ended Pod whose name another Pod has now, because usage under the name may be
+    /// either's. Returns true if there was one.
     pub(super) fn forget_ended(&mut self, name: &PodName, sample: &UsageSample) -> bool {
         let Some(position) = self.ended.iter().position(|ended| ended.name == *name) else {
             return false;
@@ -227,12 +219,12 @@ impl NodeEntry {
         true
     }
 
-    /// True while samples hold usage of an ended Pod of this name.
+    /// Samples hold usage of an ended Pod of this name.
     pub(super) fn remembers_ended(&self, name: &PodName) -> bool {
         self.ended.iter().any(|ended| ended.name == *name)
     }
 
-    /// Starts the sums over Pods anew after a measurement, and gives the Pods to be counted again.
+    /// Resets the sums over Pods after a measurement, and returns the Pods to count again.
     pub(super) fn begin_recount(&mut self, moment: &CountingContext<'_>) -> Vec<Box<str>> {
         self.in_flight = ResourceSums::default();
         self.ended_usage = ResourceSums::default();
@@ -247,8 +239,8 @@ impl NodeEntry {
         std::mem::take(&mut self.recent)
     }
 
-    /// True once the samples tell all of a Pod: a whole window of each measured resource lies after
-    /// its start, and what is not measured had time enough to be.
+    /// The samples contain all of a Pod: a whole window of each measured resource lies after its
+    /// start, and unmeasured resources have had enough time.
     fn is_settled(&self, pod: &PodEntry, moment: &CountingContext<'_>) -> bool {
         let Some(started) = pod.started() else {
             return false;
@@ -260,7 +252,7 @@ impl NodeEntry {
             .all(|measured| measured.map_or(old, |measured| pod.is_covered_by(&measured)))
     }
 
-    /// The node as decisions see it; `None` while its object is unknown.
+    /// `None` while its object is unknown.
     pub(super) fn state(
         &self,
         name: &Arc<str>,

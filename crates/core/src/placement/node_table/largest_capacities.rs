@@ -1,11 +1,9 @@
-//! The largest capacity of each resource that any node has.
-//!
-//! Nodes are put in and taken out one by one. Only when the last node of the largest capacity goes
-//! has the rest to be looked through, which is told by [`LargestCapacities::is_lost`].
+//! The largest capacity of each resource on any node, updated node by node. Only when the last node
+//! of the largest capacity goes ([`LargestCapacities::is_lost`]) must all be added anew.
 
 use crate::units::{Amount, Resource, Resources};
 
-/// Largest capacities, with the number of nodes that have each.
+/// With the number of nodes that have each.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LargestCapacities {
     tops: Resources<Option<LargestValues>>,
@@ -19,7 +17,6 @@ struct LargestValues {
 }
 
 impl LargestCapacities {
-    /// Puts the capacities of a node in.
     pub(super) fn add(&mut self, capacity: &Resources<Option<Amount>>) {
         for (resource, capacity) in known(capacity) {
             let top = &mut self.tops[resource];
@@ -31,7 +28,6 @@ impl LargestCapacities {
         }
     }
 
-    /// Takes out the capacities of a node that was put in.
     pub(super) fn remove(&mut self, capacity: &Resources<Option<Amount>>) {
         for (resource, capacity) in known(capacity) {
             if let Some(top) = &mut self.tops[resource]
@@ -43,12 +39,12 @@ impl LargestCapacities {
         }
     }
 
-    /// True where a largest capacity went with its last node, so that all have to be put in anew.
+    /// A largest capacity went with its last node, so all have to be added anew.
     pub(super) const fn is_lost(&self) -> bool {
         self.lost
     }
 
-    /// The largest capacities; `None` where no node's is known.
+    /// `None` if no node's is known.
     pub(super) fn get(&self) -> Resources<Option<Amount>> {
         self.tops.map(|top| top.map(|top| top.capacity))
     }

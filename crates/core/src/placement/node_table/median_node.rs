@@ -1,15 +1,13 @@
-//! The median node, which stands for the cluster where no node has been chosen yet.
-//!
-//! The sources take the mean. One virtual node of ten thousand cores moves the mean of a whole cluster, and a Pod
-//! that would fill any real node then looks small, so the node in the middle is taken: of two in the middle the one
-//! that has less left, so that a virtual node beside a single real one does not decide.
+//! The median node, which stands for the cluster before a node is chosen. The sources take the
+//! mean, which one virtual node of ten thousand cores moves so far that a Pod that would fill any
+//! real node looks small. Of two middle nodes the one with less left counts, so that a virtual node
+//! beside a single real one does not decide.
 
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resources};
 
-/// The capacity and load of the median node: of each resource those of the node in the middle by what is left, T - N,
-/// among the nodes that know their capacity of it; of an even number, the lower of the two in the middle. The capacity
-/// of a resource that no node knows is unknown.
+/// For each resource, capacity and load of the median by T - N among the nodes of known capacity;
+/// for an even number, the lower of the two in the middle.
 #[must_use]
 pub fn median<'a>(nodes: impl IntoIterator<Item = &'a NodeLoad>) -> NodeLoad {
     let mut known: Resources<Vec<CapacityAndLoad>> = Resources::default();
@@ -29,7 +27,7 @@ pub fn median<'a>(nodes: impl IntoIterator<Item = &'a NodeLoad>) -> NodeLoad {
     }
 }
 
-/// One resource of one node that knows its capacity.
+/// Values of a node of known capacity.
 #[derive(Debug, Clone, Copy)]
 struct CapacityAndLoad {
     capacity: Amount,
@@ -37,7 +35,7 @@ struct CapacityAndLoad {
 }
 
 impl CapacityAndLoad {
-    /// Ordered by what is left; of equals, the smaller node goes first.
+    /// By what is left; of equals, the smaller node goes first.
     fn key(&self) -> (i128, Amount) {
         let left = i128::from(self.capacity.get()) - i128::from(self.load.get());
         (left, self.capacity)
@@ -81,15 +79,15 @@ mod tests {
         assert_eq!(of(&[(4, 1), (8, 3)]), Some((4, 1)));
         assert_eq!(of(&[(10_000, 0), (8, 3)]), Some((8, 3)));
         assert_eq!(of(&[(64, 60), (8, 1), (16, 2)]), Some((8, 1)));
-        // An overfull node has less than nothing left.
+        // An overfull node has less than 0 left.
         assert_eq!(of(&[(8, 20), (8, 8), (8, 7)]), Some((8, 8)));
         assert_eq!(cpu(&[node(None, 5), node(Some(9), 2)]), Some((9, 2)));
         assert_eq!(cpu(&[node(None, 5)]), None);
     }
 
     proptest! {
-        /// One node, however large, moves the middle no further than to a neighbour's place, from one other node on; an
-        /// empty one does not where it is not one of two.
+        /// One node of any size moves the middle at most to a neighbour's place, if there is
+        /// another node; an empty one does not if it is not one of two.
         #[test]
         fn one_node_does_not_decide(
             capacities in prop::collection::vec(1_u64..1000, 1..40), odd in prop_oneof![Just(0), Just(10_000_000)],

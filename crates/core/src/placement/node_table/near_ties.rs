@@ -1,18 +1,16 @@
-//! The load that nodes may get from Pods which are counted elsewhere.
-//!
-//! A Pod in doubt counts on every node that it may have been given, beside the one that it most
-//! likely was. These sums stand apart from the loads: the headroom rule adds them, for the
-//! milliseconds until the choice is known, and no score does, since a Pod counted everywhere would
-//! tell no node from another.
+//! The load that nodes may get from Pods that are counted elsewhere. A Pod in doubt also counts on
+//! every node that it may have been given. Only the headroom rule adds these sums, for the
+//! milliseconds until the choice is known: in a score, a Pod counted everywhere would not tell
+//! nodes apart.
 
 use std::sync::Arc;
 
 use crate::units::{Amount, Resources};
 
-/// Some of the nodes of a set, by position.
+/// Some nodes of a set, by position.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NearTies {
-    /// The roster that the positions belong to.
+    /// That the positions belong to.
     pub(super) roster: u64,
     pub(super) positions: Box<[usize]>,
 }
@@ -23,13 +21,11 @@ impl NearTies {
     }
 }
 
-/// The sums, by position; nothing is kept while there is no doubt.
-///
-/// They are added to and taken from with wrap-around, so that what was added is taken out exactly.
+/// By position; empty while there is no doubt. Wrapping arithmetic, so that an added amount is
+/// subtracted exactly.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BalanceTotals {
     sums: Option<Arc<Vec<Resources<u64>>>>,
-    /// The Pods that are in them.
     pods: usize,
 }
 

@@ -1,7 +1,5 @@
-//! Nodes as decisions see them, in chunks that successive versions share.
-//!
-//! A change copies one chunk and the list of chunks, not the whole cluster; the index by name is
-//! copied only when a node comes or goes.
+//! Nodes as decisions see them, in chunks that successive versions share: a change copies one chunk
+//! and the list of chunks. The index by name is copied only when a node comes or goes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,10 +14,10 @@ use super::near_ties::{BalanceTotals, NearTies};
 use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Resource, Resources};
 
-/// Nodes that are copied together when one of them changes.
+/// Nodes copied together when one changes.
 const CHUNK: usize = 32;
 
-/// The age of a measurement, and what is used in its place.
+/// The age of a measurement, and the value in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Freshness {
     /// Measured within the maximum age; used.
@@ -31,7 +29,7 @@ pub enum Freshness {
 }
 
 impl Freshness {
-    /// The name in metrics and answers.
+    /// In metrics and answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,36 +40,33 @@ impl Freshness {
     }
 }
 
-/// One node as decisions see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeState {
     pub name: Arc<str>,
     /// Ready and not cordoned.
     pub schedulable: bool,
-    /// Has a taint that keeps away Pods which do not tolerate it.
+    /// Has a taint that keeps Pods without a toleration away.
     pub tainted: bool,
-    /// Its capacity T and load N.
     pub load: NodeLoad,
-    /// The foreseen rise of its load until [`HORIZON`](crate::placement::node_forecast::HORIZON) is
-    /// over; `None` if no forecast of it is trusted.
+    /// The foreseen rise of its load within [`HORIZON`](crate::placement::node_forecast::HORIZON);
+    /// `None` if no forecast is trusted.
     pub rise: Resources<Option<Amount>>,
-    /// The age of the measurement behind each load.
+    /// Age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
-    /// True if new measurements keep coming but are old on arrival: a clock is off, or the source
-    /// is late. The last one then counts as after an exporter's end.
+    /// Measurements keep coming but are old on arrival: a clock is off, or the source is late. The
+    /// last one then counts as after an exporter's end.
     pub told_late: bool,
-    /// The terms that the load is made of.
     pub detail: NodeDetail,
 }
 
 impl NodeState {
-    /// True where any Pod may go: schedulable, and without a taint.
+    /// Schedulable, and without a taint.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.schedulable && !self.tainted
     }
 
-    /// The load that the headroom rule goes by: the larger of N and of what is foreseen of it.
+    /// For the headroom rule: the larger of N and its forecast.
     #[must_use]
     pub fn ahead(&self) -> Cow<'_, NodeLoad> {
         if self.rise.values().iter().all(Option::is_none) {
@@ -84,8 +79,8 @@ impl NodeState {
         })
     }
 
-    /// The most that Pods can have there. It stays when a measurement comes or grows stale, by which the
-    /// capacity that loads are held against changes.
+    /// The most that Pods can have there. It is independent of measurements, unlike the capacity of
+    /// loads.
     fn claimable(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| match resource {
             Resource::Cpu | Resource::Memory => self.detail.allocatable[resource],
@@ -93,8 +88,8 @@ impl NodeState {
         })
     }
 
-    /// True if some part of the load is a sum of demands, because a resource of known capacity
-    /// lacks a fresh measurement.
+    /// Part of the load is a sum of demands, because a resource of known capacity lacks a fresh
+    /// measurement.
     #[must_use]
     pub fn is_estimated(&self) -> bool {
         self.load.capacity.iter().any(|(resource, known)| {
@@ -102,8 +97,8 @@ impl NodeState {
         })
     }
 
-    /// True where a measurement of some resource is there that is fresh, or was as new as its source has any. Disk
-    /// alone is none: it may be measured apart from the others, and says nothing of them while their source is away.
+    /// A measurement is fresh, or as new as the source has any. Disk does not count: it may be
+    /// measured apart from the others.
     fn is_measured(&self) -> bool {
         let mut others = self
             .freshness
@@ -113,17 +108,17 @@ impl NodeState {
     }
 }
 
-/// An immutable set of nodes, found by name.
+/// Immutable, indexed by name.
 #[derive(Debug, Clone, Default)]
 pub struct NodeSet {
     chunks: Vec<Arc<Vec<NodeState>>>,
     index: Arc<HashMap<Arc<str>, usize, RandomState>>,
     version: u64,
     measured: usize,
-    /// Found when it is first asked for, once for each version.
+    /// Computed on first use, once per version.
     median: OnceLock<NodeLoad>,
     largest: LargestCapacities,
-    /// Grows whenever a position comes to stand for another node.
+    /// Grows whenever a position gets another node.
     roster: u64,
     possible: BalanceTotals,
 }
@@ -145,14 +140,13 @@ impl NodeSet {
         self.index.is_empty()
     }
 
-    /// The number of nodes of which the source tells a resource other than disk now: with a fresh measurement, or with
-    /// one that was old when it came.
+    /// Nodes with a measurement other than disk that is fresh or was old on arrival.
     #[must_use]
     pub const fn measured(&self) -> usize {
         self.measured
     }
 
-    /// The median node of those that are open to every Pod.
+    /// Median of the nodes that are open to every Pod.
     #[must_use]
     pub fn median(&self) -> NodeLoad {
         *self.median.get_or_init(|| {
@@ -161,26 +155,26 @@ impl NodeSet {
         })
     }
 
-    /// The most of each resource that Pods can have on any node; `None` where no node's is known.
+    /// The most of each resource that Pods can have on any node; `None` if no node's is known.
     #[must_use]
     pub fn largest(&self) -> Resources<Option<Amount>> {
         self.largest.get()
     }
 
-    /// The demand of Pods that are counted elsewhere and may as well be on the node at a position;
-    /// `None` where there is no doubt of any.
+    /// Demand of Pods that are counted elsewhere and may be on the node at a position; `None`
+    /// without any.
     #[must_use]
     pub fn possible(&self, position: usize) -> Option<Resources<Amount>> {
         self.possible.at(position)
     }
 
-    /// True while some Pod may be on another node than it is counted on.
+    /// Some Pod may be on another node than it is counted on.
     #[must_use]
     pub const fn is_in_doubt(&self) -> bool {
         !self.possible.is_none()
     }
 
-    /// The nodes at these positions, on which a Pod may come to be as well.
+    /// Nodes on which a Pod may be as well.
     #[must_use]
     pub fn near(&self, positions: impl IntoIterator<Item = usize>) -> NearTies {
         NearTies {
@@ -189,13 +183,13 @@ impl NodeSet {
         }
     }
 
-    /// Where a node stands; valid for this version only.
+    /// Valid for this version only.
     #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
     }
 
-    /// The node at a position that [`Self::position`] gave.
+    /// `position` comes from [`Self::position`].
     #[must_use]
     pub fn at(&self, position: usize) -> Option<&NodeState> {
         self.chunks
@@ -203,18 +197,17 @@ impl NodeSet {
             .and_then(|chunk| chunk.get(position % CHUNK))
     }
 
-    /// The node called `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&NodeState> {
         self.at(self.position(name)?)
     }
 
-    /// All nodes, in the order of their positions.
+    /// In the order of positions.
     pub fn iter(&self) -> impl Iterator<Item = &NodeState> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// Counts a Pod as possible on some nodes, which a roster that has changed since no longer tells.
+    /// Counts a Pod as possible on some nodes; without effect if the roster has changed since.
     pub(super) fn doubt(&mut self, near: &NearTies, demand: &Resources<Amount>) {
         if near.roster == self.roster && !near.positions.is_empty() {
             self.possible.add(&near.positions, demand);
@@ -222,7 +215,7 @@ impl NodeSet {
         }
     }
 
-    /// Takes back what [`Self::doubt`] counted.
+    /// Reverts [`Self::doubt`].
     pub(super) fn settle(&mut self, near: &NearTies, demand: &Resources<Amount>) {
         if near.roster == self.roster && self.is_in_doubt() {
             self.possible.subtract(&near.positions, demand);
@@ -230,7 +223,6 @@ impl NodeSet {
         }
     }
 
-    /// Adds or replaces a node.
     pub(super) fn put(&mut self, state: NodeState) {
         let Some(position) = self.position(&state.name) else {
             self.insert(state);
@@ -262,7 +254,7 @@ impl NodeSet {
         }
     }
 
-    /// Removes a node; the last one takes its place.
+    /// The last node takes its place.
     pub(super) fn remove(&mut self, name: &str) {
         let Some(position) = self.position(name) else {
             return;
@@ -287,7 +279,7 @@ impl NodeSet {
         self.outgrow(&removed);
     }
 
-    /// Takes the capacities that a node had out of the largest ones.
+    /// Removes a node's capacities from the largest ones.
     fn outgrow(&mut self, before: &NodeState) {
         self.largest.remove(&before.claimable());
         if self.largest.is_lost() {

@@ -1,7 +1,6 @@
-//! Pods that have no binding yet, each with what tells the node that it most likely gets.
-//!
-//! Four things tell it, each better than the one before: the nomination of an earlier attempt, the answer to
-//! prioritize, the nomination that follows it, and kube-scheduler's notice of what it chose.
+//! Pods without a binding, each with the node that it most likely gets. Four sources say so, each
+//! better than the one before: the nomination of an earlier attempt, the answer to prioritize, the
+//! nomination after it, and kube-scheduler's notice of its choice.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,50 +13,47 @@ use super::placement_outcomes::{ChoiceEnd, ChoiceTally};
 use crate::placement::usage::PodName;
 use crate::units::{Amount, Resources};
 
-/// The awaited Pods, by UID.
+/// By UID.
 #[derive(Debug, Default)]
 pub(super) struct PendingBindings {
     pub(super) pods: HashMap<Box<str>, AwaitedPod, RandomState>,
-    /// Those of them that time ends something of.
+    /// UIDs of Pods with a pending timeout.
     pub(super) ageing: HashSet<Box<str>, RandomState>,
-    /// True where kube-scheduler's notices have been coming: an answer that none follows within the
-    /// shorter time has come to nothing.
+    /// kube-scheduler's notices have been coming: an answer without one within the shorter time
+    /// came to nothing.
     pub(super) has_notices: bool,
-    /// How choices have ended.
     pub(super) ended: ChoiceTally,
 }
 
-/// One Pod that has no binding yet.
 #[derive(Debug)]
 pub(super) struct AwaitedPod {
     pub(super) name: PodName,
     pub(super) demand: Resources<Amount>,
-    /// True where volumes or devices may have to be made for it before it is bound.
+    /// Volumes or devices may have to be made for it before it is bound.
     pub(super) provisions: bool,
-    /// When it was asked about, while the watch has not shown it.
+    /// When it was asked about, until the watch shows it.
     pub(super) unseen_since: Option<Timestamp>,
-    /// The node that kube-scheduler nominates it for: it preempted others there, or is about to be bound to it.
+    /// By kube-scheduler: it preempted others there, or is about to be bound to it.
     pub(super) nominated: Option<Arc<str>>,
     pub(super) choice: Option<TentativeNode>,
 }
 
-/// The node that a Pod was given in the present attempt to place it.
+/// The node of a Pod in the present attempt to place it.
 #[derive(Debug)]
 pub(super) struct TentativeNode {
     pub(super) node: Arc<str>,
     pub(super) since: Timestamp,
-    /// `None` once kube-scheduler has told its choice.
+    /// `None` once kube-scheduler has sent its choice.
     pub(super) doubt: Option<NearTies>,
 }
 
 impl AwaitedPod {
-    /// The node that it is counted on.
     pub(super) fn node(&self) -> Option<&Arc<str>> {
         let chosen = self.choice.as_ref().map(|choice| &choice.node);
         chosen.or(self.nominated.as_ref())
     }
 
-    /// Its choice as one that ends with its binding, or without; `None` where there is nothing to tell of.
+    /// The end of its choice, with or without a binding; `None` if there was no choice.
     pub(super) fn end(&self, bound: bool) -> Option<ChoiceEnd> {
         match (&self.choice.as_ref()?.doubt, bound) {
             (None, true) => Some(ChoiceEnd::Told),
@@ -68,8 +64,7 @@ impl AwaitedPod {
         }
     }
 
-    /// Takes the nomination that the watch shows. A new one replaces a choice without a notice from
-    /// kube-scheduler.
+    /// The watch's nomination. A new one replaces a choice without a notice from kube-scheduler.
     pub(super) fn nominate(&mut self, node: Option<Arc<str>>) {
         if node.is_some() && node != self.nominated && self.doubt().is_some() {
             self.choice = None;
@@ -77,7 +72,7 @@ impl AwaitedPod {
         self.nominated = node;
     }
 
-    /// Counts it on the one node that it most likely gets, and as possible on no other any more.
+    /// Counts it on its most likely node only.
     pub(super) fn trust_guess(&mut self) {
         if let Some(doubt) = self
             .choice
@@ -88,7 +83,6 @@ impl AwaitedPod {
         }
     }
 
-    /// True while it counts as possible on other nodes, too.
     pub(super) fn is_possible_elsewhere(&self) -> bool {
         self.doubt().is_some_and(|near| !near.is_empty())
     }

@@ -8,37 +8,29 @@ use super::unstarted_pods::is_due;
 use crate::placement::usage::{Measurement, PodName, Span, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
-/// The facts of a Pod that its object tells.
 #[derive(Debug, Clone, Copy)]
 pub struct PodFacts<'a> {
-    /// Namespace and name, by which metrics know the Pod.
     pub name: &'a PodName,
-    /// The node it is bound to, is nominated for, or will most likely get.
+    /// Bound, nominated, or most likely.
     pub node: Option<&'a str>,
-    /// R: its demand.
     pub demand: Resources<Amount>,
-    /// When it was bound; where that is not told, the time counts at which it was first seen bound.
+    /// If unknown, the time counts at which it was first seen bound.
     pub bound: Option<Timestamp>,
-    /// The start of the first of its containers, init containers included, from which on samples
-    /// hold what it uses.
+    /// Start of the first container, init containers included; from then on samples hold its usage.
     pub first_started: Option<Timestamp>,
-    /// The start of the last of its containers; `None` while one has not started, for example
-    /// while its image is pulled.
+    /// Start of the last container; `None` while one has not started, for example while its image
+    /// is pulled.
     pub started: Option<Timestamp>,
-    /// The end of the last container, once all have ended.
+    /// End of the last container, once all have ended.
     pub finished: Option<Timestamp>,
-    /// True while it is being deleted.
     pub terminating: bool,
-    /// True where it shares the network of its node, so that what is measured of its network is
-    /// the whole node's.
+    /// It shares the node's network, so its measured network use is the whole node's.
     pub host_network: bool,
-    /// True where volumes or devices may have to be made for it between the choice of its node and its
-    /// binding.
+    /// Volumes or devices may have to be made between the choice of its node and its binding.
     pub provisions: bool,
 }
 
 impl<'a> PodFacts<'a> {
-    /// A Pod of which nothing more is told than where it is and what it demands.
     #[must_use]
     pub const fn on(name: &'a PodName, node: Option<&'a str>, demand: Resources<Amount>) -> Self {
         Self {
@@ -56,38 +48,38 @@ impl<'a> PodFacts<'a> {
     }
 }
 
-/// Where a Pod stands between binding and its end.
+/// Between binding and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Bound. `started` stays once it is known: a container that restarts is in the samples.
+    /// `started` stays once it is known: a container that restarts is in the samples.
     Bound {
         bound: Timestamp,
         started: Option<Timestamp>,
     },
-    /// Bound, and not started for so long that nothing is counted on it until it does.
+    /// Not started for so long that it counts nothing until it does.
     Stalled { bound: Timestamp },
-    /// Ended, while the object is still there.
+    /// Its object is still there.
     Finished { at: Timestamp },
 }
 
-/// A Pod with its share of its node's sums.
+/// With its share of its node's sums.
 #[derive(Debug, Clone)]
 pub(super) struct PodEntry {
     pub(super) name: PodName,
     pub(super) node: Arc<str>,
     pub(super) demand: Resources<Amount>,
-    /// Its part of the node's in-flight sum; `None` where it has none, as nearly all have.
+    /// Its part of the node's in-flight sum; `None` if it has none, as nearly all.
     pub(super) counted: Option<Box<Resources<Amount>>>,
     pub(super) stage: Stage,
     pub(super) first_started: Option<Timestamp>,
     pub(super) terminating: bool,
     pub(super) host_network: bool,
-    /// True once samples tell all of it.
+    /// Samples contain all of it.
     pub(super) settled: bool,
 }
 
 impl Stage {
-    /// The stage of a bound Pod, given the one before and when it would have had to start.
+    /// Stage of a bound Pod, from the stage before and the time by which it should have started.
     pub(super) fn of(
         facts: &PodFacts<'_>,
         before: Option<&PodEntry>,
@@ -120,7 +112,6 @@ impl PodEntry {
         self.counted.as_deref().copied().unwrap_or_default()
     }
 
-    /// When it was bound, while it is.
     pub(super) const fn bound(&self) -> Option<Timestamp> {
         match self.stage {
             Stage::Bound { bound, .. } | Stage::Stalled { bound } => Some(bound),
@@ -128,12 +119,12 @@ impl PodEntry {
         }
     }
 
-    /// True where its demand stands in the sum of its node's demands.
+    /// Its demand is in the sum of its node's demands.
     pub(super) const fn is_committed(&self) -> bool {
         matches!(self.stage, Stage::Bound { .. })
     }
 
-    /// When it was bound, while its start is waited for.
+    /// When it was bound, while its start is awaited.
     pub(super) const fn awaited_since(&self) -> Option<Timestamp> {
         match self.stage {
             Stage::Bound {
@@ -144,7 +135,7 @@ impl PodEntry {
         }
     }
 
-    /// True where `facts` say nothing new.
+    /// `facts` are no news.
     pub(super) fn shows(&self, facts: &PodFacts<'_>) -> bool {
         let same_stage = match self.stage {
             Stage::Bound { started, .. } => {
@@ -155,7 +146,6 @@ impl PodEntry {
             Stage::Stalled { .. } => {
                 facts.finished.is_none() && facts.started.is_none() && self.demand == facts.demand
             }
-            // The demand of an ended Pod no longer matters.
             Stage::Finished { .. } => facts.finished.is_some(),
         };
         same_stage
@@ -164,18 +154,17 @@ impl PodEntry {
             && (self.first_started.is_some() || facts.first_started.is_none())
     }
 
-    /// True where the whole window of the sample lies after the containers' start, so that it tells
-    /// all of this Pod.
+    /// The whole window lies after the containers' start, so that the sample contains all of this
+    /// Pod.
     pub(super) fn is_covered_by(&self, measurement: &Measurement) -> bool {
         self.started()
             .is_some_and(|started| window_start(measurement) >= started)
     }
 
-    /// The part of this Pod's usage that the measurements of its node contain. `None` if they
-    /// contain some and the sample does not tell how much.
+    /// The part of this Pod's usage in its node's measurements; `None` if it is unknown.
     ///
-    /// If no container of the Pod had started at the sample, it contains nothing of the Pod. A
-    /// usage under its name is then an earlier Pod's.
+    /// A sample from before the first container's start contains nothing of the Pod; usage under
+    /// its name is an earlier Pod's.
     pub(super) fn in_measured(
         &self,
         measured: &Resources<Option<Measurement>>,
@@ -195,9 +184,8 @@ impl PodEntry {
         Resources::from_fn(|resource| part(resource).unwrap_or(Some(Amount::ZERO)))
     }
 
-    /// The usage that this Pod will add to the measured: its demand less what is in it.
-    ///
-    /// Resources without a measurement count nothing here, since the node's load is then the sum of demands.
+    /// The usage that this Pod will add to the measured: its demand less the measured part.
+    /// Resources without a measurement count 0, because the node's load is then the sum of demands.
     pub(super) fn contribution(
         &self,
         measured: &Resources<Option<Measurement>>,
@@ -211,13 +199,11 @@ impl PodEntry {
         })
     }
 
-    /// The usage of the Pod in a sample.
     pub(super) fn shown(&self, sample: &UsageSample) -> Resources<Option<Amount>> {
         shown_of(&self.name, self.host_network, sample)
     }
 
-    /// The part of its node's load that would go with this Pod: what the measurements hold of it, and what
-    /// is counted beside them.
+    /// The part of its node's load that would go with this Pod, measured and in flight.
     pub(super) fn part_of_load(
         &self,
         measured: &Resources<Option<Measurement>>,
@@ -231,7 +217,7 @@ impl PodEntry {
     }
 }
 
-/// The usage of a Pod in a sample, with network only if the Pod has a network of its own.
+/// Network counts only if the Pod has a network of its own.
 fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resources<Option<Amount>> {
     let mut shown = sample.pod(name);
     if host_network {
@@ -240,8 +226,8 @@ fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resourc
     shown
 }
 
-/// The part of a Pod's usage in the measurement of its node. If the rate of a new Pod covers a
-/// shorter span than the node's window, it counts for that part of the window only.
+/// A Pod's part in its node's measurement. If the rate of a new Pod covers less than the node's
+/// window, it counts for that part of the window only.
 fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> Amount {
     let window = measurement.window.as_secs_f64();
     let own = span.map_or(window, |span| span.window().as_secs_f64());
@@ -252,8 +238,8 @@ fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> 
     }
 }
 
-/// The most that a Pod which uses no more than `usage` can have in a measurement of its node, given its first
-/// start: exporters are read at different times, and what is newer of the Pod may not be in it yet.
+/// The most of a Pod with this usage in its node's measurement, given its first start: exporters
+/// are read at different times, and the Pod's newest usage may not be in it yet.
 fn most_since(first: Timestamp, usage: Amount, measurement: &Measurement) -> Amount {
     let window = measurement.window.as_secs_f64();
     let since = measurement.at.duration_since(first).as_secs_f64();
@@ -264,18 +250,18 @@ fn most_since(first: Timestamp, usage: Amount, measurement: &Measurement) -> Amo
     }
 }
 
-/// A Pod that has ended, while samples still hold some of its usage.
+/// Samples still hold some of its usage.
 #[derive(Debug, Clone)]
 pub(super) struct EndedPod {
     pub(super) name: PodName,
     pub(super) at: Timestamp,
-    /// Its usage when it ended, where that was measured: no later sample holds more of it.
+    /// Usage at its end, where measured: no later sample holds more of it.
     used: Resources<Option<Amount>>,
     host_network: bool,
 }
 
 impl EndedPod {
-    /// A Pod that ended at `at`, when `sample` was the newest.
+    /// `sample` was the newest at its end.
     pub(super) fn new(pod: &PodEntry, at: Timestamp, sample: &UsageSample) -> Self {
         Self {
             name: pod.name.clone(),
@@ -285,12 +271,12 @@ impl EndedPod {
         }
     }
 
-    /// True where no part of the measurement's span lies before the end of the Pod.
+    /// The measurement's span lies after the end of the Pod.
     pub(super) fn is_past(&self, measurement: &Measurement) -> bool {
         window_start(measurement) >= self.at
     }
 
-    /// The usage of this Pod that the measurements still hold.
+    /// The usage that the measurements still hold.
     pub(super) fn residue(
         &self,
         measured: &Resources<Option<Measurement>>,

@@ -1,11 +1,8 @@
-//! Sums of amounts from which terms can be taken out again.
-//!
-//! They are 128 bits wide, so that no sum of 64-bit amounts is ever cut off, and what was added is
-//! taken out exactly.
+//! Sums from which terms can be subtracted exactly: 128 bits wide, so that no sum of 64-bit amounts
+//! overflows.
 
 use crate::units::{Amount, Resource, Resources};
 
-/// A sum for each resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ResourceSums(Resources<u128>);
 
@@ -29,18 +26,17 @@ impl ResourceSums {
         }))
     }
 
-    /// The sum of one resource.
     pub(super) fn of(&self, resource: Resource) -> u128 {
         self.0[resource]
     }
 
-    /// The sums as amounts, at most `u64::MAX`.
+    /// At most `u64::MAX`.
     pub(super) fn get(&self) -> Resources<Amount> {
         self.0.map(clamp)
     }
 }
 
-/// A sum as an amount, at most `u64::MAX`.
+/// At most `u64::MAX`.
 pub(super) fn clamp(sum: u128) -> Amount {
     Amount::new(u64::try_from(sum).unwrap_or(u64::MAX))
 }

@@ -1,41 +1,38 @@
-//! Times that the node table goes by, and whether it looks ahead.
+//! Times of the node table, and whether it looks ahead.
 
 use jiff::SignedDuration;
 
 use crate::max_age;
 use crate::units::Resource;
 
-/// The choice if the headroom rule looks ahead.
+/// Whether the headroom rule looks ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NodeForecasting {
-    /// It goes by the load of now.
+    /// By the present load.
     #[default]
     Off,
-    /// It goes by the larger of that and what is foreseen.
+    /// By the larger of the present and the foreseen load.
     On,
 }
 
-/// The times for which measurements and reservations count.
+/// How long measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Measurements older than this are not fresh.
+    /// Older measurements are not fresh.
     pub max_age: SignedDuration,
-    /// The time for which the last measurement counts where it is more than the sum of demands.
+    /// The last measurement counts for so long if it is above the sum of demands.
     pub kept: SignedDuration,
-    /// The same for disk, which may be measured less often.
+    /// As `max_age`, for disk, which may be measured less often.
     pub disk_max_age: SignedDuration,
-    /// The time for which a Pod counts on the node that was proposed for it while its binding is
-    /// not seen.
+    /// How long a Pod counts on its proposed node while its binding is not seen.
     pub provisional: SignedDuration,
-    /// The same where kube-scheduler's notices have been coming, and none has for this Pod.
+    /// The same if kube-scheduler's notices have been coming, and none has for this Pod.
     pub unnoticed: SignedDuration,
-    /// The time for which a Pod counts on the node that was proposed for it where volumes or devices may have
-    /// to be made before kube-scheduler tells of it.
+    /// The same if volumes or devices may have to be made before kube-scheduler's notice.
     pub provisioning: SignedDuration,
-    /// The time for which a bound Pod counts that does not start, for example because its image
-    /// does not exist.
+    /// How long a bound Pod counts that does not start, for example because its image does not
+    /// exist.
     pub unstarted: SignedDuration,
-    /// On if the trends of loads are followed.
     pub forecast: NodeForecasting,
 }
 
@@ -43,17 +40,17 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             max_age: max_age::DEFAULT,
-            // An exporter that is down is not mended in three minutes; half an hour later the node's
-            // Pods are others.
+            // An exporter that is down is not mended in three minutes; half an hour later the
+            // node's Pods are others.
             kept: SignedDuration::from_mins(30),
             disk_max_age: max_age::DEFAULT,
             provisional: SignedDuration::from_secs(10),
             unnoticed: SignedDuration::from_secs(2),
-            // As long as kube-scheduler waits for a volume by default; a Pod that is given up meanwhile is asked
-            // about anew.
+            // kube-scheduler's default wait for a volume; a Pod given up meanwhile is asked about
+            // anew.
             provisioning: SignedDuration::from_mins(10),
-            // Long enough for large images and slow volumes; a start that takes longer is counted
-            // from when it comes.
+            // Long enough for large images and slow volumes; a longer start is counted when it
+            // comes.
             unstarted: SignedDuration::from_mins(10),
             forecast: NodeForecasting::Off,
         }
@@ -61,7 +58,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The age up to which measurements of a resource are used.
     pub(super) const fn max_age_of(&self, resource: Resource) -> SignedDuration {
         match resource {
             Resource::Disk => self.disk_max_age,
@@ -71,7 +67,6 @@ impl Settings {
         }
     }
 
-    /// The age up to which any measurement is used.
     pub(super) fn longest_age(&self) -> SignedDuration {
         self.max_age.max(self.disk_max_age)
     }

@@ -41,7 +41,7 @@ fn table() -> NodeTable {
     table
 }
 
-/// A sample taken at `second` over the minute before it.
+/// Taken at `second` over the minute before it.
 fn sample(second: i64, nodes: &[(&str, u64)], pods: &[(&str, u64)]) -> Arc<UsageSample> {
     let measurement = |value: u64| {
         let mut measured = Resources::default();
@@ -114,7 +114,7 @@ fn a_disk_alone_does_not_make_a_node_measured() {
     }
 }
 
-/// A Pod that ended after the disk was last looked at is in its figure until the next one.
+/// The Pod is in the disk's figure until the next measurement.
 #[test]
 fn an_ended_pod_is_taken_off_an_old_measurement_of_the_disk() {
     let mut table = NodeTable::new(Settings {
@@ -170,7 +170,7 @@ fn waiting_for_io_counts_while_it_is_freshly_measured_and_the_disks_are_unknown(
         assert!(!pressed(&table, "b"));
     }
     table.apply_sample(measured(45, 900), at(45));
-    // A round without it keeps it with its age.
+    // A round without it keeps the value and its age.
     table.apply_sample(Arc::default(), at(60));
     let version = table.nodes().version();
     table.advance(at(45 + 180));
@@ -235,7 +235,7 @@ impl Pod {
     }
 }
 
-/// Asks about a Pod that gets the node it names.
+/// The Pod gets the node it names.
 fn place(table: &mut NodeTable, uid: &str, pod: &Pod, now: Timestamp) {
     place_near(table, uid, pod, NearTies::default(), now);
 }
@@ -318,7 +318,7 @@ fn a_pod_that_does_not_start_counts_for_ten_minutes_and_from_its_start_on() {
         table.advance(at(600));
         assert_eq!(load(&table, "a"), used, "measured: {measured}");
         assert_eq!(table.in_flight(), 0);
-        // Its status goes on changing, and its requests may.
+        // Its status and requests may still change.
         table.apply_pod("1", &Pod::bound("p", "a", 400).facts(), at(601));
         assert_eq!(load(&table, "a"), used, "it does not begin anew");
         table.apply_pod("1", &pod.started(605).facts(), at(606));
@@ -767,7 +767,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens, the sums end where a table that starts with the last state would begin.
+    /// Sums end as in a table that starts with the last state.
     #[test]
     fn incremental_sums_equal_sums_from_scratch(steps in prop::collection::vec(step(), 1..60)) {
         let mut table = table();
@@ -815,7 +815,7 @@ proptest! {
                 }
             }
         }
-        // Let reservations run out and Pods that have gone leave every window.
+        // Let reservations and the windows of ended Pods run out.
         now += 2_000;
         table.advance(at(now));
         let (a, b) = (1234, 567);

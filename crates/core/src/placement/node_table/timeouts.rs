@@ -1,4 +1,4 @@
-//! Changes in the table that time alone brings, without an event of the cluster.
+//! Changes of the table by time alone.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::NodeTable;
 use super::pod::Stage;
 
 impl NodeTable {
-    /// Lets time pass: measurements grow stale, and Pods are given up that get no binding or do
-    /// not start. Looks at all nodes only when the oldest measurement in use has come of age.
+    /// Measurements grow stale, and Pods without a binding or a start are given up. Looks at all
+    /// nodes only when the oldest measurement in use expires.
     pub fn advance(&mut self, now: Timestamp) {
         self.give_up_choices(now);
         self.give_up_unstarted(now);

@@ -1,8 +1,7 @@
-//! Pods without a binding, counted on the nodes that they most likely get.
-//!
-//! An answer to prioritize leaves a doubt, since kube-scheduler adds sums of its own: until its notice
-//! or the binding, the Pod may as well be on a node that was scored almost as high. These nodes are
-//! told to the set ([`NearTies`]), for the headroom rule to be careful about.
+//! Pods without a binding, counted on the nodes that they most likely get. kube-scheduler adds sums
+//! of its own to an answer to prioritize: until its notice or the binding, the Pod may be on
+//! another node that was scored almost as high. The set keeps these nodes ([`NearTies`]) for the
+//! headroom rule.
 
 use std::sync::Arc;
 
@@ -14,27 +13,24 @@ use super::pending_bindings::{AwaitedPod, TentativeNode};
 use super::placement_outcomes::ChoiceTally;
 use super::pod::PodFacts;
 
-/// True once `limit` has passed. A request may have read its time just before `since`; only a clock
-/// that was set back lies further behind, and nothing may count for ever by it.
+/// `limit` has passed. A request may have read its time just before `since`; only a clock that was
+/// set back lies further behind, and that ends the wait too.
 fn is_over(since: Timestamp, now: Timestamp, limit: SignedDuration) -> bool {
     now.duration_since(since).abs() >= limit
 }
 
-/// The part of a Pod without a binding that ends by time.
+/// What ends by time for a Pod without a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BindingTimeout {
-    /// The doubt about its node: it counts on the one that it most likely gets alone.
+    /// The doubt: it counts only on its most likely node.
     Guess,
-    /// Its choice.
     Choice,
-    /// All that is known of it.
     Pod,
 }
 
 impl NodeTable {
-    /// Takes a Pod without a binding as the watch shows it. It counts on `facts.node`, its
-    /// nominated node, until it is bound or loses the nomination. A nomination replaces a choice
-    /// without a notice.
+    /// A Pod without a binding from the watch. It counts on `facts.node`, its nominated node, until
+    /// it is bound or loses the nomination. A nomination replaces a choice without a notice.
     pub fn wait(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
         self.know(uid, facts, now, |pod, nominated| {
             pod.unseen_since = None;
@@ -42,8 +38,8 @@ impl NodeTable {
         });
     }
 
-    /// Takes a Pod that is about to be placed as kube-scheduler shows it. Where an earlier attempt put it
-    /// is not where it went; its nomination stays.
+    /// A Pod that kube-scheduler is about to place. A guess from an earlier attempt is dropped; its
+    /// nomination stays.
     pub fn ask(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
         let before = self.awaited.pods.get(uid);
         let failed = before.and_then(|pod| pod.end(false));
@@ -53,16 +49,15 @@ impl NodeTable {
         self.know(uid, facts, now, |pod, _| pod.choice = None);
     }
 
-    /// How the choices of kube-scheduler have ended so far.
     #[must_use]
     pub const fn choices(&self) -> &ChoiceTally {
         &self.awaited.ended
     }
 
-    /// Counts a Pod that was asked about on the node that was scored highest for it, and tells the
-    /// set which others it may get, until kube-scheduler's notice or the binding is seen, it is asked
-    /// about again, or its time has passed: that of [`Settings::unnoticed`] or [`Settings::provisional`], or of
-    /// [`Settings::provisioning`] where its volumes or devices may have to be made first, on the one node.
+    /// Counts a Pod that was asked about on the node with its highest score, and marks the others
+    /// it may get, until kube-scheduler's notice or the binding, the next question, or its timeout:
+    /// [`Settings::unnoticed`] or [`Settings::provisional`], or if volumes or devices may have to
+    /// be made first, [`Settings::provisioning`] on the one node.
     ///
     /// [`Settings::unnoticed`]: super::Settings::unnoticed
     /// [`Settings::provisional`]: super::Settings::provisional
@@ -71,8 +66,8 @@ impl NodeTable {
         self.choose(uid, node, Some(near), now);
     }
 
-    /// Counts a Pod on the node that kube-scheduler tells it has chosen and is about to bind it to.
-    /// False where nothing is known of the Pod or the node.
+    /// Counts a Pod on the node of kube-scheduler's notice, which it is about to be bound to. False
+    /// if the Pod or the node is unknown.
     pub fn notice(&mut self, uid: &str, node: &str, now: Timestamp) -> bool {
         self.awaited.has_notices = true;
         self.choose(uid, node, None, now)
@@ -121,10 +116,9 @@ impl NodeTable {
         true
     }
 
-    /// Ends the wait for a Pod that is bound now.
     pub(super) fn see_bound(&mut self, uid: &str, now: Timestamp) {
         if let Some(pod) = self.take_awaited(uid, now) {
-            // Seen bound without a notice: kube-scheduler gives none any more.
+            // Bound without a notice: kube-scheduler no longer sends any.
             self.awaited.has_notices &= pod.doubt().is_none();
             if let Some(end) = pod.end(true) {
                 self.awaited.ended.count(end, now);
@@ -132,7 +126,7 @@ impl NodeTable {
         }
     }
 
-    /// Gives up choices that led to no binding, and Pods that the watch never showed.
+    /// Also gives up Pods that the watch never showed.
     pub(super) fn give_up_choices(&mut self, now: Timestamp) {
         let ageing = self.awaited.ageing.iter();
         let due = ageing.filter_map(|uid| {
@@ -159,7 +153,7 @@ impl NodeTable {
         }
     }
 
-    /// The part of a Pod that is due to end at `now`; `None` if there is none.
+    /// `None` if nothing is due at `now`.
     fn due(&self, pod: &AwaitedPod, now: Timestamp) -> Option<BindingTimeout> {
         let Some(choice) = &pod.choice else {
             return (pod.nominated.is_none() && self.is_lost(pod, now))
@@ -179,13 +173,13 @@ impl NodeTable {
         }
     }
 
-    /// True for a Pod that the watch has not shown for too long.
+    /// The watch has not shown it for too long.
     fn is_lost(&self, pod: &AwaitedPod, now: Timestamp) -> bool {
         let unseen = pod.unseen_since;
         unseen.is_some_and(|since| is_over(since, now, self.settings.provisional))
     }
 
-    /// The time in which a Pod's notice or binding is to be seen, unless something has to be made for it first.
+    /// Time for the notice or binding, unless something has to be made first.
     fn expected_within(&self, pod: &AwaitedPod) -> SignedDuration {
         if pod.doubt().is_some() && self.awaited.has_notices {
             self.settings.unnoticed
@@ -194,7 +188,7 @@ impl NodeTable {
         }
     }
 
-    /// Forgets Pods that are gone, after a complete list was received.
+    /// For a complete list.
     pub(super) fn retain_awaited(&mut self, keep: impl Fn(&str) -> bool, now: Timestamp) {
         let pods = self.awaited.pods.iter();
         let gone = pods.filter(|(uid, pod)| pod.choice.is_none() && !keep(uid));
@@ -202,7 +196,7 @@ impl NodeTable {
         for uid in gone {
             self.take_awaited(&uid, now);
         }
-        // A Pod with a recent choice may be newer than the list; if it is not, time ends it.
+        // A Pod with a recent choice may be newer than the list; else time ends it.
         for (uid, pod) in &mut self.awaited.pods {
             if !keep(uid) {
                 pod.unseen_since.get_or_insert(now);

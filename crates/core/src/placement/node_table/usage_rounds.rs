@@ -1,7 +1,5 @@
-//! Rounds of measurements, taken in batches of nodes.
-//!
-//! A round of thousands of nodes takes milliseconds, and no request for a Pod may wait for that. So
-//! a caller that holds the table behind a lock releases it between batches. Until its batch, a node
+//! Rounds of measurements, applied in batches of nodes: thousands of nodes take milliseconds, so a
+//! caller that holds the table behind a lock releases it between batches. Until its batch, a node
 //! keeps its state from before the round.
 
 use std::sync::Arc;
@@ -13,10 +11,9 @@ use super::entry::{CountingContext, NetworkSpeed};
 use crate::placement::usage::UsageSample;
 use crate::units::Resource;
 
-/// Nodes that are brought up to date together: some 100 microseconds of work.
+/// Nodes updated together: some 100 microseconds of work.
 const BATCH: usize = 128;
 
-/// A round of measurements that is being taken.
 #[derive(Debug)]
 pub struct UsageRound {
     left: Vec<Arc<str>>,
@@ -24,7 +21,7 @@ pub struct UsageRound {
 }
 
 impl UsageRound {
-    /// The sample before, so that a caller with a lock can drop its many names outside of the lock.
+    /// The sample before, so that a caller drops its many names outside of the lock.
     #[must_use]
     pub fn into_before(self) -> Arc<UsageSample> {
         self.before
@@ -32,21 +29,20 @@ impl UsageRound {
 }
 
 impl NodeTable {
-    /// Takes a new round of measurements, all nodes at once.
+    /// All nodes at once.
     pub fn apply_sample(&mut self, sample: Arc<UsageSample>, now: Timestamp) -> Arc<UsageSample> {
         let mut round = self.begin_round(sample);
         while self.go_on(&mut round, now) {}
         round.into_before()
     }
 
-    /// Begins to take a new round of measurements.
     pub fn begin_round(&mut self, sample: Arc<UsageSample>) -> UsageRound {
         let before = std::mem::replace(&mut self.sample, sample);
         let left = self.nodes.keys().cloned().collect();
         UsageRound { left, before }
     }
 
-    /// Takes the round for the next nodes; false once all have had it.
+    /// Applies the round to the next nodes; false once all are done.
     pub fn go_on(&mut self, round: &mut UsageRound, now: Timestamp) -> bool {
         let batch = round.left.len().saturating_sub(BATCH);
         for name in round.left.drain(batch..) {
@@ -79,7 +75,8 @@ impl NodeTable {
                     capacity: *capacity,
                     is_rated: rated.is_some(),
                 });
-                // The use of what that is the capacity of, unless a capacity of all interfaces is declared.
+                // The use of the same interfaces as the capacity, unless a capacity of all is
+                // declared.
                 if let Some(rated) = rated.filter(|_| !node.declares_network_capacity()) {
                     measured[Resource::NetworkIo] = Some(rated);
                 }
@@ -90,7 +87,7 @@ impl NodeTable {
         node.measure_io_pressure(self.sample.io_pressure.get(&**name).copied(), now);
     }
 
-    /// Counts the Pods in flight and the Pods gone against a new measurement.
+    /// Counts Pods in flight and ended Pods against a new measurement.
     pub(super) fn recount(&mut self, name: &Arc<str>, now: Timestamp) {
         let moment = CountingContext {
             sample: &self.sample,

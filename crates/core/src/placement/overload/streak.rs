@@ -1,24 +1,22 @@
-//! One resource of one node: how many samples in a row it has been over the upper line, and how many
-//! below the lower one. The same sample counts once, however often it is told, and a gap that is
-//! longer than measurements hold begins anew.
+//! Samples of one resource of one node in a row over the upper line, or below the lower one. A
+//! repeated sample counts once, and a gap longer than measurements hold restarts the count.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::placement::usage::Measurement;
 use crate::units::Amount;
 
-/// The percentage of the capacity from which a node is overloaded: the rule of `[CLBP]`.
+/// Percentage of the capacity from which a node is overloaded: the rule of `[CLBP]`.
 const UPPER: u64 = 80;
-/// The percentage below which it is so no more.
+/// Percentage below which a node has cooled.
 const LOWER: u64 = 75;
-/// The samples in a row that make a verdict.
+/// Samples in a row that make a verdict.
 const SAMPLES: u8 = 3;
 
-/// One measured value as a share of the capacity.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OverloadSample {
     percent: u64,
-    /// The share is below the lower line, exactly.
+    /// Exactly below the lower line.
     below: bool,
     at: Timestamp,
 }
@@ -27,7 +25,7 @@ impl OverloadSample {
     pub(super) fn new(measured: &Measurement, capacity: Amount) -> Self {
         let used = u128::from(measured.value.get()) * 100;
         let capacity = u128::from(capacity.get());
-        // A capacity of nothing is always full.
+        // A capacity of 0 is always full.
         let percent = used.checked_div(capacity).unwrap_or(u128::MAX);
         Self {
             percent: u64::try_from(percent).unwrap_or(u64::MAX),
@@ -36,8 +34,8 @@ impl OverloadSample {
         }
     }
 
-    /// Goes on with this sample where it is newer than the last one. A last one from far in the future, by a clock
-    /// that was wrong, gives way to any.
+    /// Ignores a sample that is not newer than the last one. A last one from far in the future,
+    /// from a wrong clock, gives way to any.
     pub(super) fn extend(
         &self,
         streak: &mut Option<Streak>,
@@ -66,7 +64,6 @@ impl OverloadSample {
     }
 }
 
-/// Samples in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Streak {
     at: Timestamp,
@@ -88,13 +85,13 @@ impl Streak {
         self.below >= SAMPLES
     }
 
-    /// The newest sample in percent of the capacity, rounded down.
+    /// The newest sample, rounded down.
     pub(super) const fn percent(&self) -> u64 {
         self.percent
     }
 }
 
-/// True within the age; clocks of two machines differ, so that a little of the future is no error.
+/// Clocks of two machines differ, so a little of the future is accepted.
 fn is_fresh(at: Timestamp, max_age: SignedDuration, now: Timestamp) -> bool {
     now.duration_since(at).abs() <= max_age
 }

@@ -11,7 +11,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_000_000 + second).unwrap()
 }
 
-/// Nodes with a capacity of 1,000 of everything, measured in tenths of a percent.
+/// Capacity 1,000 of everything; loads are thousandths.
 struct World {
     table: NodeTable,
     overload: Overload,
@@ -40,7 +40,7 @@ impl World {
         }
     }
 
-    /// One round, 15 seconds after the one before.
+    /// 15 seconds after the one before.
     fn round(&mut self, loads: &[(&str, Resource, u64)]) {
         self.second += 15;
         self.tell(self.second, loads);
@@ -118,7 +118,7 @@ fn a_node_is_taken_at_the_line_in_three_samples_and_let_go_below_the_other() {
     }
 }
 
-/// The harm: a busy interface of unknown speed tainted a node with an idle rated interface.
+/// A busy interface of unknown speed tainted a node with an idle rated interface.
 #[test]
 fn the_use_of_interfaces_is_held_against_their_own_capacity() {
     let nodes = [open("a"), open("b"), open("c")];
@@ -200,7 +200,7 @@ fn what_is_not_measured_any_more_stays_as_it_is_and_then_is_let_go() {
     world.second += 30 * 60;
     let lifted = [("a", OverloadVerdict::Lift(Lift::Unmeasured))];
     assert_eq!(world.decide(&held), lifted);
-    // A replica that has just started knows nothing yet.
+    // A new replica knows nothing yet.
     let fresh = World::new(&["a", "b", "c"], false);
     assert_eq!(fresh.decide(&held), []);
 }
@@ -294,8 +294,7 @@ fn a_node_that_is_gone_is_forgotten() {
 }
 
 proptest! {
-    /// However loads go, once the verdicts are followed no more than a third is closed, and none of
-    /// them without having been over the line.
+    /// With followed verdicts, at most a third is closed, and each closed node was over the line.
     #[test]
     fn never_more_than_a_third_is_closed(
         rounds in prop::collection::vec(prop::collection::vec(0_u64..1200, 8), 1..30),

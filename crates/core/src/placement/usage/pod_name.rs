@@ -1,8 +1,5 @@
-//! Names of Pods, held in many places at once: by each column of measurements, by the node table,
-//! and by lookups.
-//!
-//! So a name is one pointer, and its clones share their text. A source of measurements keeps a
-//! [`PodNames`], so that the answers of all its queries share their names.
+//! Names of Pods, shared by columns of measurements, the node table and lookups: one pointer each.
+//! A source keeps a [`PodNames`], so that all its answers share their names.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -13,21 +10,20 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-/// A Pod by namespace and name; clones share the text.
+/// Clones share the text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PodName(Arc<PodNameText>);
 
-/// One text for both, since each piece of memory has a price of its own.
+/// One text for both, to save an allocation.
 #[derive(PartialEq, Eq)]
 struct PodNameText {
-    /// The namespace and the name behind it, with nothing between.
+    /// Namespace and name without a separator.
     both: Box<str>,
-    /// The length of the namespace.
+    /// In bytes.
     namespace: usize,
 }
 
 impl PodName {
-    /// The Pod `name` in `namespace`.
     #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
         Self(Arc::new(PodNameText {
@@ -41,7 +37,6 @@ impl PodName {
         self.key().0
     }
 
-    /// The name within the namespace.
     #[must_use]
     pub fn name(&self) -> &str {
         self.key().1
@@ -49,7 +44,6 @@ impl PodName {
 }
 
 impl fmt::Display for PodName {
-    /// `namespace/name`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (namespace, name) = self.key();
         write!(f, "{namespace}/{name}")
@@ -80,9 +74,8 @@ impl Hash for PodName {
     }
 }
 
-/// The name of a Pod, owned or borrowed, so that it can be looked up without a copy.
+/// A name, owned or borrowed, for lookups without a copy.
 pub(super) trait PodKey {
-    /// Namespace and name.
     fn key(&self) -> (&str, &str);
 }
 
@@ -98,7 +91,7 @@ impl PodKey for (&str, &str) {
     }
 }
 
-// As those of `PodName`.
+// Equal to the hash of `PodName`.
 impl Hash for dyn PodKey + '_ {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.key().hash(state);
@@ -119,16 +112,15 @@ impl<'a> Borrow<dyn PodKey + 'a> for PodName {
     }
 }
 
-/// The names in use, so that a second lookup of a name returns the same text.
+/// Interns names: a second lookup returns the same text.
 #[derive(Debug, Default)]
 pub struct PodNames {
     names: HashSet<PodName, RandomState>,
-    /// The number of names at which the unused ones are forgotten.
+    /// Count at which unused names are dropped.
     full_at: usize,
 }
 
 impl PodNames {
-    /// The Pod `name` in `namespace`.
     pub fn get(&mut self, namespace: &str, name: &str) -> PodName {
         let key: &dyn PodKey = &(namespace, name);
         if let Some(known) = self.names.get(key) {
@@ -136,8 +128,8 @@ impl PodNames {
         }
         if self.names.len() >= self.full_at {
             self.names.retain(|name| Arc::strong_count(&name.0) > 1);
-            // A fourth more: looking them all over then costs a new name four looks, and the names
-            // of Pods that have gone never take more than a fifth of the memory.
+            // A fourth more: the scan then costs a new name four looks, and names of gone Pods take
+            // at most a fifth of the memory.
             self.full_at = self.names.len() + self.names.len() / 4 + 1;
         }
         let new = PodName::new(namespace, name);

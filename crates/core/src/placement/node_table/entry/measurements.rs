@@ -1,4 +1,4 @@
-//! The measurements of one node, how long they count, and the values that count in their place.
+//! The measurements of one node, their age limits, and the values in their place.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,13 +9,13 @@ use crate::placement::node_table::settings::Settings;
 use crate::placement::usage::Measurement;
 use crate::units::{Amount, Resource, Resources};
 
-/// The share of two minutes, in thousandths, above which waiting for I/O counts as over the line: disks
-/// that keep up with what is asked of them let tasks wait far less.
+/// Share of two minutes, in thousandths, above which waiting for I/O is over the line: disks that
+/// keep up make tasks wait far less.
 const IO_PRESSURE_LIMIT: Amount = Amount::new(400);
 
 impl NodeEntry {
-    /// Takes new measurements; a resource that a round lacks keeps its last value and its age. A value from
-    /// the future, by a clock that was wrong for a while, gives way to any other.
+    /// A resource that a round lacks keeps its last value and age. A value from the future, from a
+    /// wrong clock, gives way to any other.
     pub(in super::super) fn measure(
         &mut self,
         round: &Resources<Option<Measurement>>,
@@ -35,8 +35,9 @@ impl NodeEntry {
         }
     }
 
-    /// Drops the network use of a round without the capacity of the rated interfaces, while that capacity is
-    /// remembered: the use is of all interfaces. Once the last rated use is too old, it forgets that capacity.
+    /// Drops a network use without the rated interfaces' capacity while that capacity is
+    /// remembered, because the use is of all interfaces. Once the last rated use is too old,
+    /// forgets the capacity.
     pub(in super::super) fn keep_network_pair(
         &mut self,
         round: &mut Resources<Option<Measurement>>,
@@ -57,19 +58,18 @@ impl NodeEntry {
         }
     }
 
-    /// True where the source goes on telling of the node, and all that it tells was old when it came: one of the
-    /// clocks is off, or samples are long on their way.
+    /// The source keeps sending, but all values are old on arrival: a clock is off, or samples are
+    /// late.
     pub(super) fn is_told_late(&self, settings: &Settings, now: Timestamp) -> bool {
         let told = self.measured.iter().filter_map(|(resource, measured)| {
             let kept = is_fresh(&(*measured)?, settings.kept, now);
             Some((resource, kept && self.came_late[resource]))
         });
-        // Disk may be measured apart from the others, and says nothing of their source.
+        // Disk may be measured apart, so it does not count.
         told.filter(|(resource, _)| *resource != Resource::Disk)
             .any(|(_, late)| late)
     }
 
-    /// The same of the node's I/O pressure.
     pub(in super::super) fn measure_io_pressure(
         &mut self,
         new: Option<Measurement>,
@@ -78,9 +78,8 @@ impl NodeEntry {
         renew(&mut self.io_pressure, new, now);
     }
 
-    /// N: what is measured and what is on its way, less what has gone. Without a fresh measurement the
-    /// larger of the last one and the sum of demands: where an exporter dies on the hottest node, the
-    /// node must not look cool.
+    /// N: measured + in flight − gone. Without a fresh measurement, the larger of the last one and
+    /// the sum of demands: if an exporter dies on the hottest node, the node must not look cool.
     pub(super) fn load(
         &self,
         resource: Resource,
@@ -100,7 +99,7 @@ impl NodeEntry {
         clamp(kept.map_or(0, known).max(self.committed.of(resource)) + awaited)
     }
 
-    /// The next time at which one of the measurements grows stale, or is kept no longer.
+    /// The next time at which a measurement grows stale or is dropped.
     pub(in super::super) fn unchanged_until(
         &self,
         settings: &Settings,
@@ -119,7 +118,7 @@ impl NodeEntry {
         ends.flatten().filter(|end| *end >= now).min()
     }
 
-    /// True while a fresh measurement says so.
+    /// By a fresh measurement.
     pub(super) fn is_io_pressed(&self, settings: &Settings, now: Timestamp) -> bool {
         self.io_pressure.is_some_and(|pressure| {
             pressure.value > IO_PRESSURE_LIMIT && is_fresh(&pressure, settings.max_age, now)
@@ -142,7 +141,7 @@ impl NodeEntry {
     }
 }
 
-/// Takes a new measurement in the place of the `known` one, unless that is newer.
+/// Keeps `known` if it is newer.
 fn renew(known: &mut Option<Measurement>, new: Option<Measurement>, now: Timestamp) {
     if let Some(new) = new
         && known.is_none_or(|known| known.at <= new.at || known.at > now)
@@ -151,7 +150,7 @@ fn renew(known: &mut Option<Measurement>, new: Option<Measurement>, now: Timesta
     }
 }
 
-/// True within the maximum age. A time far in the future is a wrong clock, and no fresher than one far
+/// Within the maximum age. A time far in the future is a wrong clock, and no fresher than one far
 /// in the past.
 fn is_fresh(measured: &Measurement, max_age: SignedDuration, now: Timestamp) -> bool {
     now.duration_since(measured.at).abs() <= max_age

@@ -113,8 +113,8 @@ fn a_pod_whose_volumes_are_made_first_counts_on_its_node_until_they_are() {
     assert_eq!(load(&table, "a"), 0, "nothing is waited for so long");
 }
 
-/// The harm: kube-scheduler nominates a Pod for the node that it has chosen while its volumes are made, and the Pod
-/// went on counting on the node that was guessed.
+/// kube-scheduler nominates a Pod for its chosen node while the volumes are made, and the Pod went
+/// on counting on the guessed node.
 #[test]
 fn a_nomination_that_follows_a_guess_takes_its_place_and_an_older_one_does_not() {
     let mut table = table();
@@ -166,7 +166,7 @@ fn the_ends_of_choices_are_counted_by_what_was_told_of_them() {
     bound(&mut table, "5", true, 2);
     assert_eq!(in_a_row(&table), [1, 0, 0], "one that is told ends the row");
 
-    // Told and asked about again, and told and never bound.
+    // A notice and asked again; a notice and never bound.
     let pod = Pod::bound("q", "a", 1);
     for seconds in [3, 4] {
         place(&mut table, "6", &pod, at(seconds));
@@ -187,7 +187,7 @@ fn the_ends_of_choices_are_counted_by_what_was_told_of_them() {
     assert_eq!(ChoiceEnd::ALL.map(|end| choices.times(end)), [3, 2, 2]);
     let last = [2, 1, 20].map(|seconds| Some(at(seconds)));
     assert_eq!(ChoiceEnd::ALL.map(|end| choices.last(end)), last);
-    // A binding that is seen again is no choice.
+    // A binding seen again is no choice.
     table.apply_pod("5", &Pod::bound("p", "b", 1).facts(), at(61));
     assert_eq!(table.choices().times(ChoiceEnd::Told), 3);
 }

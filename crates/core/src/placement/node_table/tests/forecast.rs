@@ -1,4 +1,4 @@
-//! Trends of residents: what is foreseen of a ramp, and what placement does, which is no trend.
+//! Trends of residents: a ramp is foreseen, and placement is no trend.
 
 use super::*;
 
@@ -20,7 +20,6 @@ fn ramp(minute: u32) -> u64 {
     u64::from(minute) * 10
 }
 
-/// The table after so many minutes of a ramp on node a.
 fn ramped(minutes: u32) -> NodeTable {
     let mut table = ahead();
     for now in 0..minutes {
@@ -65,8 +64,7 @@ fn what_is_stale_is_not_foreseen_and_neither_is_a_node_made_anew() {
     assert_eq!(rise(&table, "a"), None);
 }
 
-/// A node with ramping residents. A Pod of 300 joins it in minute 40 and leaves in minute 50, as
-/// samples over a minute show it.
+/// A node with ramping residents, and a Pod of 300 from minute 40 to 50, in samples over a minute.
 fn visited(is_shown: bool) -> NodeTable {
     let mut table = ahead();
     let name = PodName::new("default", "guest");
@@ -100,7 +98,7 @@ fn a_pod_that_comes_and_goes_is_no_trend() {
     let alone = rise(&ramped(60), "a").unwrap();
     let beside = rise(&visited(true), "a").unwrap();
     assert!(alone.abs_diff(beside) <= 1, "{alone} {beside}");
-    // Where samples do not tell what it uses, the slope before it stays all the same.
+    // Without a sample of its usage, the slope before it stays.
     let unknown = rise(&visited(false), "a").unwrap();
     assert!(alone.abs_diff(unknown) <= 15, "{alone} {unknown}");
 }

@@ -36,7 +36,7 @@ fn what_is_newer_of_a_pod_than_of_its_node_is_not_taken_for_a_part_of_it() {
     let mut table = table();
     let pod = Pod::bound("p", "a", 300).started(45);
     table.apply_pod("1", &pod.facts(), at(46));
-    // It uses 300 from second 45 on. Its node was read five seconds later, and the Pod ten after that.
+    // It uses 300 from second 45 on. Its node was read five seconds later, the Pod ten after that.
     table.apply_sample(sample(50, &[("a", 100 + 25)], &[("p", 75)]), at(60));
     assert_eq!(load(&table, "a"), 400);
     let part = table.part_of_load("1").expect("it is bound");

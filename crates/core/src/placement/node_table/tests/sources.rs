@@ -8,7 +8,8 @@ fn loads(table: &NodeTable, resource: Resource) -> (Option<u64>, u64) {
     (capacity, load.load[resource].get())
 }
 
-/// A round that tells the network use of the node, the capacity of 1250 with the use of that where it is asked for.
+/// A round with the network use of the node, and if `has_capacity` the capacity of 1250 with its
+/// own use.
 fn network(second: i64, all: u64, has_capacity: bool, rated: Option<u64>) -> Arc<UsageSample> {
     let measured = |value| Measurement {
         value: Amount::new(value),
@@ -28,7 +29,6 @@ fn network(second: i64, all: u64, has_capacity: bool, rated: Option<u64>) -> Arc
     Arc::new(sample)
 }
 
-/// A table of a node with this capacity of the network.
 fn of_network(declared: Option<u64>, is_default: bool) -> NodeTable {
     let mut table = NodeTable::new(Settings::default());
     let mut facts = node(1000);
@@ -38,7 +38,7 @@ fn of_network(declared: Option<u64>, is_default: bool) -> NodeTable {
     table
 }
 
-/// The declared capacity, true if it is a default, the use of rated interfaces, and the resulting capacity and use.
+/// Declared capacity, whether it is a default, use of rated interfaces; resulting capacity and use.
 type Case = (Option<u64>, bool, Option<u64>, (Option<u64>, u64));
 
 const CASES: [Case; 4] = [
@@ -48,7 +48,8 @@ const CASES: [Case; 4] = [
     (Some(2000), false, Some(300), (Some(2000), 900)),
 ];
 
-/// Use and capacity are of the same interfaces: those of known speed, unless a capacity of all is declared.
+/// Use and capacity are of the same interfaces: those of known speed, unless a capacity of all is
+/// declared.
 #[test]
 fn the_use_of_interfaces_of_unknown_speed_is_held_against_a_declared_capacity_alone() {
     for (declared, is_default, rated, expected) in CASES {
@@ -58,7 +59,7 @@ fn the_use_of_interfaces_of_unknown_speed_is_held_against_a_declared_capacity_al
     }
 }
 
-/// The harm: a round without capacities held the use of all interfaces against the capacity of some.
+/// A round without capacities held the use of all interfaces against the capacity of some.
 #[test]
 fn use_and_capacity_of_rated_interfaces_are_remembered_and_forgotten_together() {
     for (declared, is_default, rated, expected) in CASES {
@@ -83,7 +84,7 @@ fn use_and_capacity_of_rated_interfaces_are_remembered_and_forgotten_together() 
     }
 }
 
-/// The harm: with a clock ten minutes off every node passed as without metrics.
+/// With a clock ten minutes off every node passed as without metrics.
 #[test]
 fn measurements_that_are_old_when_they_come_are_better_than_none() {
     for off in [-600, 600] {
@@ -96,7 +97,7 @@ fn measurements_that_are_old_when_they_come_are_better_than_none() {
             assert_eq!(state.freshness[Resource::Cpu], Freshness::Stale);
         }
     }
-    // They are kept for as long as any.
+    // They are kept as long as any.
     let mut table = table();
     table.apply_sample(sample(-600, &[("a", 950)], &[]), at(0));
     table.advance(at(1201));
