@@ -1,53 +1,48 @@
-//! The bounds of a limit, each with its name: what a decision may not go below or above.
+//! The bounds of a limit, by name.
 
 use std::fmt;
 
 use super::cpu_memory::TunedResource;
 use crate::units::Amount;
 
-/// The margin of a limit above the highest sample, in percent of that sample.
+/// Above the highest sample, in percent of it.
 pub(super) const ABOVE_SAMPLE: u64 = 5;
-/// The margin of a memory limit above the held memory, in percent of that memory.
+/// Above the held memory, in percent of it.
 pub(super) const ABOVE_HELD: u64 = 10;
-/// The least cpu limit that kubelet enforces, in millicores: below it use tells nothing of what is wanted.
+/// The least cpu limit that kubelet enforces, in millicores: below it, use does not show the need.
 pub(super) const LEAST_CPU: Amount = Amount::new(10);
-/// The share of what a container was made with that it keeps, in parts of it, however little it uses: one
-/// that is called for again has to get through the minutes until its next turn.
+/// A container keeps a tenth of its original limit, however little it uses, to get through the
+/// minutes until its next turn.
 const KEPT: u64 = 10;
 
-/// A rule that a limit is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bound {
-    /// The highest sample of the window, and a twentieth above it.
+    /// The highest sample of the window plus 5 %.
     HighestSample,
-    /// The memory that is held now, and a tenth above it.
+    /// The held memory plus 10 %.
     WorkingSet,
     /// The request, which no limit may be below.
     Request,
-    /// The least that the user allows.
     MinAllowed,
-    /// The most that the user allows.
     MaxAllowed,
-    /// A LimitRange of the namespace.
     LimitRange,
-    /// A ResourceQuota of the namespace.
     Quota,
-    /// The amount that the node can still give under the headroom rule.
+    /// What the node can still give under the headroom rule.
     NodeHeadroom,
-    /// Half as much again or half as much in one step.
+    /// 50 % up or down in one step.
     Step,
-    /// A tenth of what it was made with, and of cpu what kubelet can enforce.
+    /// A tenth of the original limit, and for cpu what kubelet can enforce.
     Kept,
     /// More than the limit at which it was throttled.
     Throttled,
-    /// The limit that it was made with, because it was killed.
+    /// The original limit, because the container was killed.
     MadeWith,
     /// More than the limit at which it was killed.
     OomKilled,
 }
 
 impl Bound {
-    /// The name in conditions, metrics and answers.
+    /// In conditions, metrics and answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,7 +62,7 @@ impl Bound {
         }
     }
 
-    /// The rule in words, after "held by".
+    /// After "held by".
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -94,7 +89,6 @@ impl fmt::Display for Bound {
     }
 }
 
-/// A least and a most, each where there is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Range {
     pub least: Option<Amount>,
@@ -102,7 +96,6 @@ pub struct Range {
 }
 
 impl Range {
-    /// True for an amount that is not within it.
     #[must_use]
     pub fn excludes(&self, amount: Amount) -> bool {
         let Self { least, most } = *self;
@@ -110,22 +103,21 @@ impl Range {
     }
 }
 
-/// The bounds around one resource of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TuningBounds {
     /// `minAllowed` and `maxAllowed` of its owner.
     pub allowed: Range,
     /// The limits that the LimitRanges of its namespace leave.
     pub limit_range: Range,
-    /// The amount by which its limit may still grow under the quotas of its namespace.
+    /// By how much its limit may still grow.
     pub quota_limits: Option<Amount>,
-    /// The amount by which its request may still grow under them.
+    /// By how much its request may still grow.
     pub quota_requests: Option<Amount>,
-    /// The amount that its node can still give under the rule of headroom.
+    /// What its node can still give under the headroom rule.
     pub node: Option<Amount>,
 }
 
-/// The lower and upper ends that a limit has to stay within, the tightest of each with its name.
+/// The tightest lower and upper bound of a limit, with their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Ends {
     least: Option<(Amount, Bound)>,
@@ -145,10 +137,10 @@ impl Ends {
         }
     }
 
-    /// The amount nearest to `wanted` within the ends, and the one that moved it.
+    /// The amount nearest to `wanted` within the ends, and the bound that moved it.
     ///
     /// # Errors
-    /// No amount is within them: the two that leave none.
+    /// The two bounds that leave no amount.
     pub(super) fn clamp(&self, wanted: Amount) -> Result<(Amount, Option<Bound>), [Bound; 2]> {
         if let (Some((least, lower)), Some((most, upper))) = (self.least, self.most)
             && least > most
@@ -162,13 +154,12 @@ impl Ends {
         })
     }
 
-    /// The highest amount within the ends.
     pub(super) fn highest(&self) -> Option<Amount> {
         self.most.map(|(most, _)| most)
     }
 }
 
-/// The least that a limit may come down to from what its container was made with.
+/// The least limit after `made_with`, the original one.
 pub(super) fn kept(resource: TunedResource, made_with: Amount) -> Amount {
     let share = Amount::new(made_with.get() / KEPT);
     match resource {
@@ -177,7 +168,7 @@ pub(super) fn kept(resource: TunedResource, made_with: Amount) -> Amount {
     }
 }
 
-/// The least that the highest use of a resource leaves, with the bound that it is.
+/// Above the highest use, with the bound's name.
 pub(super) fn above_use(resource: TunedResource, used: Amount) -> (Amount, Bound) {
     match resource {
         TunedResource::Cpu => (above(used, ABOVE_SAMPLE), Bound::HighestSample),
@@ -185,7 +176,7 @@ pub(super) fn above_use(resource: TunedResource, used: Amount) -> (Amount, Bound
     }
 }
 
-/// So many hundredths above an amount, rounded up.
+/// Rounded up.
 pub(super) fn above(amount: Amount, percent: u64) -> Amount {
     let more = u128::from(amount.get()) * u128::from(100 + percent);
     Amount::new(u64::try_from(more.div_ceil(100)).unwrap_or(u64::MAX))

@@ -1,14 +1,14 @@
-//! The two resources that Kubernetes resizes in place, and one value for each.
+//! The two resources that Kubernetes resizes in place.
 
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
 use crate::units::{Amount, Quantity, QuantityFormat, Resource};
 
-/// The step in which memory is asked for.
+/// Memory is requested in steps of this.
 const MEBIBYTE: u64 = 1 << 20;
 
-/// A resource with requests and limits that can change while a container runs.
+/// Its requests and limits can change while a container runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TunedResource {
     Cpu,
@@ -16,16 +16,15 @@ pub enum TunedResource {
 }
 
 impl TunedResource {
-    /// Both, in the order in which they are shown.
+    /// In the order in which they are shown.
     pub const ALL: [Self; 2] = [Self::Cpu, Self::Memory];
 
-    /// The name in Kubernetes.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.resource().as_str()
     }
 
-    /// The same among the five that are scheduled by.
+    /// Among the five scheduling resources.
     #[must_use]
     pub const fn resource(self) -> Resource {
         match self {
@@ -34,7 +33,7 @@ impl TunedResource {
         }
     }
 
-    /// An amount as it is asked for: memory in whole mebibytes, rounded up as far as `most` lets it.
+    /// Memory in whole mebibytes, rounded up as far as `most` allows.
     #[must_use]
     pub fn rounded(self, amount: Amount, most: Option<Amount>) -> Amount {
         match self {
@@ -46,7 +45,7 @@ impl TunedResource {
         }
     }
 
-    /// An amount as Kubernetes writes it.
+    /// As Kubernetes writes it.
     #[must_use]
     pub fn quantity(self, amount: Amount) -> Quantity {
         let value = i64::try_from(amount.get()).unwrap_or(i64::MAX);
@@ -65,7 +64,6 @@ impl fmt::Display for TunedResource {
     }
 }
 
-/// One value for each of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct CpuMemory<T> {
     pub cpu: T,
@@ -73,7 +71,6 @@ pub struct CpuMemory<T> {
 }
 
 impl<T> CpuMemory<T> {
-    /// The value that `of` gives for each.
     pub fn from_fn(mut of: impl FnMut(TunedResource) -> T) -> Self {
         Self {
             cpu: of(TunedResource::Cpu),
@@ -81,7 +78,6 @@ impl<T> CpuMemory<T> {
         }
     }
 
-    /// The resources with their values.
     pub fn iter(&self) -> impl Iterator<Item = (TunedResource, &T)> {
         TunedResource::ALL
             .into_iter()

@@ -1,16 +1,13 @@
-//! The Pods of each node that use the most of it.
-//!
-//! A Pod is looked at once and goes through at most ten places of its node, so that a round over a
-//! hundred and fifty thousand of them costs milliseconds, whatever their order.
+//! The Pods of each node that use the most of it: one look per Pod and at most ten steps, so that
+//! 150,000 Pods cost milliseconds in any order.
 
 use crate::units::Amount;
 
 use super::cpu_memory::{CpuMemory, TunedResource};
 
-/// The number of Pods of a node that a round considers.
+/// Pods of a node that a round considers.
 pub const PER_NODE: usize = 10;
 
-/// A Pod among the highest of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HighestPod<P> {
     pub pod: P,
@@ -18,7 +15,6 @@ pub struct HighestPod<P> {
     pub share: u64,
 }
 
-/// The highest Pods of all nodes, by the number of each node.
 #[derive(Debug)]
 pub struct HighestPods<P> {
     capacities: Vec<CpuMemory<Amount>>,
@@ -26,14 +22,14 @@ pub struct HighestPods<P> {
 }
 
 impl<P: Copy + Ord> HighestPods<P> {
-    /// No Pods yet on nodes of these capacities.
+    /// Nodes have these capacities, and no Pods yet.
     #[must_use]
     pub fn new(capacities: Vec<CpuMemory<Amount>>) -> Self {
         let nodes = capacities.iter().map(|_| Vec::new()).collect();
         Self { capacities, nodes }
     }
 
-    /// Looks at a Pod on the node of this number; of equal ones the first by name stays.
+    /// `node` is an index; of equal Pods the first by name stays.
     pub fn see(&mut self, node: usize, pod: P, used: CpuMemory<Amount>) {
         let (Some(capacity), Some(highest)) = (self.capacities.get(node), self.nodes.get_mut(node))
         else {
@@ -54,7 +50,7 @@ impl<P: Copy + Ord> HighestPods<P> {
         highest.insert(place, HighestPod { pod, share });
     }
 
-    /// The highest of each node, the first of them first, by the numbers of the nodes.
+    /// By node, the highest first.
     #[must_use]
     pub fn into_nodes(self) -> Vec<Vec<HighestPod<P>>> {
         self.nodes

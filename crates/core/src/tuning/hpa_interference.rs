@@ -1,21 +1,20 @@
-//! The check if the horizontal scaling of a workload allows a resize. If replicas and resources
-//! change at once, neither change can be measured.
+//! Whether the horizontal scaling of a workload allows a resize: if both change at once, neither
+//! change can be measured.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::scaling::ScalingMode;
 
-/// The known horizontal scaling of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HpaActivity {
-    /// When its replicas or bounds were last changed.
+    /// Last change of its replicas or bounds.
     pub scaled: Option<Timestamp>,
-    /// True where a forecast asks for other replicas than it has.
+    /// A forecast asks for other replicas than it has.
     pub is_called_for: bool,
 }
 
 impl HpaActivity {
-    /// True where nothing has scaled the workload for `fresh`, and no forecast is about to.
+    /// Nothing has scaled the workload for `fresh`, and no forecast is about to.
     #[must_use]
     pub fn allows(&self, now: Timestamp, fresh: SignedDuration) -> bool {
         let is_fresh = |at: Timestamp| now.duration_since(at) < fresh;
@@ -23,7 +22,7 @@ impl HpaActivity {
     }
 }
 
-/// True where what scaling has decided by a forecast, in this mode, is still to become the replicas of a workload.
+/// A forecast's decision, in this mode, is not yet applied to the replicas.
 #[must_use]
 pub fn is_called_for(mode: ScalingMode, current: Option<i32>, decided: Option<i32>) -> bool {
     let Some((current, decided)) = current.zip(decided) else {

@@ -1,9 +1,8 @@
-//! How far one decision moves a limit: half as much again, or half as much. A goal that is farther away is come
-//! nearer to, turn by turn.
+//! How far one decision moves a limit: 50 % up or down. A farther goal takes several turns.
 
 use crate::units::Amount;
 
-/// The limits that one decision may set.
+/// Limits that one decision may set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LimitStepRange {
     pub(super) least: Amount,
@@ -11,7 +10,6 @@ pub(super) struct LimitStepRange {
 }
 
 impl LimitStepRange {
-    /// A step from this limit.
     pub(super) const fn around(current: Amount) -> Self {
         let half = current.get() / 2;
         Self {
@@ -20,12 +18,11 @@ impl LimitStepRange {
         }
     }
 
-    /// Lets the step reach up to an amount.
+    /// Extends the step up to an amount.
     pub(super) fn reach(&mut self, amount: Amount) {
         self.most = self.most.max(amount);
     }
 
-    /// The amount nearest to `goal`.
     pub(super) fn towards(self, goal: Amount) -> Amount {
         goal.max(self.least).min(self.most)
     }

@@ -1,9 +1,9 @@
-//! How far tuning goes: nothing, words, or resizes.
+//! How far tuning goes.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The mode of tuning of a workload, by its annotation, its namespace's, or the configuration.
+/// Mode of a workload, by its annotation, its namespace's, or the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum TuningMode {
     /// Nothing is decided, and earlier changes are reverted.
@@ -11,20 +11,18 @@ pub enum TuningMode {
     /// Recommendations are reported, and earlier changes are reverted.
     #[default]
     Recommend,
-    /// Pods are resized.
     On,
 }
 
-/// A text that is no mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not accepted; accepted: off, recommend or on")]
 pub struct UnknownMode(pub String);
 
 impl TuningMode {
-    /// All of them, the tamest first.
+    /// The least intrusive first.
     pub const ALL: [Self; 3] = [Self::Off, Self::Recommend, Self::On];
 
-    /// The word in annotations and in the configuration.
+    /// In annotations and configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

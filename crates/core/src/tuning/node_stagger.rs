@@ -1,11 +1,11 @@
-//! The turns of nodes: each node has its own moment in the interval, so that the resizes of a
-//! cluster come one node after another.
+//! The turns of nodes: each node has its own moment in the interval, so that a cluster resizes one
+//! node after another.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::fnv::fnv1a;
 
-/// True where the moment of a node lies between two looks, the later of them included.
+/// The node's moment lies after `before` and not after `now`.
 #[must_use]
 pub fn is_turn_of(node: &str, before: Timestamp, now: Timestamp, interval: SignedDuration) -> bool {
     let length = i64::try_from(interval.as_millis())

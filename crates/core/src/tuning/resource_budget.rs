@@ -1,5 +1,5 @@
-//! The amounts that are left to give in a round, of a node and of the quotas of a namespace. An
-//! amount given to one Pod is gone for the next.
+//! What a node and a namespace's quotas can still give in a round. An amount given to one Pod is
+//! gone for the next.
 
 use super::cpu_memory::{CpuMemory, TunedResource};
 use super::resource_decision::{TuningDecision, TuningInput};
@@ -7,7 +7,7 @@ use crate::placement::headroom;
 use crate::placement::node_table::NodeState;
 use crate::units::{Amount, Ratio};
 
-/// The amounts by which limits and requests may still grow; `None` where nothing holds them.
+/// Possible growth of limits and requests; `None` where nothing holds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceBudget {
     pub limits: CpuMemory<Option<Amount>>,
@@ -15,7 +15,7 @@ pub struct ResourceBudget {
 }
 
 impl ResourceBudget {
-    /// That of a node: limits under the rule of headroom, requests as far as kubelet can set them aside.
+    /// Limits under the headroom rule, requests as far as kubelet can set them aside.
     #[must_use]
     pub fn of_node(node: &NodeState, ratio: Ratio) -> Self {
         let left = headroom::left(&node.ahead(), ratio);
@@ -29,7 +29,6 @@ impl ResourceBudget {
         }
     }
 
-    /// The rest of the budget after `given`.
     #[must_use]
     pub fn without(&self, given: &ResourceGrants) -> Self {
         let less = |all: &CpuMemory<Option<Amount>>, given: &CpuMemory<Amount>| {
@@ -44,7 +43,7 @@ impl ResourceBudget {
         }
     }
 
-    /// The amount by which a limit may grow, and where the Pod is Guaranteed its request with it.
+    /// Possible growth of a limit; of a Guaranteed Pod's, its request grows with it.
     #[must_use]
     pub fn for_limit(&self, resource: TunedResource, guaranteed: bool) -> Option<Amount> {
         let requests = self.requests[resource].filter(|_| guaranteed);
@@ -55,7 +54,6 @@ impl ResourceBudget {
     }
 }
 
-/// The amounts that a round has given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceGrants {
     limits: CpuMemory<Amount>,
@@ -63,7 +61,6 @@ pub struct ResourceGrants {
 }
 
 impl ResourceGrants {
-    /// Counts what a decision gives a container.
     pub fn count(&mut self, container: &TuningInput, decision: &TuningDecision) {
         let resource = container.resource;
         let (before, after) = (container.current, decision.values);
@@ -94,7 +91,7 @@ mod tests {
         }
     }
 
-    /// Counts a decision that gives a container these values of cpu.
+    /// A decision on cpu.
     fn count(given: &mut ResourceGrants, before: RequestAndLimit, after: RequestAndLimit) {
         let container = TuningInput {
             resource: TunedResource::Cpu,
@@ -128,7 +125,7 @@ mod tests {
         assert_eq!(left.for_limit(TunedResource::Cpu, false), amount(150));
         assert_eq!(left.for_limit(TunedResource::Cpu, true), amount(70));
         assert_eq!(left.for_limit(TunedResource::Memory, false), amount(200));
-        // It is not known yet that kubelet takes it away.
+        // It is not certain yet that kubelet takes it away.
         count(&mut given, values(100, 300), values(50, 100));
         assert_eq!(room.without(&given), left);
         count(&mut given, values(100, 300), values(100, 900));

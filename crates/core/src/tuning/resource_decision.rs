@@ -1,8 +1,7 @@
-//! The decision on one resource of one container: the target of `[CLBP] (4.18)` and `(4.19)`, held to the
-//! bounds around it.
-//!
-//! Where the bounds leave no amount, nothing is changed: a container that has just used more than its
-//! owner allows is not cut. How far the limit then moves at once is for [`LimitStepRange`] to say.
+//! The decision on one resource of one container: the target of `[CLBP] (4.18)` and `(4.19)`,
+//! within its bounds. If the bounds leave no amount, nothing changes: a container that has just
+//! used more than its owner allows is not cut. [`LimitStepRange`] limits how far the limit moves at
+//! once.
 
 use super::bounds::{ABOVE_HELD, ABOVE_SAMPLE, Bound, Ends, TuningBounds, above, kept};
 use super::cpu_memory::TunedResource;
@@ -11,33 +10,31 @@ use super::samples::MinuteSamples;
 use super::target::{Elasticity, Trend, is_held, target};
 use crate::units::Amount;
 
-/// A request and a limit, each where it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct RequestAndLimit {
     pub request: Option<Amount>,
     pub limit: Option<Amount>,
 }
 
-/// One resource of a container, with what is known of its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TuningInput {
     pub resource: TunedResource,
     pub current: RequestAndLimit,
-    /// The limit that it was made with, where it has been given another since.
+    /// The limit at creation, if it was changed since.
     pub original: Option<Amount>,
-    /// True where it was killed for want of memory: what it was made with is then the least that it has.
+    /// Killed for lack of memory: its original limit is then its least.
     pub was_killed: bool,
-    /// True in a Pod of the class Guaranteed, where the request moves with the limit.
+    /// In a Guaranteed Pod the request moves with the limit.
     pub guaranteed: bool,
-    /// True where an autoscaler counts replicas by its request, which then stays.
+    /// An autoscaler counts replicas by its request, which then stays.
     pub scaled_by: bool,
-    /// The memory that it holds now; of cpu there is none.
+    /// Held memory; `None` for cpu.
     pub working_set: Option<Amount>,
     pub bounds: TuningBounds,
 }
 
 impl TuningInput {
-    /// The limit that it was made with, as far as its owner still allows that.
+    /// The original limit, as far as its owner still allows it.
     fn made_with(&self, current: Amount) -> Amount {
         let original = self.original.unwrap_or(current);
         let most = self.bounds.allowed.most;
@@ -50,9 +47,9 @@ impl TuningInput {
         above(samples.highest(), ABOVE_SAMPLE).max(above(held, ABOVE_HELD))
     }
 
-    /// The target of its limit. If its limit held it below its original limit for all samples, it
-    /// gets the original back, because its need cannot be seen. If its limit is outside of its
-    /// owner's bounds, it moves inside, even at steady use.
+    /// If the limit held it below its original limit for all samples, it gets the original back,
+    /// because its need cannot be seen. A limit outside of its owner's bounds moves inside, even at
+    /// steady use.
     fn wanted(
         &self,
         samples: &MinuteSamples,
@@ -67,13 +64,12 @@ impl TuningInput {
     }
 }
 
-/// The new request and limit of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TuningDecision {
     pub trend: Trend,
-    /// H.
+    /// H of `[CLBP] (4.18)`.
     pub target: Amount,
-    /// The new values; they differ from the present ones.
+    /// Different from the present values.
     pub values: RequestAndLimit,
     /// The bound that moved the limit away from the target.
     pub limited_by: Option<Bound>,
@@ -97,7 +93,6 @@ pub enum TuningSkipReason {
 }
 
 impl TuningSkipReason {
-    /// The cause in one word.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -111,7 +106,7 @@ impl TuningSkipReason {
     }
 }
 
-/// The request and limit that a container is to be given.
+/// The new request and limit.
 ///
 /// # Errors
 /// It stays as it is, and why.
@@ -139,7 +134,7 @@ pub fn decide(
         Some(Bound::Step)
     };
     if container.bounds.limit_range.excludes(limit) {
-        // The API server takes nothing outside of it, on the way neither.
+        // The API server accepts nothing outside of it, on the way either.
         return Err(TuningSkipReason::Contradiction([
             Bound::Step,
             Bound::LimitRange,
@@ -215,8 +210,8 @@ fn ends(container: &TuningInput, samples: &MinuteSamples, current: Amount) -> En
     ends
 }
 
-/// How far the limit may move at once. What was just used is given at once, and so is what the container was
-/// made with where it gets that back: neither is a guess.
+/// How far the limit may move at once. Just used amounts and a restored original limit are no
+/// guesses, so they come at once.
 fn step(container: &TuningInput, samples: &MinuteSamples, current: Amount) -> LimitStepRange {
     let mut step = LimitStepRange::around(current);
     step.reach(container.needed(samples));
@@ -226,8 +221,8 @@ fn step(container: &TuningInput, samples: &MinuteSamples, current: Amount) -> Li
     step
 }
 
-/// The highest limit that the node can carry: of a Pod of the class Guaranteed its request is set aside
-/// anew, others may come to use what is left beside what they use. What it has it may keep.
+/// The highest limit that the node can carry, at least the present one. A Guaranteed Pod's request
+/// is set aside anew; other Pods may use what is free beside their use.
 fn within_node(
     container: &TuningInput,
     samples: &MinuteSamples,

@@ -1,7 +1,6 @@
-//! The five newest one-minute samples of a container, and the window that they are gathered in.
-//!
-//! A sample counts once, however often callers ask. A gap empties the window, because five samples
-//! of ten minutes do not show if usage rises. So does a clock that is set back.
+//! The five newest one-minute samples of a container. A repeated sample counts once. A gap, or a
+//! clock that is set back, empties the window: five samples of ten minutes do not show if usage
+//! rises.
 
 use std::collections::VecDeque;
 
@@ -9,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::units::Amount;
 
-/// The samples that a decision takes.
 pub const SAMPLES: usize = 5;
 
 /// The samples U1 to U5 of `[CLBP] (4.18)`, the newest last.
@@ -32,13 +30,12 @@ impl MinuteSamples {
         self.0.iter().copied().min().unwrap_or_default()
     }
 
-    /// The mean of all five.
     #[must_use]
     pub fn mean(&self) -> f64 {
         mean(&self.0)
     }
 
-    /// The mean of those before the newest.
+    /// Mean of those before the newest.
     #[must_use]
     pub fn mean_before(&self) -> f64 {
         mean(&self.0[..SAMPLES - 1])
@@ -50,16 +47,16 @@ fn mean(amounts: &[Amount]) -> f64 {
     sum / crate::units::count_as_f64(amounts.len().max(1))
 }
 
-/// The samples of one container as they come in.
+/// The samples of one container as they arrive.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SampleWindow<T> {
     samples: VecDeque<(Timestamp, T)>,
 }
 
 impl<T: Copy> SampleWindow<T> {
-    /// Takes the sample of a span that ended at `at`; one that is not newer by most of an interval
-    /// is the same again, and one that is much newer follows a gap. One that is older by more than an interval is of a
-    /// clock that was set back: what came before it was of no time that can be told.
+    /// `at` is the end of the sample's span. A sample less than most of an interval newer is a
+    /// repetition; a much newer one follows a gap. One older by more than an interval is from a
+    /// clock that was set back, which makes earlier samples useless.
     pub fn push(&mut self, at: Timestamp, value: T, interval: SignedDuration) {
         if let Some((last, _)) = self.samples.back() {
             let passed = at.duration_since(*last);
@@ -78,8 +75,8 @@ impl<T: Copy> SampleWindow<T> {
         self.samples.push_back((at, value));
     }
 
-    /// The five newest, the newest last; `None` where there are fewer, or the newest is older than
-    /// `max_age` or as far ahead of `now`.
+    /// Oldest first; `None` if there are fewer than five, or the newest is older than `max_age` or
+    /// as far ahead of `now`.
     #[must_use]
     pub fn samples(&self, now: Timestamp, max_age: SignedDuration) -> Option<[T; SAMPLES]> {
         let (newest, _) = self.samples.back()?;
@@ -90,7 +87,6 @@ impl<T: Copy> SampleWindow<T> {
         values.try_into().ok()
     }
 
-    /// The time of the newest.
     #[must_use]
     pub fn newest(&self) -> Option<Timestamp> {
         self.samples.back().map(|(at, _)| *at)

@@ -1,25 +1,23 @@
-//! The lowered requests of containers in a standby Pod: half of the former request. They stay at
-//! least at the use with its margin, and at the owner's minimum.
+//! Requests of containers in a standby Pod: half of the former request, at least the use with its
+//! margin and the owner's minimum.
 
 use super::bounds::above_use;
 use super::cpu_memory::TunedResource;
 use crate::units::Amount;
 
-/// The request of a container in a standby Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StandbyRequest {
     pub resource: TunedResource,
     pub request: Amount,
-    /// The requests of all containers of the Pod together.
+    /// Request of all containers of the Pod.
     pub of_pod: Amount,
-    /// The use of all of them together.
+    /// Use of all containers of the Pod.
     pub used: Amount,
-    /// The least that the owner allows the container.
+    /// The owner's minimum for the container.
     pub min_allowed: Option<Amount>,
 }
 
 impl StandbyRequest {
-    /// The lowered request.
     #[must_use]
     pub fn lowered(&self) -> Amount {
         let half = Amount::new(self.request.get().div_ceil(2));
@@ -31,7 +29,7 @@ impl StandbyRequest {
         self.resource.rounded(lowered, Some(self.request))
     }
 
-    /// The part of an amount of the Pod that is this container's by its share of the requests, rounded up.
+    /// The container's part of a Pod's amount by its share of the requests, rounded up.
     fn part_of(&self, amount: Amount) -> Amount {
         let product = u128::from(amount.get()) * u128::from(self.request.get());
         let part = product.div_ceil(u128::from(self.of_pod.get().max(1)));
@@ -63,7 +61,7 @@ mod tests {
             (cpu(1000, 1000, 20), 500),
             (cpu(1001, 1001, 20), 501),
             (cpu(1000, 1000, 600), 630),
-            // A third of what the Pod uses is this container's.
+            // A third of the Pod's use is this container's.
             (cpu(1000, 3000, 2400), 840),
             (cpu(1000, 1000, 2000), 1000),
             (cpu(0, 0, 20), 0),

@@ -1,19 +1,19 @@
-//! The target of a limit, `[CLBP] (4.18)` and `(4.19)`: what containers use on the mean of the last five
-//! minutes, times 1 + λ where usage rises and divided by it where it falls.
+//! The target of a limit, `[CLBP] (4.18)` and `(4.19)`: the mean use of the last five minutes,
+//! times 1 + λ if usage rises and divided by it if usage falls.
 
 use crate::units::Amount;
 
 use super::samples::MinuteSamples;
 
-/// The share by which the newest sample has to differ from the mean of those before it for usage to
-/// rise or fall; within it nothing is resized.
+/// Usage rises or falls if the newest sample differs by this share from the mean of those before
+/// it; else nothing is resized.
 pub const STEADY: f64 = 0.05;
 
 /// λ of `[CLBP] (4.18)`: above 0 and at most 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Elasticity(f64);
 
-/// A number that is no elasticity.
+/// Not above 0 and at most 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted; accepted: a number above 0 and at most 1")]
 pub struct ElasticityError {
@@ -46,21 +46,20 @@ impl Default for Elasticity {
     }
 }
 
-/// The share of its limit from which on a container is taken to want more than it gets.
+/// Share of its limit from which a container is taken to want more than it gets.
 pub const AT_LIMIT: f64 = 0.95;
 
-/// True where a container stood at this limit in every sample.
 pub(super) fn is_held(samples: &MinuteSamples, limit: Amount) -> bool {
     samples.lowest().as_f64() >= limit.as_f64() * AT_LIMIT
 }
 
-/// The way that usage goes, by the newest sample against those before it.
+/// The newest sample against those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trend {
     Rising,
     Falling,
     Steady,
-    /// It stands at its limit, where nothing can rise: what is wanted is not seen.
+    /// At its limit usage cannot rise, and the need is not seen.
     AtLimit,
 }
 
@@ -77,8 +76,8 @@ impl Trend {
         }
     }
 
-    /// The same of a container with this limit. `[CLBP]` would leave one alone that uses all that it may
-    /// have, since that is steady.
+    /// [`Self::of`] a container with this limit. `[CLBP]` would leave a container alone that uses
+    /// all it may have, because that is steady.
     #[must_use]
     pub fn within(samples: &MinuteSamples, limit: Amount) -> Self {
         if samples.newest().as_f64() >= limit.as_f64() * AT_LIMIT {
@@ -88,7 +87,6 @@ impl Trend {
         }
     }
 
-    /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -100,7 +98,7 @@ impl Trend {
     }
 }
 
-/// H of `[CLBP] (4.18)` where usage rises or cannot, of `(4.19)` where it falls; `None` where it is steady.
+/// H of `[CLBP] (4.18)` for rising or limited usage, of `(4.19)` for falling; `None` for steady.
 #[must_use]
 pub fn target(samples: &MinuteSamples, trend: Trend, elasticity: Elasticity) -> Option<Amount> {
     let factor = 1.0 + elasticity.get();

@@ -1,9 +1,7 @@
-//! Recommends values for a container's template from days of its use. It takes the largest target
-//! of `[CLBP] (4.18)` in that time, within the bounds of a resize in place.
-//!
-//! A resize follows five minutes and can follow again. A template must fit the next restart at any
-//! hour, so the highest target counts. Throttling and OOM kills raise it, because the full need of
-//! such a container was never seen.
+//! Recommends values for a container's template from days of its use: the largest target of `[CLBP]
+//! (4.18)` in that time, within the bounds of a resize in place. A resize follows five minutes and
+//! can follow again, but a template must fit the next restart at any hour. Throttling and OOM kills
+//! raise the limit, because the full need was never seen.
 
 use super::bounds::{Bound, Ends, LEAST_CPU, Range, above_use, kept};
 use super::cpu_memory::TunedResource;
@@ -12,43 +10,41 @@ use super::samples::SAMPLES;
 use super::target::Elasticity;
 use crate::units::{Amount, count_as_f64};
 
-/// The share of the periods from which on throttling says that a limit is too low.
+/// Share of throttled periods from which a limit is too low.
 const THROTTLED: f64 = 0.05;
-/// The share of samples that a request covers: kube-scheduler sets aside what is used nearly always.
+/// Share of samples that a request covers: kube-scheduler sets aside what is nearly always used.
 const REQUESTED: f64 = 0.9;
-/// The samples from which on a day's course is likely to be in them.
+/// Samples from which a day's course is likely in them.
 const FEW: usize = 288;
 
-/// The known facts of one resource of a container over days.
+/// One resource of a container over days.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContainerHistory<'a> {
     pub resource: TunedResource,
     pub current: RequestAndLimit,
-    /// True in a Pod of the class Guaranteed, where the request moves with the limit.
+    /// In a Guaranteed Pod the request moves with the limit.
     pub guaranteed: bool,
-    /// True where an autoscaler counts replicas by its request, which then stays.
+    /// An autoscaler counts replicas by its request, which then stays.
     pub scaled_by: bool,
     pub allowed: Range,
-    /// The use of each Pod's container, in the order of time; cpu as means, memory as peaks.
+    /// By Pod, in the order of time; cpu as means, memory as peaks.
     pub samples: &'a [Vec<f64>],
-    /// The share of the periods in which it was held at its limit.
+    /// Share of the periods in which it was throttled.
     pub throttled: Option<f64>,
-    /// The times that it was killed for want of memory.
+    /// Kills for lack of memory.
     pub oom_kills: Option<f64>,
 }
 
-/// The recommended values of a template, and the reasons.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TemplateRecommendation {
     pub values: RequestAndLimit,
-    /// The percentiles of use: the middle, the request's, and the highest.
+    /// The median, the request's percentile, and the highest.
     pub used: Percentiles,
-    /// The bound that moved the limit away from the target.
+    /// Moved the limit away from the target.
     pub limited_by: Option<Bound>,
     pub reasons: Vec<&'static str>,
 }
 
-/// Use in the order of size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Percentiles {
     pub p50: Amount,
@@ -77,7 +73,7 @@ impl Percentiles {
     }
 }
 
-/// The recommendation for the template of a container; `None` if there is no measurement.
+/// `None` without a measurement.
 #[must_use]
 pub fn lasting(
     history: &ContainerHistory<'_>,
@@ -116,7 +112,7 @@ fn limit(
     let mut ends = Ends::default();
     let (least, bound) = above_use(history.resource, used.peak);
     ends.at_least(least, bound);
-    // As in place: a limit of 0 would be none, and one near it starves the container at its next start.
+    // A limit of 0 would be none, and one near it starves the container at its next start.
     let most = history.allowed.most.unwrap_or(current);
     ends.at_least(kept(history.resource, current.min(most)), Bound::Kept);
     if history.throttled.is_some_and(|share| share > THROTTLED) {
@@ -162,7 +158,7 @@ fn request(
     }
     let least = history.allowed.least.unwrap_or_default();
     let wanted = history.resource.rounded(used.p90.max(least), limit);
-    // The API server refuses a request of nothing for a class that has one.
+    // The API server refuses a request of 0 for a class that has one.
     let least = match history.resource {
         TunedResource::Cpu => LEAST_CPU.min(current).max(Amount::new(1)),
         TunedResource::Memory => history.resource.rounded(Amount::new(1), limit),
@@ -171,7 +167,7 @@ fn request(
     Some(limit.map_or(wanted, |limit| wanted.min(limit)))
 }
 
-/// The highest mean of five samples in a row of any Pod; of fewer, of those that there are.
+/// The highest mean of five consecutive samples of any Pod, or of the samples there are.
 fn highest_mean(samples: &[Vec<f64>]) -> Amount {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / count_as_f64(values.len().max(1));
     let windows = samples.iter().flat_map(|of_pod| {
@@ -284,7 +280,7 @@ mod tests {
                 ..one
             };
             assert_eq!(cpu(&guaranteed), (100, 100));
-            // One that was made with less than the least has what it was made with.
+            // A container made with less than the minimum keeps its original limit.
             let mut small = one;
             small.current.limit = Some(Amount::new(60));
             assert_eq!(cpu(&small), (10, 10));

@@ -24,7 +24,7 @@ fn container(resource: TunedResource, request: u64, limit: u64) -> TuningInput {
     }
 }
 
-/// The limit after a decision, of a Guaranteed Pod's container of this limit that was made with 600.
+/// For a Guaranteed Pod's container with original limit 600.
 fn next(resource: TunedResource, limit: u64, values: [u64; SAMPLES]) -> u64 {
     let mut one = container(resource, limit, limit);
     one.guaranteed = true;
@@ -46,13 +46,13 @@ fn a_container_that_idles_keeps_a_tenth_and_gets_all_back_when_it_is_held_at_it(
     }
     assert_eq!(limit, 60, "whole millicores jitter by more than 5 %");
     assert_eq!(next(TunedResource::Cpu, limit, [60; SAMPLES]), 600);
-    // One that has only now come to its limit takes a step.
+    // One that has only just come to its limit takes a step.
     assert_eq!(next(TunedResource::Cpu, limit, [10, 20, 30, 40, 60]), 63);
 }
 
 #[test]
 fn a_container_below_what_it_uses_gets_that_in_one_step() {
-    // Kubelet enforces no less than 10m, so that it uses more than it may.
+    // Kubelet enforces no less than 10m, so use may exceed the limit.
     assert_eq!(next(TunedResource::Cpu, 5, [2, 4, 8, 9, 10]), 11);
     let mut one = container(TunedResource::Cpu, 5, 5);
     let bursts = samples([1, 2, 20, 30, 40]);
@@ -411,13 +411,13 @@ proptest! {
         prop_assert!(!container.bounds.limit_range.excludes(limit));
         let grown = limit.saturating_sub(current);
         prop_assert!(container.bounds.quota_limits.is_none_or(|left| grown <= left));
-        // Outside of what its owner allows it only comes nearer, by a whole step.
+        // Outside of its owner's bounds it comes nearer by a whole step.
         let Range { least, most } = container.bounds.allowed;
         let half = current.get() / 2;
         prop_assert!(most.is_none_or(|most| limit <= most || limit.get() == current.get() - half));
         prop_assert!(least.is_none_or(|least| limit >= least || limit.get() >= current.get() + half));
         prop_assert!(at_least_share(limit, current, 50));
-        // More than a step is what it was made with, or has just used.
+        // More than a step is the original limit or recent use.
         let used = samples.highest().max(container.working_set.unwrap_or_default());
         let known = container.original.unwrap_or_default().max(Amount::new(used.get() / 10 * 11 + 11));
         prop_assert!(limit.get() * 2 <= current.get() * 3 || limit <= known);
