@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::units::{Quantity, replicas_ceil};
 
-/// The unit of a policy's value.
+/// Unit of a policy's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyType {
     Pods,
@@ -12,21 +12,18 @@ pub enum PolicyType {
     Percent,
 }
 
-/// A limit on the change within a period.
+/// Limits the change within a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScalingPolicy {
-    /// The unit of `value`.
     pub policy_type: PolicyType,
-    /// The most Pods or percent.
+    /// Most Pods or percent.
     pub value: i32,
-    /// The period in seconds.
     pub period_seconds: i32,
 }
 
 impl ScalingPolicy {
-    /// The most replicas that may follow on `start`, the count at the start of the period. Percents
-    /// are rounded up, or a small target could never grow; a sum of Pods beyond 32 bits wraps
-    /// around, as it does in Go.
+    /// Percents of `start`, the count at the start of the period, are rounded up, or a small target
+    /// could never grow; a sum of Pods beyond 32 bits wraps around, as in Go.
     #[must_use]
     pub fn most_from(&self, start: i32) -> i32 {
         match self.policy_type {
@@ -37,8 +34,7 @@ impl ScalingPolicy {
         }
     }
 
-    /// The fewest replicas that may follow on `start`, the count at the start of the period. The
-    /// fraction of a percentage is cut off, so that the last replica can go too.
+    /// The fraction of a percentage of `start` is cut off, so that the last replica can go too.
     #[must_use]
     pub fn least_from(&self, start: i32) -> i32 {
         match self.policy_type {
@@ -62,37 +58,30 @@ impl fmt::Display for ScalingPolicy {
     }
 }
 
-/// The rule by which one of several policies decides (`selectPolicy`).
+/// `selectPolicy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectPolicy {
-    /// The one that allows the most change.
     Max,
-    /// The one that allows the least change.
     Min,
-    /// None: there is no change.
+    /// No change.
     Disabled,
 }
 
-/// The rules of one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScalingRules {
-    /// The window over which the most careful recommendation counts, in seconds; `None` stands for
-    /// the controller's own downscale window.
+    /// The most careful recommendation of the window counts, in seconds; `None` stands for the
+    /// controller's downscale window.
     pub stabilization_window_seconds: Option<i32>,
-    /// The rule by which one policy decides.
     pub select_policy: SelectPolicy,
     pub policies: Vec<ScalingPolicy>,
-    /// The tolerance of this direction, as a share of the target; `None` stands for the
-    /// controller's.
+    /// Share of the target; `None` stands for the controller's tolerance.
     pub tolerance: Option<Quantity>,
 }
 
-/// The rules of both directions, complete.
+/// With the defaults of Kubernetes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Behavior {
-    /// The rules of scaling out.
     pub scale_up: ScalingRules,
-    /// The rules of scaling in.
     pub scale_down: ScalingRules,
 }
 
@@ -130,14 +119,14 @@ impl ScalingRules {
         }
     }
 
-    /// The longest period of the policies in seconds; 0 without policies.
+    /// In seconds; 0 without policies.
     pub fn longest_period(&self) -> i32 {
         let periods = self.policies.iter().map(|policy| policy.period_seconds);
         periods.max().unwrap_or(0)
     }
 }
 
-/// The rules of one direction as given, each part optional.
+/// As given, each part optional.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RulesSpec {
     pub stabilization_window_seconds: Option<i32>,
@@ -172,7 +161,7 @@ pub struct BehaviorSpec {
 }
 
 impl BehaviorSpec {
-    /// The rules with what is absent filled in as Kubernetes does.
+    /// Fills in the defaults of Kubernetes.
     #[must_use]
     pub fn defaulted(self) -> Behavior {
         let Self {

@@ -13,12 +13,10 @@ pub enum MetricsApi {
     Custom,
     /// `external.metrics.k8s.io`.
     External,
-    /// A Prometheus server.
     Prometheus,
 }
 
 impl MetricsApi {
-    /// The API that serves `signal`.
     pub const fn of(signal: &Signal) -> Self {
         match signal {
             Signal::Resource(_) | Signal::ContainerResource { .. } => Self::Resource,
@@ -38,10 +36,9 @@ impl MetricsApi {
     }
 }
 
-/// Why there is no measurement of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// The API could not be asked, or answered with an error.
+    /// The API failed or answered with an error.
     #[error("unable to fetch metrics from {} metrics API: {error}", .api.name())]
     Fetch { api: MetricsApi, error: String },
     /// The API answered with nothing.
@@ -49,27 +46,21 @@ pub enum ReadError {
     Empty(MetricsApi),
 }
 
-/// Why a metric gives no replica count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicasError {
-    /// The signal is not measured.
     #[error("{}", unread(.signal, .namespace, .error))]
     Unread {
         signal: Box<Signal>,
-        /// The namespace of the HPA.
         namespace: String,
-        /// Why.
         error: ReadError,
     },
-    /// The target has no Pods.
     #[error("no pods returned by selector while calculating replica count")]
     NoPods,
-    /// The target has no Pods for a count of ready Pods.
     #[error(
         "unable to calculate ready pods: no pods returned by selector while calculating replica count"
     )]
     NoPodsToCount,
-    /// No Pod that counts is measured.
+    /// No measured Pod counts.
     #[error("did not receive metrics for targeted pods (pods might be unready)")]
     NoReadyMetrics,
     /// A container requests nothing of the resource.
@@ -82,22 +73,21 @@ pub enum ReplicasError {
     /// A Pod with requests as a whole requests nothing of the resource anywhere.
     #[error("missing pod-level request for {resource} in Pod {pod}")]
     MissingPodLevelRequest { resource: ResourceName, pod: String },
-    /// A Pod has no such container.
     #[error("container {container} not found in Pod {pod}")]
     ContainerNotFound { container: String, pod: String },
-    /// No Pod that is measured requests the resource.
+    /// No measured Pod requests the resource.
     #[error("no metrics returned matched known pods")]
     NoMatchingMetrics,
-    /// The selector of the metric cannot be understood.
+    /// The metric's selector is invalid.
     #[error("{0}")]
     Selector(#[from] SelectorError),
-    /// The target value does not fit the type of the metric.
+    /// The target value does not fit the metric's type.
     #[error("{0}")]
     NoTarget(&'static str),
 }
 
 impl ReplicasError {
-    /// A word from a closed set that names the kind of error.
+    /// A word from a closed set.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Unread { error, .. } => match error {
@@ -115,7 +105,6 @@ impl ReplicasError {
         }
     }
 
-    /// The error of a signal with a target that does not fit it.
     pub(super) const fn no_target(signal: &Signal) -> Self {
         Self::NoTarget(match signal {
             Signal::Resource(_) | Signal::ContainerResource { .. } => {
@@ -135,8 +124,8 @@ impl ReplicasError {
     }
 }
 
-/// The error of a signal that is not measured. Of an object Kubernetes mixes up the arguments: the
-/// kind stands where the error should, and the error where the name should.
+/// Kubernetes mixes up the arguments for an object: the kind stands in place of the error, and the
+/// error in place of the name.
 fn unread(signal: &Signal, namespace: &str, error: &ReadError) -> String {
     match signal {
         Signal::Resource(resource) | Signal::ContainerResource { resource, .. } => {

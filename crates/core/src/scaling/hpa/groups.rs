@@ -1,4 +1,4 @@
-//! The groups into which a target's Pods fall, each of which counts differently.
+//! The groups of a target's Pods, each of which counts differently.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,7 +6,7 @@ use super::pod_values::ByPod;
 use crate::scaling::pod::{ConditionStatus, PodFacts, PodPhase};
 use crate::scaling::sample::Measurement;
 
-/// The periods in which the cpu usage of a starting Pod is not believed.
+/// The periods in which the cpu usage of a starting Pod is ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Startup {
     /// See [`Settings::cpu_initialization_period`](super::Settings).
@@ -15,24 +15,22 @@ pub struct Startup {
     pub initial_readiness_delay: SignedDuration,
 }
 
-/// Pods by how they count.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PodGroups<'a> {
-    /// The number of Pods that count with what is measured of them. The name is that of
-    /// Kubernetes: for metrics other than cpu readiness is not asked for.
+    /// Pods that count with their measured values. The name is that of Kubernetes: for metrics
+    /// other than cpu, readiness does not matter.
     pub ready: usize,
-    /// Pods that are pending, or with cpu usage that is still that of their start. They count as
-    /// zero when scaling up, and not at all when scaling down.
+    /// Pending, or with cpu usage of their start. They count as 0 when scaling up, and not at all
+    /// when scaling down.
     pub unready: Vec<&'a str>,
-    /// Running Pods without a measurement.
+    /// Running without a measurement.
     pub missing: Vec<&'a str>,
-    /// Pods that are being deleted or have failed: they do not count.
+    /// Being deleted, or failed.
     pub ignored: Vec<&'a str>,
 }
 
 impl<'a> PodGroups<'a> {
-    /// Groups `pods` by their life and by the `measured` values. `startup` is given for cpu alone:
-    /// its usage is high while a Pod starts.
+    /// `startup` is given for cpu alone, which is high while a Pod starts.
     pub fn new(
         pods: &'a [PodFacts],
         measured: &ByPod<'_, Measurement>,
@@ -62,7 +60,7 @@ impl<'a> PodGroups<'a> {
 }
 
 impl Startup {
-    /// True where what is measured of a Pod may be the work of its start.
+    /// A Pod's measurement may be the work of its start.
     fn covers(self, pod: &PodFacts, measured: Measurement, now: Timestamp) -> bool {
         let (Some(ready), Some(start_time)) = (pod.ready, pod.start_time) else {
             return true;
@@ -70,7 +68,7 @@ impl Startup {
         let is_unready = ready.status == ConditionStatus::False;
         let since = ready.last_transition_time;
         if now.duration_since(start_time) < self.cpu_initialization_period {
-            // A whole window since the Pod became ready has to be measured.
+            // A whole window since the Pod became ready must be measured.
             is_unready || measured.timestamp.duration_since(since) < measured.window
         } else {
             // An unready Pod counts once it has been ready.

@@ -1,7 +1,6 @@
-//! How far one step may go: by the policies of `behavior`, or by the older limit without it.
-//!
-//! Rules without any policy, which no API server admits, limit as Kubernetes has it: `Min` not at
-//! all, `Max` to nothing.
+//! How far one step may go: by the policies of `behavior`, or by the older limit without it. Rules
+//! without any policy, which no API server admits, limit as in Kubernetes: `Min` not at all, `Max`
+//! to nothing.
 
 use jiff::Timestamp;
 
@@ -10,9 +9,9 @@ use super::events::ScaleEvents;
 use super::settings::Settings;
 use crate::units::replicas_ceil;
 
-/// The most replicas that the scaleUp `rules` allow to follow on `current`, with the policy that
-/// decides. It may be below `current` after events that the rules would not have allowed; where
-/// scaling is disabled it is `current`, by no policy.
+/// The most replicas that the scaleUp `rules` allow after `current`, with the deciding policy. It
+/// may be below `current` after events that the rules would not have allowed; if scaling is
+/// disabled it is `current`, by no policy.
 pub fn scale_up_limit(
     rules: &ScalingRules,
     current: i32,
@@ -25,7 +24,7 @@ pub fn scale_up_limit(
     });
     match rules.select_policy {
         SelectPolicy::Disabled => (current, None),
-        // `min_by_key` takes the first of equals; so must the other, for the policy to be steady.
+        // `min_by_key` takes the first of equals; the other must too, for a steady policy.
         SelectPolicy::Min => {
             let least = limits.min_by_key(|(limit, _)| *limit);
             least.unwrap_or((i32::MAX, None))
@@ -37,8 +36,8 @@ pub fn scale_up_limit(
     }
 }
 
-/// The fewest replicas that the scaleDown `rules` allow to follow on `current`, which may be more
-/// than `current` after events that the rules would not have allowed.
+/// The fewest replicas that the scaleDown `rules` allow after `current`. It may be above `current`
+/// after events that the rules would not have allowed.
 pub fn scale_down_limit(
     rules: &ScalingRules,
     current: i32,
@@ -56,8 +55,7 @@ pub fn scale_down_limit(
     }
 }
 
-/// The most replicas that may follow on `current` without `behavior`: with the usual settings
-/// `max(2 current, 4)`.
+/// With the usual settings `max(2 current, 4)`.
 pub fn legacy_scale_up_limit(current: i32, settings: &Settings) -> i32 {
     let factor = settings.scale_up_limit_factor * f64::from(current);
     replicas_ceil(factor.max(settings.scale_up_limit_minimum).trunc())

@@ -1,34 +1,31 @@
-//! The state that the controller keeps of an HPA from one reconciliation to the next. It is held in
-//! the controller's memory only: a restart forgets it.
+//! The state that the controller keeps of an HPA between reconciliations, in memory only: a restart
+//! forgets it.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::events::ScaleEvents;
 
-/// The longest window that Kubernetes takes.
+/// The longest window that Kubernetes accepts.
 const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
-/// A replica count that the metrics asked for, before stabilisation.
+/// The metrics' replica count before stabilisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recommendation {
     pub replicas: i32,
-    /// The time of the reconciliation.
     pub at: Timestamp,
 }
 
-/// The memory of one HPA.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HpaMemory {
-    /// Recommendations in their slots; a slot is used again once its recommendation is older than
-    /// every window. `None` until the HPA is reconciled for the first time.
+    /// A slot is reused once its recommendation is older than every window. `None` until the first
+    /// reconciliation.
     pub recommendations: Option<Vec<Recommendation>>,
-    /// Changes of the replica count.
     pub scale_events: ScaleEvents,
 }
 
 impl HpaMemory {
-    /// Takes the current count as the first recommendation. So a new HPA, or one after a restart of
-    /// its controller, does not scale down at once.
+    /// The current count becomes the first recommendation, so that a new HPA, or one after a
+    /// restart of its controller, does not scale down at once.
     pub fn begin(&mut self, current: i32, now: Timestamp) {
         self.recommendations.get_or_insert_with(|| {
             vec![Recommendation {
@@ -40,7 +37,6 @@ impl HpaMemory {
 }
 
 impl HpaMemory {
-    /// Makes the recommendation of `now` at least so many replicas.
     pub(super) fn raise(&mut self, replicas: i32, now: Timestamp) {
         let all = self.recommendations.get_or_insert_default();
         if let Some(newest) = all.iter_mut().rfind(|one| one.at == now) {
@@ -53,7 +49,7 @@ impl HpaMemory {
     }
 }
 
-/// Puts a recommendation into the `old` slot, or into a new one where no slot is free.
+/// Writes into the `old` slot, or appends if no slot is free.
 pub(super) fn remember(
     recommendations: &mut Vec<Recommendation>,
     old: Option<usize>,

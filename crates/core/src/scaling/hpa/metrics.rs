@@ -1,4 +1,4 @@
-//! The wish of all metrics of one HPA together: the most that any of them asks for.
+//! The proposal of all metrics of one HPA together: the highest of any of them.
 
 use evenkeel_label_selector::go_syntax;
 
@@ -9,37 +9,33 @@ use super::status::{CurrentValue, MetricStatus};
 use crate::scaling::signal::{MetricTarget, PromQl, ResourceName, Signal};
 use crate::units::{Quantity, QuantityFormat};
 
-/// The proposals of the metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct MetricProposals {
-    /// The highest proposal; the first failure where it may not be acted on.
+    /// Or the first failure, if the highest may not be acted on.
     pub(super) highest: Result<HighestProposal, MetricFailure>,
-    /// The values of the metrics, in their order.
     pub(super) statuses: Vec<MetricStatus>,
-    /// Metrics that could not be computed.
     pub(super) failures: Vec<MetricFailure>,
 }
 
-/// The highest proposal, with the name of its metric in the words of conditions and Events.
+/// The metric's name is in the words of conditions and Events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HighestProposal {
     pub(super) replicas: i32,
     pub(super) metric: String,
 }
 
-/// A metric that could not be computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MetricFailure {
-    /// The reason of the condition `ScalingActive` and of the Event.
+    /// Reason of the condition `ScalingActive` and of the Event.
     pub(super) reason: &'static str,
-    /// The message of the Event, which the condition repeats.
+    /// Message of the Event and the condition.
     pub(super) message: String,
-    /// The error of the reconciliation, which says which metric it is.
+    /// Error of the reconciliation; names the metric.
     pub(super) error: String,
 }
 
-/// Computes all metrics. With some that fail the others may scale up, but not down; where they
-/// would, or none is left, the first failure stands.
+/// If some metrics fail, the others may scale up, but not down; if they would, or none is left, the
+/// first failure stands.
 pub(super) fn compute(
     calculator: &ReplicaCalculator<'_>,
     metrics: &[MetricSpec],
@@ -84,7 +80,7 @@ pub(super) fn compute(
     }
 }
 
-/// The error of a reconciliation in which some metrics failed: how many, and the first of them.
+/// How many metrics failed, and the first of them.
 pub(super) fn summary(failures: &[MetricFailure], metrics: usize) -> Option<String> {
     let MetricFailure { error, .. } = failures.first()?;
     let invalid = failures.len();
@@ -93,7 +89,7 @@ pub(super) fn summary(failures: &[MetricFailure], metrics: usize) -> Option<Stri
     ))
 }
 
-/// The API leaves no HPA without a metric; the older controller would scale one to its minimum.
+/// The API admits no HPA without a metric; the older controller would scale one to its minimum.
 fn no_metric() -> MetricFailure {
     MetricFailure {
         reason: "InvalidMetricSourceType",
@@ -123,8 +119,8 @@ fn compute_one<'m>(
     }
 }
 
-/// The failure of a metric. Kubernetes wraps the error differently for each type and target, and
-/// puts more around the error of the reconciliation than around that of the condition.
+/// Kubernetes wraps the error differently for each type and target, and puts more around the
+/// reconciliation's error than around the condition's.
 fn failure(signal: &Signal, target: Option<MetricTarget>, error: &ReplicasError) -> MetricFailure {
     let reason = match signal {
         Signal::Resource(_) => "FailedGetResourceMetric",
@@ -201,8 +197,8 @@ fn of_external(metric: &str, target: Option<MetricTarget>, error: &ReplicasError
     format!("failed to get {metric} external metric value: {what}{error}")
 }
 
-/// The name of a metric in conditions and Events. That of an object with a target per Pod is
-/// worded as an external metric, and a container metric with an amount per Pod as one of the Pod.
+/// In conditions and Events. An object's metric with a target per Pod is worded as an external
+/// metric, and a container metric with an amount per Pod as one of the Pod.
 fn name(signal: &Signal, target: Option<MetricTarget>) -> String {
     let is_utilization = matches!(target, Some(MetricTarget::Utilization(_)));
     match signal {
@@ -227,7 +223,6 @@ fn name(signal: &Signal, target: Option<MetricTarget>) -> String {
     }
 }
 
-/// The entry of a metric in the status.
 fn current_value(
     signal: &Signal,
     target: Option<MetricTarget>,
@@ -248,8 +243,8 @@ fn current_value(
     }
 }
 
-/// An amount of a resource as the status shows it: memory in powers of 1024, as the metrics server
-/// shows it, and everything else in powers of 1000.
+/// As the status shows it: memory in powers of 1024, as the metrics server does, all else in powers
+/// of 1000.
 pub fn resource_quantity(resource: &ResourceName, milli: i64) -> Quantity {
     let format = match resource {
         ResourceName::Memory => QuantityFormat::BinarySi,

@@ -1,9 +1,7 @@
-//! From the replicas that the metrics ask for to those that the target gets: first the stabilisation windows, then the
-//! policies and the bounds.
-//!
-//! Two sets of rules exist side by side, as in Kubernetes: those of `behavior`, and the older ones
-//! of an HPA without it. They differ at their edges too: a recommendation that is exactly as old as
-//! its window still counts without `behavior`, and no longer counts with it.
+//! From the replicas that the metrics ask for to those that the target gets: stabilisation windows,
+//! then policies and bounds. Kubernetes has two sets of rules: those of `behavior`, and the older
+//! ones without it. They differ at their edges too: a recommendation exactly as old as its window
+//! still counts without `behavior`, and no longer counts with it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,43 +13,34 @@ use super::settings::Settings;
 use super::spec::HpaSpec;
 use super::status::{ConditionReason, reasons};
 
-/// The rules by which one HPA turns the wish of its metrics into a replica count.
 #[derive(Debug, Clone, Copy)]
 pub struct Normalizer<'a> {
-    /// `minReplicas`.
     pub min: i32,
-    /// `maxReplicas`.
     pub max: i32,
-    /// `behavior`, where the HPA has it.
     pub behavior: Option<&'a Behavior>,
-    /// The controller's settings.
     pub settings: &'a Settings,
-    /// The time of the reconciliation.
     pub now: Timestamp,
 }
 
-/// A replica count, with the reason why it is what it is.
+/// A count with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitedReplicas {
     pub replicas: i32,
-    /// Reason and message of the condition that tells of it.
     pub reason: ConditionReason,
 }
 
-/// The replica count after windows, policies and bounds, with the conditions that explain it.
+/// After windows, policies and bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NormalizedReplicas {
     pub replicas: i32,
-    /// Reason and message of the condition `AbleToScale`, which holds.
+    /// Reason of the condition `AbleToScale`, which holds.
     pub able_to_scale: ConditionReason,
-    /// True where the condition `ScalingLimited` holds.
+    /// `ScalingLimited` holds.
     pub is_limited: bool,
-    /// Reason and message of that condition.
     pub scaling_limited: ConditionReason,
 }
 
 impl<'a> Normalizer<'a> {
-    /// The rules of an HPA.
     pub fn new(spec: &'a HpaSpec, settings: &'a Settings, now: Timestamp) -> Self {
         Self {
             min: spec.min_replicas,
@@ -62,8 +51,8 @@ impl<'a> Normalizer<'a> {
         }
     }
 
-    /// The replicas that the target gets where the metrics ask for `desired` replicas and there are `current`;
-    /// the recommendation is remembered.
+    /// The metrics ask for `desired` replicas, which becomes a recommendation, and there are
+    /// `current`.
     pub fn normalize(
         &self,
         current: i32,
@@ -96,7 +85,7 @@ impl<'a> Normalizer<'a> {
         }
     }
 
-    /// Without `behavior`: the highest recommendation of the downscale window, this one included.
+    /// The highest recommendation of the downscale window, this one included.
     pub fn stabilize_without_behavior(
         &self,
         desired: i32,
@@ -111,8 +100,8 @@ impl<'a> Normalizer<'a> {
         highest
     }
 
-    /// With `behavior`: `current`, moved no further than the lowest recommendation of the scaleUp
-    /// window on the way up, and the highest of the scaleDown window on the way down.
+    /// `current`, moved up no further than the lowest recommendation of the scaleUp window, and
+    /// down no further than the highest of the scaleDown window.
     pub fn stabilize(
         &self,
         behavior: &Behavior,
@@ -146,7 +135,7 @@ impl<'a> Normalizer<'a> {
         }
     }
 
-    /// The stabilisation window of a direction; where the HPA does not say, the controller's.
+    /// Window of a direction, with the controller's as default.
     fn window(&self, rules: &ScalingRules) -> SignedDuration {
         let seconds = rules.stabilization_window_seconds.map(i64::from);
         SignedDuration::from_secs(
@@ -154,7 +143,7 @@ impl<'a> Normalizer<'a> {
         )
     }
 
-    /// Without `behavior`: the bounds, and the older limit on a step up.
+    /// The bounds, and the older limit on a step up.
     pub fn limit_without_behavior(&self, current: i32, desired: i32) -> LimitedReplicas {
         let limit = legacy_scale_up_limit(current, self.settings);
         let most = self.most(limit);
@@ -170,7 +159,7 @@ impl<'a> Normalizer<'a> {
         }
     }
 
-    /// With `behavior`: the bounds, and the policies of the direction.
+    /// The bounds, and the policies of the direction.
     pub fn limit(
         &self,
         behavior: &Behavior,

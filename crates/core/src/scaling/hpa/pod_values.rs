@@ -1,15 +1,14 @@
-//! Values of Pods by their names, in one piece of memory: an HPA forms some at each look, and looks each up once.
+//! Values of Pods by name, sorted in one allocation: each is looked up about once.
 
-/// Values by the names of their Pods, in the order of the names. Each has one; of several the last one given
-/// counts.
+/// Sorted by name. Of several values of a Pod the last one given counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByPod<'a, T>(Vec<(&'a str, T)>);
 
-/// A look for one Pod after another, which finds at once those that come in the order of their names.
+/// Lookups of many Pods, fast if they come in the order of names.
 #[derive(Debug)]
 pub(super) struct Lookups<'v, 'a, T> {
     values: &'v ByPod<'a, T>,
-    /// The place after the one that was found last.
+    /// After the last one found.
     next: usize,
 }
 
@@ -20,12 +19,10 @@ impl<T> Default for ByPod<'_, T> {
 }
 
 impl<'a, T> ByPod<'a, T> {
-    /// The value of a Pod.
     pub fn get(&self, pod: &str) -> Option<&T> {
         self.lookups().get(pod)
     }
 
-    /// A look for many of the Pods.
     pub(super) const fn lookups(&self) -> Lookups<'_, 'a, T> {
         Lookups {
             values: self,
@@ -33,22 +30,18 @@ impl<'a, T> ByPod<'a, T> {
         }
     }
 
-    /// The Pods with their values, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, &T)> {
         self.0.iter().map(|(pod, value)| (*pod, value))
     }
 
-    /// The number of Pods.
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// True where no Pod has a value.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The same values without those of some Pods.
     pub(super) fn without(mut self, mut pods: Vec<&str>) -> Self {
         if !pods.is_empty() {
             pods.sort_unstable();
@@ -57,20 +50,18 @@ impl<'a, T> ByPod<'a, T> {
         self
     }
 
-    /// Other values of the same Pods.
     pub(super) fn map<U>(self, with: impl Fn(T) -> U) -> ByPod<'a, U> {
         let values = self.0.into_iter();
         ByPod(values.map(|(pod, value)| (pod, with(value))).collect())
     }
 
-    /// The same values with others, which count where a Pod has both.
+    /// Merges `others`, which take precedence.
     pub(super) fn and(self, others: impl Iterator<Item = (&'a str, T)>) -> Self {
         self.0.into_iter().chain(others).collect()
     }
 }
 
 impl<'v, T> Lookups<'v, '_, T> {
-    /// The value of a Pod.
     pub(super) fn get(&mut self, pod: &str) -> Option<&'v T> {
         let values = &self.values.0;
         let is_next = values.get(self.next).is_some_and(|(name, _)| *name == pod);

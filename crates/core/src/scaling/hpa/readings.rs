@@ -11,19 +11,16 @@ use crate::scaling::pod::PodFacts;
 use crate::scaling::sample::{Measurement, PodMetrics, PodSample, ValueSample};
 use crate::scaling::signal::Signal;
 
-/// The answer of a metrics API for one signal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MetricsApiReading {
-    /// Values of Pods, for a Pods metric.
     Pods(Vec<PodSample>),
-    /// The value of an object, for an Object metric.
     Object(ValueSample),
-    /// The values of all series that match, for an External metric or a PromQL query.
+    /// All matching series, for an External metric or a PromQL query.
     Series(Vec<ValueSample>),
 }
 
 impl MetricsApiReading {
-    /// Keeps of the values of Pods those of `pods`.
+    /// Drops values of other Pods.
     pub fn keep_pods(&mut self, pods: &[Arc<PodFacts>]) {
         let kept = pods.iter().map(|pod| &*pod.name).collect();
         self.keep(&kept);
@@ -36,7 +33,6 @@ impl MetricsApiReading {
         }
     }
 
-    /// The memory that it takes, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let own = match self {
@@ -51,19 +47,19 @@ impl MetricsApiReading {
     }
 }
 
-/// The answers of the metrics APIs for the selector of the target. An error is the text of the
-/// client's error, without the words that Kubernetes puts before it.
+/// For the selector of the target. An error is the client's text, without the words that Kubernetes
+/// puts before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings {
-    /// Usage of the Pods by container, for Resource and ContainerResource metrics.
+    /// By container, for Resource and ContainerResource metrics.
     pub resource: Result<Vec<PodMetrics>, String>,
-    /// The answers for signals of other types, and for those of a resource that were asked for by themselves,
-    /// as of one container.
+    /// For other signals, and for resource signals with a query of their own, such as those of one
+    /// container.
     pub others: BTreeMap<Signal, Result<MetricsApiReading, String>>,
 }
 
 impl Readings {
-    /// Keeps of what was measured of Pods what was measured of those of these names.
+    /// Drops measurements of other Pods.
     pub fn keep_pods<'p>(&mut self, names: impl IntoIterator<Item = &'p str>) {
         let kept: HashSet<&str> = names.into_iter().collect();
         if let Ok(metrics) = &mut self.resource {
@@ -74,7 +70,7 @@ impl Readings {
         }
     }
 
-    /// The times that the measurements of a signal speak of: the first begin and the first end of their windows.
+    /// The first begin and the first end of the windows of a signal's measurements.
     #[must_use]
     pub fn times(&self, signal: &Signal) -> Option<(Timestamp, Timestamp)> {
         let of_pods = |measurements: &mut dyn Iterator<Item = Measurement>| {
@@ -99,7 +95,7 @@ impl Readings {
         }
     }
 
-    /// Takes every answer away: `why` stands in the place of each.
+    /// Replaces every answer by the error `why`.
     pub fn withhold(&mut self, why: &str) {
         self.resource = Err(why.to_owned());
         for answer in self.others.values_mut() {
@@ -109,7 +105,6 @@ impl Readings {
 }
 
 impl Default for Readings {
-    /// Nothing is measured.
     fn default() -> Self {
         Self {
             resource: Ok(Vec::new()),
@@ -118,16 +113,13 @@ impl Default for Readings {
     }
 }
 
-/// The usage of a resource by the Pods.
 #[derive(Debug)]
 pub(super) struct PodUsage<'a> {
-    /// The end of the first window.
     pub(super) timestamp: Option<Timestamp>,
-    /// The measured Pods.
     pub(super) by_pod: ByPod<'a, Measurement>,
 }
 
-/// The readings of one HPA, with its namespace, which stands in errors.
+/// With the namespace, for errors.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HpaReadingsReader<'a> {
     pub(super) readings: &'a Readings,
@@ -135,7 +127,6 @@ pub(super) struct HpaReadingsReader<'a> {
 }
 
 impl<'a> HpaReadingsReader<'a> {
-    /// Usage of the Pods, for a `signal` of the resource metrics API.
     pub(super) fn usage(self, signal: &Signal) -> Result<PodUsage<'a>, ReplicasError> {
         if self.readings.others.contains_key(signal) {
             let samples = self.pods(signal)?;
@@ -168,7 +159,6 @@ impl<'a> HpaReadingsReader<'a> {
         }
     }
 
-    /// Values of the Pods.
     pub(super) fn pods(self, signal: &Signal) -> Result<&'a [PodSample], ReplicasError> {
         match self.other(signal)? {
             Some(MetricsApiReading::Pods(samples)) if !samples.is_empty() => Ok(samples),
@@ -176,7 +166,6 @@ impl<'a> HpaReadingsReader<'a> {
         }
     }
 
-    /// The value of an object.
     pub(super) fn object(self, signal: &Signal) -> Result<ValueSample, ReplicasError> {
         match self.other(signal)? {
             Some(MetricsApiReading::Object(sample)) => Ok(*sample),
@@ -184,7 +173,6 @@ impl<'a> HpaReadingsReader<'a> {
         }
     }
 
-    /// The values of all series.
     pub(super) fn series(self, signal: &Signal) -> Result<&'a [ValueSample], ReplicasError> {
         match self.other(signal)? {
             Some(MetricsApiReading::Series(samples)) if !samples.is_empty() => Ok(samples),

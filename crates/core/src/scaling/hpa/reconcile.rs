@@ -19,17 +19,15 @@ use super::target_state::{ObservedTarget, ScaleError, TargetScale};
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
 const BELOW_MIN: &str = "Current number of replicas below Spec.MinReplicas";
 
-/// The next step once a reconciliation has looked at everything.
+/// After a reconciliation's decision.
 #[derive(Debug)]
 pub enum ReconcileStep<'a> {
-    /// The scale of the target is to be written.
     Rescale(Rescale<'a>),
-    /// The scale stays as it is.
     Done(HpaOutcome),
 }
 
 impl ReconcileStep<'_> {
-    /// The outcome where the scale can always be written.
+    /// The outcome if the write of the scale succeeds.
     pub fn written(self, memory: &mut HpaMemory) -> HpaOutcome {
         match self {
             Self::Rescale(rescale) => rescale.succeeded(memory),
@@ -38,14 +36,12 @@ impl ReconcileStep<'_> {
     }
 }
 
-/// The replica count that a reconciliation comes to.
 struct HpaDecision {
     replicas: i32,
-    /// Why, in the words of the Event; empty where only a bound or a window says so.
+    /// In the words of the Event; empty if only a bound or a window decides.
     reason: String,
-    /// The values of the metrics; none where they were not looked at.
+    /// Empty if the metrics were not read.
     metrics: Vec<MetricStatus>,
-    /// The error of the metrics that failed.
     error: Option<String>,
 }
 
@@ -60,7 +56,6 @@ impl HpaDecision {
     }
 }
 
-/// Why a reconciliation comes to no replica count.
 struct ReconcileFailure {
     error: String,
     metrics: Vec<MetricStatus>,
@@ -68,7 +63,7 @@ struct ReconcileFailure {
 
 /// Reconciles an HPA: decides on the replica count of its target and on its status.
 ///
-/// The wish of the metrics is put into `memory` at once; a change of the count only when it is
+/// The metrics' recommendation enters `memory` at once; a change of the count only when it is
 /// written (see [`Rescale`]).
 pub fn reconcile<'a>(
     controller: &'a Controller,
@@ -104,7 +99,7 @@ pub fn reconcile<'a>(
     ReconcileStep::Rescale(Rescale::new(round, current, replicas, reason, metrics))
 }
 
-/// The outcome where the scale cannot be read: the rest of the status stays as it is.
+/// The scale cannot be read: the rest of the status stays.
 fn without_scale(mut round: HpaReconciliation<'_>, error: &ScaleError) -> HpaOutcome {
     round.warn("FailedGetScale", error.to_string());
     let message =
@@ -126,7 +121,7 @@ fn without_scale(mut round: HpaReconciliation<'_>, error: &ScaleError) -> HpaOut
     round.end(Action::None)
 }
 
-/// The outcome where the metrics give no count: the target stays as it is.
+/// The metrics give no count: the target stays.
 fn without_decision(
     mut round: HpaReconciliation<'_>,
     current: i32,
@@ -144,7 +139,7 @@ fn without_decision(
     round.end(Action::None)
 }
 
-/// The count by the bounds where the current one is out of them, by the metrics otherwise.
+/// By the bounds if the current count is outside of them, else by the metrics.
 fn decide(
     round: &mut HpaReconciliation<'_>,
     scale: &TargetScale<'_>,
@@ -170,7 +165,7 @@ fn decide(
     let mut decision = by_metrics(round, scale, observed, memory)?;
     let min = round.hpa.spec.min_replicas;
     if current == 0 && min != 0 && zero.scaled_to_zero && decision.replicas < min {
-        // The metrics want nothing, but the minimum was raised while there was nothing.
+        // The metrics ask for 0, but the minimum was raised while there were no replicas.
         decision.replicas = min;
         if decision.reason.is_empty() {
             BELOW_MIN.clone_into(&mut decision.reason);
@@ -179,7 +174,7 @@ fn decide(
     Ok(decision)
 }
 
-/// The count by the metrics, within windows, policies and bounds.
+/// Within windows, policies and bounds.
 fn by_metrics(
     round: &mut HpaReconciliation<'_>,
     scale: &TargetScale<'_>,
@@ -229,7 +224,7 @@ fn by_metrics(
     })
 }
 
-/// Tells of the metrics that failed, and of whether the others may be acted on.
+/// Reports failed metrics, and whether the others may be acted on.
 fn weigh(
     round: &mut HpaReconciliation<'_>,
     computed: MetricProposals,

@@ -1,8 +1,7 @@
-//! The HPA of a target that has no HPA object: the algorithm, and what its controller would remember.
-//!
-//! The controller of Kubernetes writes the scale within a reconciliation. Here the count is only
-//! wished for: a forecast may ask for more, the write is another's and comes later. So changes of the
-//! count are told apart by what is seen of them, and taken note of by [`Reconciler::scaled`].
+//! The HPA of a target without an HPA object: the algorithm and its controller's memory.
+//! Kubernetes' controller writes the scale within a reconciliation. Here the count is only a
+//! proposal: a forecast may ask for more, and another component writes later. So changes are
+//! recorded when they are seen ([`Reconciler::scaled`]).
 
 use std::borrow::Cow;
 
@@ -19,38 +18,36 @@ use super::status::{
 };
 use super::target_state::ObservedTarget;
 
-/// The target, and what is seen of it at one moment.
+/// The observed target.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     pub controller: &'a Controller,
-    /// The namespace of the target, which stands in errors.
+    /// Stands in errors.
     pub namespace: &'a str,
-    /// The target, bounds, metrics and behaviour.
+    /// Target, bounds, metrics and behaviour.
     pub spec: &'a HpaSpec,
     pub observed: ObservedTarget<'a>,
-    /// The status that another replica, or this one before its start, has told of the target.
+    /// Reported by another replica, or by this one before its start.
     pub told: &'a HpaStatus,
 }
 
-/// The outcome of one reconciliation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReconcileResult {
-    /// The replicas that the metrics ask for within windows, policies and bounds; `None` where they
-    /// cannot be computed, or scaling is switched off.
+    /// Within windows, policies and bounds; `None` if it cannot be computed, or scaling is switched
+    /// off.
     pub replicas: Option<i32>,
-    /// Why, in the words of the Event; empty where nothing changes, or only a bound or window says so.
+    /// In the words of the Event; empty if nothing changes, or only a bound or a window decides.
     pub reason: String,
-    /// The Events of metrics and selectors that fail.
+    /// Events of failing metrics and selectors.
     pub events: Vec<HpaEvent>,
-    /// True for a target without replicas if its metrics are read all the same.
+    /// The target has no replicas, but its metrics are read.
     pub is_asleep: bool,
-    /// Why there are no replicas to wish for, in the words of the condition; empty where there are.
+    /// Why `replicas` is `None`, in the words of the condition; else empty.
     pub missing: Cow<'static, str>,
-    /// True if the metrics are not read because the target has no replicas.
+    /// The metrics are not read because the target has no replicas.
     pub is_switched_off: bool,
 }
 
-/// The state of one target between two reconciliations.
 #[derive(Debug, Clone, Default)]
 pub struct Reconciler {
     hpa: Option<HorizontalPodAutoscaler>,
@@ -58,13 +55,13 @@ pub struct Reconciler {
 }
 
 impl Reconciler {
-    /// The status after the newest reconciliation; `None` before the first.
+    /// `None` before the first reconciliation.
     #[must_use]
     pub fn status(&self) -> Option<&HpaStatus> {
         self.hpa.as_ref().map(|hpa| &hpa.status)
     }
 
-    /// Reconciles the target. `changes` are those of its count.
+    /// `changes` are those of the target's count.
     pub fn reconcile(
         &mut self,
         input: &Input<'_>,
@@ -103,8 +100,8 @@ impl Reconciler {
         }
     }
 
-    /// Takes note of the count that was decided at `now`, where it is more than the metrics ask for:
-    /// the way down from it is that from a wish of theirs.
+    /// The count decided at `now`. If it is above the metrics' proposal, scaling down treats it
+    /// like one.
     pub fn decided(&mut self, replicas: i32, now: Timestamp) {
         self.memory.raise(replicas, now);
         if let Some(hpa) = &mut self.hpa {
@@ -112,8 +109,7 @@ impl Reconciler {
         }
     }
 
-    /// Takes note of a change of the count at `at`. `is_own` is true if it is the count that was
-    /// asked for, and false if another writer made the change.
+    /// The count changed at `at`; `is_own` is false if another writer made the change.
     pub fn scaled(&mut self, from: i32, to: i32, is_own: bool, at: Timestamp) {
         let Some(hpa) = &mut self.hpa else { return };
         if is_own {
@@ -137,7 +133,7 @@ impl Reconciler {
         );
     }
 
-    /// Takes note that the count is not written although it has been wished for all the time.
+    /// The count is not written although it was proposed all the time.
     pub fn unwritten(&mut self, now: Timestamp) {
         if let Some(hpa) = &mut self.hpa {
             let because = reasons::FAILED_UPDATE_SCALE;
@@ -152,7 +148,7 @@ impl Reconciler {
     }
 }
 
-/// The condition that says why there is no count.
+/// The condition that explains a missing count.
 fn lack(status: &HpaStatus) -> Option<&HpaCondition> {
     let kinds = [ConditionType::AbleToScale, ConditionType::ScalingActive];
     let found = kinds.iter().filter_map(|kind| status.condition(kind));
@@ -160,7 +156,7 @@ fn lack(status: &HpaStatus) -> Option<&HpaCondition> {
     missing.next()
 }
 
-/// The HPA of this target, made at the first look with what is told of it.
+/// Created at first use from `told`.
 fn adopted<'h>(
     hpa: &'h mut Option<HorizontalPodAutoscaler>,
     input: &Input<'_>,
@@ -168,7 +164,7 @@ fn adopted<'h>(
     let hpa = hpa.get_or_insert_with(|| HorizontalPodAutoscaler {
         namespace: input.namespace.to_owned(),
         name: input.spec.scale_target.name.clone(),
-        // The workload has the generation, and it counts changes of its replicas.
+        // The workload has the generation, which counts changes of its replicas.
         generation: None,
         spec: input.spec.clone(),
         status: input.told.clone(),

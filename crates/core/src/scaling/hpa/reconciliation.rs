@@ -1,4 +1,4 @@
-//! The state of one reconciliation while it runs: the status that it builds up, and its Events.
+//! The state of one running reconciliation: the new status, and its Events.
 
 use std::borrow::Cow;
 
@@ -11,15 +11,13 @@ use super::status::{
     ConditionReason, ConditionType, EventType, HpaCondition, HpaEvent, HpaStatus, MetricStatus,
 };
 
-/// One reconciliation of one HPA.
 #[derive(Debug)]
 pub(super) struct HpaReconciliation<'a> {
     pub(super) controller: &'a Controller,
     pub(super) hpa: &'a HorizontalPodAutoscaler,
     pub(super) now: Timestamp,
-    /// The status so far, which starts as the previous one.
+    /// Starts as the previous one.
     pub(super) status: HpaStatus,
-    /// The error of the reconciliation so far.
     pub(super) error: Option<ReconcileError>,
     events: Vec<HpaEvent>,
 }
@@ -40,18 +38,17 @@ impl<'a> HpaReconciliation<'a> {
         }
     }
 
-    /// The target in the words of errors: `kind/namespace/name`.
+    /// `kind/namespace/name`, for errors.
     pub(super) fn reference(&self) -> String {
         let target = &self.hpa.spec.scale_target;
         format!("{}/{}/{}", target.kind, self.hpa.namespace, target.name)
     }
 
-    /// Sets a condition with a fixed message.
+    /// With a fixed message.
     pub(super) fn set(&mut self, condition: ConditionType, holds: bool, because: ConditionReason) {
         self.set_because(condition, holds, because.reason, because.message);
     }
 
-    /// Sets a condition.
     pub(super) fn set_because(
         &mut self,
         condition_type: ConditionType,
@@ -85,7 +82,7 @@ impl<'a> HpaReconciliation<'a> {
         });
     }
 
-    /// Writes counts and metrics into the status. Without a `desired` count the previous one stays.
+    /// Without a `desired` count the previous one stays.
     pub(super) fn set_counts(
         &mut self,
         current: i32,
@@ -97,7 +94,6 @@ impl<'a> HpaReconciliation<'a> {
         self.status.current_metrics = metrics;
     }
 
-    /// Ends the reconciliation.
     pub(super) fn end(self, action: Action) -> HpaOutcome {
         HpaOutcome {
             is_status_changed: self.status != self.hpa.status,

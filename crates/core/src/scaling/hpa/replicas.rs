@@ -1,4 +1,4 @@
-//! How many replicas one metric asks for (Kubernetes' `ReplicaCalculator`).
+//! The replicas that one metric asks for (Kubernetes' `ReplicaCalculator`).
 
 mod pods;
 mod totals;
@@ -16,47 +16,42 @@ use super::spec::Tolerances;
 use crate::scaling::pod::PodFacts;
 use crate::scaling::signal::{MetricTarget, ResourceName, Signal};
 
-/// Computes the replicas that metrics ask for, from the state of one target at one time.
+/// For one target at one time.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplicaCalculator<'a> {
-    /// The controller's settings and gates.
     pub controller: &'a Controller,
-    /// How far usage may be from its target without effect.
+    /// Deviations of usage from target without effect.
     pub tolerances: Tolerances,
-    /// The namespace of the HPA, which stands in errors.
+    /// Stands in errors.
     pub namespace: &'a str,
-    /// `spec.replicas` of the target's scale.
     pub spec_replicas: i32,
-    /// `status.replicas` of the target's scale.
     pub status_replicas: i32,
-    /// The Pods that the selector of the scale selects.
+    /// Selected by the scale's selector.
     pub pods: &'a [PodFacts],
-    /// The measurements.
     pub readings: &'a Readings,
-    /// The time of the reconciliation.
     pub now: Timestamp,
 }
 
-/// The replica count that one metric asks for, with the usage behind it.
+/// With the usage behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricProposal {
-    /// Replicas, before any window, policy or bound. Below zero where a metric is.
+    /// Before any window, policy or bound; negative if the metric is.
     pub replicas: i32,
-    /// Mean usage in percent of the requests, for a utilisation target.
+    /// Percent of the requests, for a utilisation target.
     pub utilization: Option<i32>,
-    /// The mean over the Pods for a target per Pod, and the total otherwise, in thousandths.
+    /// Mean over the Pods for a target per Pod, else the total; in thousandths.
     pub value: i64,
-    /// The time of the first measurement, where Kubernetes keeps it: not for a total
-    /// ([`MetricTarget::Value`]).
+    /// Time of the first measurement; `None` for a total ([`MetricTarget::Value`]), as in
+    /// Kubernetes.
     pub timestamp: Option<Timestamp>,
 }
 
 impl<'a> ReplicaCalculator<'a> {
-    /// The replicas that `signal` asks for, with `target` as the value it is to have.
+    /// `target` is the value that `signal` is to have.
     ///
     /// # Errors
-    /// A signal that is not measured, Pods without requests or that do not count, and a target that
-    /// does not fit the signal.
+    /// A signal without a measurement, Pods without requests or that do not count, and a target
+    /// that does not fit the signal.
     pub fn propose(
         &self,
         signal: &Signal,
@@ -95,7 +90,7 @@ impl<'a> ReplicaCalculator<'a> {
         }
     }
 
-    /// Only the cpu usage of a starting Pod is not believed.
+    /// Given for cpu only.
     fn startup(&self, resource: Option<&ResourceName>) -> Option<Startup> {
         let settings = &self.controller.settings;
         (resource == Some(&ResourceName::Cpu)).then_some(Startup {

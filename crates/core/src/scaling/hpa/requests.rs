@@ -5,14 +5,13 @@ use super::pod_values::ByPod;
 use crate::scaling::pod::{ContainerFacts, PodFacts, ResourceRequests};
 use crate::scaling::signal::ResourceName;
 
-/// The requests of all `pods` by name, in thousandths.
-///
-/// A container that is named counts alone. Otherwise requests of the Pod as a whole count, where it
-/// has them and `pod_level_resources` is on, and the sum over containers and sidecars where not.
+/// By Pod name, in thousandths. A named container counts alone. Else the Pod's request as a whole
+/// counts if it has one and `pod_level_resources` is on, and if not, the sum over containers and
+/// sidecars.
 ///
 /// # Errors
-/// The first Pod, in the order given, that does not request the resource or lacks the container;
-/// Pods that do not count otherwise are no exception.
+/// The first Pod, in the order given, without the request or the container, also if the Pod does
+/// not count otherwise.
 pub fn requests<'a>(
     pods: &'a [PodFacts],
     resource: &ResourceName,
@@ -26,7 +25,7 @@ pub fn requests<'a>(
     pods.iter().map(of).collect()
 }
 
-/// The request of one Pod, in thousandths, by the rules of [`requests`].
+/// In thousandths, by the rules of [`requests`].
 ///
 /// # Errors
 /// A Pod that does not request the resource or lacks the container.
@@ -81,7 +80,6 @@ fn of_one(
     })
 }
 
-/// The resources that can be requested for a Pod as a whole.
 fn is_pod_level(resource: &ResourceName) -> bool {
     match resource {
         ResourceName::Cpu | ResourceName::Memory => true,
@@ -93,8 +91,8 @@ fn has_pod_requests(pod: &PodFacts) -> bool {
     pod.pod_requests.iter().any(|(name, _)| is_pod_level(name))
 }
 
-/// The amount that the scheduler counts for a Pod: its request as a whole where it has one for the resource,
-/// the total of its containers where not, and its overhead on top.
+/// The scheduler's amount: the Pod's request as a whole or else the total of its containers, plus
+/// its overhead.
 fn of_pod(pod: &PodFacts, resource: &ResourceName) -> Result<i64, ReplicasError> {
     let whole = pod.pod_requests.get(resource);
     let whole = whole.filter(|_| is_pod_level(resource));
@@ -113,8 +111,8 @@ fn of_pod(pod: &PodFacts, resource: &ResourceName) -> Result<i64, ReplicasError>
     }
 }
 
-/// The sum over containers and sidecars, or what an init container needs beside the sidecars that
-/// were started before it, whichever is more. `None` where no container requests the resource.
+/// The larger of the sum over containers and sidecars, and an init container beside the sidecars
+/// started before it. `None` if no container requests the resource.
 fn total_of_containers(pod: &PodFacts, resource: &ResourceName) -> Option<i64> {
     let of = |requests: &ResourceRequests| requests.get(resource);
     let add = |sum: Option<i64>, more: Option<i64>| match (sum, more) {

@@ -1,5 +1,5 @@
-//! The second half of a reconciliation that changes the replica count: the consequences of the write
-//! of the scale.
+//! The second half of a reconciliation that changes the replica count: what follows the write of
+//! the scale.
 
 use super::memory::HpaMemory;
 use super::outcome::{Action, HpaOutcome, ReconcileError};
@@ -7,10 +7,10 @@ use super::reconciliation::HpaReconciliation;
 use super::status::{ConditionType, MetricStatus, reasons};
 use super::target_state::ScaleWriteError;
 
-/// How often a write is tried while other writers are faster.
+/// Attempts at a write while other writers are faster.
 const ATTEMPTS: u32 = 5;
 
-/// A change of the replica count that is to be written to the scale of the target.
+/// A change that is to be written to the target's scale.
 #[derive(Debug)]
 pub struct Rescale<'a> {
     round: HpaReconciliation<'a>,
@@ -21,12 +21,10 @@ pub struct Rescale<'a> {
     attempts: u32,
 }
 
-/// The consequence of an attempt to write.
 #[derive(Debug)]
 pub enum AfterWrite<'a> {
-    /// Another writer was faster: the scale is to be read again, and written again.
+    /// Another writer was faster: the scale is to be read and written again.
     Retry(Rescale<'a>),
-    /// The reconciliation is over.
     Done(HpaOutcome),
 }
 
@@ -48,23 +46,20 @@ impl<'a> Rescale<'a> {
         }
     }
 
-    /// The count that the scale had.
     pub const fn from(&self) -> i32 {
         self.from
     }
 
-    /// The count that is to be written.
     pub const fn to(&self) -> i32 {
         self.to
     }
 
-    /// The reason, in the words of the Event; empty where only a bound or a window says so.
+    /// In the words of the Event; empty if only a bound or a window decides.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// The consequence of an attempt to write the scale. A conflict is tried again up to five times in
-    /// all; Kubernetes waits 10 ms in between.
+    /// A conflict is tried again up to five times in all; Kubernetes waits 10 ms in between.
     pub fn after_write(
         mut self,
         written: Result<(), ScaleWriteError>,
@@ -80,7 +75,7 @@ impl<'a> Rescale<'a> {
         })
     }
 
-    /// The outcome if another component is to write the scale, if at all.
+    /// Another component is to write the scale, if at all.
     pub(super) fn unwritten(self) -> HpaOutcome {
         let Self {
             mut round,
@@ -93,7 +88,7 @@ impl<'a> Rescale<'a> {
         round.end(Action::None)
     }
 
-    /// The outcome where the scale is written: the change is remembered.
+    /// The scale is written: the change is recorded.
     pub fn succeeded(self, memory: &mut HpaMemory) -> HpaOutcome {
         let Self {
             mut round,
@@ -151,8 +146,8 @@ impl<'a> Rescale<'a> {
     }
 }
 
-/// Sets the condition that tells a target that this HPA scaled to zero from one that another writer
-/// did. Without the gate the condition is removed, so it is not stale once the gate is on.
+/// The condition distinguishes scaling to zero by this HPA from that by another writer. Without the
+/// gate it is removed, so that it is not stale once the gate is on.
 fn tell_of_zero(round: &mut HpaReconciliation<'_>, from: i32, to: i32) {
     if !round.controller.feature_gates.hpa_scale_to_zero {
         round.status.remove_condition(&ConditionType::ScaledToZero);

@@ -1,12 +1,11 @@
-//! Targets of zero replicas: switched off by hand, or scaled to zero by their HPA.
-//!
-//! The condition `ScaledToZero` tells them apart. Only behind the gate `HPAScaleToZero`, and only
-//! where the HPA itself set it, are the metrics of a target without replicas looked at.
+//! Targets of zero replicas: switched off by hand, or scaled to zero by their HPA, as the condition
+//! `ScaledToZero` says. Metrics of such a target are read only behind the gate `HPAScaleToZero` and
+//! only if the HPA itself set the condition.
 
 use super::reconciliation::HpaReconciliation;
 use super::status::ConditionType;
 
-/// The way in which a target came to zero replicas.
+/// How a target came to zero replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Zero {
     /// The gate is on, and the condition `ScaledToZero` holds.
@@ -15,12 +14,9 @@ pub struct Zero {
     pub can_scale_from_zero: bool,
 }
 
-/// The consequence for a target of zero replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZeroReplicas {
-    /// Its metrics are computed.
     pub needs_metric_computation: bool,
-    /// Scaling is switched off.
     pub should_disable: bool,
 }
 
@@ -35,8 +31,7 @@ impl Zero {
     }
 }
 
-/// The consequence for a target of zero replicas with this `minReplicas`. A minimum above zero that
-/// was set after scaling to zero is enough to compute metrics.
+/// A minimum above zero that was set after scaling to zero is enough to compute metrics.
 pub const fn zero_replicas(min_replicas: i32, zero: Zero) -> ZeroReplicas {
     let is_needed = (min_replicas != 0 && zero.scaled_to_zero) || zero.can_scale_from_zero;
     ZeroReplicas {

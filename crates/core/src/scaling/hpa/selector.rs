@@ -5,12 +5,11 @@ use super::status::{ConditionType, reasons};
 use super::target_state::TargetScale;
 use crate::scaling::pod::PodFacts;
 
-/// The Pods that the selector of the scale selects; the condition `ScalingActive` and an Event tell
-/// where that cannot be said.
+/// The Pods of the scale's selector. On failure sets the condition `ScalingActive` and an Event.
 ///
 /// # Errors
-/// The selector is missing, is none, or selects Pods that another HPA's target selects too
-/// (`AmbiguousSelector`): both would compute with Pods that are not their own.
+/// The selector is missing or invalid, or selects Pods that another HPA's target selects too
+/// (`AmbiguousSelector`): both would count foreign Pods.
 pub(super) fn pods_of<'p>(
     round: &mut HpaReconciliation<'_>,
     scale: &TargetScale<'p>,

@@ -1,32 +1,32 @@
-//! The settings of the HPA controller: its flags, and the feature gates that it looks at.
+//! The settings of the HPA controller: its flags and feature gates.
 
 use jiff::SignedDuration;
 
-/// Flags of kube-controller-manager, and two numbers that it has built in.
+/// Flags of kube-controller-manager, and two built-in numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// `--horizontal-pod-autoscaler-sync-period`: how often each HPA is reconciled.
+    /// `--horizontal-pod-autoscaler-sync-period`: reconciliation interval of each HPA.
     pub sync_period: SignedDuration,
-    /// `--horizontal-pod-autoscaler-tolerance`: how far usage may be from its target, as a share of
+    /// `--horizontal-pod-autoscaler-tolerance`: deviation of usage from its target, as a share of
     /// it, without effect.
     pub tolerance: f64,
     /// `--horizontal-pod-autoscaler-cpu-initialization-period`: how long after its start the cpu
-    /// usage of a Pod counts only if it is ready and was measured since it became so.
+    /// usage of a Pod counts only if it is ready and measured since it became so.
     pub cpu_initialization_period: SignedDuration,
     /// `--horizontal-pod-autoscaler-initial-readiness-delay`: a Pod that turned unready within this
     /// time after its start has never been ready.
     pub initial_readiness_delay: SignedDuration,
     /// `--horizontal-pod-autoscaler-downscale-stabilization`: how long a recommendation holds up
-    /// scaling down, unless the HPA says otherwise.
+    /// scaling down, unless the HPA has its own.
     pub downscale_stabilization: SignedDuration,
-    /// Without `behavior`, one step up reaches at most this many times the current count.
+    /// Without `behavior`, one step up reaches at most this multiple of the current count.
     pub scale_up_limit_factor: f64,
     /// Without `behavior`, one step up may always reach this count.
     pub scale_up_limit_minimum: f64,
 }
 
 impl Settings {
-    /// The defaults of kube-controller-manager.
+    /// Defaults of kube-controller-manager.
     pub const DEFAULT: Self = Self {
         sync_period: SignedDuration::from_secs(15),
         tolerance: 0.1,
@@ -44,11 +44,11 @@ impl Default for Settings {
     }
 }
 
-/// The feature gates of Kubernetes that change what an HPA does.
+/// Feature gates of Kubernetes, as far as they concern HPAs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeatureGates {
-    /// `HPAScaleToZero` (beta since 1.37): `minReplicas: 0` is allowed, and a target that was scaled to zero
-    /// by its HPA is scaled up again by it.
+    /// `HPAScaleToZero` (beta since 1.37): `minReplicas: 0` is allowed, and an HPA scales its
+    /// target up again after scaling it to zero.
     pub hpa_scale_to_zero: bool,
     /// `HPAConfigurableTolerance` (beta since 1.35): `behavior.*.tolerance` counts.
     pub hpa_configurable_tolerance: bool,
@@ -66,10 +66,8 @@ impl Default for FeatureGates {
     }
 }
 
-/// The settings of the controller that reconciles HPAs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Controller {
-    /// Flags.
     pub settings: Settings,
     pub feature_gates: FeatureGates,
 }

@@ -3,55 +3,48 @@
 use super::readings::Readings;
 use crate::scaling::pod::PodFacts;
 
-/// The state of a target.
 #[derive(Debug, Clone, Copy)]
 pub struct ObservedTarget<'a> {
-    /// The `scale` subresource of the target.
     pub scale: Result<TargetScale<'a>, &'a ScaleError>,
-    /// The measurements.
     pub readings: &'a Readings,
 }
 
-/// The `scale` subresource of a target, with the Pods that its selector selects.
+/// With the Pods that its selector selects.
 #[derive(Debug, Clone, Copy)]
 pub struct TargetScale<'a> {
     pub spec_replicas: i32,
     pub status_replicas: i32,
-    /// `status.selector`, as text.
+    /// As text.
     pub selector: &'a str,
-    /// The Pods of the namespace that the selector selects, in the order of their listing; the
-    /// parser's error where the selector is none.
+    /// In the order of their listing; the parser's error for an invalid selector.
     pub pods: Result<&'a [PodFacts], &'a str>,
-    /// The HPAs with a target selector that selects any of these Pods, this HPA among them, each as
+    /// HPAs whose target's selector selects any of these Pods, this HPA included, as
     /// `namespace/name`.
     pub autoscalers: &'a [String],
 }
 
-/// Why the scale of a target cannot be read.
+/// Why a target's scale cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleError {
-    /// The API version of the reference is none.
+    /// The reference has no valid API version.
     #[error("unexpected GroupVersion string: {0}")]
     ApiVersion(String),
-    /// The cluster has no such kind.
     #[error("no matches for kind {kind:?} in group {group:?}")]
     NoMatch {
-        /// The group; empty for the core group.
+        /// Empty for the core group.
         group: String,
         kind: String,
     },
-    /// The API server did not return the scale.
     #[error("{0}")]
     Get(String),
 }
 
-/// Why a scale could not be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleWriteError {
-    /// Another writer was faster: the scale has to be read and written again.
+    /// Another writer was faster: the scale must be read and written again.
     #[error("{0}")]
     Conflict(String),
-    /// The API server did not take it.
+    /// The API server refused it.
     #[error("{0}")]
     Failed(String),
 }

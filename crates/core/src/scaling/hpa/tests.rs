@@ -1,4 +1,4 @@
-//! Whole reconciliations: which way each part of what is observed decides.
+//! Whole reconciliations: the effect of each observed part.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -45,7 +45,7 @@ fn hpa(metrics: Vec<MetricSpec>) -> HorizontalPodAutoscaler {
     }
 }
 
-/// Pods that have been ready for an hour, each with a request of 1000m.
+/// Ready for an hour, each with a request of 1000m.
 fn pods(count: usize) -> Vec<PodFacts> {
     let begun = now() - SECOND(3600);
     let pod = |index| PodFacts {
@@ -69,7 +69,6 @@ fn pods(count: usize) -> Vec<PodFacts> {
     (0..count).map(pod).collect()
 }
 
-/// Each Pod uses so many millicores.
 fn usage(count: usize, milli: i64) -> Readings {
     let metrics = |index| PodMetrics {
         pod: format!("web-{index}"),

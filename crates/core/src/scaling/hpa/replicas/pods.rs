@@ -1,7 +1,6 @@
-//! Replicas for metrics that each Pod has a value of: resources and Pods metrics.
-//!
-//! Pods that are not ready, or not measured, are assumed to use what makes the change smaller, and
-//! what is assumed of them never turns its direction.
+//! Replicas for metrics with a value per Pod: resources and Pods metrics. Pods that are not ready
+//! or not measured are assumed to use what makes the change smaller, and the assumption never turns
+//! its direction.
 
 use super::{MetricProposal, ReplicaCalculator};
 use crate::scaling::hpa::error::ReplicasError;
@@ -12,22 +11,19 @@ use crate::scaling::sample::Measurement;
 use crate::scaling::signal::{MetricTarget, ResourceName, Signal};
 use crate::units::{count_as_f64, i64_as_f64, replicas_ceil, wrapped_i32};
 
-/// Usage against its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TargetUsage {
     /// Usage over target.
     pub ratio: f64,
-    /// Mean usage in percent of the requests, for a utilisation target.
+    /// Percent of the requests, for a utilisation target.
     pub utilization: Option<i32>,
-    /// The mean over the Pods, in thousandths.
+    /// Mean over the Pods, in thousandths.
     pub average: i64,
 }
 
-/// Mean utilisation of the Pods that have both a value and a request, against a target in percent
-/// (`GetResourceUtilizationRatio`).
-///
-/// Percentage and mean are cut off to whole numbers before the ratio is taken, and sums beyond 64
-/// bits wrap around, as they do in Go.
+/// Mean utilisation of the Pods with a value and a request, against a target in percent
+/// (`GetResourceUtilizationRatio`). Percentage and mean are cut off to integers before the ratio,
+/// and sums beyond 64 bits wrap around, as in Go.
 ///
 /// # Errors
 /// No value belongs to a request.
@@ -56,8 +52,8 @@ pub fn resource_utilization(
     })
 }
 
-/// The mean over the Pods that have a value, against a target in thousandths
-/// (`GetMetricUsageRatio`); the mean is cut off to a whole number. There is at least one value.
+/// Mean over the Pods with a value, of which there is at least one, against a target in thousandths
+/// (`GetMetricUsageRatio`); the mean is cut off to an integer.
 pub fn metric_usage(values: &ByPod<'_, i64>, target: i64) -> TargetUsage {
     let used = values
         .iter()
@@ -71,11 +67,10 @@ pub fn metric_usage(values: &ByPod<'_, i64>, target: i64) -> TargetUsage {
     }
 }
 
-/// The yardstick for the values of Pods.
 struct PodUsageTarget<'a> {
     /// A utilisation or an amount per Pod.
     target: MetricTarget,
-    /// Requests by Pod, for a utilisation.
+    /// For a utilisation.
     requests: ByPod<'a, i64>,
 }
 
@@ -91,8 +86,7 @@ impl PodUsageTarget<'_> {
         }
     }
 
-    /// The assumed usage of a Pod without a measurement while scaling down: all that it requests,
-    /// or the target where that is more.
+    /// Assumed usage of an unmeasured Pod while scaling down: its request, or the target if higher.
     fn fallback(&self, pod: &str) -> i64 {
         match self.target {
             MetricTarget::Utilization(percent) => {
@@ -103,8 +97,8 @@ impl PodUsageTarget<'_> {
         }
     }
 
-    /// The values with one for the Pods that have none of their own, for the direction of `ratio`. Exactly
-    /// at the target nothing is assumed.
+    /// Adds values for Pods without one, for the direction of `ratio`. Exactly at the target
+    /// nothing is assumed.
     fn assume<'p>(
         &self,
         ratio: f64,
@@ -123,7 +117,7 @@ impl PodUsageTarget<'_> {
 }
 
 impl<'a> ReplicaCalculator<'a> {
-    /// Replicas for a resource of Pods or of one of their containers.
+    /// Also of one container of each Pod.
     pub(super) fn of_resource(
         &self,
         signal: &Signal,
@@ -153,7 +147,6 @@ impl<'a> ReplicaCalculator<'a> {
         })
     }
 
-    /// Replicas for a custom metric of Pods.
     pub(super) fn of_pods(
         &self,
         signal: &Signal,
@@ -176,7 +169,7 @@ impl<'a> ReplicaCalculator<'a> {
         })
     }
 
-    /// Replicas for values of Pods; `comparison` is only asked for once a Pod counts.
+    /// `comparison` runs only if a Pod counts.
     fn compare(
         &self,
         measured: ByPod<'a, Measurement>,
@@ -203,7 +196,6 @@ impl<'a> ReplicaCalculator<'a> {
         })
     }
 
-    /// Replicas for the usage `ratio` of the Pods that count.
     fn replicas(
         &self,
         ratio: f64,

@@ -1,8 +1,6 @@
-//! Replicas for metrics that have one value for the whole target: Object and External metrics, and
-//! PromQL queries.
-//!
-//! A target for the total scales the Pods that are ready; without Pods the ratio itself is the
-//! count, so that a target can come back from zero. A target per Pod divides the total.
+//! Replicas for metrics with one value for the whole target: Object and External metrics, and
+//! PromQL queries. A target for the total scales the ready Pods; without Pods the ratio itself is
+//! the count, so that a target can come back from zero. A target per Pod divides the total.
 
 use super::{MetricProposal, ReplicaCalculator};
 use crate::scaling::hpa::error::ReplicasError;
@@ -11,7 +9,6 @@ use crate::scaling::signal::{MetricTarget, Signal};
 use crate::units::{count_as_f64, i64_as_f64, i64_ceil, replicas_ceil};
 
 impl ReplicaCalculator<'_> {
-    /// Replicas for a metric of an object.
     pub(super) fn of_object(
         &self,
         signal: &Signal,
@@ -36,7 +33,6 @@ impl ReplicaCalculator<'_> {
         }
     }
 
-    /// Replicas for the sum of all series of an external metric.
     pub(super) fn of_series(
         &self,
         signal: &Signal,
@@ -64,7 +60,6 @@ impl ReplicaCalculator<'_> {
         }
     }
 
-    /// Replicas for a total against a target for the total.
     fn of_total(&self, total: i64, target: i64) -> Result<MetricProposal, ReplicasError> {
         let ratio = i64_as_f64(total) / i64_as_f64(target);
         let replicas = if self.spec_replicas == 0 {
@@ -82,8 +77,7 @@ impl ReplicaCalculator<'_> {
         })
     }
 
-    /// Replicas for a total against a target per Pod. The count that tolerance compares with and
-    /// keeps is that of the status.
+    /// Against a target per Pod. Tolerance compares with the count of the status, and keeps that.
     fn of_share(&self, total: i64, target: i64) -> i32 {
         let (total, target) = (i64_as_f64(total), i64_as_f64(target));
         let ratio = total / (target * f64::from(self.status_replicas));
@@ -102,8 +96,7 @@ impl ReplicaCalculator<'_> {
     }
 }
 
-/// Series that count as these do, however many there are: at most two, of the time of the newest. Both sums
-/// that metrics are computed from are the same.
+/// At most two series with the same sums for metrics, at the time of the newest.
 #[must_use]
 pub fn summed_series(samples: &[ValueSample]) -> Vec<ValueSample> {
     let newest = samples.iter().map(|sample| sample.timestamp).max();
@@ -121,8 +114,8 @@ pub fn summed_series(samples: &[ValueSample]) -> Vec<ValueSample> {
     values.into_iter().map(sample).collect()
 }
 
-/// The sum for a target for the total: the largest integer once a positive value would take it
-/// beyond, while a sum below the smallest wraps around.
+/// For a target for the total: saturates above the largest integer, and wraps around below the
+/// smallest.
 fn capped_sum(samples: &[ValueSample]) -> i64 {
     let mut sum = 0_i64;
     for ValueSample { value, .. } in samples {
@@ -134,8 +127,8 @@ fn capped_sum(samples: &[ValueSample]) -> i64 {
     sum
 }
 
-/// The sum for a target per Pod. Kubernetes takes any sum below zero for an overflow, so a negative
-/// value makes it the largest integer.
+/// For a target per Pod. Kubernetes takes any sum below zero for an overflow, so a negative value
+/// makes it the largest integer.
 fn sum_for_share(samples: &[ValueSample]) -> i64 {
     let mut sum = 0_i64;
     for ValueSample { value, .. } in samples {

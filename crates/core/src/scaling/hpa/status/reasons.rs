@@ -1,9 +1,8 @@
 //! Reasons and messages of conditions, in the words of Kubernetes.
 
-/// The reason of a condition with its message, where the message is always the same.
+/// A reason with a fixed message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConditionReason {
-    /// The reason, one word.
     pub reason: &'static str,
     pub message: &'static str,
 }
@@ -12,12 +11,12 @@ const fn because(reason: &'static str, message: &'static str) -> ConditionReason
     ConditionReason { reason, message }
 }
 
-/// AbleToScale: nothing else is to be said.
+/// AbleToScale.
 pub(crate) const SUCCEEDED_GET_SCALE: ConditionReason = because(
     "SucceededGetScale",
     "the HPA controller was able to get the target's current scale",
 );
-/// AbleToScale, which does not hold: the count is not taken.
+/// AbleToScale is false: the count is not accepted.
 pub(crate) const FAILED_UPDATE_SCALE: ConditionReason = because(
     "FailedUpdateScale",
     "the HPA controller was unable to update the target scale",
@@ -35,7 +34,7 @@ pub(crate) const SCALE_DOWN_STABILIZED: ConditionReason = because(
     "ScaleDownStabilized",
     "recent recommendations were higher than current one, applying the highest recent recommendation",
 );
-/// ScalingLimited, which does not hold.
+/// ScalingLimited is false.
 pub(crate) const DESIRED_WITHIN_RANGE: ConditionReason = because(
     "DesiredWithinRange",
     "the desired count is within the acceptable range",
@@ -60,22 +59,22 @@ pub(crate) const SCALE_DOWN_LIMIT: ConditionReason = because(
     "ScaleDownLimit",
     "the desired replica count is decreasing faster than the maximum scale rate",
 );
-/// ScalingActive, which does not hold: a target of zero replicas is left alone.
+/// ScalingActive is false: a target of zero replicas is left alone.
 pub(crate) const SCALING_DISABLED: ConditionReason = because(
     "ScalingDisabled",
     "scaling is disabled since the replica count of the target is zero",
 );
-/// ScalingActive, which does not hold: the scale has no selector.
+/// ScalingActive is false: the scale has no selector.
 pub(crate) const MISSING_SELECTOR: ConditionReason = because(
     "InvalidSelector",
     "the HPA target's scale is missing a selector",
 );
-/// ScaledToZero, which holds.
+/// ScaledToZero is true.
 pub(crate) const SCALED_TO_ZERO: ConditionReason = because(
     "ScaledToZero",
     "the HPA controller scaled the workload to zero",
 );
-/// ScaledToZero, which does not hold.
+/// ScaledToZero is false.
 pub(crate) const NOT_SCALED_TO_ZERO: ConditionReason = because(
     "NotScaledToZero",
     "the HPA controller did not scale the workload to zero",
