@@ -1,6 +1,4 @@
-//! A test of a controller that knows nothing of this crate: it only gets a client.
-//!
-//! `cargo run --example controller`
+//! A test of a controller that gets only a client: `cargo run --example controller`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,7 +15,7 @@ use kube::runtime::watcher::Config;
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 
-/// The controller under test: notes in every ConfigMap how many keys it has.
+/// Notes in every ConfigMap how many keys it has.
 async fn controller(client: Client) {
     let reconcile = async |map: Arc<ConfigMap>, client: Arc<Client>| {
         let keys = map.data.iter().flatten().count().to_string();

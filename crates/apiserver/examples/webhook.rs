@@ -1,6 +1,5 @@
-//! A test of a mutating admission webhook: the API server calls it over TLS, as a cluster would.
-//!
-//! `cargo run --example webhook`
+//! A test of a mutating webhook, which the API server calls over TLS: `cargo run --example
+//! webhook`.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -24,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// The webhook under test: labels every Pod.
+/// Labels every Pod.
 async fn review(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
     let body = request.into_body().collect().await;
     let body = body.map(http_body_util::Collected::to_bytes);
@@ -38,7 +37,7 @@ async fn review(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     Ok(Response::new(Full::from(answer.to_string())))
 }
 
-/// Serves the webhook over TLS on a free port; its address and its certificate as PEM.
+/// Over TLS on a free port; its address and its certificate as PEM.
 async fn serve() -> Result<(SocketAddr, String), Box<dyn Error>> {
     let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
     let key = made.signing_key.serialize_der().try_into()?;

@@ -13,10 +13,10 @@ use crate::wire::query::FieldValidation;
 use crate::wire::query::QueryParameters;
 use crate::wire::response_form::ResponseForm;
 
-/// The manager of fields that says nothing of itself.
+/// Manager of a client without a name.
 const UNKNOWN: &str = "unknown";
 
-/// The user of the request. Every user may do everything; webhooks receive the name.
+/// Every user may do everything; webhooks receive the name.
 #[derive(Debug, Clone)]
 pub(crate) struct User {
     pub(crate) name: String,
@@ -24,7 +24,6 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// The administrator that the kubeconfig is for.
     pub(crate) fn administrator() -> Self {
         Self {
             name: "kubernetes-admin".to_owned(),
@@ -36,7 +35,6 @@ impl User {
     }
 }
 
-/// A request for a resource.
 #[derive(Debug)]
 pub(crate) struct ApiRequest {
     pub(crate) api: Arc<Api>,
@@ -49,13 +47,12 @@ pub(crate) struct ApiRequest {
     pub(crate) user: User,
     pub(crate) dry_run: bool,
     pub(crate) validation: FieldValidation,
-    /// True where a version in the new object was set by the client, not carried over by a patch.
+    /// The client set the version in the new object; a patch did not carry it over.
     pub(crate) pins_version: bool,
-    /// True where the change came as a patch.
     pub(crate) is_patch: bool,
-    /// True for a server-side apply, which keeps its own `managedFields`.
+    /// Server-side apply, which keeps its own `managedFields`.
     pub(crate) is_apply: bool,
-    /// The program that asks, for `managedFields`.
+    /// The client program, for `managedFields`.
     pub(crate) agent: String,
     warnings: Mutex<Vec<String>>,
 }
@@ -82,7 +79,7 @@ impl ApiRequest {
         }
     }
 
-    /// The same request without its warnings, to be told apart by more than the client said.
+    /// Without warnings, for a request that differs in more than the client's words.
     pub(crate) fn derived(&self) -> Self {
         Self {
             namespace: self.namespace.clone(),
@@ -98,27 +95,25 @@ impl ApiRequest {
         }
     }
 
-    /// The same about one object.
     pub(crate) fn about(mut self, key: &ObjectKey) -> Self {
         self.namespace = (!key.namespace.is_empty()).then(|| key.namespace.clone());
         self.name = Some(key.name.clone());
         self
     }
 
-    /// The namespace and name in the path, empty where it has none.
+    /// From the path, empty if absent.
     pub(crate) fn key(&self) -> ObjectKey {
         let text = |part: &Option<String>| part.clone().unwrap_or_default();
         ObjectKey::new(text(&self.namespace), text(&self.name))
     }
 
-    /// The object that the path names.
     pub(crate) fn current(&self) -> Result<Arc<StoredObject>, ApiError> {
         let key = self.key();
         let found = self.api.store.get(&self.resource.collection, &key);
         found.ok_or_else(|| self.resource.not_found(&key.name))
     }
 
-    /// The manager that writes, for `managedFields`.
+    /// The writing manager, for `managedFields`.
     pub(crate) fn applier<'a>(&'a self, subresource: &'a str) -> Applier<'a> {
         let names = [self.query.text("fieldManager"), &self.agent, UNKNOWN];
         let mut names = names.into_iter().filter(|name| !name.is_empty());
@@ -132,7 +127,7 @@ impl ApiRequest {
         }
     }
 
-    /// The resource in the version that is stored, in which fields are told apart too.
+    /// In the stored version, which also distinguishes fields.
     pub(crate) fn stored_as(&self) -> Arc<Resource> {
         let stored = match self.resource.conversion {
             Some(_) => self.api.registry.of_collection(&self.resource.collection),
@@ -141,13 +136,12 @@ impl ApiRequest {
         stored.unwrap_or_else(|| Arc::clone(&self.resource))
     }
 
-    /// Adds a warning to the headers of the answer.
+    /// Adds a header to the answer.
     pub(crate) fn warn(&self, warning: String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.push(warning);
     }
 
-    /// Takes the warnings that were collected.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *warnings)

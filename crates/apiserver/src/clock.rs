@@ -1,7 +1,5 @@
-//! The one place where this crate reads the machine's clocks.
-//!
-//! Objects are stamped by [`Settings::clock`](crate::Settings); certificates and
-//! deadlines go by the machine's own time.
+//! The one place where this crate reads the machine's clocks. Objects have the time of
+//! [`Settings::clock`](crate::Settings); certificates and deadlines use the machine's.
 
 use std::time::Instant;
 

@@ -1,5 +1,5 @@
-//! Refusals: the `Status` object that answers a request that is not done, worded the way
-//! kube-apiserver words it, because kubectl prints the message and clients branch on the reason.
+//! Refusals: `Status` objects in the words of kube-apiserver, because kubectl prints the message
+//! and clients branch on the reason.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -7,40 +7,35 @@ use serde_json::{Value, json};
 /// The closed set of reasons, each with its HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatusReason {
-    /// The request cannot be read.
     BadRequest,
-    /// A token is asked for, and none or another one was given.
+    /// The token is missing or wrong.
     Unauthorized,
-    /// An admission rule refuses.
     Forbidden,
-    /// There is no such object or resource.
     NotFound,
-    /// The verb is not served for this resource.
     MethodNotAllowed,
-    /// None of the accepted media types can be produced.
+    /// No accepted media type can be produced.
     NotAcceptable,
-    /// There is an object of that name.
+    /// An object of that name exists.
     AlreadyExists,
     /// Another client changed the object, or another manager owns the field.
     Conflict,
-    /// The version asked for is no longer in the history.
+    /// The requested version is no longer in the history.
     Expired,
-    /// The body's media type cannot be used here.
     UnsupportedMediaType,
     /// The object breaks a rule of its kind.
     Invalid,
-    /// A disruption budget has nothing left.
+    /// A disruption budget is used up.
     TooManyRequests,
     /// A webhook or the server failed.
     InternalError,
-    /// Kubernetes can do this and this server cannot.
+    /// Kubernetes supports it and this server does not.
     NotImplemented,
-    /// A service that would answer is not there.
+    /// The answering service does not exist.
     ServiceUnavailable,
 }
 
 impl StatusReason {
-    /// The HTTP status and the word in the `Status` object.
+    /// HTTP status and word in the `Status`.
     const fn wire(self) -> (u16, &'static str) {
         match self {
             Self::BadRequest => (400, "BadRequest"),
@@ -62,19 +57,15 @@ impl StatusReason {
     }
 }
 
-/// One thing that is wrong with an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
-    /// The kind of mistake, such as `FieldValueRequired`.
+    /// For example `FieldValueRequired`.
     pub(crate) reason: &'static str,
-    /// The path of the field.
     pub(crate) field: String,
-    /// The mistake in words.
     pub(crate) message: String,
 }
 
 impl Cause {
-    /// A field that has to be there.
     pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
         let message = if why.is_empty() {
             "Required value".to_owned()
@@ -84,19 +75,18 @@ impl Cause {
         Self::new("FieldValueRequired", field, message)
     }
 
-    /// A value that is not accepted.
     pub(crate) fn invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
         let message = format!("Invalid value: {value}: {why}");
         Self::new("FieldValueInvalid", field, message)
     }
 
-    /// A value outside a closed set.
+    /// Not in a closed set.
     pub(crate) fn unsupported(field: impl Into<String>, value: &Value, accepted: &str) -> Self {
         let message = format!("Unsupported value: {value}: supported values: {accepted}");
         Self::new("FieldValueNotSupported", field, message)
     }
 
-    /// A value that may be there only once.
+    /// Allowed only once.
     pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
         Self::new(
             "FieldValueDuplicate",
@@ -110,7 +100,7 @@ impl Cause {
         Self::new("FieldValueForbidden", field, format!("Forbidden: {why}"))
     }
 
-    /// The cause as the `details` of a `Status` list it.
+    /// As in `details` of a `Status`.
     pub(crate) fn to_value(&self) -> Value {
         json!({"reason": self.reason, "field": self.field, "message": self.message})
     }
@@ -124,7 +114,7 @@ impl Cause {
     }
 }
 
-/// The refusal of a request, with everything that the client is told.
+/// With everything that the client is told.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct ApiError {
@@ -136,7 +126,7 @@ pub(crate) struct ApiError {
 }
 
 impl ApiError {
-    /// A refusal without details.
+    /// Without details.
     pub(crate) fn new(why: StatusReason, message: impl Into<String>) -> Self {
         Self {
             why,
@@ -147,12 +137,10 @@ impl ApiError {
         }
     }
 
-    /// A request that cannot be understood.
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusReason::BadRequest, message)
     }
 
-    /// Nothing is served under that path.
     pub(crate) fn no_such_path() -> Self {
         let mut error = Self::new(
             StatusReason::NotFound,
@@ -162,7 +150,6 @@ impl ApiError {
         error
     }
 
-    /// The verb is not served here.
     pub(crate) fn method_not_allowed() -> Self {
         Self::new(
             StatusReason::MethodNotAllowed,
@@ -170,7 +157,7 @@ impl ApiError {
         )
     }
 
-    /// Kubernetes can do this, this server cannot.
+    /// Kubernetes supports it, this server does not.
     pub(crate) fn unsupported(what: &str) -> Self {
         Self::new(
             StatusReason::NotImplemented,
@@ -178,7 +165,7 @@ impl ApiError {
         )
     }
 
-    /// A refusal that concerns one object: `name`, and the plural of its resource with its group.
+    /// `details` have the name, and the plural of the resource with its group.
     pub(crate) fn about(why: StatusReason, details: Value, message: String) -> Self {
         Self {
             details: Some(details),
@@ -186,36 +173,32 @@ impl ApiError {
         }
     }
 
-    /// The same refusal with another HTTP status, as a webhook may choose one.
+    /// A webhook may choose another HTTP status.
     pub(crate) fn with_status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// The same refusal with causes in its details.
     pub(crate) fn with_causes(mut self, causes: &[Cause]) -> Self {
         let details = self.details.get_or_insert_with(|| json!({}));
         details["causes"] = causes.iter().map(Cause::to_value).collect();
         self
     }
 
-    /// The same refusal with a time after which to try again.
     pub(crate) fn retry_after(mut self, seconds: u64) -> Self {
         self.seconds = Some(seconds);
         self
     }
 
-    /// Seconds for the `Retry-After` header.
     pub(crate) const fn retry_seconds(&self) -> Option<u64> {
         self.seconds
     }
 
-    /// The reason as it stands in the `Status`, such as `NotFound`.
+    /// As in the `Status`, such as `NotFound`.
     pub(crate) const fn reason(&self) -> &'static str {
         self.why.wire().1
     }
 
-    /// The reason as a member of the closed set.
     pub(crate) const fn kind(&self) -> StatusReason {
         self.why
     }
@@ -224,7 +207,7 @@ impl ApiError {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// The `Status` object that is answered.
+    /// The `Status` object.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",

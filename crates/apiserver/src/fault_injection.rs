@@ -1,4 +1,4 @@
-//! Faults on command: the server goes away for a while, or becomes slow.
+//! Faults on command: an outage, or slow answers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,6 @@ pub struct Control {
     connections: Arc<Mutex<CancellationToken>>,
 }
 
-/// The present outage of the server, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outage {
     None,
@@ -30,13 +29,13 @@ impl Control {
         }
     }
 
-    /// Cuts all connections and refuses new ones for `pause`; what is stored stays.
+    /// Cuts all connections and refuses new ones for `pause`; stored objects stay.
     pub fn restart(&self, pause: Duration) {
         self.outage.send_replace(Outage::For(pause));
         self.cut();
     }
 
-    /// Lets every request wait before it is looked at; zero for none.
+    /// Delays every request; zero for none.
     pub fn set_delay(&self, delay: Duration) {
         *self.delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
     }
@@ -45,7 +44,7 @@ impl Control {
         *self.delay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the connections that there are.
+    /// Ends all present connections.
     pub(crate) fn cut(&self) {
         let mut connections = self
             .connections
@@ -54,7 +53,7 @@ impl Control {
         std::mem::take(&mut *connections).cancel();
     }
 
-    /// Cancelled when the connections of now are cut.
+    /// Cancelled when the present connections are cut.
     pub(crate) fn connection(&self) -> CancellationToken {
         let connections = self
             .connections

@@ -1,16 +1,15 @@
-//! UIDs and generated names: a hash of a seed and a counter, so that a run with the same seed and
-//! the same order of requests gives the same names.
+//! UIDs and generated names: a hash of a seed and a counter, so that the same seed and order of
+//! requests give the same names.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
-/// Letters and digits that make no words, as Kubernetes uses them.
+/// Makes no words, as in Kubernetes.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
-/// The longest generated name before its suffix.
+/// Longest generated name before its suffix.
 const LONGEST_BASE: usize = 58;
 
-/// The source of UIDs and generated names.
 #[derive(Debug)]
 pub(crate) struct Identities {
     seed: u64,
@@ -25,7 +24,7 @@ impl Identities {
         }
     }
 
-    /// A UID in the form of a random UUID.
+    /// As a random UUID.
     pub(crate) fn uid(&self) -> String {
         let mut bytes = self.next();
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -42,7 +41,6 @@ impl Identities {
         uid
     }
 
-    /// A name that begins with `base`.
     pub(crate) fn name(&self, base: &str) -> String {
         let bytes = self.next();
         let suffix = bytes[..5]

@@ -1,12 +1,11 @@
 //! A Kubernetes API server in memory, for tests of controllers, operators and webhooks.
 //!
 //! It speaks real HTTP or HTTPS on a port of loopback, so that kubectl, the `kube` client and every
-//! other client talk to it as to a cluster. It answers as kube-apiserver does, down to the wording
-//! of errors: defaults, validation, resource versions, watches, the four kinds of patch, server-side
+//! other client use it as a cluster. It answers as kube-apiserver does, down to the wording of
+//! errors: defaults, validation, resource versions, watches, the four kinds of patch, server-side
 //! apply, finalizers, garbage collection, CustomResourceDefinitions, mutating webhooks. The README
-//! lists what it does and does not do; it refuses any other request with a `Status` that says so.
-//! A client with the token of the [`Settings`] is an administrator. If no token is set, every
-//! client is.
+//! lists its limits; any other request is refused with a `Status` that says so. A client with the
+//! token of the [`Settings`] is an administrator. If no token is set, every client is.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new()?.block_on(async {

@@ -1,4 +1,4 @@
-//! Calls that the server makes itself: to webhooks, and to what a `proxy` path leads to.
+//! Outgoing calls: to webhooks, and to the targets of `proxy` paths.
 
 pub(crate) mod client;
 pub(crate) mod endpoints;

@@ -10,21 +10,20 @@ use serde_json::Value;
 use crate::error::ApiError;
 use crate::error::StatusReason;
 
-/// A patch as it came.
 #[derive(Debug, Clone)]
 pub(crate) enum Patch {
     Json(json_patch::Patch),
     Merge(Value),
     Strategic(Value),
-    /// A server-side apply: the fields that the manager wants.
+    /// Server-side apply, with the manager's fields.
     Apply(Value),
 }
 
 impl Patch {
-    /// Reads a body of a media type; only objects of `builtin` kinds take strategic merge patches.
+    /// Only objects of `builtin` kinds take strategic merge patches.
     ///
     /// # Errors
-    /// 400 where the body does not parse, 415 for another media type.
+    /// 400 if the body does not parse, 415 for another media type.
     pub(crate) fn read(media: &str, body: &[u8], builtin: bool) -> Result<Self, ApiError> {
         let unreadable =
             |error: String| ApiError::bad_request(format!("error decoding patch: {error}"));
@@ -62,7 +61,7 @@ impl Patch {
         }
     }
 
-    /// The state after the patch; an apply is merged by [`apply`], which knows the managers.
+    /// An apply is merged by [`apply`], which knows the managers.
     pub(crate) fn apply(&self, current: &Value) -> Result<Value, ApiError> {
         let mut object = current.clone();
         match self {
@@ -80,7 +79,7 @@ impl Patch {
         Ok(object)
     }
 
-    /// True where the patch itself names a resource version, which then has to be the present one.
+    /// The patch has a resource version, which must be the present one.
     pub(crate) fn pins_version(&self) -> bool {
         match self {
             Self::Json(operations) => {
@@ -97,8 +96,8 @@ impl Patch {
     }
 }
 
-/// Applies a JSON patch, operation by operation. A test for null holds where the field is absent,
-/// and its place is there: so does the library that Kubernetes uses.
+/// In order. A test for null holds if the field is absent but its parent exists, as in the library
+/// of Kubernetes.
 fn json(object: &mut Value, patch: &json_patch::Patch) -> Result<(), json_patch::PatchError> {
     for operation in &patch.0 {
         if !is_absent_as_tested(object, operation) {

@@ -1,5 +1,5 @@
-//! The resources that the server knows, built in and defined by CustomResourceDefinitions, and how
-//! their objects are read.
+//! The served resources, built in and from CustomResourceDefinitions, and how their objects are
+//! decoded.
 
 mod autoscaler_v1;
 pub(crate) mod catalog;

@@ -1,6 +1,5 @@
-//! The particulars of each kind: the values that the server fills in, and the mistakes that it refuses.
-//!
-//! Only what clients rely on is here; each rule is that of kube-apiserver, with its words.
+//! The particulars of each kind: defaults and refused mistakes, as far as clients rely on them.
+//! Each rule is that of kube-apiserver, with its words.
 
 mod autoscaler;
 mod configuration;
@@ -20,21 +19,21 @@ use crate::error::Cause;
 
 pub(crate) use crate::rules::pod_update::resize;
 
-/// The rules of a kind; each is a pure function of objects that were decoded.
+/// Pure functions of decoded objects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct KindRules {
     /// Fills in what is missing.
     pub(crate) defaults: fn(&mut Value),
     /// Completes a new object that has its name and UID.
     pub(crate) complete: fn(&mut Value),
-    /// Finds mistakes in the object by itself.
+    /// Finds mistakes in one object.
     pub(crate) validate: fn(&Value, &mut Vec<Cause>),
     /// Finds mistakes in the change from the first to the second.
     pub(crate) validate_update: fn(&Value, &Value, &mut Vec<Cause>),
 }
 
 impl KindRules {
-    /// A kind that is stored as it comes.
+    /// The object is stored as received.
     pub(crate) const NONE: Self = Self {
         defaults: |_| (),
         complete: |_| (),

@@ -1,7 +1,6 @@
 //! Structural schemas of custom resources: unknown fields are dropped, defaults filled in, and
-//! values checked.
-//!
-//! CEL rules and some formats are not evaluated; writes of a definition with them, and of its objects, are warned.
+//! values checked. CEL rules and some formats are not evaluated; writes of a definition with them,
+//! and of its objects, are warned.
 
 mod format;
 mod patterns;
@@ -16,18 +15,16 @@ use self::validate::{Validation, child_path};
 use crate::error::Cause;
 use crate::meta;
 
-/// The schema of one version of a custom resource.
+/// Schema of one version of a custom resource.
 #[derive(Debug, Clone)]
 pub(crate) struct Schema {
     root: Value,
-    /// The compiled patterns in it.
     patterns: Patterns,
-    /// The parts that are not evaluated.
     unevaluated: BTreeSet<String>,
 }
 
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
-/// Fields that every object has, whatever its schema says.
+/// In every object, whatever its schema says.
 const ENVELOPE: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 impl Schema {
@@ -42,24 +39,21 @@ impl Schema {
         }
     }
 
-    /// The schema as the definition gives it.
     pub(crate) fn document(&self) -> Value {
         self.root.clone()
     }
 
-    /// Drops fields that the schema lacks and answers their paths.
+    /// Drops fields that the schema lacks and returns their paths.
     pub(crate) fn prune(&self, object: &mut Value) -> Vec<String> {
         let mut dropped = Vec::new();
         prune(&self.root, object, "", &mut dropped);
         dropped
     }
 
-    /// Fills in the schema's defaults.
     pub(crate) fn default(&self, object: &mut Value) {
         default(&self.root, object);
     }
 
-    /// Finds mistakes in the object.
     pub(crate) fn validate(&self, object: &Value, causes: &mut Vec<Cause>) {
         let mut validation = Validation {
             patterns: &self.patterns,
@@ -68,12 +62,11 @@ impl Schema {
         validation.check(&self.root, object, "");
     }
 
-    /// The parts of the schema that are not evaluated.
     pub(crate) const fn unevaluated(&self) -> &BTreeSet<String> {
         &self.unevaluated
     }
 
-    /// The patterns that are no regular expressions.
+    /// Patterns that are no regular expressions.
     pub(crate) fn broken_patterns(&self) -> Vec<String> {
         let mut all = BTreeSet::new();
         texts(&self.root, "pattern", &mut all);

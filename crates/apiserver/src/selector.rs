@@ -7,10 +7,9 @@ use serde_json::{Map, Value};
 use crate::error::ApiError;
 use crate::meta;
 
-/// Fields that are `false` where they are missing.
+/// Fields that are `false` by default.
 const FLAGS: [&str; 2] = ["/spec/unschedulable", "/spec/hostNetwork"];
 
-/// The limits of a list or watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListSelector {
     labels: Selector,
@@ -25,7 +24,6 @@ struct FieldRequirement {
 }
 
 impl ListSelector {
-    /// From the two query parameters.
     pub(crate) fn parse(labels: &str, fields: &str) -> Result<Self, ApiError> {
         Ok(Self {
             labels: Selector::parse(labels)
@@ -46,18 +44,15 @@ impl ListSelector {
         }
     }
 
-    /// True where everything is selected.
     pub(crate) fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// True where the object is selected.
     pub(crate) fn matches(&self, object: &Value) -> bool {
         self.matches_labels(meta::map(object, "/metadata/labels"))
             && self.fields.iter().all(|field| field.matches(object))
     }
 
-    /// True where a set of labels is selected.
     pub(crate) fn matches_labels(&self, labels: Option<&Map<String, Value>>) -> bool {
         if self.labels.is_empty() {
             return true;
@@ -69,7 +64,7 @@ impl ListSelector {
     }
 }
 
-/// A selector object in the text form of query parameters.
+/// In the text form of query parameters.
 pub(crate) fn to_text(selector: &Value) -> String {
     let ListSelector { labels, .. } = match selector
         .get("matchLabels")
@@ -116,7 +111,7 @@ fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, ApiError> {
         .collect()
 }
 
-/// Refuses fields that the kind cannot be selected by; `allowed` is beside name and namespace.
+/// Refuses other fields than name, namespace and `allowed`.
 pub(crate) fn check_fields(text: &str, allowed: &[String]) -> Result<(), ApiError> {
     for requirement in parse_fields(text)? {
         let path = requirement.pointer[1..].replace('/', ".");

@@ -1,4 +1,4 @@
-//! The HTTP server: its socket and certificates, and the way of a request to its verb.
+//! The HTTP server: its socket and certificates, and the routing of a request to its verb.
 
 mod authority;
 mod dispatch;

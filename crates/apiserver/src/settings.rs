@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use crate::clock;
 use crate::usage::{CustomMetrics, ResourceMetrics};
 
-/// Tells the time that objects are stamped with.
+/// The time for objects.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The settings of a server. The default is plain HTTP on a free port of loopback, with the machine's
-/// clock and without any metrics.
+/// Settings of a server. The default is plain HTTP on a free port of loopback, with the machine's
+/// clock and without metrics.
 #[derive(Clone)]
 pub struct Settings {
     /// The address to listen on; port 0 takes a free one.
@@ -42,18 +42,17 @@ pub struct Settings {
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub token: Option<String>,
-    /// The number of changes to each resource that are remembered for watches; a watch from an older
-    /// version is answered 410.
+    /// Number of remembered changes per resource; a watch from an older version is answered 410.
     pub history: usize,
-    /// The interval of bookmarks on idle watches that allow them.
+    /// Interval of bookmarks on idle watches that allow them.
     pub bookmark_interval: Duration,
-    /// Decides UIDs and generated names: the same seed and the same order of requests give the same.
+    /// Decides UIDs and generated names: the same seed and order of requests give the same.
     pub seed: u64,
-    /// Tells the time of the cluster, which may be another than the machine's.
+    /// The cluster's time, which may differ from the machine's.
     pub clock: Clock,
-    /// The measurements for `metrics.k8s.io`; without them the group is not served.
+    /// For `metrics.k8s.io`, which is not served without it.
     pub metrics: Option<Arc<dyn ResourceMetrics>>,
-    /// The values of custom and external metrics; without them neither group is served.
+    /// For custom and external metrics; without it neither group is served.
     pub custom_metrics: Option<Arc<dyn CustomMetrics>>,
 }
 

@@ -1,4 +1,4 @@
-//! The state that all requests share.
+//! The shared state of all requests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,6 @@ use crate::store::ObjectStore;
 use crate::token_access::AllowedCallers;
 use crate::usage::{CustomMetrics, ResourceMetrics};
 
-/// Objects, resources, identities, connections and settings of one server.
 pub(crate) struct Api {
     pub(crate) store: ObjectStore,
     pub(crate) registry: Registry,
@@ -54,12 +53,11 @@ impl Api {
         }
     }
 
-    /// The time that objects are stamped with.
+    /// The time for objects.
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
     }
 
-    /// The time as objects carry it.
     pub(crate) fn stamp(&self) -> String {
         stamp(self.now())
     }
@@ -71,7 +69,7 @@ impl Api {
     }
 }
 
-/// A time as objects carry it: whole seconds, UTC.
+/// Whole seconds, UTC.
 pub(crate) fn stamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -1,9 +1,8 @@
-//! The objects and the last changes to them, under one lock and one version counter.
-//!
-//! A collection holds its objects by namespace and name and a bounded log of changes. Watches read
-//! the log at their own position, so a slow watch costs no memory and gets an error if it is too
-//! old. A list at an older version undoes the later changes, so that the pages of one list agree.
-//! Objects are shared, never copied, and serialised once for all readers.
+//! The objects and their last changes, under one lock and one version counter. A collection holds
+//! its objects by namespace and name and a bounded log of changes. Watches read the log at their
+//! own position, so a slow watch costs no memory and fails if it is too old. A list at an older
+//! version undoes the later changes, so that the pages of one list agree. Objects are shared, never
+//! copied, and serialised once for all readers.
 
 mod change;
 mod collection;
@@ -22,21 +21,21 @@ use self::collection::Collection;
 pub(crate) use self::collection::ExpiredVersion;
 pub(crate) use self::object::{Location, ObjectKey, StoredObject};
 
-/// Versions below are never given out, so that no client takes one for "any".
+/// Lower versions are never given out, so that no client takes one for "any".
 const FIRST_VERSION: u64 = 100;
 
-/// The state that a write takes for granted of the object that it replaces.
+/// The state of the replaced object that a write relies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WritePrecondition {
     Absent,
     Version(u64),
 }
 
-/// The object is not as the write took it to be.
+/// The object is not in the expected state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StaleWrite;
 
-/// The objects of all collections, with their history.
+/// All collections, with their history.
 #[derive(Debug)]
 pub(crate) struct ObjectStore {
     inner: Mutex<StoreState>,
@@ -44,8 +43,8 @@ pub(crate) struct ObjectStore {
     notices: mpsc::UnboundedSender<GarbageNotice>,
 }
 
-/// An object for the garbage collector to check: it is gone, its deletion has begun, or it is new
-/// and has owners.
+/// For the garbage collector: the object is gone, its deletion has begun, or it is new and has
+/// owners.
 #[derive(Debug, Clone)]
 pub(crate) struct GarbageNotice {
     pub(crate) collection: Arc<str>,
@@ -61,7 +60,7 @@ struct StoreState {
 }
 
 impl ObjectStore {
-    /// An empty store that remembers `history` changes of each collection.
+    /// Empty; remembers `history` changes of each collection.
     pub(crate) fn new(history: usize) -> (Self, mpsc::UnboundedReceiver<GarbageNotice>) {
         let (notices, work) = mpsc::unbounded_channel();
         let inner = StoreState {
@@ -80,7 +79,6 @@ impl ObjectStore {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The version of the last change anywhere.
     pub(crate) fn version(&self) -> u64 {
         self.lock().version
     }
@@ -90,7 +88,7 @@ impl ObjectStore {
         inner.collections.get(collection)?.get(key)
     }
 
-    /// The objects of a namespace, or of all, with the version they are of.
+    /// Objects of a namespace, or of all, with their version.
     pub(crate) fn list(
         &self,
         collection: &str,
@@ -105,7 +103,6 @@ impl ObjectStore {
         (objects, inner.version)
     }
 
-    /// The objects as they were at `version`.
     pub(crate) fn list_at(
         &self,
         collection: &str,
@@ -119,7 +116,7 @@ impl ObjectStore {
             .map_or(Ok(Vec::new()), |found| found.list_at(namespace, version))
     }
 
-    /// Writes an object in place of what is `expected`; the version is set here.
+    /// Replaces what is `expected`, and sets the version.
     pub(crate) fn commit(
         &self,
         collection: &Arc<str>,
@@ -151,7 +148,7 @@ impl ObjectStore {
         Ok(object)
     }
 
-    /// Takes an object out and answers its last state, with the version of its removal.
+    /// The last state, with the version of its removal.
     pub(crate) fn remove(
         &self,
         collection: &Arc<str>,
@@ -188,19 +185,18 @@ impl ObjectStore {
         Ok((changes, inner.version))
     }
 
-    /// Told whenever something in the collection changes.
+    /// Notifies of changes in the collection.
     pub(crate) fn subscribe(&self, collection: &Arc<str>) -> watch::Receiver<u64> {
         self.lock().collection(collection, self.history).subscribe()
     }
 
-    /// The places of the objects that name this UID as an owner.
+    /// Objects that name this UID as an owner.
     pub(crate) fn dependents(&self, uid: &str) -> Vec<Location> {
         let inner = self.lock();
         let places = inner.dependents.get(uid);
         places.into_iter().flatten().cloned().collect()
     }
 
-    /// The places of all objects in a namespace.
     pub(crate) fn in_namespace(&self, namespace: &str) -> Vec<Location> {
         let inner = self.lock();
         let collections = inner.collections.iter();

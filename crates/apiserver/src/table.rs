@@ -1,4 +1,4 @@
-//! The tables of `kubectl get`: the server makes columns and cells, kubectl only aligns them.
+//! The tables of `kubectl get`: the server makes columns and cells, kubectl aligns them.
 
 mod age;
 pub(crate) mod builtin;

@@ -1,15 +1,12 @@
 //! Decides which callers are served: those with the token of the settings, or all if none is set.
-//!
-//! Digests are compared, so that the time that a comparison takes reveals nothing about the token.
-//! The token itself is not kept here.
+//! Only the token's digest is kept, and digests are compared, so that the time of a comparison
+//! reveals nothing about the token.
 
 use sha2::{Digest, Sha256};
 
-/// The callers that are served.
 #[derive(Debug)]
 pub(crate) enum AllowedCallers {
     Everybody,
-    /// Callers that send the token with this digest.
     Token([u8; 32]),
 }
 
@@ -18,7 +15,7 @@ impl AllowedCallers {
         token.map_or(Self::Everybody, |token| Self::Token(digest(token)))
     }
 
-    /// True where a request with this `Authorization` header is served.
+    /// For this `Authorization` header.
     pub(crate) fn admits(&self, authorization: &str) -> bool {
         let Self::Token(expected) = self else {
             return true;

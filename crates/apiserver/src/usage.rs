@@ -1,17 +1,17 @@
-//! Measurements, which the embedding code takes or makes up and the server answers under
-//! `metrics.k8s.io`, `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
+//! Measurements of the embedding code, which the server answers under `metrics.k8s.io`,
+//! `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// The processor time and memory that a container or node used.
+/// The processor time and memory of a container or node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CpuMemoryUsage {
     /// The container; empty for a node.
     pub name: String,
-    /// Processor time in millicores, the mean over the window.
+    /// Mean processor time over the window, in millicores.
     pub cpu_milli: u64,
     /// Working set in bytes at the end of the window.
     pub memory_bytes: u64,
@@ -32,37 +32,37 @@ pub struct UsageMeasurement {
     pub usage: Vec<CpuMemoryUsage>,
 }
 
-/// Tells the server what nodes and Pods use. It is asked anew for every request.
+/// The usage of nodes and Pods, read at every request.
 pub trait ResourceMetrics: Send + Sync {
-    /// All nodes that there are measurements of.
+    /// All measured nodes.
     fn nodes(&self) -> Vec<UsageMeasurement>;
-    /// All Pods that there are measurements of.
+    /// All measured Pods.
     fn pods(&self) -> Vec<UsageMeasurement>;
 }
 
-/// One value of a custom metric of an object, or of an external one.
+/// A value of a custom or external metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricReading {
-    /// The object that is described; `None` for an external metric.
+    /// `None` for an external metric.
     pub object: Option<DescribedObject>,
-    /// The namespace that it is served in.
+    /// Namespace of the answer.
     pub namespace: String,
-    /// The name of the metric; that of an external one in lower case, as clients ask for it.
+    /// Name of the metric; lower case for an external one, as clients request it.
     pub metric: String,
-    /// The labels of its series.
+    /// Labels of the series.
     pub labels: BTreeMap<String, String>,
     /// When it was measured.
     pub timestamp: Timestamp,
-    /// The window that it is the mean of, where it is one.
+    /// Window of the mean, for a mean.
     pub window: Option<Duration>,
-    /// The value in thousandths.
+    /// In thousandths.
     pub milli: i64,
 }
 
 /// An object that a custom metric describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DescribedObject {
-    /// The resource with its group, such as `pods` or `ingresses.networking.k8s.io`.
+    /// Resource with group, such as `pods` or `ingresses.networking.k8s.io`.
     pub resource: String,
     /// Group and version, such as `v1`.
     pub api_version: String,
@@ -72,8 +72,8 @@ pub struct DescribedObject {
     pub name: String,
 }
 
-/// Tells the server the values of custom and external metrics. It is asked anew for every request.
+/// The values of custom and external metrics, read at every request.
 pub trait CustomMetrics: Send + Sync {
-    /// All values that there are: those with an object are custom metrics, the others external ones.
+    /// All values: with an object they are custom metrics, else external ones.
     fn values(&self) -> Vec<MetricReading>;
 }

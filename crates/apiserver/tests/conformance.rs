@@ -1,6 +1,6 @@
-//! The behaviour of a Kubernetes API server, stated once and asked of two: the server in memory
-//! always, and a real kube-apiserver with its etcd where `KUBEBUILDER_ASSETS` names the folder with
-//! their programs. Where both agree, a test that passes on the one passes on the other.
+//! The behaviour of a Kubernetes API server, tested on the server in memory and, if
+//! `KUBEBUILDER_ASSETS` names the folder with their programs, on a real kube-apiserver with its
+//! etcd. If both agree, a test that passes on one passes on the other.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,5 @@
-//! The admission that a real API server does itself, as far as Pods and namespaces feel it:
-//! namespaces exist, service accounts exist, priorities are looked up, addresses are given.
+//! Admission by the API server itself, as far as Pods and namespaces depend on it: namespaces
+//! exist, service accounts exist, priorities are looked up, addresses are given.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ const PRIORITY_CLASSES: &str = "priorityclasses.scheduling.k8s.io";
 /// Addresses of Services: 10.96.0.0/12, the first for `kubernetes`.
 const SERVICE_NETWORK: [u8; 4] = [10, 96, 0, 0];
 const SERVICE_ADDRESSES: u32 = 1 << 20;
-/// The taint of every new node, until its lifecycle controller finds it ready.
+/// Taint of every new node, until its lifecycle controller finds it ready.
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
-/// Refuses new objects in namespaces that are not there or are going away.
+/// Refuses new objects in namespaces that are missing or being deleted.
 pub(crate) fn namespace_exists(call: &ApiRequest) -> Result<(), ApiError> {
     let Some(namespace) = call.namespace.as_deref() else {
         return Ok(());
@@ -123,7 +123,7 @@ fn priority(call: &ApiRequest, object: &mut Value) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Refuses to resize a Pod if its node does not exist or could never hold it.
+/// Refuses a resize if the Pod's node does not exist or could never hold it.
 pub(crate) fn node_can_hold(call: &ApiRequest, old: &Value, new: &Value) -> Result<(), ApiError> {
     let name = meta::name(old);
     let node = meta::text(old, "/spec/nodeName");
@@ -180,7 +180,6 @@ fn taint(node: &mut Value) {
     }
 }
 
-/// Gives a Service its address.
 pub(crate) fn allocate(call: &ApiRequest, object: &mut Value) {
     let is_service = &*call.resource.collection == "services";
     let kind = meta::text(object, "/spec/type");

@@ -1,9 +1,7 @@
-//! Mutating admission webhooks, called as kube-apiserver calls them: over TLS, one after the
-//! other in the order of their configurations' names, again when a later one changed the object
-//! and they ask for that.
-//!
-//! A webhook that cannot be reached or answers nonsense is what `failurePolicy` is for; a patch
-//! that does not apply, or leaves no object of the kind, refuses the request whatever the policy.
+//! Mutating admission webhooks, called like kube-apiserver does: over TLS, in the order of their
+//! configurations' names, and again if they ask for that and a later one changed the object.
+//! `failurePolicy` is for webhooks that are unreachable or answer nonsense. A patch that does not
+//! apply, or leaves no object of the kind, refuses the request whatever the policy.
 
 mod caller;
 mod matching;
@@ -23,7 +21,7 @@ pub(crate) use self::request::{AdmissionOperation, AdmissionRequest};
 
 const CONFIGURATIONS: &str = "mutatingwebhookconfigurations.admissionregistration.k8s.io";
 
-/// Asks all webhooks that match; the object if any changed it.
+/// Calls all matching webhooks; returns the object if any changed it.
 pub(crate) async fn mutate(
     call: &ApiRequest,
     request: &AdmissionRequest<'_>,
@@ -63,7 +61,7 @@ pub(crate) async fn mutate(
     Ok(object)
 }
 
-/// Asks one webhook: `None` where it does not match, else true where it changed the object.
+/// `None` if it does not match, else whether it changed the object.
 async fn ask(
     call: &ApiRequest,
     request: &AdmissionRequest<'_>,
@@ -116,7 +114,7 @@ fn internal(why: &str) -> ApiError {
     )
 }
 
-/// Applies a webhook's patch to the version that it saw, and makes a stored object of the result.
+/// Applies a webhook's patch to the version that it saw; returns the stored form.
 fn patched(
     call: &ApiRequest,
     seen_as: &Resource,

@@ -1,5 +1,5 @@
-//! `authorization.k8s.io`: access reviews. This server refuses no user, so every review allows
-//! everything; its `reason` says why.
+//! `authorization.k8s.io`: access reviews, which allow everything because this server refuses no
+//! user; `reason` says so.
 
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -11,17 +11,15 @@ use crate::wire::reply::Reply;
 
 pub(crate) const GROUP: &str = "authorization.k8s.io";
 
-/// The questions that are answered: plural and kind.
+/// Plural and kind.
 pub(crate) const REVIEWS: [(&str, &str); 3] = [
     ("selfsubjectaccessreviews", "SelfSubjectAccessReview"),
     ("subjectaccessreviews", "SubjectAccessReview"),
     ("selfsubjectrulesreviews", "SelfSubjectRulesReview"),
 ];
 
-/// The explanation in every answer.
 const REASON: &str = "this API server authorises nobody and refuses nobody";
 
-/// Answers a review: yes.
 pub(crate) fn answer(method: &Method, plural: &str, mut review: Value) -> Result<Reply, ApiError> {
     let mut known = REVIEWS.into_iter();
     let (_, kind) = known

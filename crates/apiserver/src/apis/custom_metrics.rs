@@ -1,5 +1,5 @@
-//! `custom.metrics.k8s.io/v1beta2` and `external.metrics.k8s.io/v1beta1`, from what the embedding code
-//! measures or makes up, in the words of prometheus-adapter.
+//! `custom.metrics.k8s.io/v1beta2` and `external.metrics.k8s.io/v1beta1`, from values of the
+//! embedding code, in the words of prometheus-adapter.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +19,9 @@ const CUSTOM_VERSION: &str = "v1beta2";
 const EXTERNAL: &str = "external.metrics.k8s.io";
 const EXTERNAL_VERSION: &str = "v1beta1";
 
-/// The name that stands for all objects of a resource.
+/// Stands for all objects of a resource.
 const ALL: &str = "*";
 
-/// The two kinds of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MetricsApiKind {
     Custom,
@@ -30,7 +29,6 @@ pub(crate) enum MetricsApiKind {
 }
 
 impl MetricsApiKind {
-    /// The kind of metric that a path leads to.
     pub(crate) fn of(target: &ResourcePath) -> Option<Self> {
         match (&*target.group, &*target.version) {
             (CUSTOM, CUSTOM_VERSION) => Some(Self::Custom),
@@ -40,7 +38,7 @@ impl MetricsApiKind {
     }
 }
 
-/// Group, version, resource and kind of everything that is served.
+/// Group, version, resource and kind.
 pub(crate) fn resources(
     api: &Api,
 ) -> impl Iterator<Item = (&'static str, &'static str, String, &'static str)> {
@@ -62,7 +60,7 @@ pub(crate) fn resources(
     named.collect::<BTreeSet<_>>().into_iter()
 }
 
-/// Answers a GET below one of the groups' versions.
+/// A GET below a version of one of the groups.
 pub(crate) fn answer(
     api: &Api,
     kind: MetricsApiKind,
@@ -137,7 +135,7 @@ fn external(
     if of_name.is_empty() {
         return Err(not_found(&target.plural, "external metrics"));
     }
-    // No series that matches is an answer, and an empty one.
+    // Without a matching series the answer is empty.
     let matching = of_name
         .into_iter()
         .filter(|reading| series.matches_labels(Some(&written(reading))));

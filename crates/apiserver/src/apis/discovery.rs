@@ -1,5 +1,5 @@
-//! Discovery of the served resources, in the two forms that clients ask for: one document with
-//! everything, or lists of groups and of their resources.
+//! Discovery of the served resources, as one document with everything, or as lists of groups and of
+//! their resources.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +17,11 @@ use crate::wire::path::Route;
 use crate::wire::reply::Reply;
 use crate::wire::response_form;
 
-/// The version that is reported: that of the API types compiled in.
+/// The version of the compiled API types.
 pub(crate) const MAJOR: &str = "1";
 pub(crate) const MINOR: &str = "33";
 
-/// One entry of a list of resources, the same for both forms.
+/// For both forms.
 #[derive(Debug, Clone)]
 pub(crate) struct DiscoveryResource {
     pub(crate) group: String,
@@ -89,7 +89,6 @@ impl DiscoveryResource {
     }
 }
 
-/// Group, then version, then resources.
 pub(crate) type Groups = BTreeMap<String, BTreeMap<String, Vec<DiscoveryResource>>>;
 
 pub(crate) fn groups(api: &Api) -> Groups {
@@ -137,7 +136,6 @@ pub(crate) fn groups(api: &Api) -> Groups {
     groups
 }
 
-/// Answers a discovery request.
 pub(crate) fn answer(api: &Api, route: &Route, accepts: &str) -> Result<Reply, ApiError> {
     let groups = groups(api);
     let aggregated = response_form::discovery(accepts);
@@ -191,7 +189,7 @@ pub(crate) fn answer(api: &Api, route: &Route, accepts: &str) -> Result<Reply, A
     }
 }
 
-/// Versions, the preferred one first: stable before beta before alpha, newer before older.
+/// The preferred version first: stable before beta before alpha, newer before older.
 fn by_preference(
     versions: &BTreeMap<String, Vec<DiscoveryResource>>,
 ) -> Vec<(&String, &Vec<DiscoveryResource>)> {
@@ -283,7 +281,6 @@ fn legacy(entry: &DiscoveryResource) -> Vec<Value> {
     std::iter::once(own).chain(parts).collect()
 }
 
-/// The answer under `/version`.
 pub(crate) fn version() -> Reply {
     Reply::value(&json!({
         "major": MAJOR, "minor": MINOR, "gitVersion": format!("v{MAJOR}.{MINOR}.0+in-memory"),

@@ -1,4 +1,4 @@
-//! `metrics.k8s.io/v1beta1`, from what the embedding code measures or makes up.
+//! `metrics.k8s.io/v1beta1`, from measurements of the embedding code.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::wire::query::QueryParameters;
 pub(crate) const GROUP: &str = "metrics.k8s.io";
 pub(crate) const VERSION: &str = "v1beta1";
 
-/// Answers a GET below the group's version.
+/// A GET below the group's version.
 pub(crate) fn answer(
     api: &Api,
     target: &ResourcePath,

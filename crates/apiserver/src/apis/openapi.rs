@@ -1,7 +1,5 @@
-//! `/openapi/v3`: what `kubectl explain` and `kubectl apply` want to know of the kinds.
-//!
-//! Fields and types of built-in kinds come from the same table as their protobuf, which has no
-//! descriptions; custom resources are described by their own schemas.
+//! `/openapi/v3` for `kubectl explain` and `kubectl apply`. Built-in kinds come from the table of
+//! their protobuf, which has no descriptions; custom resources have their own schemas.
 
 pub(crate) mod v2;
 
@@ -23,17 +21,16 @@ use crate::wire::reply::Reply;
 
 const TITLE: &str = "Kubernetes";
 
-/// The parameters of every patch that kubectl looks for.
+/// kubectl looks for these in every patch.
 const PARAMETERS: [&str; 2] = ["fieldValidation", "dryRun"];
 
-/// The message of the metadata that every object has.
+/// The message of every object's metadata.
 const OBJECT_META: &str = "meta.ObjectMeta";
 
-/// The description of every built-in kind.
 const NO_DESCRIPTIONS: &str = "This API server knows the fields of this kind and their \
                                types. What they mean is described by a real API server.";
 
-/// The list of documents, one for each version of a group.
+/// One document for each version of a group.
 pub(crate) fn index(api: &Api) -> Reply {
     let mut paths = Map::new();
     for (group, versions) in groups(api) {
@@ -54,7 +51,6 @@ fn place(group: &str, version: &str) -> String {
     }
 }
 
-/// The document of one group's version.
 pub(crate) fn document(api: &Api, group: &str, version: &str) -> Result<Reply, ApiError> {
     let groups = groups(api);
     let found = groups.get(group).and_then(|versions| versions.get(version));
@@ -66,7 +62,6 @@ pub(crate) fn document(api: &Api, group: &str, version: &str) -> Result<Reply, A
     })))
 }
 
-/// The version of Kubernetes that is described.
 fn version() -> String {
     format!("v{MAJOR}.{MINOR}.0")
 }
@@ -75,8 +70,7 @@ fn gvk(entry: &DiscoveryResource) -> Value {
     json!({"group": entry.group, "version": entry.version, "kind": entry.kind})
 }
 
-/// That objects can be patched with field validation on the server, which is what `kubectl apply`
-/// looks for.
+/// Patches with field validation on the server, which `kubectl apply` looks for.
 fn patch(entry: &DiscoveryResource) -> (String, Value) {
     let parameter = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
     let operation = json!({
@@ -88,7 +82,6 @@ fn patch(entry: &DiscoveryResource) -> (String, Value) {
     (path(entry), json!({"patch": operation}))
 }
 
-/// The path of one object of a kind.
 fn path(entry: &DiscoveryResource) -> String {
     let place = place(&entry.group, &entry.version);
     let scope = if entry.namespaced {
@@ -99,7 +92,6 @@ fn path(entry: &DiscoveryResource) -> String {
     format!("/{place}/{scope}{}/{{name}}", entry.plural)
 }
 
-/// The schemas of the kinds, and of all messages in them.
 fn schemas(api: &Api, entries: &[DiscoveryResource]) -> BTreeMap<String, Value> {
     let mut schemas = BTreeMap::new();
     let mut wanted = BTreeSet::from([OBJECT_META.to_owned()]);
@@ -126,7 +118,6 @@ fn schemas(api: &Api, entries: &[DiscoveryResource]) -> BTreeMap<String, Value> 
     schemas
 }
 
-/// The schema of a custom resource, as its definition gives it.
 fn custom(api: &Api, entry: &DiscoveryResource) -> Option<Value> {
     let resource = api
         .registry
@@ -143,7 +134,7 @@ fn builtin(name: &str, wanted: &mut BTreeSet<String>) -> Option<Value> {
     Some(schema)
 }
 
-/// A message; those that its fields need are `wanted`.
+/// Messages of its fields are added to `wanted`.
 fn message(name: &str, wanted: &mut BTreeSet<String>) -> Option<Value> {
     let fields = protobuf::fields(name)?;
     let properties: Map<String, Value> = fields
@@ -161,7 +152,7 @@ fn message(name: &str, wanted: &mut BTreeSet<String>) -> Option<Value> {
     Some(json!({"type": "object", "properties": properties}))
 }
 
-/// A type by its letter in the table, or a message.
+/// `kind` is a letter of the table, or a message.
 fn kind_schema(kind: &str, wanted: &mut BTreeSet<String>) -> Value {
     match kind {
         "s" | "D" => json!({"type": "string"}),

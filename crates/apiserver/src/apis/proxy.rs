@@ -1,7 +1,5 @@
-//! The `proxy` subresource of Pods and Services: passes a call on to where they listen, and the
-//! answer back.
-//!
-//! Over plain HTTP only: a server in memory has no certificates of kubelets and Services to check.
+//! The `proxy` subresource of Pods and Services: passes a call on and the answer back. Plain HTTP
+//! only: a server in memory has no certificates of kubelets and Services to check.
 
 use std::time::Duration;
 
@@ -20,10 +18,10 @@ use crate::store::ObjectKey;
 use crate::wire::path::ResourcePath;
 use crate::wire::reply::{ResponseBody, whole};
 
-/// As long as kube-apiserver lets any call take that is no watch.
+/// kube-apiserver's limit for calls other than watches.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The parts of a name such as `web`, `web:8080` or `http:web:metrics`.
+/// Parts of a name such as `web`, `web:8080` or `http:web:metrics`.
 #[derive(Debug, PartialEq, Eq)]
 struct ProxyName<'a> {
     scheme: &'a str,
@@ -48,7 +46,6 @@ fn proxy_name(text: &str) -> ProxyName<'_> {
     }
 }
 
-/// Passes the call on.
 pub(crate) async fn answer(
     api: &Api,
     target: &ResourcePath,

@@ -1,5 +1,5 @@
-//! The work of controllers of a real cluster when objects end: dependents of objects that are
-//! gone go too, namespaces are emptied, old Events are forgotten.
+//! The controllers of a cluster that act at an object's end: dependents of gone objects go too,
+//! namespaces are emptied, old Events are deleted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,11 +24,10 @@ use crate::wire::query::Propagation;
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
-/// The age at which Events are deleted.
 const EVENT_LIFE: SignedDuration = SignedDuration::from_hours(1);
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Works until the server is gone.
+/// Runs until the server is gone.
 pub(crate) async fn run(api: Arc<Api>, mut work: mpsc::UnboundedReceiver<GarbageNotice>) {
     let mut sweep = interval(SWEEP_INTERVAL);
     sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -84,7 +83,7 @@ async fn delete(api: &Arc<Api>, place: &Location, propagation: Option<Propagatio
         propagation,
         ..DeleteOptions::default()
     };
-    // It may be gone by now, which is what was wanted.
+    // Failure means that it is gone by now.
     if let Err(error) = delete::delete(&call, &options).await
         && error.status() != 404
     {
@@ -106,7 +105,6 @@ async fn change(api: &Arc<Api>, place: &Location, edit: impl Fn(&mut Value) + Se
     }
 }
 
-/// The places of the owners of an object that still exist.
 fn owners(api: &Api, object: &Value) -> Vec<Location> {
     let references = meta::list(object, "/metadata/ownerReferences").iter();
     references
@@ -130,7 +128,7 @@ fn owner(api: &Api, object: &Value, reference: &Value) -> Option<Location> {
     (meta::uid(&found.value) == meta::text(reference, "/uid")).then_some(place)
 }
 
-/// Deletes an object if all its owners are gone; else removes the gone owners from its list.
+/// Deletes an object if all its owners are gone; else drops the gone owners from its list.
 async fn release(api: &Arc<Api>, place: &Location) {
     let Some(stored) = current(api, place) else {
         return;
@@ -151,7 +149,7 @@ async fn release(api: &Arc<Api>, place: &Location) {
     }
 }
 
-/// Sees to the dependents of an owner that waits for them.
+/// Handles the dependents of an owner that waits for them.
 async fn dependents_first(api: &Arc<Api>, place: &Location) {
     let Some(owner) = current(api, place) else {
         return;
@@ -211,7 +209,7 @@ fn drop_instances(api: &Api, definition: &Value) {
     }
 }
 
-/// Lets a namespace go that is being deleted and is empty.
+/// Removes a namespace that is being deleted and is empty.
 async fn finish_namespace(api: &Arc<Api>, name: &str) {
     let place = Location::new(&Arc::from("namespaces"), ObjectKey::new("", name));
     let Some(namespace) = current(api, &place) else {

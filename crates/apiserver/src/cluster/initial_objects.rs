@@ -1,5 +1,5 @@
-//! The objects that every cluster has from the start: namespaces, priority classes, and the Service
-//! of the API itself.
+//! The first objects of every cluster: namespaces, priority classes, and the Service of the API
+//! itself.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::verbs::create;
 
 const NAMESPACES: [&str; 4] = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
-/// Writes them to an empty store.
+/// Into an empty store.
 pub(crate) async fn write(api: &Arc<Api>) -> Result<(), ApiError> {
     for name in NAMESPACES {
         seed(api, "namespaces", json!({"metadata": {"name": name}})).await?;

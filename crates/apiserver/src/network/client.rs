@@ -1,8 +1,6 @@
-//! HTTP/1.1 calls to other servers, plain or over TLS, on connections that are kept between calls.
-//!
-//! Webhooks are trusted by the `caBundle` of their configuration only, and Services are called by
-//! address under another name; both are part of a [`Peer`], and connections are shared between
-//! calls to equal peers and no others.
+//! HTTP/1.1 calls to other servers, plain or over TLS, on kept connections. Webhooks are trusted
+//! only by the `caBundle` of their configuration, and Services are called by address under another
+//! name; both are part of a [`Peer`], and only equal peers share connections.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,30 +20,28 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// The most idle connections that are kept for one server: as many as Go's client keeps.
+/// Most idle connections per server, as in Go's client.
 const MOST_IDLE: usize = 25;
 
 type Sender = http1::SendRequest<Full<Bytes>>;
 
-/// A server and how it is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Peer {
-    /// Tried in this order until one accepts a connection.
+    /// In order of trial.
     pub(crate) addresses: Vec<SocketAddr>,
-    /// Without it the connection is plain.
+    /// `None` for a plain connection.
     pub(crate) tls: Option<PeerTrust>,
 }
 
-/// The server's certificate that a client accepts.
+/// Which server certificate is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct PeerTrust {
-    /// The host name or address that the certificate has to be for.
+    /// Host name or address in the certificate.
     pub(crate) server_name: String,
-    /// PEM of the authorities of which one has to have signed it.
+    /// PEM; one of them must have signed the certificate.
     pub(crate) authorities: Vec<u8>,
 }
 
-/// A call without an answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     #[error("dial tcp: {0}")]
@@ -68,10 +64,10 @@ trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 impl OutboundClient {
-    /// Sends a request and reads the whole answer. The URI of the request is a path.
+    /// Reads the whole answer. The URI of the request is a path.
     ///
     /// # Errors
-    /// Where the peer cannot be reached, is not trusted or ends the connection too early.
+    /// The peer cannot be reached, is not trusted or ends the connection too early.
     pub(crate) async fn send(
         &self,
         peer: &Peer,
@@ -90,7 +86,7 @@ impl OutboundClient {
         Ok(Response::from_parts(parts, body))
     }
 
-    /// The head of the answer, from a kept connection if one of them still takes the request.
+    /// The head of the answer, over a kept connection if one still works.
     async fn begin(
         &self,
         peer: &Peer,
@@ -144,7 +140,7 @@ async fn connect(peer: &Peer) -> Result<Sender, CallError> {
     };
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
-        // If the connection breaks, the request that waits for an answer fails.
+        // If the connection breaks, the pending request fails.
         let _ = connection.await;
     });
     Ok(sender)

@@ -1,7 +1,6 @@
-//! The address that connections to a Service end at: the external name that it is an alias of, or
-//! the first ready endpoint of its EndpointSlices.
-//!
-//! There is no proxy that spreads connections here, and no address is refused: unlike in a real
+//! The address that connections to a Service end at: its external name, or the first ready endpoint
+//! of its EndpointSlices. No proxy spreads connections, and unlike in a real cluster no address is
+//! refused: everything is on loopback.
 //! cluster everything is on loopback.
 
 use std::net::SocketAddr;
@@ -12,22 +11,18 @@ use crate::meta;
 use crate::store::ObjectKey;
 use crate::store::ObjectStore;
 
-/// The label that says of which Service an EndpointSlice is.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 const SLICES: &str = "endpointslices.discovery.k8s.io";
 
-/// A host and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostPort {
     pub(crate) host: String,
     pub(crate) port: u16,
 }
 
-/// All addresses of a place.
-///
 /// # Errors
-/// Where the name of the host is not known.
+/// The host name is unknown.
 pub(crate) async fn resolve(place: &HostPort) -> Result<Vec<SocketAddr>, String> {
     let HostPort { host, port } = place;
     let found = tokio::net::lookup_host((host.as_str(), *port)).await;
@@ -38,7 +33,7 @@ pub(crate) async fn resolve(place: &HostPort) -> Result<Vec<SocketAddr>, String>
 /// The endpoint behind `port` of a Service, a number or a name; empty stands for the only port.
 ///
 /// # Errors
-/// Where there is no such Service or port, or no endpoint is ready.
+/// There is no such Service or port, or no endpoint is ready.
 pub(crate) fn of_service(
     store: &ObjectStore,
     key: &ObjectKey,
@@ -67,7 +62,7 @@ pub(crate) fn of_service(
     places.next().ok_or_else(nobody)
 }
 
-/// The port of that number or name. An ExternalName need not list any.
+/// By number or name. An ExternalName need not list any.
 fn service_port(spec: &Value, wanted: &str) -> Option<Value> {
     let ports = meta::list(spec, "/ports");
     let number: Option<u64> = wanted.parse().ok();
@@ -85,7 +80,7 @@ fn service_port(spec: &Value, wanted: &str) -> Option<Value> {
         .or_else(|| unlisted.map(|number| serde_json::json!({"port": number})))
 }
 
-/// The first endpoint of a slice that takes connections, at the port of that name.
+/// The first ready endpoint of a slice, at the port of that name.
 fn ready(slice: &Value, port: &str) -> Option<HostPort> {
     let mut ports = meta::list(slice, "/ports").iter();
     let port = ports.find(|listed| meta::text(listed, "/name") == port)?;

@@ -1,9 +1,7 @@
 //! `managedFields` and server-side apply: conflicts between managers, and the removal of fields
-//! that their only manager no longer applies.
-//!
-//! Every change is tracked from the creation on. As in a real server, no manager owns the fields
-//! that admission or the server itself adds. If an object has no manager, the first apply gives
-//! its fields to `before-first-apply`.
+//! that their only manager no longer applies. Changes are tracked from creation on. As in a real
+//! server, fields from admission or the server have no manager. If an object has no manager, the
+//! first apply gives its fields to `before-first-apply`.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +16,14 @@ use crate::patch::fields::ManagedFieldSet;
 use crate::patch::merge_keys::ListKind;
 use crate::patch::merge_keys::Position;
 
-/// The manager of the fields that were there before the first apply.
+/// Manager of the fields before the first apply.
 const BEFORE: &str = "before-first-apply";
 
-/// As many managers that update are told apart; the oldest beyond that become one.
+/// Most separate managers that update; the oldest beyond become one.
 const MOST_UPDATERS: usize = 10;
 /// The name of that one.
 const ANCIENT: &str = "ancient-changes";
 
-/// The manager that writes, and the way it does.
 #[derive(Debug, Clone)]
 pub(crate) struct Applier<'a> {
     pub(crate) manager: &'a str,
@@ -34,7 +31,7 @@ pub(crate) struct Applier<'a> {
     pub(crate) api_version: String,
     pub(crate) builtin: bool,
     pub(crate) now: String,
-    /// `status` where that is applied.
+    /// `status` for an apply of the status.
     pub(crate) subresource: &'a str,
 }
 
@@ -93,7 +90,7 @@ impl Applier<'_> {
         entry
     }
 
-    /// The object after this manager's wanted_fields, with the bookkeeping in its metadata.
+    /// With the bookkeeping in the metadata.
     pub(crate) fn apply(&self, live: Option<&Value>, wanted: &Value) -> Result<Value, ApiError> {
         if wanted
             .pointer("/metadata/managedFields")
@@ -136,7 +133,7 @@ impl Applier<'_> {
         Ok(object)
     }
 
-    /// Finds conflicts, or takes the fields where the applier insists.
+    /// Reports conflicts, or takes the fields if the applier forces it.
     fn resolve_conflicts(
         &self,
         live: &Value,
@@ -149,7 +146,7 @@ impl Applier<'_> {
             let new = fields::get(wanted, path);
             let is_item = path.last().is_some_and(|step| step.starts_with("k:"));
             let is = fields::get(live, path);
-            // An empty map asks for a map, not for one without fields.
+            // An empty map requires a map, but not an empty one.
             let are_maps = is.is_some_and(Value::is_object) && new.is_some_and(Value::is_object);
             if is_item || are_maps || is == new {
                 continue;
@@ -199,7 +196,7 @@ fn conflict(entry: &Value, field: &str) -> Cause {
     }
 }
 
-/// The conflicts with each manager: one in a line, more as a list.
+/// One in a line, more as a list.
 fn by_manager(causes: &[Cause]) -> String {
     let mut fields: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for cause in causes {
@@ -213,8 +210,8 @@ fn by_manager(causes: &[Cause]) -> String {
     lines.collect::<Vec<String>>().join("\n")
 }
 
-/// Records the creator as the manager of all fields of a new object, and ignores the
-/// `managedFields` of the body. With `has_status` the status is left out.
+/// Makes the creator the manager of all fields of a new object, and ignores the `managedFields` of
+/// the body. With `has_status` the status is left out.
 pub(crate) fn begin(applier: &Applier<'_>, new: &mut Value, has_status: bool) {
     let mut fields = fields::of(new, applier.builtin);
     if has_status {
@@ -224,7 +221,7 @@ pub(crate) fn begin(applier: &Applier<'_>, new: &mut Value, has_status: bool) {
     put_managers(new, vec![Manager { entry, fields }]);
 }
 
-/// Records the manager as the owner of the fields that it changed.
+/// Makes the manager the owner of the fields that it changed.
 pub(crate) fn track(applier: &Applier<'_>, old: &Value, new: &mut Value) {
     let mut all = managers(old);
     let after = fields::of(new, applier.builtin);
@@ -273,8 +270,7 @@ fn bounded(mut all: Vec<Manager>) -> Vec<Manager> {
     all
 }
 
-/// Merges an applied configuration into the object: maps by field, keyed lists by item, the rest
-/// as a whole.
+/// Merges maps by field, keyed lists by item, the rest as a whole.
 fn merge(target: &mut Value, wanted: &Value, at: Position<'_>) {
     match wanted {
         Value::Object(fields) => {

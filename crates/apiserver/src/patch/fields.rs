@@ -1,5 +1,5 @@
-//! Sets of fields, as managers own them: paths to leaves, with list items named by their keys, and
-//! their written form in `managedFields`.
+//! Sets of managed fields: paths to leaves, with list items named by their keys, and their form in
+//! `managedFields`.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,12 @@ use crate::meta;
 use crate::patch::merge_keys::ListKind;
 use crate::patch::merge_keys::Position;
 
-/// A step of a path, in the written form: `f:name`, `k:{"name":"a"}`, `v:"word"`.
+/// As written: `f:name`, `k:{"name":"a"}`, `v:"word"`.
 pub(super) type FieldPathElement = String;
-/// A path to a field.
 pub(super) type Path = Vec<FieldPathElement>;
-/// Fields that a manager owns.
 pub(super) type ManagedFieldSet = BTreeSet<Path>;
 
-/// Metadata that only the server writes.
+/// Written by the server only.
 const SYSTEM: [&str; 9] = [
     "name",
     "namespace",
@@ -29,7 +27,7 @@ const SYSTEM: [&str; 9] = [
     "deletionGracePeriodSeconds",
 ];
 
-/// The fields that an object sets. Lists of custom resources are owned as a whole.
+/// Fields that an object sets. A list of a custom resource is one field.
 pub(super) fn of(object: &Value, builtin: bool) -> ManagedFieldSet {
     let mut fields = ManagedFieldSet::new();
     for (name, value) in object.as_object().into_iter().flatten() {
@@ -86,7 +84,6 @@ fn collect(value: &Value, path: Path, at: Position<'_>, fields: &mut ManagedFiel
     }
 }
 
-/// The step to an item of a keyed list.
 pub(super) fn key_step(item: &Value, keys: &[&str]) -> FieldPathElement {
     let keys: Map<String, Value> = keys
         .iter()
@@ -102,7 +99,6 @@ pub(super) fn key_step(item: &Value, keys: &[&str]) -> FieldPathElement {
     format!("k:{}", Value::Object(keys))
 }
 
-/// The value at a path.
 pub(super) fn get<'a>(object: &'a Value, path: &[FieldPathElement]) -> Option<&'a Value> {
     path.iter().try_fold(object, |value, step| {
         if let Some(name) = step.strip_prefix("f:") {
@@ -125,7 +121,6 @@ fn is_item(item: &Value, step: &str) -> bool {
     !keys.is_empty() && key_step(item, &names) == step
 }
 
-/// Takes the value at a path out.
 pub(super) fn remove(object: &mut Value, path: &[FieldPathElement]) {
     let Some((last, before)) = path.split_last() else {
         return;
@@ -152,7 +147,7 @@ fn get_mut<'a>(object: &'a mut Value, path: &[FieldPathElement]) -> Option<&'a m
     })
 }
 
-/// A path for people: `.spec.containers[name="a"].image`.
+/// For people: `.spec.containers[name="a"].image`.
 pub(super) fn display(path: &[FieldPathElement]) -> String {
     let mut text = String::new();
     for step in path {
@@ -169,7 +164,7 @@ pub(super) fn display(path: &[FieldPathElement]) -> String {
     text
 }
 
-/// The form in which `managedFields` holds them.
+/// In the form of `managedFields`.
 pub(super) fn write(fields: &ManagedFieldSet) -> Value {
     let mut root = json!({});
     for path in fields {
@@ -184,7 +179,7 @@ pub(super) fn write(fields: &ManagedFieldSet) -> Value {
     root
 }
 
-/// Reads the form that [`write`] makes.
+/// Reads the form of [`write`].
 pub(super) fn read(written: &Value) -> ManagedFieldSet {
     let mut fields = ManagedFieldSet::new();
     descend(written, &mut Vec::new(), &mut fields);

@@ -1,17 +1,16 @@
-//! Which lists are merged by a key, and by which: the lists of objects and the lists of words that
-//! the built-in kinds mark so. All others are replaced as a whole.
+//! Which lists of built-in kinds are merged by key, or as sets of words. All others are replaced as
+//! a whole.
 
-/// The way in which a list is merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ListKind {
-    /// Items are the same when these fields are; the first is the strategic merge key.
+    /// Items with equal fields are the same; the first is the strategic merge key.
     Keyed(&'static [&'static str]),
     /// Words, each at most once.
     Set,
     Atomic,
 }
 
-/// The list under `field` in an object that stands under `parent`.
+/// Kind of the list `field` in an object under `parent`.
 pub(super) fn of(parent: &str, field: &str) -> ListKind {
     match (parent, field) {
         (
@@ -42,7 +41,7 @@ pub(super) fn of(parent: &str, field: &str) -> ListKind {
     }
 }
 
-/// The place of a value in an object: the field that holds it and the field that holds that.
+/// The field of a value, and the field around it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position<'a> {
     parent: &'a str,
@@ -51,7 +50,7 @@ pub(super) struct Position<'a> {
 }
 
 impl<'a> Position<'a> {
-    /// The value under `field` in an object that stands under `parent`.
+    /// Position of the value `field` in an object under `parent`.
     pub(super) const fn new(parent: &'a str, field: &'a str, builtin: bool) -> Self {
         Self {
             parent,
@@ -60,13 +59,11 @@ impl<'a> Position<'a> {
         }
     }
 
-    /// The value under `field` in the object at this position.
     pub(super) const fn child(self, field: &'a str) -> Self {
         Self::new(self.field, field, self.builtin)
     }
 
-    /// The way in which a list at this position is merged; of custom resources only metadata has
-    /// keys here.
+    /// For custom resources only metadata has keyed lists.
     pub(super) fn list_kind(self) -> ListKind {
         if self.builtin || self.parent == "metadata" {
             of(self.parent, self.field)

@@ -1,5 +1,5 @@
-//! Strategic merge patches: a merge patch that knows which lists have keys, with the directives
-//! that `kubectl apply` and `kubectl edit` send.
+//! Strategic merge patches, which know keyed lists, with the directives of `kubectl apply` and
+//! `kubectl edit`.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,6 @@ const RETAIN: &str = "$retainKeys";
 const ORDER: &str = "$setElementOrder/";
 const DELETE: &str = "$deleteFromPrimitiveList/";
 
-/// Merges `patch` into `target`.
 pub(super) fn merge(target: &mut Value, patch: &Value) -> Result<(), String> {
     let Some(patch) = patch.as_object() else {
         return Err("the patch is not an object".to_owned());
@@ -80,7 +79,7 @@ fn remove_words(list: Option<&mut Value>, words: &Value) {
     }
 }
 
-/// An order that is set for a list of which no item changed.
+/// The order of a list without changed items.
 fn reorder_untouched(fields: &mut Map<String, Value>, patch: &Map<String, Value>, parent: &str) {
     for (key, order) in patch {
         let Some(field) = key
@@ -149,7 +148,7 @@ fn merge_item(list: &mut Vec<Value>, item: &Value, key: &str, field: &str) -> Re
     Ok(())
 }
 
-/// Puts the items in the order that the patch sets; those it does not name stay behind them.
+/// Orders items as in the patch; unnamed items stay behind them.
 fn reorder(list: &mut [Value], order: &Value, kind: ListKind) {
     let order = order.as_array().map_or(&[][..], Vec::as_slice);
     list.sort_by_key(|item| {

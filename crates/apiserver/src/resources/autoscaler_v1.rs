@@ -1,5 +1,5 @@
-//! HorizontalPodAutoscalers as autoscaling/v1 shows them: one CPU target, everything else kept in
-//! annotations, so that nothing is lost on the way through the old version.
+//! HorizontalPodAutoscalers in autoscaling/v1: one CPU target, everything else in annotations, so
+//! that nothing is lost in the old version.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ const CURRENT: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 const TARGET: &str = "targetCPUUtilizationPercentage";
 
-/// Between v1 and v2, which is stored.
+/// Between v1 and the stored v2.
 pub(crate) const CONVERSION: Conversion = Conversion {
     to_storage,
     from_storage,

@@ -55,7 +55,7 @@ const EVENT_FIELDS: &[&str] = &[
     "type",
 ];
 
-/// All built-in resources, in the order of discovery.
+/// In the order of discovery.
 pub(crate) fn builtin() -> Vec<Resource> {
     [
         core(),
@@ -368,7 +368,6 @@ fn volumes() -> Vec<Resource> {
 }
 
 impl ScalePaths {
-    /// The paths at which the built-in workloads keep their replicas.
     fn workload() -> Self {
         Self {
             spec: "/spec/replicas".to_owned(),
@@ -378,7 +377,6 @@ impl ScalePaths {
     }
 }
 
-/// A built-in resource, for tests.
 #[cfg(test)]
 pub(crate) fn find(group: &str, plural: &str) -> Resource {
     builtin()

@@ -1,5 +1,5 @@
 //! From a body to an object of its kind: type and version checked, unknown fields dropped and
-//! told, quantities in canonical form.
+//! reported, quantities in canonical form.
 
 use serde_json::Value;
 
@@ -21,10 +21,10 @@ const AMOUNTS: [&str; 8] = [
     "hard",
     "used",
 ];
-/// The two quantities of a metric's target.
+/// Quantities of a metric's target.
 const TARGET: [&str; 2] = ["value", "averageValue"];
 
-/// Reads an object and answers the paths of the fields that were dropped.
+/// Also returns the paths of the dropped fields.
 pub(crate) fn decode_as(
     resource: &Resource,
     mut value: Value,
@@ -48,7 +48,7 @@ pub(crate) fn decode_as(
     Ok((object, unknown))
 }
 
-/// The quantities of an object that is not whole, as an apply sends it, in canonical form.
+/// For a partial object, as an apply sends it.
 pub(crate) fn canonical_quantities(resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
     if !resource.is_builtin() {
         return Ok(());
@@ -56,8 +56,7 @@ pub(crate) fn canonical_quantities(resource: &Resource, value: &mut Value) -> Re
     canonical_amounts(resource, value)
 }
 
-/// The same of an object of a kind that may hold quantities: fields of a definition are those of a schema, whatever
-/// their names.
+/// For kinds with quantities; a custom resource's fields follow its schema, whatever their names.
 fn canonical_amounts(resource: &Resource, value: &mut Value) -> Result<(), ApiError> {
     if resource.kind == "CustomResourceDefinition" {
         return Ok(());
@@ -101,7 +100,7 @@ pub(crate) fn undecodable(resource: &Resource, why: &str) -> ApiError {
     )
 }
 
-/// Go leaves out what is empty; so do we where clients look.
+/// Go leaves out empty fields; so does this where clients look.
 fn tidy_metadata(object: &mut Value) {
     let Some(metadata) = meta::child(object, "metadata").as_object_mut() else {
         return;
@@ -115,7 +114,6 @@ fn tidy_metadata(object: &mut Value) {
     });
 }
 
-/// The paths that are in `given` and no longer in `kept`.
 fn missing(given: &Value, kept: &Value, path: &str, unknown: &mut Vec<String>) {
     match (given, kept) {
         (Value::Object(given), Value::Object(kept)) => {

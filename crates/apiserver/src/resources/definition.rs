@@ -18,11 +18,10 @@ use crate::table::column::CustomColumn;
 use crate::table::column::TableColumns;
 use crate::table::json_path::JsonPath;
 
-/// The collection that definitions are stored in.
 pub(crate) const COLLECTION: &str = "customresourcedefinitions.apiextensions.k8s.io";
 
-/// The served versions of a definition. All are stored in the one collection, and only the
-/// `apiVersion` differs, as `conversion.strategy: None` says.
+/// The served versions of a definition. One collection stores all, and only `apiVersion` differs,
+/// as in `conversion.strategy: None`.
 pub(crate) fn resources(definition: &Value) -> Vec<Resource> {
     let versions = meta::list(definition, "/spec/versions").iter();
     versions
@@ -72,8 +71,8 @@ fn resource(spec: &Value, version: &Value) -> Resource {
     resource.columns(columns)
 }
 
-/// Stored objects of another version: they are given the right `apiVersion` where they are read
-/// and written, because only there the version is known.
+/// For objects stored in another version: reading and writing set `apiVersion`, because only there
+/// the version is known.
 const OTHER_VERSION: Conversion = Conversion {
     to_storage: |object| object,
     from_storage: |object| object,
@@ -108,7 +107,7 @@ fn columns(version: &Value) -> TableColumns {
     TableColumns::Custom(columns.collect())
 }
 
-/// The parts of a definition that are not evaluated, as a warning for its author.
+/// Names the parts of a definition that are not evaluated, for its author.
 pub(crate) fn warning(definition: &Value) -> Option<String> {
     let versions = meta::list(definition, "/spec/versions").iter();
     let parts: BTreeSet<String> = versions
@@ -117,7 +116,7 @@ pub(crate) fn warning(definition: &Value) -> Option<String> {
     not_evaluated(&parts)
 }
 
-/// The warning about parts of a schema that are not evaluated, where there are any.
+/// Names the parts of a schema that are not evaluated.
 pub(crate) fn not_evaluated(parts: &BTreeSet<String>) -> Option<String> {
     let list: Vec<&str> = parts.iter().map(String::as_str).collect();
     let list = list.join(" and ");

@@ -1,12 +1,12 @@
-//! Events are served by two groups from one storage: core/v1 as stored, events.k8s.io/v1 with
-//! other names for the same fields.
+//! Events, served by two groups from one storage: core/v1 as stored, events.k8s.io/v1 with other
+//! field names.
 
 use serde_json::Value;
 
 use crate::meta;
 use crate::resources::resource::Conversion;
 
-/// From events.k8s.io/v1 (left) to core/v1 (right).
+/// Left: events.k8s.io/v1, right: core/v1.
 const FIELDS: &[(&str, &str)] = &[
     ("note", "message"),
     ("regarding", "involvedObject"),
@@ -17,7 +17,6 @@ const FIELDS: &[(&str, &str)] = &[
     ("deprecatedCount", "count"),
 ];
 
-/// The conversion between events.k8s.io/v1 and the stored core/v1.
 pub(crate) const CONVERSION: Conversion = Conversion {
     to_storage: |event| renamed(event, "v1", FIELDS.iter().copied()),
     from_storage: |event| {

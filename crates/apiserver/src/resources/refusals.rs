@@ -1,4 +1,4 @@
-//! Refusals of requests for an object of a resource, worded as kube-apiserver words them.
+//! Refusals for an object of a resource, in the words of kube-apiserver.
 
 use serde_json::{Value, json};
 
@@ -6,19 +6,17 @@ use crate::error::{ApiError, Cause, StatusReason};
 use crate::resources::resource::Resource;
 
 impl Resource {
-    /// 404: no object of this name is stored.
     pub(crate) fn not_found(&self, name: &str) -> ApiError {
         let message = format!("{} {name:?} not found", self.qualified());
         self.refusal(StatusReason::NotFound, name, message)
     }
 
-    /// 409: an object of this name is stored already.
     pub(crate) fn already_exists(&self, name: &str) -> ApiError {
         let message = format!("{} {name:?} already exists", self.qualified());
         self.refusal(StatusReason::AlreadyExists, name, message)
     }
 
-    /// 409: the object is not as the request takes it to be.
+    /// 409: the object does not fit the request.
     pub(crate) fn conflict(&self, name: &str, why: &str) -> ApiError {
         let qualified = self.qualified();
         let message = format!("Operation cannot be fulfilled on {qualified} {name:?}: {why}");
@@ -31,13 +29,11 @@ impl Resource {
         self.conflict(name, why)
     }
 
-    /// 403: an admission rule refuses the object.
     pub(crate) fn forbidden(&self, name: &str, why: &str) -> ApiError {
         let message = format!("{} {name:?} is forbidden: {why}", self.qualified());
         self.refusal(StatusReason::Forbidden, name, message)
     }
 
-    /// 422: the object breaks rules of its kind.
     pub(crate) fn invalid(&self, name: &str, causes: &[Cause]) -> ApiError {
         let lines: Vec<String> = causes
             .iter()

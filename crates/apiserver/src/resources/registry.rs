@@ -1,4 +1,4 @@
-//! The resources that are served now: the built-in ones and those of stored definitions.
+//! The resources that are served now: built-in ones and those of stored definitions.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,7 +11,6 @@ use crate::store::StoredObject;
 /// Group, version and plural.
 type RegistryKey = (String, String, String);
 
-/// All resources that are served now.
 #[derive(Debug)]
 pub(crate) struct Registry {
     builtin: Vec<Arc<Resource>>,
@@ -28,7 +27,6 @@ impl Registry {
         registry
     }
 
-    /// Serves the built-in resources and those of these CustomResourceDefinitions.
     pub(crate) fn refresh(&self, definitions: &[Arc<StoredObject>]) {
         let custom = definitions
             .iter()
@@ -44,20 +42,18 @@ impl Registry {
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
     }
 
-    /// The resource under that path.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
         let key = (group.to_owned(), version.to_owned(), plural.to_owned());
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
         served.get(&key).cloned()
     }
 
-    /// All of them, by group and version.
     pub(crate) fn all(&self) -> Vec<Arc<Resource>> {
         let served = self.served.read().unwrap_or_else(PoisonError::into_inner);
         served.values().cloned().collect()
     }
 
-    /// The resource of a kind, as owner references name it.
+    /// As owner references name it.
     pub(crate) fn of_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
         let all = self.all();
         let mut found = all
@@ -66,14 +62,13 @@ impl Registry {
         found.next()
     }
 
-    /// All versions of the resource that stores its objects in that collection.
     pub(crate) fn versions(&self, collection: &str) -> Vec<Arc<Resource>> {
         let mut all = self.all();
         all.retain(|resource| &*resource.collection == collection);
         all
     }
 
-    /// A resource that stores its objects in that collection, in their stored form.
+    /// In its stored form.
     pub(crate) fn of_collection(&self, collection: &str) -> Option<Arc<Resource>> {
         let all = self.all();
         let mut found = all.into_iter().filter(|resource| {

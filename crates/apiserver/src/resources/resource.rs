@@ -1,5 +1,5 @@
-//! The description of one resource: its names, how its objects are decoded, its subresources and
-//! the columns that kubectl shows. Everything else is the same for all resources.
+//! The description of one resource: names, decoding, subresources and kubectl's columns. Everything
+//! else is the same for all resources.
 
 use std::sync::Arc;
 
@@ -12,21 +12,20 @@ use crate::schema::Schema;
 use crate::table::builtin::NAME_AND_AGE;
 use crate::table::column::TableColumns;
 
-/// The way in which objects of a resource are read and made uniform.
+/// How objects are read and made uniform.
 #[derive(Debug, Clone)]
 pub(crate) enum Decoder {
-    /// Through the Rust type of the kind: fields that it lacks are dropped, types are checked.
+    /// Through the Rust type of the kind: drops fields that it lacks, checks types.
     Typed(fn(&Value) -> Result<Value, String>),
-    /// Through the schema of a CustomResourceDefinition.
     Schema(Arc<Schema>),
 }
 
-/// The places at which a scalable resource keeps its numbers, as JSON pointers.
+/// JSON pointers to the numbers of a scalable resource.
 #[derive(Debug, Clone)]
 pub(crate) struct ScalePaths {
     pub(crate) spec: String,
     pub(crate) status: String,
-    /// A label selector, as an object or as text.
+    /// As an object or as text.
     pub(crate) selector: Option<String>,
 }
 
@@ -45,7 +44,7 @@ pub(crate) enum Subresource {
 }
 
 impl Subresource {
-    /// The last segment of its path.
+    /// Last segment of its path.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -60,25 +59,23 @@ impl Subresource {
     }
 }
 
-/// The changes that `metadata.generation` counts.
+/// Changes that `metadata.generation` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
-    /// The kind has none.
     None,
-    /// Changes of the desired state: everything but metadata and status.
+    /// Everything but metadata and status.
     Desired,
-    /// Changes of annotations too, which a Deployment passes on to its ReplicaSets.
+    /// Also annotations, which a Deployment passes on to its ReplicaSets.
     DesiredAndAnnotations,
 }
 
-/// A second version of a kind that shares its storage, and how objects change between the two.
+/// Between two versions of a kind that share a storage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Conversion {
     pub(crate) to_storage: fn(Value) -> Value,
     pub(crate) from_storage: fn(Value) -> Value,
 }
 
-/// The names that tell a resource from all others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ResourceNames<'a> {
     pub(crate) group: &'a str,
@@ -87,7 +84,6 @@ pub(crate) struct ResourceNames<'a> {
     pub(crate) plural: &'a str,
 }
 
-/// The description of a served resource.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
     pub(crate) group: String,
@@ -100,21 +96,20 @@ pub(crate) struct Resource {
     pub(crate) namespaced: bool,
     pub(crate) generation: Generation,
     pub(crate) decoder: Decoder,
-    /// The status of a new object, where clients may not set it at creation.
+    /// Status of a new object, if clients may not set it at creation.
     pub(crate) initial_status: Option<Value>,
     pub(crate) scale: Option<ScalePaths>,
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) columns: TableColumns,
-    /// Fields that selectors may name, beside name and namespace.
+    /// For selectors, beside name and namespace.
     pub(crate) selectable: Vec<String>,
     pub(crate) rules: KindRules,
     pub(crate) conversion: Option<Conversion>,
-    /// The name of the collection that holds the objects.
     pub(crate) collection: Arc<str>,
 }
 
 impl Resource {
-    /// A namespaced resource of a Rust type, without subresources.
+    /// Namespaced, of a Rust type, without subresources.
     pub(crate) fn typed<T: DeserializeOwned + Serialize>(
         group: &str,
         version: &str,
@@ -130,7 +125,7 @@ impl Resource {
         Self::new(&names, Decoder::Typed(through::<T>))
     }
 
-    /// A namespaced resource without subresources that is decoded as `decoder` says.
+    /// Namespaced, without subresources.
     pub(crate) fn new(names: &ResourceNames<'_>, decoder: Decoder) -> Self {
         let ResourceNames {
             group,
@@ -186,13 +181,13 @@ impl Resource {
         self
     }
 
-    /// Has a status subresource, and starts with this status.
+    /// With a status subresource and this initial status.
     pub(crate) fn status(mut self, initial: Value) -> Self {
         self.initial_status = Some(initial);
         self.with(Subresource::Status)
     }
 
-    /// Has a status subresource and keeps the status that it is created with.
+    /// With a status subresource, and keeps the status of its creation.
     pub(crate) fn status_kept(self) -> Self {
         self.with(Subresource::Status)
     }
@@ -228,33 +223,32 @@ impl Resource {
         self
     }
 
-    /// The plural with its group, such as `pods` or `deployments.apps`.
+    /// Plural with group, such as `pods` or `deployments.apps`.
     pub(crate) fn qualified(&self) -> String {
         qualify(&self.plural, &self.group)
     }
 
-    /// The `apiVersion` of its objects, such as `v1` or `apps/v1`.
+    /// For example `v1` or `apps/v1`.
     pub(crate) fn api_version(&self) -> String {
         api_version(&self.group, &self.version)
     }
 
-    /// The subresource of that name.
     pub(crate) fn subresource(&self, name: &str) -> Option<Subresource> {
         let mut all = self.subresources.iter().copied();
         all.find(|subresource| subresource.name() == name)
     }
 
-    /// True where the status is written through its own path only.
+    /// The status has a path of its own.
     pub(crate) fn has_status(&self) -> bool {
         self.subresources.contains(&Subresource::Status)
     }
 
-    /// True for kinds with a Rust type, which take strategic merge patches.
+    /// Has a Rust type, and takes strategic merge patches.
     pub(crate) const fn is_builtin(&self) -> bool {
         matches!(self.decoder, Decoder::Typed(_))
     }
 
-    /// An object as clients of this version see it.
+    /// As clients of this version see it.
     pub(crate) fn to_served_version(&self, stored: &Value) -> Value {
         match self.conversion {
             Some(conversion) => {
@@ -272,7 +266,7 @@ fn through<T: DeserializeOwned + Serialize>(value: &Value) -> Result<Value, Stri
     serde_json::to_value(object).map_err(|error| error.to_string())
 }
 
-/// A resource's plural with its group, as messages name it.
+/// Plural with group, as in messages.
 pub(crate) fn qualify(plural: &str, group: &str) -> String {
     if group.is_empty() {
         plural.to_owned()
@@ -281,7 +275,6 @@ pub(crate) fn qualify(plural: &str, group: &str) -> String {
     }
 }
 
-/// A group and version as objects carry them.
 pub(crate) fn api_version(group: &str, version: &str) -> String {
     if group.is_empty() {
         version.to_owned()

@@ -64,7 +64,7 @@ pub(super) fn validate(hpa: &Value, causes: &mut Vec<Cause>) {
 mod tests {
     use super::*;
 
-    /// As kube-apiserver decides since 1.37, where `HPAScaleToZero` is on.
+    /// As kube-apiserver decides since 1.37, with `HPAScaleToZero` on.
     #[test]
     fn a_least_of_zero_needs_a_metric_that_needs_no_pods() {
         for (least, metric, refused) in [

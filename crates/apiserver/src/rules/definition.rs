@@ -1,5 +1,5 @@
-//! CustomResourceDefinitions: names that follow from others, and the status that says that the
-//! resource is served, which here is so at once.
+//! CustomResourceDefinitions: derived names, and the status that the resource is served, which is
+//! immediate here.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,6 @@ pub(super) fn defaults(definition: &mut Value) {
     meta::default(names, "listKind", format!("{kind}List"));
 }
 
-/// The resource is served from now on.
 pub(super) fn complete(definition: &mut Value) {
     let spec = &definition["spec"];
     let accepted = spec["names"].clone();

@@ -1,4 +1,4 @@
-//! Names, labels and annotations that Kubernetes accepts.
+//! The names, labels and annotations that Kubernetes accepts.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alpha
 const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
-/// Finds mistakes in name, labels and annotations of an object of the resource `group`/`plural`.
+/// Checks name, labels and annotations of an object of `group`/`plural`.
 pub(crate) fn check(group: &str, plural: &str, object: &Value, causes: &mut Vec<Cause>) {
     let name = meta::name(object);
     if name.is_empty() {
@@ -72,7 +72,7 @@ fn is_label_value(text: &str) -> bool {
     text.is_empty() || is_name_part(text)
 }
 
-/// A name with an optional DNS prefix: label and annotation keys, resource names.
+/// With an optional DNS prefix: label and annotation keys, resource names.
 pub(crate) fn is_qualified(text: &str) -> bool {
     match text.split_once('/') {
         Some((prefix, name)) => is_subdomain(prefix) && is_name_part(name),

@@ -1,4 +1,4 @@
-//! Namespaces carry their name as a label and are held until they are empty.
+//! Namespaces have their name as a label and are kept until they are empty.
 
 use serde_json::{Value, json};
 

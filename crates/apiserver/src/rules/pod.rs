@@ -1,4 +1,4 @@
-//! Pods: the defaults of their spec, requests from limits, tolerations of lost nodes, QoS class.
+//! Pods: defaults of the spec, requests from limits, tolerations of lost nodes, QoS class.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(super) fn complete(pod: &mut Value) {
     meta::child(pod, "status")["qosClass"] = class.into();
 }
 
-/// Adds the tolerations of lost nodes that every new Pod gets.
+/// Every new Pod gets these.
 pub(crate) fn tolerate_lost_nodes(pod: &mut Value) {
     let spec = meta::child(pod, "spec");
     for taint in [
@@ -61,7 +61,7 @@ fn requests_from_limits(container: &mut Value) {
     }
 }
 
-/// The quality of service class that the containers' requests and limits give.
+/// By the containers' requests and limits.
 pub(crate) fn qos_class(spec: &Value) -> &'static str {
     let mut any = false;
     let mut guaranteed = true;

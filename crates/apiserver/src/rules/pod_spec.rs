@@ -9,10 +9,8 @@ use crate::meta;
 use crate::rules::names;
 use evenkeel_quantity::Quantity;
 
-/// The lists of containers that a spec can have.
 pub(crate) const CONTAINERS: [&str; 2] = ["initContainers", "containers"];
 
-/// Fills in what every Pod spec gets.
 pub(crate) fn defaults(spec: &mut Value) {
     for (field, value) in [
         ("restartPolicy", json!("Always")),
@@ -99,7 +97,7 @@ fn volume_defaults(volume: &mut Value) {
     }
 }
 
-/// Finds mistakes in a spec that stands at the field `at`.
+/// `at` is the spec's field path.
 pub(crate) fn validate(spec: &Value, at: &str, causes: &mut Vec<Cause>) {
     if meta::list(spec, "/containers").is_empty() {
         causes.push(Cause::required(format!("{at}.containers"), ""));
@@ -140,7 +138,7 @@ fn validate_container(container: &Value, at: &str, causes: &mut Vec<Cause>) {
     validate_resources(&container["resources"], &format!("{at}.resources"), causes);
 }
 
-/// Finds mistakes in requests and limits that stand at the field `at`.
+/// Requests and limits; `at` is their field path.
 pub(crate) fn validate_resources(resources: &Value, at: &str, causes: &mut Vec<Cause>) {
     for list in ["limits", "requests"] {
         for (name, amount) in meta::map(&resources[list], "").into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! The changes that a Pod allows: few by an update, resources by a resize.
+//! Allowed changes of a Pod: few by an update, resources by a resize.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(super) fn validate(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
         .all(|gate| meta::list(&old["spec"], "/schedulingGates").contains(gate));
     let gated = !meta::list(&old["spec"], "/schedulingGates").is_empty();
     if gated {
-        // A Pod that waits at a gate may be narrowed further.
+        // A gated Pod may be narrowed further.
         for field in ["nodeSelector", "affinity"] {
             meta::put(&mut allowed, field, spec.get(field).cloned());
         }
@@ -43,7 +43,7 @@ pub(super) fn validate(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// True where nothing but the containers' resources differs between two specs.
+/// The specs differ in the containers' resources only.
 fn same_but_resources(old: &Value, new: &Value) -> bool {
     let without = |spec: &Value| {
         let mut spec = spec.clone();
@@ -58,7 +58,6 @@ fn same_but_resources(old: &Value, new: &Value) -> bool {
     without(old) == without(new)
 }
 
-/// Finds mistakes in a resize from `old` to `new`.
 pub(crate) fn resize(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let supported = meta::list(old, "/status/containerStatuses")
         .iter()
@@ -90,7 +89,7 @@ pub(crate) fn resize(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The resources beside CPU and memory.
+/// Beside CPU and memory.
 fn others(amounts: &Value) -> Vec<(&String, &Value)> {
     let all = meta::map(amounts, "").into_iter().flatten();
     all.filter(|(name, _)| !matches!(name.as_str(), "cpu" | "memory"))

@@ -1,5 +1,5 @@
-//! Services: the defaults of their ports and families. Addresses are given by the server, which
-//! knows those in use.
+//! Services: defaults of ports and families. The server gives addresses, because it knows those in
+//! use.
 
 use serde_json::{Value, json};
 

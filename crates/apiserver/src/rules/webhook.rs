@@ -81,7 +81,7 @@ pub(super) fn validate(configuration: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Fields that take one of a few words.
+/// Fields with a closed set of words.
 fn words(webhook: &Value, at: &str, causes: &mut Vec<Cause>) {
     for (field, accepted) in [
         ("failurePolicy", ["Fail", "Ignore"]),

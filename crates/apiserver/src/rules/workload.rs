@@ -1,4 +1,5 @@
-//! Workloads: what they and their Pod templates get, and that a selector selects its template.
+//! Workloads: defaults of workloads and Pod templates, and the check that a selector selects its
+//! template.
 
 use serde_json::{Value, json};
 

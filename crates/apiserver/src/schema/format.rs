@@ -6,8 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// Formats that a real server checks and this one does not. Neither server checks any other
-/// unknown format.
+/// Formats that a real server checks and this one does not. Neither server checks unknown formats.
 const LEFT_OUT: [&str; 14] = [
     "bsonobjectid",
     "uri",
@@ -25,12 +24,12 @@ const LEFT_OUT: [&str; 14] = [
     "hexcolor",
 ];
 
-/// True for formats that a real server checks and this one does not.
+/// A real server checks the format and this one does not.
 pub(super) fn is_left_out(format: &str) -> bool {
     LEFT_OUT.contains(&format)
 }
 
-/// True if a value has the format, or if that format is not checked.
+/// Also true for unchecked formats.
 pub(super) fn fits(format: &str, value: &Value) -> bool {
     match value {
         Value::String(text) => text_fits(format, text),

@@ -1,18 +1,15 @@
-//! The regular expressions of a schema, compiled once.
-//!
-//! Kubernetes uses Go's RE2, in which `\d`, `\w` and `\s` are ASCII. So are they in `regex-lite`,
-//! which in return lacks classes by Unicode property, such as `\p{L}`: a definition with one is
-//! refused like one with a broken pattern.
+//! The regular expressions of a schema, compiled once. In Kubernetes (Go's RE2) and in
+//! `regex-lite`, `\d`, `\w` and `\s` are ASCII. `regex-lite` lacks classes by Unicode property,
+//! such as `\p{L}`: a definition with one is refused like one with a broken pattern.
 
 use std::collections::{BTreeSet, HashMap};
 
 use regex_lite::Regex;
 use serde_json::Value;
 
-/// Compiled expressions by their text.
 pub(super) type Patterns = HashMap<String, Regex>;
 
-/// Compiles every `pattern` in the schema, except those that are not valid.
+/// Every valid `pattern` in the schema.
 pub(super) fn compile(schema: &Value) -> Patterns {
     let mut all = BTreeSet::new();
     texts(schema, "pattern", &mut all);
@@ -22,7 +19,7 @@ pub(super) fn compile(schema: &Value) -> Patterns {
     compiled.collect()
 }
 
-/// Collects every text that stands under `key` anywhere in the schema.
+/// All texts under `key` anywhere in the schema.
 pub(super) fn texts(schema: &Value, key: &str, found: &mut BTreeSet<String>) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Validation of a value against its schema, with every mistake reported at its field.
+//! Validates a value against its schema and reports every mistake at its field.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,6 @@ use crate::schema::patterns::Patterns;
 
 const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 
-/// The path of a field in the object at `path`.
 pub(super) fn child_path(path: &str, field: &str) -> String {
     if path.is_empty() {
         field.to_owned()
@@ -18,7 +17,7 @@ pub(super) fn child_path(path: &str, field: &str) -> String {
     }
 }
 
-/// A value, its schema and its path in the object.
+/// With its path in the object.
 #[derive(Clone, Copy)]
 struct SchemaValue<'a> {
     schema: &'a Value,
@@ -26,14 +25,12 @@ struct SchemaValue<'a> {
     path: &'a str,
 }
 
-/// A validation under way.
 pub(super) struct Validation<'a> {
     pub(super) patterns: &'a Patterns,
     pub(super) causes: &'a mut Vec<Cause>,
 }
 
 impl Validation<'_> {
-    /// Checks a value and everything in it.
     pub(super) fn check(&mut self, schema: &Value, value: &Value, path: &str) {
         if value.is_null() && schema["nullable"] == true {
             return;
@@ -130,7 +127,7 @@ impl Validation<'_> {
         }
     }
 
-    /// Checks a number of characters, items or fields against the keywords of its bounds.
+    /// A number of characters, items or fields against the keywords of its bounds.
     fn length(&mut self, at: SchemaValue<'_>, [least, most]: [&str; 2], length: usize) {
         let bound = |name: &str| {
             let bound = at.schema[name].as_u64();

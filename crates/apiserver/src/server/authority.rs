@@ -15,14 +15,14 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The name of the authority, and of the cluster in kubeconfigs.
+/// Name of the authority, and of the cluster in kubeconfigs.
 const NAME: &str = "in-memory";
 /// Certificates outlive every run.
 const VALIDITY: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// Clocks of containers beside this process may lag.
 const SKEW: SignedDuration = SignedDuration::from_hours(24);
 
-/// The reason for which there are no certificates.
+/// Why there are no certificates.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthorityError {
     #[error("a certificate cannot be made: {0}")]
@@ -31,7 +31,7 @@ pub(crate) enum AuthorityError {
     Tls(#[from] rustls::Error),
 }
 
-/// The authority's certificate and the TLS set-up of the server.
+/// The authority's certificate and the server's TLS settings.
 #[derive(Debug)]
 pub(crate) struct Authority {
     pub(crate) certificate_pem: String,
@@ -74,7 +74,7 @@ impl Authority {
     }
 }
 
-/// Makes a certificate valid from the day before `now` on, so that clocks of others may lag.
+/// From the day before `now` on, because other clocks may lag.
 fn valid(params: &mut CertificateParams, now: Timestamp) {
     let at = |time: Timestamp| {
         let date = time.to_zoned(TimeZone::UTC).date();
@@ -85,13 +85,13 @@ fn valid(params: &mut CertificateParams, now: Timestamp) {
     params.not_after = at(now.saturating_add(VALIDITY).unwrap_or(now));
 }
 
-/// A kubeconfig for a server, as YAML. Where the server asks for no token there is one all the same:
-/// kubectl asks its user for a name and a password where a file has no credentials.
+/// As YAML. If the server needs no token the file has one all the same: without credentials kubectl
+/// asks its user for a name and a password.
 pub(crate) fn kubeconfig(url: &str, certificate_pem: Option<&str>, token: Option<&str>) -> String {
     let trust = certificate_pem.map_or_else(String::new, |pem| {
         format!("\n    certificate-authority-data: {}", STANDARD.encode(pem))
     });
-    // A text of JSON is one of YAML, whatever is in it.
+    // JSON is YAML, whatever the token has.
     let token = Value::from(token.unwrap_or(NAME));
     format!(
         "apiVersion: v1

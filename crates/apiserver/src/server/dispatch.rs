@@ -1,4 +1,4 @@
-//! From a method and a path to the verb that they mean, and to the part of the object.
+//! Maps a method and a path to a verb and a part of the object.
 
 use std::sync::Arc;
 
@@ -26,7 +26,6 @@ use crate::wire::body::{self, header};
 use crate::wire::query::{DeleteOptions, FieldValidation};
 use crate::wire::reply::Reply;
 
-/// Does what the request asks for.
 pub(super) async fn dispatch(
     call: &Arc<ApiRequest>,
     parts: &Parts,
@@ -158,7 +157,7 @@ async fn patch(call: &Arc<ApiRequest>, parts: &Parts, body: &Bytes) -> Result<Re
     Ok(written(call, &done))
 }
 
-/// Server-side apply: changes the object, or makes it.
+/// Changes the object, or creates it.
 async fn apply(call: &ApiRequest, wanted: &Value) -> Result<Reply, ApiError> {
     if call.query.text("fieldManager").is_empty() {
         let cause = Cause::required("fieldManager", "is required for apply patch");
@@ -181,7 +180,7 @@ async fn apply(call: &ApiRequest, wanted: &Value) -> Result<Reply, ApiError> {
     if !exists {
         let mut strict = call.derived();
         strict.is_apply = true;
-        // The body is decoded as it came, so that unknown fields are found before the merge.
+        // The body is decoded before the merge, so that unknown fields are found.
         strict.validation = strictness(call);
         let object = applier.apply(None, wanted)?;
         let done = create::create(&strict, object).await?;
@@ -193,7 +192,7 @@ async fn apply(call: &ApiRequest, wanted: &Value) -> Result<Reply, ApiError> {
     Ok(written(call, &done))
 }
 
-/// An apply refuses unknown fields unless it is told otherwise.
+/// An apply refuses unknown fields by default.
 fn strictness(call: &ApiRequest) -> FieldValidation {
     match call.query.text("fieldValidation") {
         "" => FieldValidation::Strict,
@@ -230,19 +229,19 @@ async fn delete_collection(
     Ok(Reply::json(render::list(call, &deleted, &about)))
 }
 
-/// The refusal of a part that only a kubelet could serve.
+/// Only a kubelet could serve it.
 fn unserved(subresource: Subresource) -> ApiError {
     ApiError::unsupported(&format!("the {:?} subresource", subresource.name()))
 }
 
-/// The success that bindings and evictions are answered with.
+/// The answer to bindings and evictions.
 fn success(code: StatusCode) -> Reply {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": code.as_u16()});
     Reply::value(&status).with_status(code)
 }
 
-/// The name in a body, where the path has none.
+/// For a path without a name.
 fn name_in(body: &Value) -> Option<String> {
     Some(meta::name(body).to_owned()).filter(|name| !name.is_empty())
 }

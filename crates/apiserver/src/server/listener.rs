@@ -1,4 +1,4 @@
-//! The socket: accepts connections, with or without TLS, and goes away during an outage.
+//! Accepts connections, with or without TLS, and is absent during an outage.
 
 use std::convert::Infallible;
 use std::io;
@@ -22,7 +22,7 @@ use crate::state::Api;
 /// After an outage another process may hold the port for a moment.
 const REBIND_PAUSE: Duration = Duration::from_millis(50);
 
-/// Everything that a connection needs.
+/// What a connection needs.
 #[derive(Clone)]
 pub(crate) struct ListenerContext {
     pub(crate) api: Arc<Api>,
@@ -30,7 +30,7 @@ pub(crate) struct ListenerContext {
     pub(crate) control: Control,
 }
 
-/// Accepts connections until `stop`, and cuts those that there are then.
+/// Runs until `stop`, and then cuts the connections.
 pub(crate) async fn serve(
     listener: TcpListener,
     service: ListenerContext,
@@ -88,7 +88,7 @@ fn connect(stream: TcpStream, service: ListenerContext) {
     let cut = service.control.connection();
     tokio::spawn(async move {
         let served = async {
-            // Small answers and watch lines shall not wait for each other.
+            // Small answers and watch lines must not wait for each other.
             stream.set_nodelay(true)?;
             match &service.tls {
                 Some(tls) => {

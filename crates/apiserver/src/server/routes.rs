@@ -1,4 +1,4 @@
-//! Routing: from the path of an HTTP request to the part of the server that answers it.
+//! Routes a path to the part of the server that answers.
 
 use std::sync::Arc;
 
@@ -22,13 +22,12 @@ use crate::wire::query::QueryParameters;
 use crate::wire::reply::{Reply, ResponseBody, refusal};
 use crate::wire::response_form;
 
-/// As much as etcd takes, with room for encoding.
+/// As etcd's, with room for encoding.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
-/// Resources that have a `proxy` subresource.
 const PROXIED: [&str; 2] = ["pods", "services"];
 
-/// Answers a request, after the delay that [`Control`](crate::Control) may have set.
+/// After the delay of [`Control`](crate::Control).
 pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Response<ResponseBody> {
     let delay = api.control.delay();
     if !delay.is_zero() {
@@ -41,8 +40,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Respon
     answer
 }
 
-/// The server's time in the form of HTTP: by it a client knows how old an object is, whatever
-/// clock the server goes by.
+/// The server's time in HTTP form: it shows a client how old an object is, whatever the server's
+/// clock.
 fn date(now: Timestamp) -> HeaderValue {
     let printed = DateTimePrinter::new().timestamp_to_rfc9110_string(&now);
     let printed = printed.unwrap_or_default();

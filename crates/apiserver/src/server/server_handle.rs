@@ -1,4 +1,4 @@
-//! A running server: what starts it, and what the embedding code can ask of it.
+//! A running server: its start, and its interface for the embedding code.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,27 +18,27 @@ use crate::settings::Settings;
 use crate::state::Api;
 use crate::store::ObjectStore;
 
-/// The reason for which a server does not start.
+/// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address is taken or not this machine's.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address of the settings.
+        /// Address of the settings.
         address: SocketAddr,
-        /// The error of the operating system.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The certificates for TLS cannot be made.
     #[error("no certificates: {0}")]
     Certificates(String),
-    /// The objects that every cluster has from the start could not be written.
+    /// The first objects of the cluster could not be written.
     #[error("the cluster's first objects: {0}")]
     Seed(String),
 }
 
 impl StartError {
-    /// One word for the kind of error, for logs and metrics.
+    /// One word, for logs and metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl StartError {
     }
 }
 
-/// A running API server. It ends when this is dropped, and its objects with it.
+/// Dropping it ends the server, and its objects with it.
 pub struct ApiServer {
     address: SocketAddr,
     certificate_pem: Option<String>,
@@ -62,7 +62,7 @@ pub struct ApiServer {
 
 impl fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Never the token: what is printed ends up in logs.
+        // Never the token: printed text ends up in logs.
         f.debug_struct("ApiServer")
             .field("address", &self.address)
             .finish_non_exhaustive()
@@ -70,11 +70,11 @@ impl fmt::Debug for ApiServer {
 }
 
 impl ApiServer {
-    /// Starts a server that holds the objects of a new cluster: the four namespaces with their
+    /// Starts a server with a new cluster's objects: the four namespaces with their
     /// ServiceAccounts, the two system priority classes and the Service `kubernetes`.
     ///
     /// # Errors
-    /// Where the address cannot be listened on or certificates cannot be made.
+    /// The address is not available, or certificates cannot be made.
     pub async fn start(settings: Settings) -> Result<Self, StartError> {
         let listen = |source| StartError::Listen {
             address: settings.address,
@@ -83,7 +83,7 @@ impl ApiServer {
         let listener = TcpListener::bind(settings.address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let authority = if settings.tls {
-            // Certificates are checked against the machine's clock, whatever the cluster's says.
+            // Certificates are checked against the machine's clock, whatever the cluster's.
             let authority = Authority::new(address, clock::now());
             Some(authority.map_err(|error| StartError::Certificates(error.to_string()))?)
         } else {
@@ -116,13 +116,13 @@ impl ApiServer {
         })
     }
 
-    /// The address that it listens on, with the port that it was given.
+    /// The address it listens on, with its actual port.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL for clients: `https` where it speaks TLS, else `http`.
+    /// The URL for clients: `https` with TLS, else `http`.
     #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.certificate_pem.is_some() {
@@ -133,14 +133,14 @@ impl ApiServer {
         format!("{scheme}://{}", self.address)
     }
 
-    /// The certificate, as PEM, of the authority that clients have to trust; `None` without TLS.
+    /// PEM of the authority that clients have to trust; `None` without TLS.
     #[must_use]
     pub fn certificate_pem(&self) -> Option<&str> {
         self.certificate_pem.as_deref()
     }
 
-    /// A kubeconfig for kubectl and every client library, as YAML. It contains the token of the
-    /// settings: every user that can read the file is an administrator of the server.
+    /// A kubeconfig as YAML. With the token of the settings in it, every user that can read the
+    /// file is an administrator.
     #[must_use]
     pub fn kubeconfig(&self) -> String {
         authority::kubeconfig(&self.url(), self.certificate_pem(), self.token.as_deref())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::store::object::StoredObject;
 
-/// The kind of change, in the words of a watch.
+/// In the words of a watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChangeKind {
     Added,
@@ -12,7 +12,7 @@ pub(crate) enum ChangeKind {
     Deleted,
 }
 
-/// A change, with the states before and after; after a deletion `object` is the last state.
+/// After a deletion `object` is the last state.
 #[derive(Debug, Clone)]
 pub(crate) struct CollectionChange {
     pub(crate) kind: ChangeKind,
@@ -21,13 +21,12 @@ pub(crate) struct CollectionChange {
 }
 
 impl CollectionChange {
-    /// The version that the change made.
     pub(crate) fn version(&self) -> u64 {
         self.object.version
     }
 
-    /// The change as a client sees it that only sees objects for which `matches` is true. An
-    /// object that begins to match is added, and one that stops matching is deleted.
+    /// For a client that only sees matching objects: one that begins to match is added, and one
+    /// that stops matching is deleted.
     pub(crate) fn seen_by(&self, matches: impl Fn(&StoredObject) -> bool) -> Option<ChangeKind> {
         let before = self.previous.as_deref().is_some_and(&matches);
         let after = self.kind != ChangeKind::Deleted && matches(&self.object);

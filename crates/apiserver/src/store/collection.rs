@@ -11,10 +11,10 @@ use crate::store::change::CollectionChange;
 use crate::store::object::ObjectKey;
 use crate::store::object::StoredObject;
 
-/// The version asked for is older than the log.
+/// The requested version is older than the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ExpiredVersion {
-    /// The oldest version that a watch can still start from.
+    /// The oldest version that a watch can start from.
     pub(crate) oldest: u64,
 }
 

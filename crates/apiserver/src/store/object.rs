@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::meta;
 
-/// Namespace (empty for cluster-scoped objects) and name.
+/// The namespace is empty for cluster-scoped objects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ObjectKey {
     pub(crate) namespace: String,
@@ -23,7 +23,6 @@ impl ObjectKey {
     }
 }
 
-/// One version of an object.
 #[derive(Debug)]
 pub(crate) struct StoredObject {
     pub(crate) value: Value,
@@ -41,20 +40,18 @@ impl StoredObject {
         })
     }
 
-    /// The object as JSON, made at the first call.
+    /// Serialised at the first call.
     pub(crate) fn json(&self) -> Bytes {
         self.json
             .get_or_init(|| self.value.to_string().into())
             .clone()
     }
 
-    /// The namespace and name of the object.
     pub(crate) fn key(&self) -> ObjectKey {
         ObjectKey::new(meta::namespace(&self.value), meta::name(&self.value))
     }
 }
 
-/// The place of an object in the store.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Location {
     pub(crate) collection: Arc<str>,

@@ -1,4 +1,4 @@
-//! Ages as kubectl writes them, coarser the longer they are.
+//! Ages in kubectl's form, coarser the longer they are.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// The time since an RFC 3339 timestamp.
+/// Since an RFC 3339 timestamp.
 pub(super) fn since(timestamp: &str, now: Timestamp) -> String {
     timestamp.parse::<Timestamp>().map_or_else(
         |_| "<unknown>".to_owned(),
@@ -15,7 +15,6 @@ pub(super) fn since(timestamp: &str, now: Timestamp) -> String {
     )
 }
 
-/// A duration in seconds.
 pub(super) fn human(seconds: i64) -> String {
     let two = |whole: i64, unit: &str, rest: i64, smaller: &str| {
         if rest == 0 {

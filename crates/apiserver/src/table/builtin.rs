@@ -36,7 +36,7 @@ const IMAGES: BuiltinColumn = BuiltinColumn::wide("Images", template_images);
 const SELECTOR: BuiltinColumn =
     BuiltinColumn::wide("Selector", |o, _| selector(o, "/spec/selector"));
 
-/// The columns of kinds without a table of their own; kubectl calls the second one so too.
+/// For kinds without a table of their own, with kubectl's column names.
 pub(crate) const NAME_AND_AGE: TableColumns = TableColumns::Builtin(&[
     NAME,
     BuiltinColumn::text("Created At", |o, _| {

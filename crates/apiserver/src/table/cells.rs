@@ -27,7 +27,7 @@ pub(super) fn count(object: &Value, pointer: &str) -> Value {
     meta::number(object, pointer).unwrap_or_default().into()
 }
 
-/// The number of members of a map or list.
+/// Members of a map or list.
 pub(super) fn size(object: &Value, pointer: &str) -> Value {
     let size = match object.pointer(pointer) {
         Some(Value::Object(map)) => map.len(),
@@ -148,7 +148,7 @@ pub(super) fn first_seen(object: &Value, now: Timestamp) -> Value {
     age::since(first, now).into()
 }
 
-/// The component that reported an Event, with its host.
+/// The reporting component, with its host.
 pub(super) fn event_source(object: &Value, _: Timestamp) -> Value {
     let components = [
         "/source/component",
@@ -179,7 +179,7 @@ pub(super) fn event_message(object: &Value, _: Timestamp) -> Value {
     text.trim().into()
 }
 
-/// A disruption budget's number or share, `N/A` where the other one is used.
+/// A budget's number or share, `N/A` if the other one is used.
 pub(super) fn budget(object: &Value, pointer: &str) -> Value {
     match object.pointer(pointer) {
         Some(Value::String(share)) => share.clone().into(),
@@ -188,7 +188,6 @@ pub(super) fn budget(object: &Value, pointer: &str) -> Value {
     }
 }
 
-/// The condition of that type.
 pub(super) fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     meta::list(object, "/status/conditions")
         .iter()

@@ -1,4 +1,4 @@
-//! Columns of a resource: their definitions, and the cells of an object in them.
+//! Columns of a resource: definitions, and cells of objects.
 
 use std::sync::Arc;
 
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::table::json_path::JsonPath;
 use crate::table::{age, cells};
 
-/// One column of a built-in resource.
 #[derive(Debug)]
 pub(crate) struct BuiltinColumn {
     name: &'static str,
@@ -43,7 +42,6 @@ impl BuiltinColumn {
     }
 }
 
-/// One column of a custom resource.
 #[derive(Debug, Clone)]
 pub(crate) struct CustomColumn {
     pub(crate) name: String,
@@ -52,16 +50,14 @@ pub(crate) struct CustomColumn {
     pub(crate) path: JsonPath,
 }
 
-/// The columns of a resource.
 #[derive(Debug, Clone)]
 pub(crate) enum TableColumns {
     Builtin(&'static [BuiltinColumn]),
-    /// Beside the name, which always comes first.
+    /// After the name, which always comes first.
     Custom(Arc<[CustomColumn]>),
 }
 
 impl TableColumns {
-    /// The definitions, as a Table carries them.
     pub(crate) fn definitions(&self) -> Value {
         match self {
             Self::Builtin(columns) => columns.iter().map(builtin_definition).collect(),
@@ -76,7 +72,6 @@ impl TableColumns {
         }
     }
 
-    /// The cells of one object.
     pub(crate) fn cells(&self, object: &Value, now: Timestamp) -> Value {
         match self {
             Self::Builtin(columns) => columns

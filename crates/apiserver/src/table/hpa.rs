@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::meta;
 
-/// More metrics than these are only counted.
+/// More metrics are only counted.
 const SHOWN: usize = 2;
 
 pub(super) fn reference(hpa: &Value, _: Timestamp) -> Value {
@@ -39,7 +39,7 @@ pub(super) fn targets(hpa: &Value, _: Timestamp) -> Value {
     texts.join(", ").into()
 }
 
-/// One metric as it is and as it shall be: `cpu: 40%/80%`.
+/// The present and the desired value: `cpu: 40%/80%`.
 fn target(metric: &Value, current: Option<&Value>) -> String {
     let source = match meta::text(metric, "/type") {
         "Resource" => "resource",

@@ -1,9 +1,8 @@
-//! The JSON paths of printer columns: fields, `\.` for a dot in a name, indices, and one kind of
+//! JSON paths of printer columns: fields, `\.` for a dot in a name, indices, and one kind of
 //! filter, `[?(@.type=="Ready")]`.
 
 use serde_json::Value;
 
-/// The steps of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct JsonPath(Vec<JsonPathStep>);
 
@@ -15,7 +14,7 @@ enum JsonPathStep {
 }
 
 impl JsonPath {
-    /// `None` for what is beyond the forms above.
+    /// `None` for other forms.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
         let mut rest = text;
@@ -36,7 +35,7 @@ impl JsonPath {
         Some(Self(steps))
     }
 
-    /// The first value that the path leads to.
+    /// The first value at the path.
     pub(crate) fn find<'a>(&self, object: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(object, |value, step| match step {
             JsonPathStep::Field(name) => value.get(name),

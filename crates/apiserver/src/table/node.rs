@@ -48,7 +48,7 @@ pub(super) fn address(node: &Value, kind: &str) -> Value {
     }
 }
 
-/// A field of `status.nodeInfo`, `<unknown>` where it is empty.
+/// A field of `status.nodeInfo`; `<unknown>` if empty.
 pub(super) fn info(node: &Value, field: &str) -> Value {
     match meta::text(&node["status"]["nodeInfo"], field) {
         "" => "<unknown>".into(),

@@ -1,4 +1,4 @@
-//! The one word that says how a Pod is, and the cells around it.
+//! A Pod's status word, and the cells around it.
 
 use std::borrow::Cow;
 

@@ -13,10 +13,9 @@ use crate::resources::resource::{Decoder, Generation};
 use crate::store::{ObjectKey, WritePrecondition};
 use crate::verbs::write_steps::{self, WriteResult};
 
-/// Generated names are drawn again this often when they are taken.
+/// Draws of a generated name while names are taken.
 const DRAWS: usize = 8;
 
-/// Creates an object from the body of a request.
 pub(crate) async fn create(call: &ApiRequest, body: Value) -> Result<WriteResult, ApiError> {
     let mut object = write_steps::decode(call, body)?;
     write_steps::address(call, &mut object)?;
@@ -45,7 +44,7 @@ pub(crate) async fn create(call: &ApiRequest, body: Value) -> Result<WriteResult
     commit_new(call, object)
 }
 
-/// Removes the metadata that only the server may set.
+/// Removes metadata that only the server may set.
 fn forget_system_fields(object: &mut Value) {
     let metadata = meta::child(object, "metadata");
     for field in [
@@ -117,7 +116,7 @@ fn commit_new(call: &ApiRequest, mut object: Value) -> Result<WriteResult, ApiEr
     Err(call.resource.already_exists(meta::name(&object)))
 }
 
-/// The last steps that need the name.
+/// The last steps, which need the name.
 fn complete(call: &ApiRequest, mut object: Value) -> Result<Value, ApiError> {
     (call.resource.rules.defaults)(&mut object);
     (call.resource.rules.complete)(&mut object);
@@ -127,7 +126,7 @@ fn complete(call: &ApiRequest, mut object: Value) -> Result<Value, ApiError> {
     Ok(object)
 }
 
-/// Decodes again, which brings the zero values of required fields, as the status has them.
+/// Decoding again brings the zero values of required fields, as the status has them.
 fn zero_values(call: &ApiRequest, object: Value) -> Result<Value, ApiError> {
     decode::decode_as(&call.stored_as(), object).map(|(object, _)| object)
 }

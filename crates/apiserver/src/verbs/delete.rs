@@ -20,19 +20,17 @@ use crate::verbs::write_steps;
 use crate::wire::query::DeleteOptions;
 use crate::wire::query::Propagation;
 
-/// The number of attempts at a deletion: a write in between makes it start over.
+/// A write in between makes the deletion start over.
 const ATTEMPTS: usize = 16;
 
-/// The result of a deletion.
 #[derive(Debug)]
 pub(crate) enum DeletionResult {
-    /// It is gone; this was its last state.
+    /// With its last state.
     Removed(Arc<StoredObject>),
     /// It goes when its kubelet or its finalizers are done.
     Terminating(Arc<StoredObject>),
 }
 
-/// Deletes the object that the call is about.
 pub(crate) async fn delete(
     call: &ApiRequest,
     options: &DeleteOptions,
@@ -82,7 +80,7 @@ fn check(call: &ApiRequest, options: &DeleteOptions, object: &Value) -> Result<(
     Ok(())
 }
 
-/// One attempt; `None` if another client wrote in between.
+/// `None` if another client wrote in between.
 fn attempt(
     call: &ApiRequest,
     options: &DeleteOptions,
@@ -131,7 +129,7 @@ fn attempt(
         .map(DeletionResult::Terminating)
 }
 
-/// Seconds that the object may take to end: only Pods that a kubelet runs have any.
+/// In seconds; only Pods that a kubelet runs have any.
 fn grace(call: &ApiRequest, options: &DeleteOptions, object: &Value) -> i64 {
     let runs = !meta::text(object, "/spec/nodeName").is_empty()
         && !matches!(meta::text(object, "/status/phase"), "Succeeded" | "Failed");
@@ -142,7 +140,7 @@ fn grace(call: &ApiRequest, options: &DeleteOptions, object: &Value) -> i64 {
     options.grace.unwrap_or(own).max(0)
 }
 
-/// Finalizers that let the garbage collector see to the dependents first.
+/// Finalizers that make the garbage collector handle the dependents first.
 fn hold(propagation: Option<Propagation>, object: &mut Value) {
     let (add, take) = match propagation {
         Some(Propagation::Foreground) => (Some("foregroundDeletion"), "orphan"),
@@ -164,7 +162,7 @@ fn hold(propagation: Option<Propagation>, object: &mut Value) {
     );
 }
 
-/// Deletes everything that the request selects and answers what that was.
+/// Deletes all selected objects and returns them.
 pub(crate) async fn delete_collection(
     call: &ApiRequest,
     options: &DeleteOptions,
@@ -192,8 +190,7 @@ pub(crate) async fn delete_collection(
     Ok(deleted)
 }
 
-/// The answer about an object that is gone: the object itself where the real server
-/// does so, else a `Status`.
+/// The removed object if the real server answers it, else a `Status`.
 pub(crate) fn removal_answer(call: &ApiRequest, last: &Value) -> Value {
     if matches!(
         &*call.resource.collection,

@@ -19,12 +19,11 @@ use crate::verbs::render::ListMeta;
 use crate::wire::query::ListVersion;
 use crate::wire::reply::Reply;
 
-/// Answers the object that the path names.
 pub(crate) fn get(call: &ApiRequest) -> Result<Reply, ApiError> {
     Ok(Reply::json(render::object(call, &*call.current()?)))
 }
 
-/// The label and field selectors of the request, and the name in its path.
+/// Selectors of the request, and the name in its path.
 pub(crate) fn selection(call: &ApiRequest) -> Result<ListSelector, ApiError> {
     let fields = call.query.text("fieldSelector");
     selector::check_fields(fields, &call.resource.selectable)?;
@@ -39,7 +38,7 @@ pub(crate) fn selection(call: &ApiRequest) -> Result<ListSelector, ApiError> {
     ListSelector::parse(call.query.text("labelSelector"), &fields)
 }
 
-/// The objects that match, perhaps a page of them.
+/// Possibly a page.
 pub(crate) fn list(call: &ApiRequest) -> Result<Reply, ApiError> {
     let selection = selection(call)?;
     let Snapshot {
@@ -73,7 +72,7 @@ pub(crate) fn list(call: &ApiRequest) -> Result<Reply, ApiError> {
     Ok(Reply::json(render::list(call, &page, &about)))
 }
 
-/// The objects of a collection at one version, of which a page begins behind `after`.
+/// A collection at one version; a page begins after `after`.
 struct Snapshot {
     objects: Vec<Arc<StoredObject>>,
     version: u64,
@@ -134,7 +133,7 @@ pub(crate) fn not_ahead(call: &ApiRequest, version: u64) -> Result<(), ApiError>
     Err(error.with_status(504).retry_after(1))
 }
 
-/// The version is older than what is remembered.
+/// The version is older than the history.
 pub(crate) fn expired(version: u64, old: ExpiredVersion) -> ApiError {
     let oldest = old.oldest;
     ApiError::new(

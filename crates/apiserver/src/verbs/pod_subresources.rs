@@ -1,4 +1,4 @@
-//! Subresources of Pods that are more than a part of the object: binding and eviction.
+//! Binding and eviction of Pods.
 
 use std::sync::Arc;
 
@@ -13,7 +13,6 @@ use crate::verbs::delete;
 use crate::verbs::update::{self, UpdateScope};
 use crate::wire::query::DeleteOptions;
 
-/// Assigns a Pod to a node.
 pub(crate) async fn bind(call: &ApiRequest, binding: &Value) -> Result<(), ApiError> {
     let node = meta::text(binding, "/target/name");
     let kind = meta::text(binding, "/target/kind");
@@ -87,7 +86,7 @@ fn bound(call: &ApiRequest, pod: &Value, binding: &Value, node: &str) -> Result<
     Ok(pod)
 }
 
-/// Deletes a Pod if its disruption budget allows that.
+/// If its disruption budget allows that.
 pub(crate) async fn evict(call: &ApiRequest, eviction: &Value) -> Result<(), ApiError> {
     let pod = call.current()?;
     let request = webhooks::AdmissionRequest {
@@ -111,7 +110,7 @@ pub(crate) async fn evict(call: &ApiRequest, eviction: &Value) -> Result<(), Api
     Ok(())
 }
 
-/// Takes one disruption from the budget that the Pod is under, if there is one.
+/// Takes one disruption from the Pod's budget, if there is one.
 async fn spend_budget(call: &ApiRequest, pod: &Value, dry_run: bool) -> Result<(), ApiError> {
     const COLLECTION: &str = "poddisruptionbudgets.policy";
     let api = &call.api;

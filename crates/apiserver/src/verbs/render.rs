@@ -1,5 +1,4 @@
-//! Objects in the form that the client asked for: as they are, as rows of a table, or reduced to
-//! their metadata.
+//! Objects in the requested form: as they are, as table rows, or reduced to their metadata.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use jiff::Timestamp;
@@ -10,7 +9,6 @@ use crate::meta;
 use crate::store::StoredObject;
 use crate::wire::response_form::ResponseForm;
 
-/// The metadata of a list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListMeta {
     pub(crate) version: u64,
@@ -31,7 +29,6 @@ impl ListMeta {
     }
 }
 
-/// Renders a stored object in the form of the call.
 pub(crate) fn object(call: &ApiRequest, stored: &StoredObject) -> Bytes {
     match call.form {
         ResponseForm::Object if call.resource.conversion.is_none() => stored.json(),
@@ -39,7 +36,7 @@ pub(crate) fn object(call: &ApiRequest, stored: &StoredObject) -> Bytes {
     }
 }
 
-/// Renders an object in its stored form that is not, or no longer, in the store.
+/// An object in its stored form that is not, or no longer, in the store.
 pub(crate) fn value(call: &ApiRequest, stored: &Value, with_columns: bool) -> Bytes {
     let object = call.resource.to_served_version(stored);
     let shown = match call.form {
@@ -54,7 +51,6 @@ pub(crate) fn value(call: &ApiRequest, stored: &Value, with_columns: bool) -> By
     shown.to_string().into()
 }
 
-/// Renders a list in the form of the call.
 pub(crate) fn list(
     call: &ApiRequest,
     objects: &[std::sync::Arc<StoredObject>],
@@ -86,7 +82,7 @@ pub(crate) fn list(
     }
 }
 
-/// Joins serialised items without reading them again.
+/// Joins serialised items without parsing them.
 fn items_list(
     kind: &str,
     api_version: &str,

@@ -10,7 +10,6 @@ use crate::resources::resource::{Resource, ScalePaths};
 use crate::selector;
 use crate::verbs::update::{self, Edit, UpdateScope};
 
-/// The `autoscaling/v1` Scale of an object.
 pub(crate) fn scale(resource: &Resource, object: &Value) -> Value {
     let paths = resource.scale.as_ref();
     let number = |pointer: Option<&str>| {
@@ -95,7 +94,7 @@ fn set_replicas(
     Ok(())
 }
 
-/// The Scale after a patch or a replacement.
+/// After a patch or a replacement.
 pub(crate) fn patched_scale(patch: &Patch, scale: &Value) -> Result<Value, ApiError> {
     match patch {
         Patch::Apply(_) => Err(ApiError::unsupported("server-side apply of a scale")),

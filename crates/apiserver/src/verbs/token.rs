@@ -1,5 +1,5 @@
-//! Tokens of ServiceAccounts, in the form of a JWT with the account and the expiry. They are not
-//! signed, because this server authenticates no request by them.
+//! Tokens of ServiceAccounts: JWTs with account and expiry, unsigned because this server
+//! authenticates no request by them.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,14 +11,12 @@ use crate::error::{ApiError, Cause};
 use crate::meta;
 use crate::state::stamp;
 
-/// The life of a token where the request does not say, and the shortest, in seconds.
+/// Default and shortest life of a token, in seconds.
 const LIFE: i64 = 3600;
 const SHORTEST: i64 = 600;
 
-/// The audience where the request names none.
 const OWN_AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// A token of the ServiceAccount, in the request as it is answered.
 pub(crate) fn create(call: &ApiRequest, mut request: Value) -> Result<Value, ApiError> {
     let key = call.key();
     let account = call.current()?;

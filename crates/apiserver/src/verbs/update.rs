@@ -1,4 +1,4 @@
-//! Updates of an object or of a part of it, however the new state comes about.
+//! Updates of an object or of a part, whatever the source of the new state.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::store::StoredObject;
 use crate::store::WritePrecondition;
 use crate::verbs::write_steps::{self, WriteResult};
 
-/// A change without a version is tried again this often when others write in between.
+/// Attempts at a change without a version when others write in between.
 const ATTEMPTS: usize = 16;
-/// Collections in which an update must name the version of the object.
+/// Updates must name the version of the object.
 const VERSIONED: [&str; 4] = [
     "leases.coordination.k8s.io",
     "poddisruptionbudgets.policy",
@@ -30,24 +30,22 @@ const VERSIONED: [&str; 4] = [
     "customresourcedefinitions.apiextensions.k8s.io",
 ];
 
-/// The part of an object that a request may change.
+/// The part that a request may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UpdateScope {
-    /// Everything but the status, where that has a path of its own.
+    /// All but the status, if that has a path of its own.
     Main,
     Status,
     /// The resources of a Pod's containers.
     Resize,
-    /// The finalizers of a Namespace.
     Finalize,
     /// Any field: the server's own changes.
     Whole,
 }
 
-/// From the present state, as clients see it, to the one that is asked for.
+/// From the present state, as clients see it, to the requested one.
 pub(crate) type Edit<'a> = &'a (dyn Fn(&Value) -> Result<Value, ApiError> + Send + Sync);
 
-/// Changes the object that the call is about.
 pub(crate) async fn update(
     call: &ApiRequest,
     part: UpdateScope,
@@ -66,8 +64,8 @@ pub(crate) async fn update(
     Err(call.resource.modified(&call.key().name))
 }
 
-/// True where the change is bound to a version, which then has to be the present one. A patch that
-/// does not speak of the version leaves it as it was, which is no binding.
+/// The change names a version, which must be the present one. A patch without a version is not
+/// bound.
 fn check_version(
     call: &ApiRequest,
     asked: &Value,
@@ -97,7 +95,7 @@ fn check_version(
     Ok(call.pins_version)
 }
 
-/// One attempt; `None` if another client wrote in between.
+/// `None` if another client wrote in between.
 async fn attempt(
     call: &ApiRequest,
     part: UpdateScope,
@@ -148,7 +146,7 @@ async fn attempt(
     Ok(Some(WriteResult::Stored(stored)))
 }
 
-/// The parts that may change from the new object, all others from the old.
+/// The changeable parts of the new object, the others of the old.
 fn combine(call: &ApiRequest, part: UpdateScope, old: &Value, mut new: Value) -> Value {
     let metadata = meta::child(&mut new, "metadata");
     for field in [
@@ -171,7 +169,7 @@ fn combine(call: &ApiRequest, part: UpdateScope, old: &Value, mut new: Value) ->
     match part {
         UpdateScope::Main if call.resource.has_status() => {
             meta::put(&mut new, "status", old.get("status").cloned());
-            // The list of finalizers in a Namespace's spec has a path of its own.
+            // The finalizers in a Namespace's spec have a path of their own.
             if call.resource.kind == "Namespace" {
                 meta::put(&mut new, "spec", old.get("spec").cloned());
             }
@@ -200,7 +198,7 @@ fn combine(call: &ApiRequest, part: UpdateScope, old: &Value, mut new: Value) ->
     }
 }
 
-/// Records the manager of a change, except for an apply and for changes of the server itself.
+/// Records the manager, except for an apply and for changes of the server itself.
 fn track(call: &ApiRequest, part: UpdateScope, old: &Value, new: &mut Value) {
     if !call.is_apply && part != UpdateScope::Whole {
         let subresource = match part {
@@ -238,7 +236,7 @@ fn check(call: &ApiRequest, part: UpdateScope, old: &Value, new: &Value) -> Resu
     }
 }
 
-/// Counts the generation when the desired state changed.
+/// Increases the generation if the desired state changed.
 fn count(call: &ApiRequest, old: &Value, new: &mut Value) {
     if call.resource.generation == Generation::None {
         return;
@@ -262,7 +260,7 @@ fn count(call: &ApiRequest, old: &Value, new: &mut Value) {
     }
 }
 
-/// True where deletion has begun and nothing is left to wait for.
+/// Deletion has begun and nothing holds the object.
 fn is_finished(object: &Value) -> bool {
     let waits =
         meta::number(object, "/metadata/deletionGracePeriodSeconds").unwrap_or_default() > 0;

@@ -1,8 +1,6 @@
-//! Watches: the existing objects, then the changes, one JSON object a line.
-//!
-//! A watch holds a version, reads the changes after it from the store's log and waits to be woken.
-//! All watches share the log. A watch that is too slow gets 410, like any watch with a version
-//! that is too old.
+//! Watches: the existing objects, then the changes, one JSON object a line. A watch holds a
+//! version, reads later changes from the store's shared log and waits to be woken. A watch that is
+//! too slow gets 410, like any with a version that is too old.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -28,7 +26,7 @@ use crate::verbs::render;
 use crate::wire::reply::Reply;
 use crate::wire::response_form::ResponseForm;
 
-/// The duration of a watch for which the client names none.
+/// If the client names none.
 const DEFAULT_LIFE: Duration = Duration::from_mins(30);
 
 struct WatchStream {
@@ -44,7 +42,7 @@ struct WatchStream {
     over: bool,
 }
 
-/// Answers with a stream of changes, after the present objects where those are asked for.
+/// A stream of changes, after the present objects if requested.
 pub(crate) fn watch(call: Arc<ApiRequest>) -> Result<Reply, ApiError> {
     let selection = get_and_list::selection(&call)?;
     let life = call.query.timeout()?.unwrap_or(DEFAULT_LIFE);
@@ -102,7 +100,7 @@ fn check_initial(call: &ApiRequest, bookmarks: bool) -> Result<(), ApiError> {
 }
 
 impl WatchStream {
-    /// Puts the present objects first, and for clients that asked for them their end too.
+    /// Sends the present objects first, and their end for clients that asked for it.
     fn begin(&mut self, marked: bool) {
         let call = Arc::clone(&self.call);
         let store = &call.api.store;
@@ -124,7 +122,7 @@ impl WatchStream {
         self.first = Some(lines.freeze());
     }
 
-    /// The next lines, `None` at the end.
+    /// `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(first) = self.first.take().filter(|first| !first.is_empty()) {
             return Some(first);
@@ -141,7 +139,7 @@ impl WatchStream {
             let woken = timeout_at(until, self.changed.changed()).await;
             match woken {
                 Ok(Ok(())) => {}
-                // The store outlives its watches; without it there is nothing left to say.
+                // The store outlives its watches; without it the watch has no more changes.
                 Ok(Err(_)) => sleep_until(self.end).await,
                 Err(_) if until == self.end => self.over = true,
                 Err(_) => {
@@ -164,7 +162,7 @@ impl WatchStream {
         }
     }
 
-    /// The lines for what changed since the last call.
+    /// Changes since the last call.
     fn pending(&mut self) -> Option<Bytes> {
         let store = &self.call.api.store;
         let (changes, version) = match store.changes(&self.call.resource.collection, self.version) {
@@ -202,7 +200,7 @@ impl WatchStream {
             ChangeKind::Deleted => "DELETED",
         };
         let object = match (&change.previous, change.kind) {
-            // It ceased to match: the last state that did, with the version of the change.
+            // It ceased to match: the last matching state, with the version of the change.
             (Some(previous), ChangeKind::Modified) if kind == ChangeKind::Deleted => {
                 let mut last = previous.value.clone();
                 last["metadata"]["resourceVersion"] = change.version().to_string().into();

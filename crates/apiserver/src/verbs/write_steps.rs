@@ -14,16 +14,14 @@ use crate::rules::names;
 use crate::store::StoredObject;
 use crate::wire::query::FieldValidation;
 
-/// The result of a write.
 #[derive(Debug, Clone)]
 pub(crate) enum WriteResult {
     Stored(Arc<StoredObject>),
-    /// A dry run: what would have been stored.
+    /// With the object that would be stored.
     DryRun(Value),
 }
 
 impl WriteResult {
-    /// The object after the write.
     pub(crate) fn value(&self) -> &Value {
         match self {
             Self::Stored(stored) => &stored.value,
@@ -32,8 +30,7 @@ impl WriteResult {
     }
 }
 
-/// Reads an object of the call's resource; unknown fields are dropped, warned of or refused, as
-/// `fieldValidation` says.
+/// Unknown fields are dropped, warned of or refused, by `fieldValidation`.
 pub(super) fn decode(call: &ApiRequest, value: Value) -> Result<Value, ApiError> {
     let resource = &call.resource;
     let (value, unknown) = decode::decode_as(resource, value)?;
@@ -51,7 +48,6 @@ pub(super) fn decode(call: &ApiRequest, value: Value) -> Result<Value, ApiError>
     Ok(value)
 }
 
-/// An object in the version that is stored.
 pub(super) fn to_storage_version(call: &ApiRequest, object: Value) -> Value {
     let Some(conversion) = call.resource.conversion else {
         return object;
@@ -61,7 +57,7 @@ pub(super) fn to_storage_version(call: &ApiRequest, object: Value) -> Value {
     object
 }
 
-/// Refuses an object that breaks a rule of its kind, or a change from `old` that does.
+/// Refuses an object, or a change from `old`, that breaks a rule of its kind.
 pub(super) fn validate(
     call: &ApiRequest,
     object: &Value,
@@ -87,7 +83,7 @@ pub(super) fn validate(
     Err(resource.invalid(meta::name(object), &causes))
 }
 
-/// Makes namespace and name of the object those of the path.
+/// Sets the path's namespace and name.
 pub(super) fn address(call: &ApiRequest, object: &mut Value) -> Result<(), ApiError> {
     let metadata = meta::child(object, "metadata");
     let namespace = call.namespace.as_deref().unwrap_or_default();
@@ -114,7 +110,7 @@ pub(super) fn address(call: &ApiRequest, object: &mut Value) -> Result<(), ApiEr
     Ok(())
 }
 
-/// Serves other resources from now on where the call changed a CustomResourceDefinition.
+/// Refreshes the served resources after a change of a CustomResourceDefinition.
 pub(crate) fn committed(call: &ApiRequest) {
     if *call.resource.collection == *definition::COLLECTION {
         call.api.refresh_definitions();

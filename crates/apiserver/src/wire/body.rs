@@ -1,4 +1,4 @@
-//! Bodies and headers of requests: JSON, YAML or protobuf to a JSON value.
+//! From bodies in JSON, YAML or protobuf to a JSON value; and headers.
 
 use bytes::Bytes;
 use hyper::HeaderMap;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::error::{ApiError, StatusReason};
 use crate::wire::protobuf;
 
-/// The text of a header, empty where it is missing or no text.
+/// Empty if it is missing or no text.
 pub(crate) fn header(headers: &HeaderMap, name: impl AsHeaderName) -> &str {
     headers
         .get(name)
@@ -16,11 +16,10 @@ pub(crate) fn header(headers: &HeaderMap, name: impl AsHeaderName) -> &str {
         .unwrap_or_default()
 }
 
-/// Reads a body in the format that `Content-Type` names, JSON without one; an empty body is an
-/// empty object.
+/// In the format of `Content-Type`, by default JSON; an empty body is an empty object.
 ///
 /// # Errors
-/// 400 where the body does not parse, 415 for another format.
+/// 400 if the body does not parse, 415 for another format.
 pub(crate) fn read(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
     if body.is_empty() {
         return Ok(json!({}));

@@ -1,6 +1,6 @@
 //! URL paths of the API, parsed.
 
-/// An object or a collection, perhaps of a part of an object.
+/// An object or a collection, possibly with a part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ResourcePath {
     pub(crate) group: String,
@@ -9,40 +9,39 @@ pub(crate) struct ResourcePath {
     pub(crate) plural: String,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
-    /// The path behind `proxy`.
+    /// The path after `proxy`.
     pub(crate) tail: Option<String>,
 }
 
-/// The part of the API that a path leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// The health endpoints `/livez`, `/readyz` and `/healthz`.
+    /// `/livez`, `/readyz` and `/healthz`.
     Health,
     Version,
-    /// `/api`: the versions of the core group, or all of it in the aggregated form.
+    /// `/api`: versions of the core group, or all of it in the aggregated form.
     Core,
     /// `/apis`: the other groups.
     Groups,
-    /// The versions of one group, such as `/apis/apps`.
+    /// Versions of a group, such as `/apis/apps`.
     Group(String),
-    /// `/api/v1`, `/apis/apps/v1`: the resources of a group's version.
+    /// `/api/v1`, `/apis/apps/v1`: resources of a group's version.
     Resources {
         group: String,
         version: String,
     },
     OpenApiV2,
-    /// The list of documents under `/openapi/v3`.
+    /// `/openapi/v3`.
     OpenApiIndex,
-    /// One document, such as `/openapi/v3/apis/apps/v1`.
+    /// For example `/openapi/v3/apis/apps/v1`.
     OpenApi {
         group: String,
         version: String,
     },
-    /// Anything below a group's version.
+    /// Below a group's version.
     Target(ResourcePath),
 }
 
-/// The route of a path, `None` where nothing can be.
+/// `None` if no such path exists.
 pub(crate) fn parse(path: &str) -> Option<Route> {
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     Some(match segments.as_slice() {
@@ -111,7 +110,7 @@ fn target(group: String, version: String, segments: &[&str]) -> Option<ResourceP
     })
 }
 
-/// Undoes percent encoding, which names such as `system:basic-user` come in.
+/// Percent encoding, as for `system:basic-user`.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

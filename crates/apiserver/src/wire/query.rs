@@ -1,4 +1,4 @@
-//! The query parameters that the server knows, checked once.
+//! The known query parameters, checked once.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::error::Cause;
 use crate::error::StatusReason;
 use crate::meta;
 
-/// The treatment of fields that a kind does not have.
+/// Treatment of unknown fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -20,23 +20,19 @@ pub(crate) enum FieldValidation {
     Strict,
 }
 
-/// Which state a list is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListVersion {
     /// Any, which here is the newest.
     Newest,
-    /// The state at exactly this version.
     Exactly(u64),
-    /// This version or a later one.
     NotBefore(u64),
 }
 
-/// The parameters of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct QueryParameters(HashMap<String, String>);
 
 impl QueryParameters {
-    /// The parameters of a URI; of one that is given twice the last counts.
+    /// The last of a repeated parameter counts.
     pub(crate) fn parse(uri: &Uri) -> Self {
         let text = uri.query().unwrap_or_default();
         Self(
@@ -54,7 +50,7 @@ impl QueryParameters {
         matches!(self.text(name), "1" | "true")
     }
 
-    /// A whole number; absent when empty.
+    /// An integer; an empty text is absent.
     pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
         match self.text(name) {
             "" => Ok(None),
@@ -64,7 +60,7 @@ impl QueryParameters {
         }
     }
 
-    /// True where nothing shall be written.
+    /// Nothing is written.
     pub(crate) fn dry_run(&self) -> Result<bool, ApiError> {
         match self.text("dryRun") {
             "" => Ok(false),
@@ -75,7 +71,6 @@ impl QueryParameters {
         }
     }
 
-    /// The treatment of unknown fields that the request asks for.
     pub(crate) fn field_validation(&self) -> Result<FieldValidation, ApiError> {
         match self.text("fieldValidation") {
             "Ignore" => Ok(FieldValidation::Ignore),
@@ -87,7 +82,7 @@ impl QueryParameters {
         }
     }
 
-    /// The version to start from; 0 and none mean any.
+    /// Where to start; 0 and none mean any.
     pub(crate) fn version(&self) -> Result<Option<u64>, ApiError> {
         let version = self.number("resourceVersion").map_err(|_| {
             let given = Value::from(self.text("resourceVersion"));
@@ -97,7 +92,6 @@ impl QueryParameters {
         Ok(version.filter(|version| *version > 0))
     }
 
-    /// The state that a list asks for.
     pub(crate) fn at(&self) -> Result<ListVersion, ApiError> {
         match (self.version()?, self.text("resourceVersionMatch")) {
             (Some(version), "Exact") => Ok(ListVersion::Exactly(version)),
@@ -109,7 +103,7 @@ impl QueryParameters {
         }
     }
 
-    /// The longest duration of a watch.
+    /// Longest duration of a watch.
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, ApiError> {
         Ok(self.number("timeoutSeconds")?.map(Duration::from_secs))
     }
@@ -120,7 +114,7 @@ fn invalid_option(why: &str) -> ApiError {
     ApiError::new(StatusReason::Invalid, message)
 }
 
-/// The options of a deletion, from the query and from the body, which wins.
+/// From the query and from the body, which wins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeleteOptions {
     pub(crate) grace: Option<i64>,

@@ -1,4 +1,4 @@
-//! Answers on their way out: status, media type, body, and what has to stand in headers.
+//! Outgoing answers: status, media type, body and headers.
 
 use std::convert::Infallible;
 
@@ -11,20 +11,18 @@ use serde_json::Value;
 
 use crate::error::ApiError;
 
-/// The body of an answer: whole, or the lines of a watch as they come.
+/// Whole, or the lines of a watch as they come.
 pub(crate) type ResponseBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// A body that is known as a whole.
 pub(crate) fn whole(bytes: Bytes) -> ResponseBody {
     Full::new(bytes).boxed_unsync()
 }
 
-/// The longest text that a `Warning` header carries.
+/// Longest text of a `Warning` header.
 const LONGEST_WARNING: usize = 256;
-/// All warnings of an answer together.
+/// Most bytes of all warnings of an answer.
 const MOST_WARNINGS: usize = 4_096;
 
-/// A status, a media type and a body.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
@@ -33,7 +31,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// 200 with a body that is JSON.
+    /// 200.
     pub(crate) fn json(body: Bytes) -> Self {
         Self {
             status: StatusCode::OK,
@@ -42,24 +40,22 @@ impl Reply {
         }
     }
 
-    /// 200 with a value.
+    /// 200 as JSON.
     pub(crate) fn value(value: &Value) -> Self {
         Self::json(value.to_string().into())
     }
 
-    /// The same with another status.
     pub(crate) fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// The same with another media type.
     pub(crate) fn with_media(mut self, media: &'static str) -> Self {
         self.media = media;
         self
     }
 
-    /// As an HTTP response with warnings.
+    /// `warnings` become headers.
     pub(crate) fn into_response(self, warnings: &[String]) -> Response<ResponseBody> {
         let mut response = Response::new(self.body);
         *response.status_mut() = self.status;
@@ -80,7 +76,7 @@ impl Reply {
     }
 }
 
-/// `299 - "text"`, quoted as the header wants it.
+/// `299 - "text"`, quoted for the header.
 fn warning_text(warning: &str) -> String {
     let printable = warning
         .chars()
@@ -97,7 +93,6 @@ fn warning_text(warning: &str) -> String {
     quoted
 }
 
-/// A refusal as an HTTP response.
 pub(crate) fn refusal(error: &ApiError) -> Response<ResponseBody> {
     let reply = Reply::value(&error.body()).with_status(error.status());
     let mut response = reply.into_response(&[]);

@@ -1,12 +1,10 @@
-//! Which form of an answer the client can read: objects, tables, or their metadata only.
-//!
-//! Everything is answered as JSON. Clients that prefer protobuf or CBOR take JSON too, or say in
-//! the answer's `Content-Type` that they cannot.
+//! The form of an answer that the client accepts: objects, tables, or metadata only. Everything is
+//! JSON. Clients that prefer protobuf or CBOR accept JSON too, or handle the answer's
+//! `Content-Type`.
 
 use crate::error::ApiError;
 use crate::error::StatusReason;
 
-/// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ResponseForm {
     #[default]
@@ -26,7 +24,7 @@ const PLAIN: [&str; 6] = [
     "application/cbor-seq",
 ];
 
-/// The first form in the header that the server can make.
+/// The first supported form in the header.
 pub(crate) fn parse(header: &str) -> Result<ResponseForm, ApiError> {
     if header.trim().is_empty() {
         return Ok(ResponseForm::Object);
@@ -61,7 +59,7 @@ fn form(entry: &str) -> Option<ResponseForm> {
     }
 }
 
-/// The version of aggregated discovery that is asked for, such as `v2`; `None` for the legacy form.
+/// The requested version of aggregated discovery, such as `v2`; `None` for the legacy form.
 pub(crate) fn discovery(header: &str) -> Option<&'static str> {
     let wants = |version: &str| {
         header.split(',').any(|entry| {

@@ -33,7 +33,7 @@ pub(crate) async fn finalizers_hold(client: &Client) {
     assert_eq!(delete(client, &one, wrong).await.0, 409);
 }
 
-/// An owner and something that it owns.
+/// An owner and an object that it owns.
 async fn family(client: &Client) -> (String, String) {
     let namespace = namespace(client).await;
     let maps = path(&namespace, "v1/configmaps");

@@ -1,4 +1,4 @@
-//! Lists, watches and the forms that they come in.
+//! Lists, watches and their forms.
 
 use std::collections::BTreeSet;
 
@@ -136,7 +136,7 @@ pub(crate) async fn reflectors_follow(client: &Client) {
     follow(client, false).await;
 }
 
-/// A reflector comes to hold all objects, from a list or from a watch alone.
+/// A reflector collects all objects, from a list or from a watch alone.
 pub(crate) async fn follow(client: &Client, streaming: bool) {
     let namespace = namespace(client).await;
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), &namespace);

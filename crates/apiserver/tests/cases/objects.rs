@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::client::{ask, create, deployment, get, namespace, patch, path, pod};
 
-/// Asserts that everything in `expected` is in `object`.
+/// Everything in `expected` must be in `object`.
 pub(crate) fn assert_has(object: &Value, expected: &Value) {
     fn has(object: &Value, expected: &Value) -> bool {
         match (object, expected) {

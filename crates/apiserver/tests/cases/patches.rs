@@ -42,7 +42,7 @@ pub(crate) async fn every_kind_of_patch_does_its_work(client: &Client) {
         let absent = json!([{"op": "test", "path": path, "value": null}]);
         let (answered, answer) = patch(client, &web, "json", &absent).await;
         assert_eq!(answered, status, "{path}: {answer}");
-        // A patch that does not apply names no field, unlike an object that is not valid.
+        // A patch that does not apply names no field, unlike an invalid object.
         let named = answer["details"].get("causes");
         assert!(status == 200 || named.is_none(), "{path}: {answer}");
     }
@@ -97,7 +97,7 @@ pub(crate) async fn strategic_patches_know_the_keys(client: &Client) {
 }
 
 pub(crate) async fn versions_are_respected(client: &Client) {
-    // No controller writes to ConfigMaps behind the test's back.
+    // No controller writes to ConfigMaps meanwhile.
     let maps = path(&namespace(client).await, "v1/configmaps");
     create(client, &maps, &json!({"metadata": {"name": "m"}})).await;
     let map = format!("{maps}/m");
@@ -162,7 +162,7 @@ pub(crate) async fn managers_own_what_they_apply(client: &Client) {
     );
 }
 
-/// The fields that each manager owns, without the marks of the maps and lists around them.
+/// Fields by manager, without the marks of the maps and lists around them.
 fn owned(object: &Value) -> std::collections::BTreeMap<String, Vec<String>> {
     let entries = object["metadata"]["managedFields"].as_array();
     let entries = entries.into_iter().flatten().map(|entry| {

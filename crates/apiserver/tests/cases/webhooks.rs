@@ -1,4 +1,4 @@
-//! Mutating webhooks: the effects of their answers, their order, their addresses, their matching.
+//! Mutating webhooks: effects of answers, order, addresses, matching.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,6 @@ use crate::support::webhook::{self as hook, Hook};
 
 const CONFIGURATIONS: &str = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/// The fate of the Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Marked,
@@ -19,7 +18,7 @@ enum Outcome {
     Refused(u64),
 }
 
-/// Cases, with their outcomes under `Ignore` and under `Fail`.
+/// With the outcomes under `Ignore` and under `Fail`.
 const CASES: &[(&str, Outcome, Outcome)] = &[
     ("good", Outcome::Marked, Outcome::Marked),
     ("empty-patch", Outcome::Created, Outcome::Created),
@@ -126,7 +125,6 @@ pub(crate) async fn answers_have_their_effects(client: &Client) {
     .await;
 }
 
-/// One webhook for a kind in a namespace.
 fn webhook(name: &str, namespace: &str, rule: &Value, client: &Value) -> Value {
     json!({
         "name": format!("{name}.test.dev"), "admissionReviewVersions": ["v1"],
@@ -224,7 +222,7 @@ pub(crate) async fn see_other_versions_unless_they_want_exact_matches(client: &C
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
     let hpas = path(&namespace, "autoscaling/v2/horizontalpodautoscalers");
     let seen = marked(client, &hpas, &hpa).await;
-    // A field that the older version does not have has survived the conversion.
+    // A field that the older version lacks has survived the conversion.
     assert_eq!(seen["spec"]["metrics"][0]["resource"]["name"], "memory");
     let exact = json!([{"op": "replace", "path": "/webhooks/0/matchPolicy", "value": "Exact"}]);
     let one = format!("{CONFIGURATIONS}/{namespace}");

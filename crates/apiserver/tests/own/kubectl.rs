@@ -1,4 +1,4 @@
-//! kubectl on the server in memory, where it is installed.
+//! kubectl on the server in memory, if installed.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::support::trial::Requirement;
 
 const DEPLOYMENT: &str = include_str!("../fixtures/deployment.yaml");
 
-/// One kubectl with its own home and the server's kubeconfig.
+/// With its own home and the server's kubeconfig.
 struct Kubectl<'a> {
     folder: &'a Path,
 }
@@ -33,7 +33,7 @@ impl Kubectl<'_> {
         command
     }
 
-    /// Runs a command: its success and everything that it prints.
+    /// The success and all output.
     async fn try_run(&self, arguments: &str, input: &str) -> (bool, String) {
         let mut command = self.command(arguments);
         let input = input.to_owned();
@@ -52,7 +52,7 @@ impl Kubectl<'_> {
         )
     }
 
-    /// Runs a command that has to succeed and print all of these.
+    /// The command must succeed and print all of `expected`.
     async fn run(&self, arguments: &str, input: &str, expected: &[&str]) -> String {
         let (success, text) = self.try_run(arguments, input).await;
         assert!(success, "kubectl {arguments}: {text}");

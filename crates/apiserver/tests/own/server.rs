@@ -1,4 +1,4 @@
-//! Behaviour that only the server in memory has: its faults, its history, its metrics, its refusals.
+//! Behaviour of the server in memory only: faults, history, metrics, refusals.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -278,8 +278,8 @@ fn a_token_that_is_set_is_asked_for_everywhere() {
     });
 }
 
-/// kubectl that makes nothing of /openapi/v3 asks here, and takes protobuf alone; without an answer it neither
-/// applies nor creates.
+/// A kubectl that cannot use /openapi/v3 asks here, and accepts protobuf alone; without an answer
+/// it neither applies nor creates.
 fn patches_are_told_in_the_old_form_of_openapi() {
     const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     let plain = Settings {
@@ -316,7 +316,7 @@ fn patches_are_told_in_the_old_form_of_openapi() {
     });
 }
 
-/// The answer to a request with one more header, as it comes.
+/// The raw answer to a request with one more header.
 async fn bare(address: SocketAddr, path: &str, header: &str) -> String {
     let mut stream = TcpStream::connect(address).await.expect("it listens");
     let request =
@@ -346,7 +346,7 @@ fn match_conditions_are_refused() {
     });
 }
 
-/// Every user may do everything, and every access review says so.
+/// Every access review allows everything.
 fn questions_about_rights_are_answered() {
     with_settings(settings(), async |_, client| {
         let about = json!({"verb": "delete", "resource": "nodes"});
@@ -401,7 +401,7 @@ fn calls_are_passed_on_to_services() {
     });
 }
 
-/// If a definition has rules that the server accepts and does not evaluate, it returns a warning.
+/// Rules that the server accepts but does not evaluate give a warning.
 fn rules_in_cel_are_warned_of() {
     with_settings(settings(), async |_, client| {
         let schema = json!({"type": "object", "properties": {"spec": {"type": "object",

@@ -1,4 +1,4 @@
-//! Servers for tests, and requests that tests send to any server.
+//! Servers for tests, and requests to any server.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use super::control_plane::wait::{eventually, holds};
 use super::control_plane::{kubelet, with_shared_control_plane};
 
-/// Runs a test on a server in memory with a kubelet for all nodes.
+/// On a server in memory with a kubelet for all nodes.
 pub(crate) fn with_embedded(test: impl AsyncFnOnce(&Client)) {
     with_settings(settings(), async |_, client| {
         let kubelet = tokio::spawn(kubelet::run(client.clone()));
@@ -23,7 +23,7 @@ pub(crate) fn with_embedded(test: impl AsyncFnOnce(&Client)) {
     });
 }
 
-/// A server over TLS with quick bookmarks.
+/// TLS and quick bookmarks.
 pub(crate) fn settings() -> Settings {
     Settings {
         tls: true,
@@ -32,9 +32,8 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// Runs a test on a server in memory.
 pub(crate) fn with_settings(settings: Settings, test: impl AsyncFnOnce(&ApiServer, &Client)) {
-    // Fails only where a provider is installed already, which serves as well.
+    // Fails only if a provider is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Runtime::new().expect("a runtime starts");
     runtime.block_on(async {
@@ -45,7 +44,7 @@ pub(crate) fn with_settings(settings: Settings, test: impl AsyncFnOnce(&ApiServe
     });
 }
 
-/// A client that shows every answer as it comes, also those that kube would ask again after.
+/// Shows every answer, also those that kube would retry.
 async fn client(kubeconfig: &str) -> Client {
     let kubeconfig = Kubeconfig::from_yaml(kubeconfig).expect("the kubeconfig is read");
     let options = KubeConfigOptions::default();
@@ -56,7 +55,7 @@ async fn client(kubeconfig: &str) -> Client {
     Client::try_from(config).expect("a client is made")
 }
 
-/// Runs a test on the real control plane that tests share.
+/// On the shared real control plane.
 pub(crate) fn with_real(test: impl AsyncFnOnce(&Client)) {
     with_shared_control_plane(async |plane| {
         let path = plane.folder().join("admin.kubeconfig");
@@ -65,7 +64,7 @@ pub(crate) fn with_real(test: impl AsyncFnOnce(&Client)) {
     });
 }
 
-/// A new namespace that takes Pods.
+/// A new namespace that accepts Pods.
 pub(crate) async fn namespace(client: &Client) -> String {
     let namespaces: Api<Namespace> = Api::all(client.clone());
     let new = serde_json::from_value(json!({"metadata": {"generateName": "conformance-"}}));
@@ -83,7 +82,7 @@ pub(crate) async fn namespace(client: &Client) -> String {
     name
 }
 
-/// A request with any answer: its status and body.
+/// Status and body of any answer.
 pub(crate) async fn ask(client: &Client, method: &str, path: &str, body: &Value) -> (u16, Value) {
     send(
         client,
@@ -94,7 +93,6 @@ pub(crate) async fn ask(client: &Client, method: &str, path: &str, body: &Value)
     .await
 }
 
-/// A patch of that kind.
 pub(crate) async fn patch(client: &Client, path: &str, kind: &str, body: &Value) -> (u16, Value) {
     let media = match kind {
         "apply" => "application/apply-patch+yaml".to_owned(),
@@ -121,7 +119,7 @@ async fn send(
     answer(client, request).await
 }
 
-/// A GET that accepts a special form.
+/// Accepts a special form.
 pub(crate) async fn get_as(client: &Client, path: &str, accept: &str) -> Value {
     let request = Request::builder()
         .uri(path)
@@ -141,33 +139,29 @@ async fn answer(client: &Client, request: Request<Vec<u8>>) -> (u16, Value) {
     (status, body)
 }
 
-/// Status, reason and message of a refusal.
+/// Status, reason and message.
 pub(crate) fn refusal((status, body): (u16, Value)) -> (u16, String, String) {
     let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
     (status, text("reason"), text("message"))
 }
 
-/// Creates an object and answers it.
 pub(crate) async fn create(client: &Client, path: &str, object: &Value) -> Value {
     let (status, created) = ask(client, "POST", path, object).await;
     assert_eq!(status, 201, "{path}: {created}");
     created
 }
 
-/// Reads an object that has to be there.
 pub(crate) async fn get(client: &Client, path: &str) -> Value {
     let (status, object) = ask(client, "GET", path, &Value::Null).await;
     assert_eq!(status, 200, "{path}: {object}");
     object
 }
 
-/// A Pod of one container.
 pub(crate) fn pod(name: &str) -> Value {
     json!({"metadata": {"name": name, "labels": {"app": name}}, "spec": {"containers": [
         {"name": "app", "image": "registry.example/app:1"}]}})
 }
 
-/// A Deployment of such Pods.
 pub(crate) fn deployment(name: &str) -> Value {
     json!({"metadata": {"name": name}, "spec": {"replicas": 0,
         "selector": {"matchLabels": {"app": name}},
@@ -175,14 +169,14 @@ pub(crate) fn deployment(name: &str) -> Value {
             {"name": "app", "image": "registry.example/app:1"}]}}}})
 }
 
-/// The path of a collection in a namespace; `apps/v1` or `v1` before the plural.
+/// A collection in a namespace; `apps/v1` or `v1` before the plural.
 pub(crate) fn path(namespace: &str, resource: &str) -> String {
     let (version, plural) = resource.rsplit_once('/').expect("a version and a plural");
     let root = if version == "v1" { "api" } else { "apis" };
     format!("/{root}/{version}/namespaces/{namespace}/{plural}")
 }
 
-/// Waits until there is nothing under the path.
+/// Waits until the path is empty.
 pub(crate) async fn gone(client: &Client, path: &str) {
     eventually("an object to be gone", async || {
         let (status, _) = ask(client, "GET", path, &Value::Null).await;

@@ -1,10 +1,8 @@
 //! A real Kubernetes control plane on loopback: etcd, kube-apiserver, kube-controller-manager and
 //! kube-scheduler as child processes, nodes without machines and a kubelet that runs their Pods.
-//!
-//! The paths of its modules are spelled out, because test programs of other packages include this
-//! file by its path too. A test either has a control plane of its own, which starts in a few seconds and leaves
-//! nothing behind, or takes its turn on one that many small tests share. When a test panics, the ends of the
-//! logs are printed.
+//! Module paths are spelled out, because test programs of other packages include this file by its
+//! path. A test has its own control plane, which starts in a few seconds and leaves nothing behind,
+//! or shares one with many small tests. When a test panics, the ends of the logs are printed.
 
 #[path = "control_plane/assets.rs"]
 mod assets;
@@ -38,9 +36,8 @@ use self::assets::Assets;
 use self::pki::Authority;
 use self::process::{Process, report};
 
-/// A running control plane. Its fields are dropped in this order: users before what they use.
+/// Fields are dropped in this order: users before what they use.
 pub(crate) struct ControlPlane {
-    /// The client of an administrator.
     pub client: Client,
     runtime: Runtime,
     scheduler: Mutex<Option<Process>>,
@@ -53,7 +50,6 @@ pub(crate) struct ControlPlane {
     folder: TempDir,
 }
 
-/// Loopback ports of the programs.
 #[derive(Debug, Clone, Copy)]
 struct Ports {
     etcd: u16,
@@ -63,24 +59,24 @@ struct Ports {
     scheduler: u16,
 }
 
-/// The longest that one test may take, so that one that hangs ends as a failure.
+/// Limit of one test, so that a hanging one fails.
 const LIMIT: Duration = Duration::from_mins(20);
 
 static SHARED: Mutex<Option<Arc<ControlPlane>>> = Mutex::new(None);
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Tells whether there are programs to start; the reason where there are none.
+/// The error says why there are no programs.
 pub(crate) fn check() -> Result<(), String> {
     Assets::find().map(drop)
 }
 
-/// Runs one test on a control plane of its own, which ends with it.
+/// On a control plane of its own, which ends with the test.
 pub(crate) fn with_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
     run(&ControlPlane::start(), test);
 }
 
-/// Runs one test on the control plane that tests share, after the tests that came before it and on a cluster
-/// without nodes, Pods or webhooks.
+/// On the shared control plane, after earlier tests and on a cluster without nodes, Pods or
+/// webhooks.
 pub(crate) fn with_shared_control_plane(test: impl AsyncFnOnce(&ControlPlane)) {
     let plane = shared();
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,7 +99,7 @@ fn shared() -> Arc<ControlPlane> {
     Arc::clone(shared.get_or_insert_with(|| Arc::new(ControlPlane::start())))
 }
 
-/// Ends the shared control plane; a test program calls it after its last test.
+/// Called by a test program after its last test.
 pub(crate) fn stop_shared() {
     drop(SHARED.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
@@ -111,7 +107,7 @@ pub(crate) fn stop_shared() {
 impl ControlPlane {
     fn start() -> Self {
         let assets = Assets::find().unwrap_or_else(|reason| panic!("{reason}"));
-        // Fails only where a provider is installed already, which serves as well.
+        // Fails only if a provider is installed already, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::Builder::new()
             .prefix("control-plane-")
@@ -148,32 +144,30 @@ impl ControlPlane {
         }
     }
 
-    /// Starts kube-scheduler with a KubeSchedulerConfiguration (in place of the one that runs);
-    /// where its client and leader election are not told, they are filled in.
+    /// (Re)starts kube-scheduler with a KubeSchedulerConfiguration; adds client and leader election
+    /// if absent.
     pub(crate) async fn start_scheduler(&self, configuration: Value) {
         self.stop_scheduler();
         let process = self.launch().scheduler(configuration).await;
         *locked(&self.scheduler) = Some(process);
     }
 
-    /// Kills kube-apiserver, as a machine that fails does, and starts it anew.
+    /// Kills and starts it, like a failing machine.
     pub(crate) async fn restart_apiserver(&self) {
         drop(locked(&self.apiserver).take());
         let process = self.launch().apiserver(&self.client).await;
         *locked(&self.apiserver) = Some(process);
     }
 
-    /// The loopback port of kube-apiserver.
     pub(crate) fn apiserver_port(&self) -> u16 {
         self.ports.apiserver
     }
 
-    /// The page of metrics of kube-scheduler.
     pub(crate) async fn scheduler_metrics(&self) -> String {
         programs::page(self.ports.scheduler, "/metrics").await
     }
 
-    /// The seconds of a processor that kube-scheduler, where it runs, and kube-apiserver have taken so far.
+    /// Processor seconds of kube-scheduler, if running, and of kube-apiserver so far.
     pub(crate) fn processor_seconds(&self) -> [f64; 2] {
         [&self.scheduler, &self.apiserver].map(|process| {
             let process = locked(process);
@@ -181,12 +175,11 @@ impl ControlPlane {
         })
     }
 
-    /// Kills kube-scheduler if it runs.
     pub(crate) fn stop_scheduler(&self) {
         drop(locked(&self.scheduler).take());
     }
 
-    /// Writes a kubeconfig with the given credentials and answers its path.
+    /// Returns the path of the kubeconfig.
     pub(crate) fn kubeconfig(&self, name: &str, user: &Value) -> PathBuf {
         let path = self.folder.path().join(format!("{name}.kubeconfig"));
         pki::write_json(
@@ -196,7 +189,7 @@ impl ControlPlane {
         path
     }
 
-    /// The folder with the logs and files of this control plane.
+    /// With logs and files.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -234,12 +227,12 @@ impl Ports {
     }
 }
 
-/// A free port that is given once. It is below the range of ephemeral ports, so that no outgoing
-/// connection holds it when a server starts.
+/// Given once. It is below the range of ephemeral ports, so that no outgoing connection holds it
+/// when a server starts.
 pub(crate) fn free_port() -> u16 {
     const RANGE: Range<u32> = 10_000..32_000;
     static GIVEN: AtomicU32 = AtomicU32::new(0);
-    // Programs that run side by side begin at different places.
+    // Concurrent programs begin at different places.
     let begin = std::process::id().wrapping_mul(97);
     let size = RANGE.end - RANGE.start;
     loop {

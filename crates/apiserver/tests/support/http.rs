@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-/// Serves on a free port until the runtime ends; the handler is given path and body.
+/// On a free port until the runtime ends; the handler is given path and body.
 pub(crate) async fn serve<H, F>(tls: Option<TlsAcceptor>, handler: H) -> SocketAddr
 where
     H: Fn(String, Bytes) -> F + Send + Sync + 'static,
@@ -57,7 +57,7 @@ where
         }
     });
     let builder = Builder::new(TokioExecutor::new());
-    // Clients that hang up are none of its business.
+    // Clients may hang up.
     let _ = builder
         .serve_connection(TokioIo::new(stream), service)
         .await;

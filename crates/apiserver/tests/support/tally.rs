@@ -1,9 +1,9 @@
-//! The count of conformance cases, told once all of a side have ended.
+//! The count of conformance cases, printed once all of a side have ended.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The cases of one side: the server in memory, or a real control plane.
+/// Cases of the server in memory, or of a real control plane.
 pub(crate) struct Tally {
     side: &'static str,
     cases: usize,
@@ -11,7 +11,7 @@ pub(crate) struct Tally {
     passed: AtomicUsize,
 }
 
-/// A case that runs; it counts as passed where it ends without a panic.
+/// A running case; it passes if it ends without a panic.
 pub(crate) struct Case<'a>(&'a Tally);
 
 impl Tally {
@@ -43,7 +43,7 @@ impl Drop for Case<'_> {
         if ended.fetch_add(1, Ordering::SeqCst) + 1 == *cases {
             let passed = passed.load(Ordering::SeqCst);
             let line = format!("conformance: {passed} of {cases} cases pass on {side}\n");
-            // Past the test runner, which swallows what tests print.
+            // Bypasses the test runner, which swallows what tests print.
             let _ = std::io::stderr().write_all(line.as_bytes());
         }
     }

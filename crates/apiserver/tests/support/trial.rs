@@ -1,5 +1,5 @@
-//! Tests that say what they need of the machine. Where something is missing, the test is reported as ignored
-//! with the reason. The order is shuffled by a seed, so that no test comes to depend on another.
+//! Tests with requirements to the machine. Without them, a test is reported as ignored with the
+//! reason. The order is shuffled by a seed, so that no test depends on another.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _};
@@ -8,15 +8,15 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Completion, Trial};
 
-/// The seed of the order; a random one where it is not set.
+/// Seed of the order; random if unset.
 const SEED: &str = "EVENKEEL_TEST_SEED";
 
-/// Something that not every machine has.
+/// Not available on every machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Requirement {
-    /// A program on the PATH.
+    /// On the PATH.
     Program(&'static str),
-    /// A condition; an error is the reason for which it does not hold.
+    /// The error says why it does not hold.
     Condition(fn() -> Result<(), String>),
 }
 
@@ -35,7 +35,7 @@ impl Requirement {
     }
 }
 
-/// The value of an environment variable that is not empty.
+/// If it is not empty.
 #[allow(
     clippy::disallowed_methods,
     reason = "the one place where tests learn what the machine has"
@@ -44,7 +44,7 @@ pub(crate) fn variable(name: &str) -> Option<std::ffi::OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// A test that runs where the machine has all that it needs. `name` begins with the crate, which is cut off.
+/// Runs if the machine has all requirements. `name` begins with the crate, which is cut off.
 pub(crate) fn trial(name: &'static str, requirements: &'static [Requirement], test: fn()) -> Trial {
     let name = name.split_once("::").map_or(name, |(_, name)| name);
     Trial::ignorable_test(name, move || {
@@ -59,7 +59,7 @@ pub(crate) fn trial(name: &'static str, requirements: &'static [Requirement], te
     })
 }
 
-/// Says after the message of a panic, which names no test, where it belongs.
+/// Prints the test's name after the message of a panic, which has none.
 struct NameOnPanic(&'static str);
 
 impl Drop for NameOnPanic {
@@ -70,7 +70,7 @@ impl Drop for NameOnPanic {
     }
 }
 
-/// Runs the tests in an order that the seed decides, which is printed.
+/// In an order by the seed, which is printed.
 pub(crate) fn run(arguments: &Arguments, mut trials: Vec<Trial>) -> ExitCode {
     let seed = match variable(SEED) {
         Some(text) => text
@@ -91,11 +91,12 @@ pub(crate) fn run(arguments: &Arguments, mut trials: Vec<Trial>) -> ExitCode {
 }
 
 fn tell(line: &str) {
-    // A runner that is gone reads no line.
+    // The runner may be gone.
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// Makes `suite()` of a module: its tests, each group after what it needs. `async` comes first where the tests are.
+/// Makes `suite()` of a module: its tests, grouped by requirements. `async` comes first for async
+/// tests.
 macro_rules! suite {
     (@ $($requirements:expr, $test:ident, $run:expr;)*) => {
         /// The tests of this module.

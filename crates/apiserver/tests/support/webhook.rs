@@ -1,4 +1,4 @@
-//! A webhook over TLS that answers as its path says.
+//! A webhook over TLS whose answers depend on the path.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,22 +17,21 @@ use tokio_rustls::TlsAcceptor;
 
 use super::http;
 
-/// A webhook that runs until the runtime ends.
+/// Runs until the runtime ends.
 pub(crate) struct Hook {
-    /// The URL `https://127.0.0.1:port`.
+    /// `https://127.0.0.1:port`.
     pub url: String,
-    /// Trust in it, as `caBundle` wants it.
+    /// For `caBundle`.
     pub bundle: String,
-    /// The number of reviews that it got.
+    /// Number of reviews.
     pub calls: Arc<AtomicU32>,
 }
 
-/// Starts one that is known by its address.
+/// Known by its address.
 pub(crate) async fn start() -> Hook {
     start_as("127.0.0.1").await
 }
 
-/// Starts one that is known by a name.
 pub(crate) async fn start_as(name: &str) -> Hook {
     let (tls, bundle) = certificate(name);
     let calls = Arc::new(AtomicU32::new(0));
@@ -69,7 +68,7 @@ fn patch(operations: &Value) -> Value {
     json!({"allowed": true, "patchType": "JSONPatch", "patch": STANDARD.encode(operations.to_string())})
 }
 
-/// The response of a case, without its UID.
+/// Without its UID.
 fn response(case: &str) -> Value {
     let add = |path: &str, value: Value| json!([{"op": "add", "path": path, "value": value}]);
     let mark = add("/metadata/annotations", json!({"hook": "was here"}));

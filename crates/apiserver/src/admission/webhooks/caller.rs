@@ -18,19 +18,16 @@ use crate::network::endpoints::{self, HostPort};
 use crate::state::Api;
 use crate::store::{ObjectKey, ObjectStore};
 
-/// Calls to one webhook for one request when each answer says `Retry-After`.
+/// Most calls for one request while each answer has `Retry-After`.
 const MOST_CALLS: usize = 11;
 
-/// The server of a webhook and the URL it is called by.
 struct Destination {
     url: Uri,
     peer: Peer,
 }
 
-/// Sends a review and returns the body of the answer.
-///
 /// # Errors
-/// Where the webhook cannot be reached in time or answers with an error.
+/// The webhook cannot be reached in time or answers with an error.
 pub(super) async fn call(
     api: &Api,
     webhook: &Webhook,
@@ -40,7 +37,7 @@ pub(super) async fn call(
     let deadline = clock::instant() + Duration::from_secs(seconds);
     let exceeded = || "context deadline exceeded".to_owned();
     let destination = destination(&api.store, &webhook.value["clientConfig"], seconds);
-    // A name that is looked up slowly uses up the same time as a server that answers slowly.
+    // A slow lookup uses up the same time as a slow answer.
     let destination = tokio::time::timeout_at(deadline.into(), destination)
         .await
         .map_err(|_| WebhookFailure(exceeded()))??;
@@ -92,7 +89,7 @@ fn by_url(url: &str) -> Result<(HostPort, String), WebhookFailure> {
     Ok((place, url.to_owned()))
 }
 
-/// A Service is called under its cluster name, wherever its connections end.
+/// Called under its cluster name, wherever its connections end.
 fn by_service(store: &ObjectStore, service: &Value) -> Result<(HostPort, String), WebhookFailure> {
     let text = |field: &str| meta::text(service, field);
     let (namespace, name, path) = (text("/namespace"), text("/name"), text("/path"));
@@ -141,7 +138,7 @@ async fn calls(
     Err("too many retries".to_owned())
 }
 
-/// The time after which a server that failed wants to be asked again.
+/// From a server that failed.
 fn retry_after(response: &Response<Bytes>) -> Option<Duration> {
     let status = response.status();
     if status.as_u16() != 429 && !status.is_server_error() {

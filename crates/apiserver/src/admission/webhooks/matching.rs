@@ -1,4 +1,4 @@
-//! Selection of the webhooks that want to see a request.
+//! Selects the webhooks for a request.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::resources::resource::Subresource;
 use crate::selector::ListSelector;
 use crate::store::ObjectKey;
 
-/// The version of the resource in which a webhook wants to see the request; `None` where its rules
-/// or selectors do not match. That is the request's own, or, unless the webhook wants nothing but
-/// exact matches, another one of the same objects.
+/// The version of the resource for the webhook: the request's own, or, if the webhook wants more
+/// than exact matches, another one of the same objects. `None` if its rules or selectors do not
+/// match.
 pub(super) fn matched(
     call: &ApiRequest,
     request: &AdmissionRequest<'_>,
@@ -96,7 +96,7 @@ fn object_matches(request: &AdmissionRequest<'_>, selector: &Value) -> bool {
     selection.is_everything() || objects.any(|object| selection.matches(object))
 }
 
-/// True where the object is a Binding or an Eviction, not one of the resource's kind.
+/// A Binding or an Eviction, not the resource's kind.
 pub(super) fn is_binding(call: &ApiRequest) -> bool {
     matches!(
         call.subresource,

@@ -1,10 +1,9 @@
-//! The operation that webhooks are asked about, and a webhook as it is configured.
+//! The operation that webhooks review, and a webhook's configuration.
 
 use serde_json::Value;
 
 use crate::meta;
 
-/// The operation that is about to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AdmissionOperation {
     Create,
@@ -22,8 +21,7 @@ impl AdmissionOperation {
     }
 }
 
-/// The operation with the object after and before it; the kind is that of the call, or of its
-/// subresource.
+/// With the object after and before it; the kind is that of the call, or of its subresource.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AdmissionRequest<'a> {
     pub(crate) operation: AdmissionOperation,
@@ -31,12 +29,12 @@ pub(crate) struct AdmissionRequest<'a> {
     pub(crate) old: Option<&'a Value>,
 }
 
-/// The reason for which a webhook gave no usable answer; `failurePolicy` says what follows.
+/// Why a webhook gave no usable answer; `failurePolicy` decides what follows.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct WebhookFailure(pub(super) String);
 
-/// One entry of a MutatingWebhookConfiguration.
+/// An entry of a MutatingWebhookConfiguration.
 #[derive(Debug, Clone)]
 pub(super) struct Webhook {
     pub(super) value: Value,

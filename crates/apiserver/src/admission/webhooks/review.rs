@@ -1,4 +1,4 @@
-//! The AdmissionReview that is sent, and the one that is answered.
+//! The AdmissionReview of a request and that of an answer.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,8 +15,7 @@ use crate::meta;
 use crate::resources::resource::Resource;
 use crate::resources::resource::Subresource;
 
-/// The body that asks: compact JSON with `<`, `>` and `&` escaped and a newline at the end, as Go's
-/// encoder writes it.
+/// Compact JSON with `<`, `>` and `&` escaped and a newline at the end, as of Go's encoder.
 pub(super) fn request(
     call: &ApiRequest,
     seen_as: &Resource,
@@ -51,7 +50,7 @@ pub(super) fn request(
     escaped(&review.to_string())
 }
 
-/// The kind of the object: the resource's, or that of its part.
+/// The resource's kind, or that of its part.
 fn kind(call: &ApiRequest, resource: &Resource) -> Value {
     let (group, version, kind) = match call.subresource {
         Some(Subresource::Binding) => ("", "v1", "Binding"),
@@ -104,7 +103,6 @@ fn escaped(json: &str) -> String {
     text
 }
 
-/// The decision of a webhook.
 #[derive(Debug)]
 pub(super) struct AdmissionResponse {
     pub(super) denied: Option<Denial>,
@@ -112,7 +110,7 @@ pub(super) struct AdmissionResponse {
     pub(super) warnings: Vec<String>,
 }
 
-/// A refusal with its status, if the webhook gave one.
+/// With the webhook's status, if any.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Denial {
     code: u16,
@@ -149,7 +147,6 @@ impl Denial {
     }
 }
 
-/// Reads an answer to the question with this UID.
 pub(super) fn read(body: &[u8], uid: &str) -> Result<AdmissionResponse, WebhookFailure> {
     let review: Value = serde_json::from_slice(body).map_err(|error| {
         WebhookFailure(format!(

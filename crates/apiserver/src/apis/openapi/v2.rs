@@ -1,8 +1,6 @@
-//! `/openapi/v2`: which objects can be patched with field validation on the server, which is what kubectl
-//! asks it for where it makes nothing of `/openapi/v3`. There are no definitions in it: fields are told by
-//! `/openapi/v3` alone.
-//!
-//! kubectl takes it as protobuf only. The numbers of fields are those of gnostic's messages,
+//! `/openapi/v2`: which objects can be patched with field validation on the server, which kubectl
+//! asks for if it cannot use `/openapi/v3`. It has no definitions of fields. kubectl accepts
+//! protobuf only, with the field numbers of gnostic's
 //! [`OpenAPIv2.proto`](https://github.com/google/gnostic-models/blob/main/openapiv2/OpenAPIv2.proto).
 
 use serde_json::{Map, Value, json};
@@ -13,15 +11,15 @@ use crate::error::{ApiError, StatusReason};
 use crate::state::Api;
 use crate::wire::reply::Reply;
 
-/// The media type of the protobuf form, as it is asked for.
+/// The protobuf form in requests.
 const ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-/// The same as API servers answer it, without the `@`.
+/// The protobuf form in answers, without the `@`.
 const ANSWERED: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// The extension that names the kind of an operation.
+/// Names the kind of an operation.
 const KIND: &str = "x-kubernetes-group-version-kind";
 
-/// The document in the first form of the header `Accept` that there is.
+/// In the first form of the header `Accept` that is supported.
 pub(crate) fn document(api: &Api, accept: &str) -> Result<Reply, ApiError> {
     let mut forms = accept.split(',').filter_map(|entry| {
         let media = entry.split(';').next().unwrap_or_default();
@@ -61,7 +59,7 @@ fn swagger<'a>(entries: impl Iterator<Item = &'a DiscoveryResource>) -> Value {
     json!({"swagger": "2.0", "info": {"title": TITLE, "version": version()}, "paths": paths})
 }
 
-/// The same as a message `Document`.
+/// As a message `Document`.
 fn protobuf<'a>(entries: impl Iterator<Item = &'a DiscoveryResource>) -> Vec<u8> {
     let info = [text(1, TITLE), text(2, &version())].concat();
     let paths: Vec<u8> = entries
@@ -74,12 +72,12 @@ fn protobuf<'a>(entries: impl Iterator<Item = &'a DiscoveryResource>) -> Vec<u8>
 fn operation(entry: &DiscoveryResource) -> Vec<u8> {
     let parameters = PARAMETERS.into_iter().flat_map(|name| {
         let schema = [text(2, "query"), text(4, name), text(6, "string")].concat();
-        // Messages ParametersItem, Parameter and NonBodyParameter around one of a parameter in the query.
+        // Messages ParametersItem, Parameter and NonBodyParameter around one of a query parameter.
         field(8, &field(1, &field(2, &field(3, &schema))))
     });
     let response = field(1, &text(1, "OK"));
     let responses = field(9, &named(1, "200", &response));
-    // The value of an extension is YAML, of which JSON is a part.
+    // An extension's value is YAML, which includes JSON.
     let kind = named(13, KIND, &text(2, &gvk(entry).to_string()));
     let action = named(13, "x-kubernetes-action", &text(2, "patch"));
     parameters
@@ -89,7 +87,7 @@ fn operation(entry: &DiscoveryResource) -> Vec<u8> {
         .collect()
 }
 
-/// A message with a name and a value, of which maps are made.
+/// A name and a value, as in maps.
 fn named(number: u8, name: &str, value: &[u8]) -> Vec<u8> {
     field(number, &[text(1, name), field(2, value)].concat())
 }
@@ -98,7 +96,7 @@ fn text(number: u8, text: &str) -> Vec<u8> {
     field(number, text.as_bytes())
 }
 
-/// A field of this number, below 16, that is a text or a message.
+/// A text or a message as a field; `number` is below 16.
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     const LENGTH_DELIMITED: u8 = 2;
     let mut bytes = vec![number << 3 | LENGTH_DELIMITED];

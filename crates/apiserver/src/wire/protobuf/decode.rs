@@ -1,4 +1,4 @@
-//! From the bytes of a message to the JSON object that they stand for.
+//! From the bytes of a message to JSON.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,10 +9,9 @@ use crate::wire::protobuf::error::ProtobufError;
 use crate::wire::protobuf::messages::{MESSAGES, ProtobufField, Shape, message_name};
 use crate::wire::protobuf::reader::{ProtobufReader, WireValue};
 
-/// The bytes that every body begins with.
+/// First bytes of every body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// A body as the JSON that it stands for.
 pub(crate) fn to_json(body: &[u8]) -> Result<Value, ProtobufError> {
     let unknown = body.strip_prefix(MAGIC).ok_or(ProtobufError::Prefix)?;
     let mut api_version = String::new();
@@ -105,7 +104,7 @@ fn put(
     Ok(())
 }
 
-/// Zeros that Go writes for fields that are not set, and that mean something where they are.
+/// Go writes zeros for unset fields; of these fields a zero has a meaning.
 const MEANT: [&str; 34] = [
     "replicas",
     "minReplicas",
@@ -182,7 +181,6 @@ fn value(kind: &str, raw: &WireValue<'_>) -> Result<Value, ProtobufError> {
     })
 }
 
-/// The bytes of field 1.
 fn first(bytes: &[u8]) -> Result<Option<&[u8]>, ProtobufError> {
     for entry in ProtobufReader::new(bytes) {
         if let (1, WireValue::Bytes(found)) = entry? {
@@ -192,7 +190,7 @@ fn first(bytes: &[u8]) -> Result<Option<&[u8]>, ProtobufError> {
     Ok(None)
 }
 
-/// The integers of the fields 1 and 2, in places 1 and 2.
+/// Integers of the fields 1 and 2, at index 1 and 2.
 fn numbers(bytes: &[u8]) -> Result<[i64; 3], ProtobufError> {
     let mut found = [0; 3];
     for entry in ProtobufReader::new(bytes) {

@@ -1,10 +1,9 @@
-//! The messages of the built-in kinds, from a table in text.
-//!
-//! `messages.txt` holds one message a line: its name, then `number:field:type` for each field. A
-//! type is a letter for a scalar or a form of its own (`s` string, `y` bytes, `b` bool, `i`
-//! integer, `d` and `f` floats, `T` and `U` times, `Q` quantity, `I` integer or string, `J` JSON,
-//! `D` duration) or a message; `*` is a list, `%` a map from strings, `^` a message with its fields
-//! in the outer object. The table is made from the `generated.proto` files of k8s.io/api.
+//! The messages of the built-in kinds, from a table in text. `messages.txt` holds one message a
+//! line: its name, then `number:field:type` for each field. A type is a letter for a scalar or a
+//! form of its own (`s` string, `y` bytes, `b` bool, `i` integer, `d` and `f` floats, `T` and `U`
+//! times, `Q` quantity, `I` integer or string, `J` JSON, `D` duration) or a message; `*` is a list,
+//! `%` a map from strings, `^` a message with its fields in the outer object. The table is made
+//! from the `generated.proto` files of k8s.io/api.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -16,7 +15,7 @@ pub(super) struct ProtobufField {
     pub(super) kind: &'static str,
 }
 
-/// The number of values of a field and the way they are nested.
+/// The number of values, and their nesting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     One,
@@ -52,8 +51,8 @@ fn field(word: &'static str) -> Option<(u64, ProtobufField)> {
     Some((number, ProtobufField { name, shape, kind }))
 }
 
-/// The fields of a message: name, whether it is a list or a map, and type. Those of messages that
-/// stand in the outer object are among them.
+/// Name, whether it is a list or a map, and type. Fields of messages that stand in the outer object
+/// are included.
 pub(crate) fn fields(message: &str) -> Option<Vec<(&'static str, Shape, &'static str)>> {
     let mut fields = Vec::new();
     for field in MESSAGES.get(message)?.values() {
@@ -65,7 +64,7 @@ pub(crate) fn fields(message: &str) -> Option<Vec<(&'static str, Shape, &'static
     Some(fields)
 }
 
-/// `apps/v1` and `Deployment` to `apps.v1.Deployment`.
+/// `apps/v1` and `Deployment` give `apps.v1.Deployment`.
 pub(crate) fn message_name(api_version: &str, kind: &str) -> String {
     if kind == "DeleteOptions" {
         return "meta.DeleteOptions".to_owned();

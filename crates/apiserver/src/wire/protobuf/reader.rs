@@ -1,8 +1,8 @@
-//! The fields of a protobuf message as they stand on the wire.
+//! The fields of a protobuf message on the wire.
 
 use crate::wire::protobuf::error::ProtobufError;
 
-/// A field's value before its type is known.
+/// Before its type is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WireValue<'a> {
     Varint(u64),
@@ -11,7 +11,7 @@ pub(super) enum WireValue<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Reads one field after the other.
+/// One field after the other.
 #[derive(Debug)]
 pub(super) struct ProtobufReader<'a>(&'a [u8]);
 

@@ -1,5 +1,5 @@
 //! The control plane's programs, in the folder that `KUBEBUILDER_ASSETS` names (the convention of
-//! envtest). Nothing is built or downloaded here.
+//! envtest). Nothing is built or downloaded.
 
 use std::path::PathBuf;
 
@@ -11,16 +11,14 @@ const PROGRAMS: [&str; 4] = [
     "kube-scheduler",
 ];
 
-/// The folder with the programs.
 #[derive(Debug, Clone)]
 pub(crate) struct Assets {
     folder: PathBuf,
 }
 
 impl Assets {
-    /// The folder; the reason where the variable is not set.
-    ///
-    /// Panics if a program is missing in the folder: a user that sets the variable wants the tests.
+    /// The error says that the variable is not set. Panics if a program is missing in the folder: a
+    /// user that sets the variable wants the tests.
     #[allow(
         clippy::disallowed_methods,
         reason = "the one place where tests learn of a control plane"
@@ -42,7 +40,6 @@ impl Assets {
         Ok(assets)
     }
 
-    /// The path of the program `name`.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

@@ -1,4 +1,4 @@
-//! A cluster cleared of what the test before left.
+//! Clears the cluster of the previous test's objects.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use kube::{Api, Client, ResourceExt};
 
 use super::wait::{eventually, holds};
 
-/// Deletes webhooks, Deployments, Pods and nodes. Namespaces stay: tests use names of their own, and
-/// the end of a namespace takes seconds.
+/// Deletes webhooks, Deployments, Pods and nodes. Namespaces stay: tests use names of their own,
+/// and the end of a namespace takes seconds.
 pub(crate) async fn clear(client: &Client) {
     let all = ListParams::default();
     let now = DeleteParams::default().grace_period(0);
@@ -46,7 +46,7 @@ fn namespaces(objects: &[impl ResourceExt]) -> BTreeSet<String> {
     objects.iter().filter_map(ResourceExt::namespace).collect()
 }
 
-/// Deletes the Pods of a namespace and waits until they are gone.
+/// Waits until the Pods are gone.
 pub(crate) async fn delete_pods(client: &Client, namespace: &str) {
     let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
     let now = DeleteParams::default().grace_period(0);

@@ -1,6 +1,6 @@
 //! A kubelet for all nodes at once: a bound Pod runs at once and shows its containers' resources
-//! (without which the API server refuses to resize it), a deleted one is gone at once. A Pod with a
-//! container of the image [`MISSING`] waits for it for ever, and one with readiness gates for these.
+//! (without which the API server refuses to resize it), a deleted one is gone at once. A Pod with
+//! an image [`MISSING`] never starts, and one with readiness gates waits for these.
 
 use std::time::Duration;
 
@@ -11,16 +11,15 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-/// An image that is in no registry.
 pub(crate) const MISSING: &str = "registry.example/missing:1";
 
 /// Between two tries of a status write while the API server is away.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// As many status writes at a time keep up with a burst of Pods without starving the API server.
+/// Concurrent status writes, which keep up with a burst of Pods without starving the API server.
 const WRITERS: usize = 4;
 
-/// Follows the bound Pods of the cluster for ever.
+/// Never ends.
 pub(crate) async fn run(client: Client) {
     let pods: Api<Pod> = Api::all(client.clone());
     let bound = watcher::Config::default().fields("spec.nodeName!=");
@@ -32,8 +31,8 @@ pub(crate) async fn run(client: Client) {
         .await;
 }
 
-/// Brings one bound Pod to where it should be. What fails because the Pod has changed meanwhile
-/// is seen again with the change.
+/// Brings one bound Pod to its state. A failure because the Pod has changed is repeated with that
+/// change.
 async fn see(client: Client, pod: Pod) {
     let pods: Api<Pod> = Api::namespaced(client, &pod.namespace().unwrap_or_default());
     let name = pod.name_any();
@@ -58,7 +57,7 @@ async fn see(client: Client, pod: Pod) {
     }
 }
 
-/// True for what a server that is restarted says, or does not say.
+/// The error of a restarting server.
 fn is_passing(error: &kube::Error) -> bool {
     match error {
         kube::Error::Api(status) => status.code == 403 || status.code >= 500,
@@ -66,13 +65,13 @@ fn is_passing(error: &kube::Error) -> bool {
     }
 }
 
-/// True if the image of any container of the Pod is missing.
+/// A container's image is missing.
 fn waits(pod: &Pod) -> bool {
     let mut containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     containers.any(|container| container.image.as_deref() == Some(MISSING))
 }
 
-/// True where the Pod has not started, or its resources were changed since.
+/// The Pod has not started, or its resources were changed since.
 fn needs_status(pod: &Pod) -> bool {
     let Some(status) = &pod.status else {
         return true;
@@ -94,14 +93,13 @@ fn needs_status(pod: &Pod) -> bool {
     }
 }
 
-/// True where a condition holds; `None` where there is none.
+/// `None` if the condition is missing.
 fn condition(pod: &Pod, kind: &str) -> Option<bool> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let found = conditions.iter().find(|one| one.type_ == kind)?;
     Some(found.status == "True")
 }
 
-/// The readiness gates of a Pod.
 fn gates(pod: &Pod) -> impl Iterator<Item = &str> {
     let gates = pod
         .spec
@@ -110,7 +108,7 @@ fn gates(pod: &Pod) -> impl Iterator<Item = &str> {
     gates.map(|gate| gate.condition_type.as_str())
 }
 
-/// True where all conditions hold without which the Pod is not ready.
+/// All conditions of readiness hold.
 fn is_open(pod: &Pod) -> bool {
     gates(pod).all(|gate| condition(pod, gate) == Some(true))
 }
@@ -167,7 +165,7 @@ fn status(pod: &Pod) -> Value {
     json!({"status": status})
 }
 
-/// An address of the Pod's own, as far as a test has Pods.
+/// Unique for the number of Pods in a test.
 fn address(pod: &Pod) -> String {
     let name = pod.name_any();
     let sum = name.bytes().fold(7_u32, |sum, byte| {

@@ -1,5 +1,5 @@
-//! The control plane's certificates, its ServiceAccount key, and kubeconfig files, made anew in a
-//! temporary folder for each run.
+//! The control plane's certificates, ServiceAccount key and kubeconfig files, new in a temporary
+//! folder for each run.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use rcgen::{
 };
 use serde_json::{Value, json};
 
-/// The names that the API server's certificate is valid for: loopback, and those that Pods use.
+/// Names of the API server's certificate: loopback, and those that Pods use.
 const SERVER_NAMES: [&str; 6] = [
     "localhost",
     "127.0.0.1",
@@ -21,7 +21,7 @@ const SERVER_NAMES: [&str; 6] = [
     "kubernetes.default.svc",
 ];
 
-/// A certificate authority that writes what it signs into a folder.
+/// Writes what it signs into a folder.
 pub(crate) struct Authority {
     folder: PathBuf,
     issuer: Issuer<'static, KeyPair>,
@@ -29,7 +29,7 @@ pub(crate) struct Authority {
 }
 
 impl Authority {
-    /// Makes the authority `name`; its certificate is `FOLDER/NAME.crt`.
+    /// The certificate is `FOLDER/NAME.crt`.
     pub(crate) fn new(folder: &Path, name: &str) -> Self {
         let mut params = named(name, None, &[]);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -51,7 +51,7 @@ impl Authority {
         }
     }
 
-    /// Signs the API server's certificate: `apiserver.crt` and `apiserver.key`.
+    /// `apiserver.crt` and `apiserver.key`.
     pub(crate) fn sign_server(&self) {
         let mut params = named("kube-apiserver", None, &SERVER_NAMES);
         params.extended_key_usages = vec![
@@ -61,7 +61,7 @@ impl Authority {
         self.sign("apiserver", params);
     }
 
-    /// Signs a client certificate: `NAME.crt` and `NAME.key`, answered as (certificate, key).
+    /// `NAME.crt` and `NAME.key`, returned as (certificate, key).
     pub(crate) fn sign_client(
         &self,
         name: &str,
@@ -89,7 +89,7 @@ impl Authority {
         (certificate, key)
     }
 
-    /// A kubeconfig for the API server at `port` of loopback, with the given credentials.
+    /// For the API server at `port` of loopback.
     pub(crate) fn kubeconfig(&self, port: u16, user: &Value) -> Value {
         json!({
             "apiVersion": "v1",
@@ -105,7 +105,7 @@ impl Authority {
     }
 }
 
-/// The user of a kubeconfig that shows a client certificate.
+/// Shows a client certificate.
 pub(crate) fn certificate_user((certificate, key): &(String, String)) -> Value {
     json!({
         "client-certificate-data": BASE64.encode(certificate),
@@ -113,14 +113,14 @@ pub(crate) fn certificate_user((certificate, key): &(String, String)) -> Value {
     })
 }
 
-/// Makes the key pair that signs ServiceAccount tokens: `sa.key` and `sa.pub`.
+/// Signs ServiceAccount tokens: `sa.key` and `sa.pub`.
 pub(crate) fn write_service_account_key(folder: &Path) {
     let key = KeyPair::generate().expect("a key is generated");
     write(&folder.join("sa.key"), &key.serialize_pem());
     write(&folder.join("sa.pub"), &key.public_key_pem());
 }
 
-/// Writes a JSON document, which every reader of YAML takes.
+/// JSON, which every reader of YAML accepts.
 pub(crate) fn write_json(path: &Path, document: &Value) {
     write(path, &format!("{document:#}\n"));
 }

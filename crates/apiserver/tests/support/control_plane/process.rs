@@ -1,6 +1,6 @@
 //! A child process with its log in a file: signals, the log's end for failure reports, and SIGKILL
-//! when it is dropped. Where the test program itself is killed and nothing is dropped, a shell that
-//! waits for the end of a pipe from it does the same.
+//! on drop. If the test program itself is killed, a shell that waits for the end of a pipe from it
+//! kills the process.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,21 @@ pub(crate) use rustix::process::Signal;
 
 use super::wait::eventually;
 
-/// The ticks of a second in which Linux tells a process's time, on every machine.
+/// Ticks per second of process times in Linux, on every machine.
 const TICKS: f64 = 100.0;
 
-/// A program that runs as a child process.
 #[derive(Debug)]
 pub(crate) struct Process {
     name: String,
     child: Child,
     guard: Child,
     log: PathBuf,
-    /// The length of the log when it began: before that, others of its name wrote.
+    /// Length of the log at the start: earlier text is from others of its name.
     begin: usize,
 }
 
 impl Process {
-    /// Starts `command` with stdout and stderr appended to `FOLDER/NAME.log`.
+    /// With stdout and stderr appended to `FOLDER/NAME.log`.
     pub(crate) fn spawn(name: &str, command: &mut Command, folder: &Path) -> Self {
         let log = folder.join(format!("{name}.log"));
         let file = File::options()
@@ -58,12 +57,11 @@ impl Process {
         kill_process(pid, signal).unwrap_or_else(|error| panic!("{}: {error}", self.name));
     }
 
-    /// The exit status, if the process has ended.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child can be waited for")
     }
 
-    /// Waits until the process has ended by itself or by a signal sent before.
+    /// Waits until the process has ended by itself or by an earlier signal.
     pub(crate) async fn wait(&mut self) -> ExitStatus {
         let name = self.name.clone();
         eventually(&format!("{name} ends"), async || {
@@ -72,11 +70,11 @@ impl Process {
         .await
     }
 
-    /// The seconds of a processor that it has taken so far.
     pub(crate) fn processor_seconds(&self) -> f64 {
         let path = format!("/proc/{}/stat", self.child.id());
         let stat = std::fs::read_to_string(path).unwrap_or_default();
-        // The name, in parentheses, may hold anything; of the fields after it, these are of user and system.
+        // The name, in parentheses, may hold anything; of the fields after it, these are of user
+        // and system.
         let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
         let ticks = fields.split_whitespace().skip(11).take(2);
         let ticks: f64 = ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
@@ -95,7 +93,6 @@ impl Process {
         String::from_utf8_lossy(bytes.get(self.begin..).unwrap_or_default()).into_owned()
     }
 
-    /// The last `lines` of the log.
     pub(crate) fn log_tail(&self, lines: usize) -> String {
         let log = self.log();
         let all: Vec<&str> = log.lines().collect();
@@ -108,14 +105,14 @@ impl Drop for Process {
     fn drop(&mut self) {
         // The guard goes first: the process id may be another's once the child has been waited for.
         for child in [&mut self.guard, &mut self.child] {
-            // Both fail only for a child that has been waited for, which is what is wanted.
+            // Both fail only for a child that has been waited for already.
             let _ = child.kill();
             let _ = child.wait();
         }
     }
 }
 
-/// A shell that kills `process` when the pipe from this program ends before the guard does.
+/// A shell that kills `process` if this program's pipe ends before the guard does.
 fn guard(process: u32) -> Child {
     Command::new("sh")
         .args(["-c", "trap '' INT TERM HUP; read -r _; kill -9 \"$0\""])
@@ -127,7 +124,7 @@ fn guard(process: u32) -> Child {
         .expect("a shell starts")
 }
 
-/// Shows `text` together with the output of the test that fails.
+/// With the output of the failing test.
 #[allow(
     clippy::print_stderr,
     reason = "the test runner keeps it for failed tests"

@@ -1,5 +1,4 @@
-//! The command lines of the four programs, with what a control plane on loopback needs besides
-//! the obvious, and the wait until each is ready.
+//! The command lines of the four programs on loopback, and the wait until each is ready.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,8 +12,7 @@ use super::pki::{self, Authority, certificate_user};
 use super::process::Process;
 use super::wait::eventually;
 
-/// The controllers that tests live on. Node lifecycle is not among them, so that nodes need no
-/// heartbeat, and neither are those that only cost time here.
+/// The controllers that tests need. Without node lifecycle, nodes need no heartbeat.
 const CONTROLLERS: [&str; 13] = [
     "namespace-controller",
     "serviceaccount-controller",
@@ -31,14 +29,14 @@ const CONTROLLERS: [&str; 13] = [
     "horizontal-pod-autoscaler-controller",
 ];
 
-/// The means of every start.
+/// Needed by every start.
 pub(crate) struct Launch<'a> {
     pub assets: &'a Assets,
     pub folder: &'a Path,
     pub ports: Ports,
 }
 
-/// Makes certificates, keys and kubeconfigs; answers the authority and the administrator's
+/// Makes certificates, keys and kubeconfigs; returns the authority and the administrator's
 /// kubeconfig.
 pub(crate) fn write_credentials(folder: &Path, ports: Ports) -> (Authority, PathBuf) {
     pki::write_service_account_key(folder);
@@ -145,7 +143,7 @@ impl Launch<'_> {
                 format!("--controllers={}", CONTROLLERS.join(",")),
                 "--kube-api-qps=200".to_owned(),
                 "--kube-api-burst=400".to_owned(),
-                // It makes this folder, by default outside of any that is ours.
+                // It creates this folder, by default outside of the test's.
                 format!("--flex-volume-plugin-dir={}", self.path("flexvolume")),
             ],
         );
@@ -196,21 +194,21 @@ impl Launch<'_> {
     }
 }
 
-/// A client without a name of a server with a self-signed certificate.
+/// An anonymous client of a server with a self-signed certificate.
 fn stranger(url: &str) -> Client {
     let mut config = kube::Config::new(url.parse().expect("a URL"));
     config.accept_invalid_certs = true;
     Client::try_from(config).expect("a client is made")
 }
 
-/// A page that the program on a local port serves without authentication.
+/// Served on a local port without authentication.
 pub(super) async fn page(port: u16, path: &str) -> String {
     let client = stranger(&format!("https://127.0.0.1:{port}"));
     let page = client.request_text(http_get(path)).await;
     page.unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Waits until `path` of the server at `url` answers 200.
+/// Until `path` of the server at `url` answers 200.
 async fn await_healthy(process: &mut Process, url: &str, path: &str) {
     let client = stranger(url);
     eventually(&format!("{url}{path} is healthy"), async || {

@@ -1,5 +1,4 @@
-//! Waiting for a condition: polled until it holds, with a deadline so generous that only a
-//! condition that never holds meets it.
+//! Polls a condition, with a deadline so generous that only a condition that never holds meets it.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,7 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Polls until the probe answers `Ok`; panics with `what` and the last `Err` at the deadline.
+/// Until the probe returns `Ok`; panics with `what` and the last `Err` at the deadline.
 pub(crate) async fn eventually<T>(
     what: &str,
     mut probe: impl AsyncFnMut() -> Result<T, String>,
@@ -32,7 +31,7 @@ pub(crate) async fn eventually<T>(
     }
 }
 
-/// `Ok` where the condition holds, else the text that [`eventually`] shows at its deadline.
+/// For [`eventually`], which shows the text at its deadline.
 pub(crate) fn holds(condition: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
     if condition { Ok(()) } else { Err(otherwise()) }
 }
