@@ -1,8 +1,7 @@
-//! A metrics adapter: requests per second of the simulated workloads as custom and external metrics, as
-//! prometheus-adapter serves them.
-//!
-//! The custom metric `http_requests_per_second` of a Pod is the rate that it serves. The external
-//! metric of the same name, with the label `workload`, is the rate that arrives.
+//! A metrics adapter: requests per second of the simulated workloads as custom and external
+//! metrics, as prometheus-adapter serves them. The custom metric `http_requests_per_second` of a
+//! Pod is the rate that it serves. The external metric of the same name, with the label `workload`,
+//! is the rate that arrives.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +12,11 @@ use crate::prometheus::Behaviour;
 use evenkeel_apiserver::{CustomMetrics, DescribedObject, MetricReading};
 use evenkeel_core::units::i64_ceil;
 
-/// The name of the metric.
 pub const REQUESTS: &str = "http_requests_per_second";
 
-/// The label of the external metric that names the workload.
+/// The workload's label of the external metric.
 pub const WORKLOAD: &str = "workload";
 
-/// The adapter of the machines of a cluster.
 pub struct Adapter {
     machines: Machines,
     timeline: Timeline,
@@ -27,7 +24,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// An adapter to the metrics backend of `machines`, which knows nothing while that is broken.
+    /// Serves the metrics of `machines`, and none while the backend is broken.
     #[must_use]
     pub const fn new(machines: Machines, timeline: Timeline, behaviour: Behaviour) -> Self {
         Self {

@@ -1,7 +1,5 @@
-//! The HPA of one workload in virtual time: Kubernetes' algorithm, with the settings that
-//! kube-controller-manager has by default.
-//!
-//! Times are those of the run, counted from its beginning. Every write of the replica count
+//! The HPA of one workload in virtual time: Kubernetes' algorithm, with kube-controller-manager's
+//! default settings. Times count from the begin of the run. Every write of the replica count
 //! succeeds.
 
 use jiff::{SignedDuration, Timestamp};
@@ -17,15 +15,13 @@ use evenkeel_core::scaling::pod::{
 use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
 use evenkeel_core::scaling::signal::{ObjectReference, ResourceName};
 
-/// The time between two reconciliations of an HPA.
+/// Interval of reconciliations.
 pub const SYNC: SignedDuration = Settings::DEFAULT.sync_period;
 
-/// The one container of each Pod.
 const CONTAINER: &str = "app";
-/// The selector of the Pods of the workload; nothing reads it, but an HPA needs one.
+/// Nothing reads it, but an HPA needs one.
 const SELECTOR: &str = "app=workload";
 
-/// The HPA of one workload, with its memory.
 #[derive(Debug, Clone)]
 pub struct Autoscaler {
     controller: Controller,
@@ -33,17 +29,14 @@ pub struct Autoscaler {
     memory: HpaMemory,
 }
 
-/// The result of one reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recommendation {
-    /// Replicas from now on.
     pub replicas: i32,
     /// False while the metric cannot be computed (the condition `ScalingActive`).
     pub is_active: bool,
 }
 
 impl Autoscaler {
-    /// An HPA between two replica counts that scales by `metrics`.
     #[must_use]
     pub fn new(min: i32, max: i32, metrics: Vec<MetricSpec>) -> Self {
         let spec = HpaSpec {
@@ -66,20 +59,18 @@ impl Autoscaler {
         }
     }
 
-    /// The same with rules of its own for how fast it may scale.
+    /// With its own scaling rules.
     #[must_use]
     pub fn with_behavior(mut self, behavior: Option<Behavior>) -> Self {
         self.hpa.spec.behavior = behavior;
         self
     }
 
-    /// Changes `minReplicas`; the memory stays.
+    /// The memory stays.
     pub const fn set_min_replicas(&mut self, min: i32) {
         self.hpa.spec.min_replicas = min;
     }
 
-    /// Reconciles the HPA at `at`, with `current` replicas, the Pods that there are and their
-    /// measurements.
     pub fn reconcile(
         &mut self,
         at: SignedDuration,
@@ -104,7 +95,7 @@ impl Autoscaler {
     }
 }
 
-/// A workload as an HPA sees it: `current` replicas, its Pods and their measurements.
+/// A workload as an HPA sees it.
 #[must_use]
 pub fn observed<'a>(
     current: i32,
@@ -125,27 +116,26 @@ pub fn observed<'a>(
     }
 }
 
-/// The date that stands for a time of the run.
+/// The date of a time of the run.
 #[must_use]
 pub fn date(at: SignedDuration) -> Timestamp {
     let date = Timestamp::UNIX_EPOCH.checked_add(at);
     date.unwrap_or(Timestamp::MAX)
 }
 
-/// The life of a Pod on its node.
+/// Life of a Pod on its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Life {
-    /// The time at which the kubelet took it.
+    /// The kubelet took it.
     pub started: SignedDuration,
-    /// The time from which its containers run.
+    /// Its containers run from then.
     pub running: SignedDuration,
-    /// The time from which it was not ready, before it was.
+    /// Not ready from then until `ready`.
     pub unready: SignedDuration,
-    /// The time from which it is ready.
     pub ready: SignedDuration,
 }
 
-/// A Pod at a time, as its HPA sees it; without a life it waits for a node.
+/// A Pod as its HPA sees it; without a life it waits for a node.
 #[must_use]
 pub fn pod(
     name: String,
@@ -183,7 +173,7 @@ pub fn pod(
     }
 }
 
-/// The usage of a Pod in one resource, as a metrics API returns it.
+/// Usage in one resource, as in a metrics API.
 #[must_use]
 pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> PodMetrics {
     PodMetrics {
@@ -197,7 +187,7 @@ pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> Po
     }
 }
 
-/// Readings of the Pods from the resource metrics API; the other metrics APIs have none.
+/// From the resource metrics API; the other metrics APIs have none.
 #[must_use]
 pub fn resource(metrics: Vec<PodMetrics>) -> Readings {
     Readings {
@@ -206,7 +196,7 @@ pub fn resource(metrics: Vec<PodMetrics>) -> Readings {
     }
 }
 
-/// The measurement of a value, in thousandths, that is the mean of the `window` up to `at`.
+/// `value` is in thousandths, the mean of the `window` up to `at`.
 #[must_use]
 pub fn measurement(at: SignedDuration, window: SignedDuration, value: i64) -> Measurement {
     Measurement {
@@ -228,7 +218,7 @@ mod tests {
         Autoscaler::new(2, 20, vec![metric])
     }
 
-    /// Reconciles with Pods that have been ready for an hour and request 1000m each.
+    /// Pods have been ready for an hour and request 1000m each.
     fn reconcile(autoscaler: &mut Autoscaler, at: i64, usages: &[Option<i64>]) -> Recommendation {
         let at = SECOND(3_600 + at);
         let life = Life {
@@ -259,7 +249,7 @@ mod tests {
             (some(1000, 4), 8),
             // One step up at most doubles.
             (some(5000, 4), 8),
-            // A missing measurement is nothing on the way up, the whole request on the way down.
+            // A missing measurement is 0 on the way up, and the whole request on the way down.
             ([some(800, 3), vec![None]].concat(), 5),
             ([some(300, 3), vec![None]].concat(), 4),
             (vec![None; 4], 4),

@@ -1,9 +1,8 @@
 //! The scenario without Evenkeel: the default scheduler and a plain HPA over the same [`Engine`]
-//! that `dev` runs, in steps of virtual time.
-//!
-//! This file only times decisions: the number of Pods, their placement and the turns of the HPA.
-//! Load, start-up, noise and measurements are the engine's, and `placement` chooses nodes. Lags and
-//! lost nodes are the same too, so a run with Evenkeel differs in its decisions only.
+//! that `dev` runs, in steps of virtual time. This file only times decisions: number of Pods,
+//! placement, and turns of the HPA. The engine has load, start-up, noise and measurements, and
+//! `placement` chooses nodes. Lags and lost nodes are the same too, so a run with Evenkeel differs
+//! in its decisions only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,51 +32,45 @@ use evenkeel_core::scaling::signal::{MetricIdentifier, MetricTarget, ResourceNam
 use evenkeel_core::units::{Ratio, Resource, i64_ceil, i64_nearest};
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
-/// The node that losses are of: the first.
+/// The first node is the lost one.
 const LOST: usize = 0;
 
-/// The conditions of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub scenario: Scenario,
-    /// Decides noise and ties.
+    /// For noise and ties.
     pub seed: u64,
     /// The headroom line of the summary.
     pub line: Ratio,
-    /// How long Pods wait for their nodes, and HPAs for their turns.
+    /// Waits of Pods for their nodes, and of HPAs for their turns.
     pub lags: Lags,
-    /// The share of its own target that each HPA aims at: below 1 for a rival that buys safety with
+    /// Share of its own target that each HPA aims at: below 1 for a rival that buys safety with
     /// replicas.
     pub target_share: Ratio,
-    /// From when to when the first node is lost, each time.
+    /// When the first node is lost and found.
     pub losses: Vec<(SignedDuration, SignedDuration)>,
 }
 
 #[derive(Debug)]
 struct BaselinePod {
     workload: usize,
-    /// Among the Pods of the workload that stay.
     ordinal: u32,
     name: PodName,
     made: SignedDuration,
-    /// When the control plane has come to it.
+    /// When the control plane handles it.
     due: SignedDuration,
     refused: bool,
     node: Option<usize>,
-    /// When it is gone, where it has been deleted.
     gone: Option<SignedDuration>,
 }
 
-/// A run that goes on step by step.
 pub struct Baseline {
     settings: Settings,
     engine: Engine,
     next: SignedDuration,
     placement: Placement,
     pods: Vec<BaselinePod>,
-    /// The names of the Pods that stay.
     staying: Ordinals<PodName>,
-    /// Pods made so far, by workload.
     made: Vec<usize>,
     wanted: Vec<u32>,
     autoscalers: Vec<Option<Autoscaler>>,
@@ -85,14 +78,13 @@ pub struct Baseline {
 }
 
 impl BaselinePod {
-    /// True for a Pod of the workload at `index` that has not been deleted.
+    /// The Pod is of the workload at `index`, and not deleted.
     const fn stays_in(&self, index: usize) -> bool {
         self.workload == index && self.gone.is_none()
     }
 }
 
 impl Baseline {
-    /// A run at its beginning.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let workloads = &settings.scenario.workloads;
@@ -119,7 +111,7 @@ impl Baseline {
         }
     }
 
-    /// Goes on until `at`, that moment included.
+    /// Runs until `at`, that moment included.
     pub fn advance(&mut self, at: SignedDuration) {
         while self.next <= at {
             self.step(self.next);
@@ -127,12 +119,11 @@ impl Baseline {
         }
     }
 
-    /// Keeps to other lags from now on.
     pub fn set_lags(&mut self, lags: Lags) {
         self.settings.lags = lags;
     }
 
-    /// The replicas that the HPAs of the workloads that have arrived want now.
+    /// Present wishes of the HPAs of workloads that have arrived.
     pub fn replicas(&self) -> impl Iterator<Item = (&ScenarioWorkload, u32)> {
         let workloads = self.settings.scenario.workloads.iter();
         let wanted = workloads.zip(&self.wanted).zip(&self.autoscalers);
@@ -143,7 +134,7 @@ impl Baseline {
             .map(|((workload, wanted), _)| (workload, *wanted))
     }
 
-    /// The figures of the run so far.
+    /// Figures so far.
     #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.engine.summary()
@@ -174,7 +165,7 @@ impl Baseline {
         losses.any(|(from, until)| *from <= at && at < *until)
     }
 
-    /// Makes and ends Pods until there are as many as wanted.
+    /// Makes and ends Pods until the count is as wanted.
     fn control(&mut self, at: SignedDuration) {
         for index in 0..self.settings.scenario.workloads.len() {
             if self.settings.scenario.workloads[index].arrival > at {
@@ -186,7 +177,7 @@ impl Baseline {
                 let pod = &mut self.pods[position];
                 self.staying.remove(index, pod.ordinal);
                 self.engine.settled(&pod.name, at);
-                // One that runs nowhere has nothing to finish.
+                // A Pod that runs nowhere has nothing to finish.
                 pod.gone = Some(self.engine.delete(&pod.name, at).unwrap_or(at));
             }
             let missing = wanted.saturating_sub(have);
@@ -197,7 +188,7 @@ impl Baseline {
         self.keep(|pod| pod.gone.is_none_or(|gone| at < gone));
     }
 
-    /// The positions of so many Pods of a workload, those that its ReplicaSet deletes first.
+    /// Positions of the Pods that a ReplicaSet deletes first.
     fn first_to_go(&self, index: usize, count: usize, at: SignedDuration) -> Vec<usize> {
         if count == 0 {
             return Vec::new();
@@ -242,7 +233,7 @@ impl Baseline {
         });
     }
 
-    /// Forgets all Pods but those to keep, with what they request and the ordinals that they have.
+    /// Also drops the requests and ordinals of the others.
     fn keep(&mut self, keep: impl Fn(&BaselinePod) -> bool) {
         for pod in self.pods.extract_if(.., |pod| !keep(pod)) {
             if let Some(node) = pod.node {
@@ -256,7 +247,7 @@ impl Baseline {
 
     fn schedule(&mut self, at: SignedDuration) {
         for pod in &mut self.pods {
-            // One that is due before the next step is placed between the two.
+            // A Pod that is due before the next step is placed between the two.
             if pod.node.is_some() || pod.gone.is_some() || pod.due >= at.saturating_add(STEP) {
                 continue;
             }
@@ -317,7 +308,6 @@ impl Baseline {
     }
 }
 
-/// The HPA of a workload of the scenario.
 fn autoscaler_of(scale: ScenarioHpa, share: Ratio) -> Autoscaler {
     let bound = |replicas: u32| i32::try_from(replicas).unwrap_or(i32::MAX);
     let (signal, target) = match scale.by {
@@ -335,8 +325,8 @@ fn autoscaler_of(scale: ScenarioHpa, share: Ratio) -> Autoscaler {
     Autoscaler::new(bound(scale.min), bound(scale.max), vec![metric])
 }
 
-/// The HPA with the bounds and metrics of a workload in mode direct: a user without Evenkeel would
-/// have an HPA. `None` in other modes and without bounds.
+/// For a workload in mode direct: a user without Evenkeel would have an HPA. `None` in other modes
+/// and without bounds.
 fn autoscaler_in_place_of_direct(workload: &ScenarioWorkload, share: Ratio) -> Option<Autoscaler> {
     let (policy, _) = ScalingPolicy::parse(&workload.annotations);
     let (min, max) = policy.min_replicas.zip(policy.max_replicas)?;
@@ -356,7 +346,7 @@ fn requests_signal() -> Signal {
     Signal::Pods(MetricIdentifier::named(REQUESTS))
 }
 
-/// The requests per second that each Pod serves, as the metrics adapter of the run tells them.
+/// Requests per second by Pod, as the run's metrics adapter has them.
 fn served(engine: &Engine) -> MetricsApiReading {
     let window = engine.timing().window;
     let samples = engine.request_rates().filter_map(|(of, rate)| {
@@ -372,7 +362,7 @@ fn served(engine: &Engine) -> MetricsApiReading {
     MetricsApiReading::Pods(samples.collect())
 }
 
-/// The requests of each Pod of a workload, as far as its HPA looks at it.
+/// Those that the workload's HPA looks at.
 fn requests(workload: &ScenarioWorkload) -> ResourceRequests {
     let cpu = workload.demand[Resource::Cpu].get();
     let milli = i64::try_from(cpu).unwrap_or(i64::MAX);
@@ -388,7 +378,7 @@ fn life(lifecycle: Lifecycle) -> Life {
     }
 }
 
-/// The cpu usage of a Pod as the metrics API of the run shows it.
+/// As the run's metrics API shows it.
 fn usage(pod: String, sample: ScrapedSample) -> PodMetrics {
     let milli = i64_ceil(sample.used[Resource::Cpu]);
     let measured = autoscaler::measurement(sample.at, sample.window, milli);

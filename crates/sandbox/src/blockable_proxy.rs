@@ -1,7 +1,6 @@
-//! A proxy in front of a listener. While it is blocked, it forwards no bytes.
-//!
-//! To a client, a blocked proxy looks like a process that hangs: it accepts the connection and does
-//! not answer. A run has the proxy only if that fault is planned, so that other runs pay nothing.
+//! A proxy in front of a listener that forwards no bytes while it is blocked. To a client it then
+//! looks like a process that hangs: it accepts the connection and does not answer. A run has the
+//! proxy only if that fault is planned, so that other runs pay nothing.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,21 +11,21 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Bytes that are carried at once.
+/// Bytes forwarded at once.
 const BUFFER: usize = 16 * 1024;
 
-/// Blocks and opens the way; clones are of the same one.
+/// Blocks and opens the proxy; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Gate(watch::Sender<bool>);
 
 impl Gate {
-    /// Blocks the way, so that bytes stay where they are, or opens it.
+    /// While blocked, bytes wait.
     pub fn set_blocked(&self, blocked: bool) {
         self.0.send_replace(blocked);
     }
 
-    /// Listens on a free port of loopback for what is meant for `behind`; the future carries until
-    /// it is dropped.
+    /// Listens on a free port of loopback in front of `behind`; the future forwards until it is
+    /// dropped.
     ///
     /// # Errors
     /// No port can be bound.
@@ -39,7 +38,7 @@ impl Gate {
         let blocked = self.0.subscribe();
         let carrying = async move {
             let mut connections = JoinSet::new();
-            // It ends only where the listener is broken, which callers then notice.
+            // Ends only if the listener is broken, which callers then notice.
             while let Ok((caller, _)) = listener.accept().await {
                 connections.spawn(carry(caller, behind, blocked.clone()));
                 while connections.try_join_next().is_some() {}
@@ -49,21 +48,21 @@ impl Gate {
     }
 }
 
-/// Carries one connection both ways until both ends have closed it.
+/// Forwards one connection both ways until both ends have closed it.
 async fn carry(caller: TcpStream, behind: SocketAddr, mut blocked: watch::Receiver<bool>) {
-    // Gone together with the gate.
+    // An error means that the gate is gone.
     let _ = blocked.wait_for(|blocked| !blocked).await;
     let Ok(listener) = TcpStream::connect(behind).await else {
         return;
     };
-    // Small answers are not to wait for more.
+    // Small answers must not wait for more.
     let _ = caller.set_nodelay(true);
     let _ = listener.set_nodelay(true);
     let (from_caller, to_caller) = caller.into_split();
     let (from_listener, to_listener) = listener.into_split();
     let there = pump(from_caller, to_listener, blocked.clone());
     let back = pump(from_listener, to_caller, blocked);
-    // A connection that breaks is for its two ends to notice.
+    // The two ends notice a broken connection.
     let _ = tokio::join!(there, back);
 }
 
@@ -89,7 +88,7 @@ mod tests {
 
     use super::*;
 
-    /// True where `say` comes back within `patience`.
+    /// `say` comes back within `patience`.
     async fn echoed(caller: &mut TcpStream, say: &[u8; 4], patience: Duration) -> bool {
         caller.write_all(say).await.unwrap();
         let mut back = [0; 4];

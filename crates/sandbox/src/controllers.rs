@@ -1,5 +1,5 @@
 //! The controllers of kube-controller-manager: Deployments become Pods and are scaled, Services
-//! find them, disruption budgets are counted, and silent nodes are left.
+//! find them, disruption budgets are counted, and Pods leave silent nodes.
 
 mod autoscaling;
 mod deployment;
@@ -20,7 +20,7 @@ use super::{SandboxEventSink, Timeline};
 use autoscaling::AutoscalingController;
 pub use autoscaling::sync;
 
-/// Starts all controllers; they run until `tasks` is dropped.
+/// They run until `tasks` is dropped.
 pub fn start(
     client: &Client,
     stores: &Stores,

@@ -1,11 +1,11 @@
-//! Pods of the sandbox as the order of deletion takes them.
+//! Pods of the sandbox in the form for the order of deletion.
 
 use evenkeel_core::placement::deletion_order::{ActivePodPhase, Victim};
 use jiff::SignedDuration;
 
 use crate::lifecycle::{Lifecycle, Stage};
 
-/// A Pod at a time that was made at `made`, and that its node has since `life` began.
+/// A Pod made at `made`, which its node has had since `life` began.
 pub(crate) fn victim<N, I>(
     node: Option<N>,
     life: Option<Lifecycle>,

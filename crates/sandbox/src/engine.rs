@@ -1,10 +1,8 @@
-//! The machines of a cluster under their load, in steps of the scenario's time.
-//!
-//! A driver tells the engine which Pod runs on which node. Each step computes what the Pods use,
-//! what their nodes can give, what a metrics backend sees, and the figures of the run. The engine
-//! knows neither an API nor a clock:
+//! The machines of a cluster under their load, in steps of the scenario's time. A driver binds Pods
+//! to nodes. Each step computes the use of Pods, what nodes can give, what a metrics backend sees,
+//! and the figures of the run. The engine has no API and no clock:
 //! [`Machines`](crate::machines::Machines) steps it at the pace of a clock for `dev`,
-//! [`Baseline`](crate::baseline::Baseline) as fast as it goes.
+//! [`Baseline`](crate::baseline::Baseline) as fast as possible.
 
 pub mod lag;
 pub mod loads;
@@ -34,23 +32,22 @@ use evenkeel_core::random::RandomSource;
 use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::units::Ratio;
 
-/// One step in virtual time: shorter than anything that happens in a Pod's life.
+/// Virtual time step: shorter than anything in a Pod's life.
 pub const STEP: SignedDuration = SignedDuration::from_secs(5);
 
-/// Pods on their nodes, and what they have used so far.
+/// Pods on their nodes, and their use so far.
 pub struct Engine {
     nodes: Vec<NodeShape>,
     workloads: Vec<Arc<ScenarioWorkload>>,
-    /// The metric that each workload is scaled by, with the capacity of a Pod; in their order.
+    /// By workload: the scaling metric, with the capacity of a Pod.
     capacities: Vec<Option<(ScaleBy, PodCapacity)>>,
     trace_offset: SignedDuration,
     random: RandomSource,
     pods: BTreeMap<PodName, RunningPod>,
-    /// Which node has which workload's image.
+    /// Pairs of node and workload with a pulled image.
     images: BTreeSet<(String, String)>,
-    /// Nodes that do not answer.
     lost: BTreeSet<String>,
-    /// The workloads that have had a ready Pod. Before that, a workload gets no requests.
+    /// Workloads that have had a ready Pod; before that a workload gets no requests.
     opened: BTreeSet<usize>,
     timing: Timing,
     node_scraper: Scraper<String>,
@@ -94,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// Starts a Pod on its node; one that runs already only tells its lifecycle.
+    /// A running Pod only returns its lifecycle.
     pub fn bind(&mut self, bound: &BoundPod, at: SignedDuration) -> Lifecycle {
         if let Some(running) = self.pods.get(&bound.pod) {
             return running.lifecycle;
@@ -117,40 +114,38 @@ impl Engine {
         lifecycle
     }
 
-    /// The readiness gates of a Pod let requests through, or keep them from it.
+    /// By the Pod's readiness gates.
     pub fn set_open(&mut self, pod: &PodName, is_open: bool) {
         if let Some(running) = self.pods.get_mut(pod) {
             running.is_open = is_open;
         }
     }
 
-    /// The lifecycle of a Pod that runs.
     #[must_use]
     pub fn lifecycle(&self, pod: &PodName) -> Option<Lifecycle> {
         self.pods.get(pod).map(|running| running.lifecycle)
     }
 
-    /// A Pod is deleted at `at`, unless it has been before; returns when it is gone, `None` for a Pod
-    /// that does not run here.
+    /// The first deletion counts. Returns when the Pod is gone; `None` if it does not run here.
     pub fn delete(&mut self, pod: &PodName, at: SignedDuration) -> Option<SignedDuration> {
         let running = self.pods.get_mut(pod)?;
         let deleted = running.lifecycle.delete(at);
         Some(deleted.saturating_add(running.workload.shutdown))
     }
 
-    /// Ends all Pods but these.
+    /// Ends all other Pods.
     pub fn retain(&mut self, keep: impl Fn(&PodName) -> bool) {
         self.pods.retain(|pod, _| keep(pod));
     }
 
-    /// The number of Pods of a workload that stay.
+    /// Pods of a workload that stay.
     #[must_use]
     pub fn replicas(&self, namespace: &str, name: &str) -> usize {
         let of = |pod: &&RunningPod| pod.is_of(namespace, name) && !pod.lifecycle.is_deleted();
         self.pods.values().filter(of).count()
     }
 
-    /// Marks a node as lost or found. While a node is lost, it runs nothing and is not measured.
+    /// A lost node runs nothing and is not measured.
     pub fn set_lost(&mut self, node: &str, lost: bool) {
         if lost {
             self.lost.insert(node.to_owned());
@@ -159,23 +154,21 @@ impl Engine {
         }
     }
 
-    /// True for a node that is lost.
     #[must_use]
     pub fn is_lost(&self, node: &str) -> bool {
         self.lost.contains(node)
     }
 
-    /// Notes that no node takes a Pod; again and again while it waits.
+    /// No node takes the Pod; repeated while it waits.
     pub fn refused(&mut self, pod: &PodName, at: SignedDuration) {
         self.summary.refused(pod, at);
     }
 
-    /// Notes that a Pod waits no longer, since it was placed or is gone.
+    /// The Pod was placed or is gone.
     pub fn settled(&mut self, pod: &PodName, at: SignedDuration) {
         self.summary.settled(pod, at);
     }
 
-    /// Lets time pass until `at`.
     pub fn step(&mut self, at: SignedDuration) -> Loads {
         let passed = at.saturating_sub(self.stepped.replace(at).unwrap_or(at));
         let pods = self.pods.iter();
@@ -210,7 +203,7 @@ impl Engine {
         loads
     }
 
-    /// Lets the backend read what answers it, and counts the use of the nodes that are there.
+    /// The backend scrapes what answers it; the use of present nodes is counted.
     fn scrape(&mut self, usage: ClusterUsage<PodName>, at: SignedDuration) {
         let interval = self.timing.interval;
         let granted = usage.pods.into_iter().map(|(pod, used)| {
@@ -237,23 +230,22 @@ impl Engine {
         self.summary.observe(at, &answering);
     }
 
-    /// The newest samples of nodes that a metrics backend has.
+    /// As the metrics backend has them.
     pub fn node_samples(&self) -> impl Iterator<Item = (&String, ScrapedSample)> {
         self.node_scraper.samples()
     }
 
-    /// The newest samples of Pods that a metrics backend has.
+    /// As the metrics backend has them.
     pub fn pod_samples(&self) -> impl Iterator<Item = (&PodName, ScrapedSample)> {
         self.pod_scraper.samples()
     }
 
-    /// When a metrics backend scrapes, and the span of its rates.
     #[must_use]
     pub const fn timing(&self) -> Timing {
         self.timing
     }
 
-    /// The newest rates of requests that a metrics adapter has.
+    /// As the metrics adapter has them.
     pub fn request_rates(&self) -> impl Iterator<Item = (&RequestCounterKey, RequestRate)> {
         self.requests.rates()
     }
@@ -280,21 +272,19 @@ impl Engine {
         self.requests.observe(at, rates);
     }
 
-    /// The shares of a Pod's usage that its containers have.
     #[must_use]
     pub fn containers(&self, pod: &PodName) -> &[ContainerShare] {
         let running = self.pods.get(pod);
         running.map_or(&[], |running| &running.containers)
     }
 
-    /// The figures of the run so far.
+    /// Figures so far.
     #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.summary.summary()
     }
 
-    /// The scenario's workload that a Pod belongs to, with its position; for a Pod that a user
-    /// applied by hand, a substitute without a position.
+    /// With its position; for a Pod that a user applied by hand, a substitute without a position.
     fn workload_of(&self, bound: &BoundPod) -> (Option<usize>, Arc<ScenarioWorkload>) {
         let of = |workload: &Arc<ScenarioWorkload>| {
             workload.namespace == bound.pod.namespace() && workload.name == bound.app
@@ -305,8 +295,8 @@ impl Engine {
         }
     }
 
-    /// The noise of a workload's next Pod: by the lowest number that no other has, so that the Pods
-    /// of two runs of one seed are alike whatever they are called.
+    /// For a workload's next Pod, by the lowest free number, so that the Pods of two runs of one
+    /// seed are alike whatever their names.
     fn noise_of(&self, workload: &ScenarioWorkload) -> RandomSource {
         let ScenarioWorkload {
             namespace, name, ..
@@ -318,7 +308,7 @@ impl Engine {
         free.unwrap_or(self.random)
     }
 
-    /// The requests of each workload, of which so many Pods are ready; `None` before it has arrived.
+    /// By workload with `ready` Pods; `None` before it has arrived.
     fn served(&self, ready: &[u32], at: SignedDuration) -> Vec<Option<ServedRequestRates>> {
         let in_trace = at.saturating_add(self.trace_offset);
         let served = usage::served(&self.workloads, ready, in_trace);

@@ -1,7 +1,5 @@
-//! A kubelet for all nodes: takes on bound Pods, reports how they start, and ends them.
-//!
-//! The status of a Pod is a function of its stage and of the resources that it has; it is written when one of
-//! them changes.
+//! A kubelet for all nodes: takes on bound Pods, reports their start, and ends them. A Pod's status
+//! is a function of its stage and resources, and is written when one of these changes.
 
 mod containers;
 pub mod heartbeat;
@@ -35,26 +33,23 @@ use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::demand::demand;
 
-/// Changes that come within this time are looked at together.
+/// Changes within this time are handled together.
 const SETTLE: Duration = Duration::from_millis(2);
 
-/// The taint that every new node gets until its kubelet is there.
+/// Taint of a new node until its kubelet is there.
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 
-/// Runs the Pods of all nodes.
 pub struct Kubelet {
     client: Client,
     stores: Stores,
     machines: Machines,
     timeline: Timeline,
     recorder: Recorder,
-    /// The last written status of each Pod, by UID.
     written: HashMap<String, PodStatusInput>,
     allocations: Allocations,
 }
 
 impl Kubelet {
-    /// A kubelet that has no Pods.
     #[must_use]
     pub fn new(
         client: Client,
@@ -76,8 +71,8 @@ impl Kubelet {
         }
     }
 
-    /// Runs for ever: looks when something has changed, so that no Pod waits for a tick, and at
-    /// each tick, since stages end by themselves.
+    /// Runs for ever: at changes, so that no Pod waits for a tick, and at ticks, because stages end
+    /// by themselves.
     pub async fn run(mut self) {
         let mut ticks = steps(self.timeline.clock());
         let mut changes = self.stores.changes();
@@ -91,8 +86,7 @@ impl Kubelet {
         }
     }
 
-    /// Brings every Pod to where it should be; what is to be written is written at once, so that
-    /// no Pod waits for another's write.
+    /// Writes all statuses concurrently, so that no Pod waits for another.
     async fn round(&mut self, at: SignedDuration) {
         let nodes = self.stores.nodes.list();
         let pods = self.stores.pods.list();
@@ -185,7 +179,7 @@ impl Kubelet {
         }
     }
 
-    /// Ends a Pod that is being deleted, after its containers have finished their requests.
+    /// Ends a deleted Pod after its containers have finished their requests.
     async fn end(&self, pod: &Pod) {
         let api: Api<Pod> =
             Api::namespaced(self.client.clone(), &pod.namespace().unwrap_or_default());
@@ -196,7 +190,7 @@ impl Kubelet {
         }
     }
 
-    /// Takes off the taint that admission puts on every new node.
+    /// Removes the taint that admission puts on every new node.
     async fn welcome(&self, node: &Node) {
         let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
         let Some(taints) =
@@ -223,14 +217,13 @@ impl Kubelet {
     }
 }
 
-/// A status that is to be written.
 struct PendingPodStatus<'a> {
     pod: &'a Pod,
     wanted: PodStatusInput,
     life: Lifecycle,
 }
 
-/// A Pod as its machine knows it.
+/// As its machine knows it.
 fn bound(pod: &Pod, node: &str) -> BoundPod {
     let value = serde_json::to_value(pod).unwrap_or_default();
     let slim: kubernetes::pod::Pod = serde_json::from_value(value).unwrap_or_default();

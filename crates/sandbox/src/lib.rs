@@ -1,7 +1,5 @@
-//! A Kubernetes cluster that is not there: workloads under a load, the machines that they run on,
-//! and the parts of a control plane that place and scale them.
-//!
-//! Three drivers run the same parts, each for a reason of its own:
+//! A simulated Kubernetes cluster: workloads under a load, the machines that they run on, and the
+//! parts of a control plane that place and scale them. Three drivers run the same parts:
 //!
 //! - [`machines`] steps [`engine`] at the pace of a clock behind an API server. `dev` runs the real
 //!   service, and its calls take real time.
@@ -10,10 +8,10 @@
 //! - [`simulation`] goes from event to event. Days of hundreds of nodes, under several policies and
 //!   many seeds, must take seconds, and most steps of five seconds would find nothing to do.
 //!
-//! Loads (`load`, `usage`), Pods' lives ([`lifecycle`]), their ordinals (`ordinals`), placement by requests
-//! (`placement`, with kube-scheduler's plugins), scrapes ([`scrape`]) and figures
-//! ([`engine::summary`]) are the same code for all. Scheduler, kubelet and
-//! controllers talk to an API server over HTTP only, as those of a real cluster do.
+//! Loads (`load`, `usage`), Pods' lives ([`lifecycle`]), their ordinals (`ordinals`), placement by
+//! requests (`placement`, with kube-scheduler's plugins), scrapes ([`scrape`]) and figures
+//! ([`engine::summary`]) are the same code for all. Scheduler, kubelet and controllers talk to an
+//! API server over HTTP only, as those of a real cluster do.
 
 #![forbid(unsafe_code)]
 

@@ -4,35 +4,33 @@ use jiff::SignedDuration;
 
 use crate::scenario::Startup;
 
-/// Where a Pod is in its life; times are those of the scenario.
+/// Times are those of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// Its image is pulled.
     Pulling,
-    /// Its containers are created.
+    /// Containers are created.
     Starting,
-    /// Its containers run; it serves nothing yet.
+    /// Containers run but serve nothing yet.
     Warming,
     Ready,
-    /// It has been deleted, gets no more requests, and finishes those that it has.
+    /// Deleted: gets no more requests, and finishes those that it has.
     Ending,
 }
 
-/// When the stages of one Pod begin.
+/// Begins of the stages of one Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifecycle {
-    /// When the kubelet took it.
+    /// The kubelet took it.
     pub bound: SignedDuration,
-    /// When its containers run.
+    /// Its containers run.
     pub running: SignedDuration,
     pub ready: SignedDuration,
     pulled: SignedDuration,
-    /// When it was deleted.
     deleted: Option<SignedDuration>,
 }
 
 impl Lifecycle {
-    /// The life of a Pod bound to a node at `bound`; `cached` says that the node has its image.
+    /// Bound at `bound`; `cached` says that the node has its image.
     #[must_use]
     pub fn new(startup: &Startup, bound: SignedDuration, cached: bool) -> Self {
         let pull = if cached {
@@ -51,18 +49,16 @@ impl Lifecycle {
         }
     }
 
-    /// The Pod is deleted at `at`, unless it has been before. Returns when it was.
+    /// The first deletion counts. Returns its time.
     pub fn delete(&mut self, at: SignedDuration) -> SignedDuration {
         *self.deleted.get_or_insert(at)
     }
 
-    /// True for a Pod that has been deleted.
     #[must_use]
     pub const fn is_deleted(&self) -> bool {
         self.deleted.is_some()
     }
 
-    /// The stage at a time after the binding.
     #[must_use]
     pub fn stage(&self, at: SignedDuration) -> Stage {
         if self.deleted.is_some_and(|deleted| deleted <= at) {

@@ -1,9 +1,7 @@
-//! The use of Pods and nodes at a time of the scenario.
-//!
-//! A replica uses what it uses idle, and something more for each request that it serves; requests
-//! follow the trace and are shared by the ready replicas, each of which serves no more than it
-//! can. A node uses what its Pods use and a share for the system; what is wanted above its
-//! capacity is not given.
+//! The use of Pods and nodes at a time of the scenario. A replica has an idle use and an addition
+//! per request that it serves; requests follow the trace and are shared by the ready replicas, each
+//! up to its capacity. A node uses what its Pods use and a share for the system; demand above its
+//! capacity is not met.
 
 use jiff::SignedDuration;
 
@@ -15,27 +13,26 @@ use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::pareto_frontier;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// Noise changes this often: faster changes would vanish in the mean over a sample window.
+/// Interval of changes of noise: faster changes would vanish in the mean over a sample window.
 const NOISE_STEP: SignedDuration = SignedDuration::from_secs(20);
 
-/// The shares of an otherwise empty node that operating system, kubelet and log shippers use.
+/// Shares of a node that operating system, kubelet and log shippers use.
 const SYSTEM: Resources<f64> = Resources::new([0.04, 0.06, 0.01, 0.02, 0.04]);
 
-/// Amounts used, as floats in the base units.
+/// In the base units.
 pub type UsageAmounts = Resources<f64>;
 
-/// Requests of one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ServedRequestRates {
-    /// Requests per second that arrive.
+    /// Arriving requests per second.
     pub offered: f64,
     /// Requests per second that each ready replica serves.
     pub each: f64,
-    /// Requests per second that no replica serves.
+    /// Unserved requests per second.
     pub lost: f64,
 }
 
-/// How the requests at a time of the trace are shared among `ready` replicas.
+/// Shares the requests at a time of the trace among `ready` replicas.
 #[must_use]
 pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> ServedRequestRates {
     let surges = traffic.surges.iter().map(|surge| surge.times_at(at));
@@ -55,8 +52,8 @@ pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> ServedRequest
     }
 }
 
-/// True if the ready replicas of a workload are under-provisioned by the metric that it is scaled by; never for a
-/// workload that nothing scales, which has no target.
+/// The ready replicas are under-provisioned by the workload's scaling metric; never for a workload
+/// without scaling, which has no target.
 #[must_use]
 pub fn is_under_provisioned(
     workload: &ScenarioWorkload,
@@ -81,7 +78,7 @@ pub fn is_under_provisioned(
     pareto_frontier::is_under_provisioned(load, ready, capacity)
 }
 
-/// The use that one replica wants at a time; `noise` is its own stream.
+/// What one replica wants; `noise` is its own stream.
 #[must_use]
 pub fn replica(
     workload: &ScenarioWorkload,
@@ -115,18 +112,17 @@ pub fn replica(
     })
 }
 
-/// A node's use of its resources.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NodeUse {
-    /// The use that its Pods and the system want.
+    /// By its Pods and the system.
     pub wanted: UsageAmounts,
-    /// The use that they get: never more than there is.
+    /// At most the capacity.
     pub given: UsageAmounts,
     pub capacity: Resources<Amount>,
 }
 
 impl NodeUse {
-    /// The use of a node of which so much is wanted, the system's share included.
+    /// `wanted` includes the system's share.
     #[must_use]
     pub fn of(capacity: Resources<Amount>, wanted: UsageAmounts) -> Self {
         Self {
@@ -136,20 +132,19 @@ impl NodeUse {
         }
     }
 
-    /// The use of the system of a node of this shape, without its Pods.
+    /// Use of a node without Pods.
     #[must_use]
     pub fn system(shape: &NodeShape) -> UsageAmounts {
         Resources::from_fn(|resource| SYSTEM[resource] * shape.capacity[resource].as_f64())
     }
 
-    /// The wanted use as shares of the capacity; above 1 where the node is asked for more than it
-    /// has.
+    /// Wanted use as shares of the capacity; above 1 if the demand exceeds it.
     #[must_use]
     pub fn utilisation(&self) -> UsageAmounts {
         Resources::from_fn(|resource| self.wanted[resource] / self.capacity[resource].as_f64())
     }
 
-    /// The share of what a Pod wants that it gets.
+    /// The part of its demand that a Pod gets.
     #[must_use]
     pub fn granted(&self) -> UsageAmounts {
         Resources::from_fn(|resource| {
@@ -200,7 +195,8 @@ mod tests {
             let mut workloads = scenario.workloads.iter();
             workloads.find(|web| web.name == "web").cloned().unwrap()
         };
-        // Of 500m at 60 %, 40m idle and 5m a request: 330m less 40m are 58 requests for each of two Pods.
+        // Of 500m at 60 %, 40m idle and 5m a request: 330m less 40m are 58 requests for each of two
+        // Pods.
         let mixed = of(&Scenario::mixed());
         let scaled = |by| ScenarioWorkload {
             scale: Some(ScenarioHpa { min: 1, max: 9, by }),

@@ -1,7 +1,6 @@
-//! The machines of `dev`: the [`Engine`] at the pace of a clock, shared by all its clients.
-//!
-//! The kubelet reports which Pods run where, and a task steps the engine. The time until a node
-//! takes each Pod is measured here, because the run without Evenkeel gets the same lags.
+//! The machines of `dev`: the [`Engine`] at the pace of a clock, shared by all its clients. The
+//! kubelet reports which Pods run where, and a task steps the engine. The time until a node takes
+//! each Pod is measured here, because the run without Evenkeel gets the same lags.
 
 mod pending_pods;
 
@@ -25,12 +24,12 @@ use evenkeel_clock::Clock;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::Ratio;
 
-/// The shortest time between two steps: what a machine can do.
+/// Shortest pause between steps, for the machine's sake.
 const SHORTEST: Duration = Duration::from_millis(20);
-/// The longest: what still looks smooth.
+/// Longest pause that still looks smooth.
 const LONGEST: Duration = Duration::from_millis(100);
 
-/// The machines; clones share them.
+/// Clones share them.
 #[derive(Clone)]
 pub struct Machines(Arc<Mutex<MachinesState>>);
 
@@ -40,8 +39,7 @@ struct MachinesState {
 }
 
 impl Machines {
-    /// Machines without Pods; `line` is the headroom line of the summary, and HPAs look every
-    /// `sync`.
+    /// Without Pods; `line` is the headroom line of the summary, and HPAs look every `sync`.
     #[must_use]
     pub fn new(scenario: Scenario, seed: u64, line: Ratio, sync: SignedDuration) -> Self {
         Self(Arc::new(Mutex::new(MachinesState {
@@ -50,7 +48,7 @@ impl Machines {
         })))
     }
 
-    /// Steps the engine for ever, whatever the API server does meanwhile, and tells the loads.
+    /// Steps the engine for ever, whatever the API server does, and sends the loads.
     pub async fn run(self, timeline: Timeline, events: SandboxEventSink) {
         let mut steps = steps(timeline.clock());
         loop {
@@ -60,12 +58,11 @@ impl Machines {
         }
     }
 
-    /// Lets time pass until `at`.
     pub(crate) fn step(&self, at: SignedDuration) -> Loads {
         self.lock().engine.step(at)
     }
 
-    /// Starts a Pod on its node; one that runs already only tells its lifecycle.
+    /// A running Pod only returns its lifecycle.
     pub(crate) fn bind(&self, bound: &BoundPod, at: SignedDuration) -> Lifecycle {
         let mut shared = self.lock();
         let known = shared.engine.lifecycle(&bound.pod);
@@ -75,22 +72,21 @@ impl Machines {
         })
     }
 
-    /// The lifecycle of a Pod that runs.
     pub(crate) fn lifecycle(&self, pod: &PodName) -> Option<Lifecycle> {
         self.lock().engine.lifecycle(pod)
     }
 
-    /// The readiness gates of a Pod let requests through, or keep them from it.
+    /// By the Pod's readiness gates.
     pub(crate) fn set_open(&self, pod: &PodName, is_open: bool) {
         self.lock().engine.set_open(pod, is_open);
     }
 
-    /// A Pod is deleted; returns when it is gone, `None` for one that does not run.
+    /// Returns when the Pod is gone; `None` if it does not run.
     pub(crate) fn delete(&self, pod: &PodName, at: SignedDuration) -> Option<SignedDuration> {
         self.lock().engine.delete(pod, at)
     }
 
-    /// A workload is to have so many Pods; those that it lacks are waited for from `at` on.
+    /// Missing Pods are waited for from `at` on.
     pub fn want(&self, namespace: &str, name: &str, replicas: u32, at: SignedDuration) {
         let mut shared = self.lock();
         let have = shared.engine.replicas(namespace, name);
@@ -99,43 +95,39 @@ impl Machines {
         shared.wanted.miss(namespace, name, missing, at);
     }
 
-    /// The times that Pods took until a node took them on.
     #[must_use]
     pub fn lags(&self) -> Lags {
         self.lock().wanted.lags().clone()
     }
 
-    /// Ends all Pods but these.
+    /// Ends all other Pods.
     pub(crate) fn retain(&self, keep: impl Fn(&PodName) -> bool) {
         let mut shared = self.lock();
         shared.engine.retain(&keep);
         shared.wanted.retain(&keep);
     }
 
-    /// Marks a node as lost or found. While a node is lost, it runs nothing and is not measured.
+    /// A lost node runs nothing and is not measured.
     pub fn set_lost(&self, node: &str, lost: bool) {
         self.lock().engine.set_lost(node, lost);
     }
 
-    /// True for a node that is lost.
     #[must_use]
     pub fn is_lost(&self, node: &str) -> bool {
         self.lock().engine.is_lost(node)
     }
 
-    /// Notes that no node takes a Pod.
     pub fn refused(&self, pod: &PodName, at: SignedDuration) {
         let mut shared = self.lock();
         shared.engine.refused(pod, at);
         shared.wanted.refused(pod);
     }
 
-    /// Notes that a Pod waits no longer.
     pub fn settled(&self, pod: &PodName, at: SignedDuration) {
         self.lock().engine.settled(pod, at);
     }
 
-    /// The newest samples of nodes that a metrics backend has.
+    /// As the metrics backend has them.
     pub(crate) fn node_samples(&self) -> Vec<(String, ScrapedSample)> {
         let shared = self.lock();
         let samples = shared.engine.node_samples();
@@ -144,31 +136,29 @@ impl Machines {
             .collect()
     }
 
-    /// The newest samples of Pods that a metrics backend has.
+    /// As the metrics backend has them.
     pub(crate) fn pod_samples(&self) -> Vec<(PodName, ScrapedSample)> {
         let shared = self.lock();
         let samples = shared.engine.pod_samples();
         samples.map(|(pod, sample)| (pod.clone(), sample)).collect()
     }
 
-    /// When a metrics backend scrapes, and the span of its rates.
     pub(crate) fn timing(&self) -> Timing {
         self.lock().engine.timing()
     }
 
-    /// The newest rates of requests that a metrics adapter has.
+    /// As the metrics adapter has them.
     pub(crate) fn request_rates(&self) -> Vec<(RequestCounterKey, RequestRate)> {
         let shared = self.lock();
         let rates = shared.engine.request_rates();
         rates.map(|(of, rate)| (of.clone(), rate)).collect()
     }
 
-    /// The shares of a Pod's usage that its containers have.
     pub(crate) fn containers(&self, pod: &PodName) -> Vec<ContainerShare> {
         self.lock().engine.containers(pod).to_vec()
     }
 
-    /// The figures of the run so far.
+    /// Figures so far.
     #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.lock().engine.summary()
@@ -179,7 +169,6 @@ impl Machines {
     }
 }
 
-/// The moments at which machines are looked at.
 #[must_use]
 pub fn steps(clock: Clock) -> Interval {
     let mut steps = tokio::time::interval(clock.wait(STEP).clamp(SHORTEST, LONGEST));

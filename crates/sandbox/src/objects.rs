@@ -1,4 +1,4 @@
-//! The scenario as objects of Kubernetes.
+//! The scenario as Kubernetes objects.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -10,10 +10,10 @@ use crate::adapter::REQUESTS;
 use crate::scenario::{NodeShape, ScaleBy, ScenarioHpa, ScenarioWorkload};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// The label that says which workload a Pod is of.
+/// The workload of a Pod.
 pub const APP: &str = "app.kubernetes.io/name";
 
-/// The name of every workload's image; nothing pulls it.
+/// Nothing pulls it.
 const IMAGE: &str = "registry.example/evenkeel/simulated:1";
 
 #[must_use]
@@ -21,7 +21,7 @@ pub fn namespace(name: &str) -> Namespace {
     typed(json!({"metadata": {"name": name}}))
 }
 
-/// A node without its status, which is a resource of its own.
+/// Without its status, which is a resource of its own.
 #[must_use]
 pub fn node(shape: &NodeShape) -> Node {
     typed(json!({
@@ -32,7 +32,7 @@ pub fn node(shape: &NodeShape) -> Node {
     }))
 }
 
-/// The status of a node: what it has, and whether it is Ready since `now`.
+/// `ready` holds since `now`.
 #[must_use]
 pub fn node_status(shape: &NodeShape, ready: bool, now: jiff::Timestamp) -> Value {
     let (status, reason, message) = if ready {
@@ -66,7 +66,6 @@ pub fn node_status(shape: &NodeShape, ready: bool, now: jiff::Timestamp) -> Valu
     }})
 }
 
-/// The Deployment of a workload.
 #[must_use]
 pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
     let ScenarioWorkload {
@@ -102,7 +101,6 @@ pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
     }))
 }
 
-/// The HorizontalPodAutoscaler of a workload.
 #[must_use]
 pub fn autoscaler(workload: &ScenarioWorkload, scale: &ScenarioHpa) -> HorizontalPodAutoscaler {
     let ScenarioWorkload {
@@ -120,7 +118,6 @@ pub fn autoscaler(workload: &ScenarioWorkload, scale: &ScenarioHpa) -> Horizonta
     }))
 }
 
-/// The metric of an HPA.
 fn metric(by: ScaleBy) -> Value {
     match by {
         ScaleBy::Cpu(share) => {
@@ -135,7 +132,7 @@ fn metric(by: ScaleBy) -> Value {
     }
 }
 
-/// Cpu, memory and disk as requests and capacities hold them; zeros are left out.
+/// Cpu, memory and disk as in requests and capacities, without zeros.
 fn quantities(amounts: &Resources<Amount>) -> Value {
     let names = [
         ("cpu", Resource::Cpu, "m"),
@@ -153,13 +150,12 @@ fn quantities(amounts: &Resources<Amount>) -> Value {
         .collect()
 }
 
-/// A time as objects carry it.
 #[must_use]
 pub fn stamp(now: jiff::Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// Since when a condition of a status holds: as before where it held before.
+/// Since when a condition holds: unchanged if it held before.
 pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str) -> String {
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let mut same = conditions.filter(|is| is["type"] == kind && is["status"] == holds);
@@ -167,7 +163,7 @@ pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str
     since.unwrap_or(now).to_owned()
 }
 
-/// An object of a built-in type from its JSON, which is written in this program.
+/// From JSON that is written in this program.
 #[must_use]
 pub fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("these objects are written in the shape of their types")

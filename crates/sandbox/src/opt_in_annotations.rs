@@ -1,5 +1,5 @@
-//! The scenario's objects with the annotations by which a cluster opts in to Evenkeel and tells it
-//! of network and disk.
+//! The scenario's objects with the annotations by which a cluster opts in to Evenkeel and announces
+//! network and disk.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Node};
@@ -12,7 +12,6 @@ use evenkeel_kubernetes::annotations::{
     DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
 };
 
-/// A namespace that has opted in.
 #[must_use]
 pub fn namespace(name: &str) -> Namespace {
     let mut namespace = objects::namespace(name);
@@ -21,7 +20,7 @@ pub fn namespace(name: &str) -> Namespace {
     namespace
 }
 
-/// A node that tells its network and disk speeds.
+/// Announces its network and disk speeds.
 #[must_use]
 pub fn node(shape: &NodeShape) -> Node {
     let mut node = objects::node(shape);
@@ -36,7 +35,7 @@ pub fn node(shape: &NodeShape) -> Node {
     node
 }
 
-/// The Deployment of a workload; its Pods have annotations for their network and disk rates.
+/// Its Pods have annotations for their network and disk rates.
 #[must_use]
 pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
     let mut deployment = objects::deployment(workload);

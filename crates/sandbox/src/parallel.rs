@@ -5,14 +5,14 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// The threads that work is worth here: one a core.
+/// One thread a core.
 #[must_use]
 pub fn cores() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }
 
-/// The results of `work` on each item, in their order, by at most so many threads. `done` is told, by
-/// any of them, how many items are finished. A panic of `work` goes on in the caller.
+/// Results of `work` in the order of the items, by at most so many threads. Any of these calls
+/// `done` with the number of finished items. A panic of `work` continues in the caller.
 pub fn in_parallel<T: Sync, R: Send>(
     threads: NonZeroUsize,
     items: &[T],

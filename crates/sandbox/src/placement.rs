@@ -1,16 +1,14 @@
-//! kube-scheduler's book where there is no API server: what is requested on each node, which nodes take a
-//! Pod, what the default plugins give them, and the number that decides between equals.
-//!
-//! [`Baseline`](crate::baseline::Baseline) and [`simulation`](crate::simulation) place Pods of workloads by it.
-//! [`Scheduler`](crate::scheduler::Scheduler) reads the same from objects, with the same
-//! [`plugins`](crate::scheduler::plugins).
+//! kube-scheduler's state without an API server: requests on each node, feasible nodes, sums of the
+//! default plugins, and tie-breaking numbers. [`Baseline`](crate::baseline::Baseline) and
+//! [`simulation`](crate::simulation) place Pods by it. [`Scheduler`](crate::scheduler::Scheduler)
+//! reads the same from objects, with the same [`plugins`](crate::scheduler::plugins).
 
 use crate::scenario::{NodeShape, ScenarioWorkload};
 use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
 use evenkeel_core::random::RandomSource;
 
-/// The nodes with what is requested on them, and what the Pods of each workload request. Nodes and workloads
-/// are known by their positions in the scenario.
+/// Requests on nodes, and of each workload's Pods. Nodes and workloads are positions in the
+/// scenario.
 pub(crate) struct Placement {
     nodes: Vec<NodeRequest>,
     workloads: Vec<PodRequest>,
@@ -20,7 +18,7 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Nodes without Pods; `random` decides between equals.
+    /// Without Pods; `random` breaks ties.
     pub(crate) fn new<'a>(
         nodes: &[NodeShape],
         workloads: impl IntoIterator<Item = &'a ScenarioWorkload>,
@@ -44,12 +42,11 @@ impl Placement {
         }
     }
 
-    /// The nodes with the requests of their Pods.
     pub(crate) fn nodes(&self) -> &[NodeRequest] {
         &self.nodes
     }
 
-    /// True where the default plugins let a Pod of the workload go to the node.
+    /// By the default plugins.
     pub(crate) fn takes(&self, workload: usize, node: usize) -> bool {
         plugins::refusals(&self.workloads[workload], &self.nodes[node]).is_empty()
     }
@@ -60,30 +57,28 @@ impl Placement {
         all.filter(|&node| self.takes(workload, node)).collect()
     }
 
-    /// The sums of the default plugins for a Pod of the workload, in the order of `nodes`.
+    /// Sums of the default plugins, in the order of `nodes`.
     pub(crate) fn sums(&self, workload: usize, nodes: &[usize]) -> Vec<i64> {
         let nodes: Vec<&NodeRequest> = nodes.iter().map(|&node| &self.nodes[node]).collect();
         plugins::scores(&self.workloads[workload], &nodes)
     }
 
-    /// The next number in [0, 1), by which [`plugins::best`] decides between equals.
+    /// The next number in [0, 1), for ties in [`plugins::best`].
     pub(crate) fn draw(&mut self) -> f64 {
         let number = self.chance.unit(self.drawn);
         self.drawn += 1;
         number
     }
 
-    /// Counts a Pod of the workload that goes to the node.
     pub(crate) fn add(&mut self, workload: usize, node: usize) {
         self.nodes[node].add(&self.workloads[workload].requests);
     }
 
-    /// Counts a Pod of the workload no more that was on the node.
     pub(crate) fn remove(&mut self, workload: usize, node: usize) {
         self.nodes[node].remove(&self.workloads[workload].requests);
     }
 
-    /// Closes a node to Pods, or opens it again; what is on it stays counted.
+    /// Its Pods stay counted.
     pub(crate) fn close(&mut self, node: usize, closed: bool) {
         if let Some(node) = self.nodes.get_mut(node) {
             node.unschedulable = closed;

@@ -1,37 +1,31 @@
-//! Which Pods of each workload stay, by their ordinals, and what new ones are called when there are too few.
-//!
-//! The noise of a Pod comes from its ordinal, so that the Pods of two runs of one seed are alike whatever became
-//! of those before them.
+//! Ordinals of the Pods of each workload that stay. A Pod's noise comes from its ordinal, so that
+//! the Pods of two runs of one seed are alike whatever happened to earlier ones.
 
 use std::collections::BTreeMap;
 
-/// The Pods that stay, each as its driver knows it; workloads are known by their positions in the scenario.
+/// Pods by workload (position in the scenario) and ordinal.
 pub(crate) struct Ordinals<P>(BTreeMap<(usize, u32), P>);
 
 impl<P> Ordinals<P> {
-    /// No Pod stays.
     pub(crate) const fn new() -> Self {
         Self(BTreeMap::new())
     }
 
-    /// The Pods of a workload, by their ordinals.
     pub(crate) fn of(&self, workload: usize) -> impl Iterator<Item = &P> {
         let all = self.0.range((workload, 0)..=(workload, u32::MAX));
         all.map(|(_, pod)| pod)
     }
 
-    /// The first ordinals of a workload that are free, so many of them.
+    /// The lowest `count` free ordinals.
     pub(crate) fn free(&self, workload: usize, count: usize) -> Vec<u32> {
         let free = (0..).filter(|&ordinal| !self.0.contains_key(&(workload, ordinal)));
         free.take(count).collect()
     }
 
-    /// A Pod has the ordinal from now on.
     pub(crate) fn insert(&mut self, workload: usize, ordinal: u32, pod: P) {
         self.0.insert((workload, ordinal), pod);
     }
 
-    /// The ordinal is free again.
     pub(crate) fn remove(&mut self, workload: usize, ordinal: u32) {
         self.0.remove(&(workload, ordinal));
     }

@@ -1,7 +1,6 @@
 //! The providers that recommend replicas for a workload, as in an
-//! IntelligentHorizontalPodAutoscaler.
-//!
-//! The service's tick ([`evenkeel_core::scaling::tracker`]) decides between them, not this file.
+//! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_core::scaling::tracker`])
+//! decides between them.
 
 use std::fmt;
 
@@ -9,14 +8,13 @@ use evenkeel_core::scaling::portrait::Replicas;
 use evenkeel_core::scaling::staged_change::StagedBehavior;
 use evenkeel_kubernetes::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
 
-/// The providers of one workload, and the steps of its changes.
+/// Providers of one workload, with the steps of its changes.
 #[derive(Debug, Clone)]
 pub struct Portraits {
     pub providers: Vec<Provider>,
     pub behavior: StagedBehavior,
 }
 
-/// The kind of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProviderKind {
     Static,
@@ -26,7 +24,7 @@ pub enum ProviderKind {
 }
 
 impl Portraits {
-    /// Those of these kinds alone; `None` where one of the kinds is missing. A static count belongs to all of them.
+    /// Only these kinds; `None` if one is missing. A static count belongs to all of them.
     #[must_use]
     pub fn only(&self, kinds: &[ProviderKind]) -> Option<Self> {
         let all = self.providers.iter();
@@ -41,7 +39,6 @@ impl Portraits {
         })
     }
 
-    /// The one that reacts to the load as it is, with its settings.
     #[must_use]
     pub fn reactive(&self) -> Option<(&Provider, &ReactiveRules)> {
         self.providers.iter().find_map(|one| match &one.source {
@@ -50,7 +47,6 @@ impl Portraits {
         })
     }
 
-    /// The one that forecasts the load, with its settings.
     #[must_use]
     pub fn predictive(&self) -> Option<(&Provider, &PredictiveRules)> {
         self.providers.iter().find_map(|one| match &one.source {
@@ -60,7 +56,7 @@ impl Portraits {
     }
 }
 
-/// The kind of a provider; `None` if another controller writes its count.
+/// `None` if another controller writes its count.
 pub(crate) fn kind_of(provider: &Provider) -> Option<ProviderKind> {
     match &provider.source {
         PortraitSource::Portrait(portrait) => Some(match portrait.replicas {
@@ -74,7 +70,7 @@ pub(crate) fn kind_of(provider: &Provider) -> Option<ProviderKind> {
 }
 
 impl ProviderKind {
-    /// The word in names and reports.
+    /// In names and reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

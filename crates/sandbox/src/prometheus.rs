@@ -1,9 +1,8 @@
-//! A Prometheus on loopback that answers the queries of the dev configuration, those that Evenkeel's commands
-//! ask of any Prometheus, and plain PromQL over the series of workloads, each now and in the past.
-//!
-//! Each resource of nodes and of Pods has one metric name; `timestamp(name)` says when its
-//! exporter was last read. Values are what the counters gave at the last scrape, so they are as
-//! late and as smooth as real ones. Any other query is refused, with what is not known of it.
+//! A Prometheus on loopback that answers the queries of the dev configuration, those of Evenkeel's
+//! commands, and plain PromQL over the series of workloads, each now and in the past. Each resource
+//! of nodes and of Pods has one metric name; `timestamp(name)` is the time of the exporter's last
+//! scrape. Values come from the counters at the last scrape, so they are as late and as smooth as
+//! real ones. Any other query is refused, with the unknown part.
 
 mod evaluation;
 mod expression;
@@ -39,17 +38,16 @@ use crate::scrape::ScrapedSample;
 use evenkeel_apiserver::{CpuMemoryUsage, ResourceMetrics, UsageMeasurement};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// By which the service checks how nodes are labelled.
+/// The service's check of node labels.
 const PROBE: &str = "node_uname_info or node_memory_MemTotal_bytes or machine_memory_bytes";
 
-/// The same numbers for `metrics.k8s.io`, which knows cpu and memory only.
+/// For `metrics.k8s.io`, which has cpu and memory only.
 pub struct ResourceReadings {
     machines: Machines,
     timeline: Timeline,
 }
 
 impl ResourceReadings {
-    /// The newest samples of `machines`.
     #[must_use]
     pub const fn new(machines: Machines, timeline: Timeline) -> Self {
         Self { machines, timeline }
@@ -103,23 +101,23 @@ impl ResourceMetrics for ResourceReadings {
     }
 }
 
-/// How the backend behaves.
+/// Faults of the backend.
 #[derive(Debug, Clone, Default)]
 pub struct Behaviour(Arc<AtomicU8>);
 
-/// Answers, refuses, or lets the caller wait.
+/// Answers, refuses, or hangs.
 const ANSWERS: u8 = 0;
 const DOWN: u8 = 1;
 const HANGS: u8 = 2;
 
 impl Behaviour {
-    /// Refuses every question, or answers again.
+    /// Refuses every query while `down`.
     pub fn set_down(&self, down: bool) {
         self.0
             .store(if down { DOWN } else { ANSWERS }, Ordering::Relaxed);
     }
 
-    /// Lets every caller wait, or answers again.
+    /// Leaves every query without an answer while `hangs`.
     pub fn set_hanging(&self, hangs: bool) {
         self.0
             .store(if hangs { HANGS } else { ANSWERS }, Ordering::Relaxed);
@@ -127,7 +125,6 @@ impl Behaviour {
 }
 
 impl Behaviour {
-    /// True unless it is broken.
     pub(crate) fn answers(&self) -> bool {
         self.0.load(Ordering::Relaxed) == ANSWERS
     }
@@ -139,11 +136,12 @@ struct Backend {
     timeline: Timeline,
     behaviour: Behaviour,
     past: PrometheusHistory,
-    /// Set once something has been scraped: until then it is starting.
+    /// Set once something was scraped: until then it is starting.
     scraped: Arc<OnceLock<()>>,
 }
 
-/// Serves on a free port of loopback, with the past `before` the run; the future serves until it is dropped.
+/// On a free port of loopback, with the past `before` the run; the future serves until it is
+/// dropped.
 ///
 /// # Errors
 /// No port can be bound.
@@ -172,7 +170,7 @@ pub async fn serve(
         .with_state(backend);
     let serving = async move {
         tokio::select! {
-            // It ends with an error only when the listener is broken, which the service reports.
+            // It ends with an error only if the listener is broken, which the service reports.
             _ = axum::serve(listener, router) => {}
             () = recording => {}
         }
@@ -211,7 +209,7 @@ async fn query(
 }
 
 impl Backend {
-    /// Like Prometheus itself, which refuses questions until it has something to say.
+    /// Like Prometheus itself, which refuses queries until it has data.
     fn is_starting(&self) -> bool {
         if self.scraped.get().is_none() && !self.machines.node_samples().is_empty() {
             self.scraped.get_or_init(|| ());
@@ -255,7 +253,7 @@ impl Backend {
         Some(all.collect())
     }
 
-    /// The answer to an expression now.
+    /// At the present time.
     fn evaluate(&self, text: &str) -> Result<Vec<Value>, String> {
         let expression = expression::parse(text)?;
         let now = self.timeline.now();
@@ -276,7 +274,7 @@ impl Backend {
             .collect()
     }
 
-    /// One series of an instant vector.
+    /// A series of an instant vector.
     fn series(&self, labels: &Value, value: f64) -> Value {
         let now = self.timeline.now().as_second();
         json!({"metric": labels, "value": [now, value.to_string()]})

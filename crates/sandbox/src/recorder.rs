@@ -1,8 +1,7 @@
-//! Events of the cluster's own parts, as `kubectl describe` shows them.
-//!
-//! As in client-go, a repeated Event only raises a count, and many Events that differ in their text
-//! only become one. If an object causes too many Events, new ones are dropped for a while. No part
-//! of the cluster waits for an Event: if an Event cannot be written in time, it is lost.
+//! Events of the cluster's own parts, for `kubectl describe`. As in client-go, a repeated Event
+//! only raises a count, and many Events that differ only in text become one. Events beyond an
+//! object's budget are dropped. No part of the cluster waits for an Event: one that cannot be
+//! written in time is lost.
 
 mod correlator;
 mod event_note;
@@ -22,10 +21,10 @@ use self::event_note::Note;
 use super::objects::{stamp, typed};
 use evenkeel_clock::Clock;
 
-/// Events that wait to be written; beyond that they are lost.
+/// Most waiting Events; further ones are lost.
 const WAITING: usize = 1_024;
 
-/// Tells of objects on behalf of one part of the cluster; clones tell on behalf of the same.
+/// For one part of the cluster; clones are of the same part.
 #[derive(Debug, Clone)]
 pub struct Recorder {
     notes: mpsc::Sender<Note>,
@@ -33,7 +32,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// On behalf of `component`; Events are dated by `clock` and written by a task of `tasks`.
+    /// Events are from `component`, dated by `clock` and written by a task of `tasks`.
     #[must_use]
     pub fn start(
         client: Client,
@@ -46,12 +45,12 @@ impl Recorder {
         Self { notes, clock }
     }
 
-    /// Tells that nothing is wrong with an object.
+    /// An Event without a problem.
     pub fn normal(&self, about: ObjectReference, reason: &'static str, message: String) {
         self.tell(self.note(about, NoteSeverity::Normal, reason, message));
     }
 
-    /// Tells that something is wrong with an object.
+    /// An Event about a problem.
     pub fn warning(&self, about: ObjectReference, reason: &'static str, message: String) {
         self.tell(self.note(about, NoteSeverity::Warning, reason, message));
     }
@@ -73,12 +72,12 @@ impl Recorder {
     }
 
     fn tell(&self, note: Note) {
-        // A full queue loses the Event, which is better than a part of the cluster that waits.
+        // A full queue loses the Event, so that the caller does not wait.
         let _ = self.notes.try_send(note);
     }
 }
 
-/// A reference to the object of an Event. Nodes are known by their name where others have a UID.
+/// For an Event. Nodes have their name in place of a UID.
 #[must_use]
 pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
     let mut about = object.object_ref(&());
@@ -116,7 +115,7 @@ async fn send(
             .patch(&outcome.name, &PatchParams::default(), &patch)
             .await;
         match patched {
-            // It was forgotten meanwhile, so it is made anew.
+            // It was deleted meanwhile, so it is created anew.
             Err(kube::Error::Api(status)) if status.code == 404 => {}
             patched => return patched.map(drop),
         }

@@ -1,8 +1,6 @@
-//! The contents of a simulated cluster: nodes of given sizes, and workloads that arrive at given
-//! times, ask for something and use something, which need not be the same.
-//!
-//! A scenario is a YAML file ([`file`]) or the one compiled into the program. What stands here has
-//! been checked.
+//! A simulated cluster: nodes with sizes, and workloads that arrive at given times, with requests
+//! and a possibly different use. It comes from a YAML file ([`file`]) or is compiled into the
+//! program. All values here are checked.
 
 mod error;
 pub mod faults;
@@ -24,18 +22,15 @@ pub use self::model::{
 };
 pub use self::surge::Surge;
 
-/// The scenario of a run that names none.
 const MIXED: &str = include_str!("../../../examples/scenarios/mixed.yaml");
 
-/// The one trace that it names.
 const SHOP: &str = include_str!("../../../examples/traces/shop.csv");
 
 impl Scenario {
-    /// Reads a scenario; `traces` gives the text of a file that it names, or says why it cannot be
-    /// read.
+    /// `traces` returns the text of a file that the scenario names, or why it cannot be read.
     ///
     /// # Errors
-    /// A text of another shape, a value that is not accepted, a trace that cannot be used.
+    /// Text of another shape, a value that is not accepted, or an unusable trace.
     pub fn read(
         text: &str,
         traces: &dyn Fn(&Path) -> Result<String, String>,
@@ -51,8 +46,7 @@ impl Scenario {
         Self::read(MIXED, &traces).expect("the shipped scenario is well-formed")
     }
 
-    /// The same with `count` nodes: those of the file, and again those in turn, with a number at
-    /// the end of the name.
+    /// With `count` nodes: those of the file repeatedly, with numbered names.
     #[must_use]
     pub fn with_nodes(mut self, count: usize) -> Self {
         let named = |(position, shape): (usize, &NodeShape)| {
@@ -68,7 +62,6 @@ impl Scenario {
         self
     }
 
-    /// The workload of a Pod, by the workload's namespace and name.
     #[must_use]
     pub fn workload(&self, namespace: &str, name: &str) -> Option<&ScenarioWorkload> {
         self.workloads
@@ -76,7 +69,7 @@ impl Scenario {
             .find(|workload| workload.namespace == namespace && workload.name == name)
     }
 
-    /// The namespaces of the workloads, each once.
+    /// Namespaces of the workloads, each once.
     #[must_use]
     pub fn namespaces(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self

@@ -1,9 +1,7 @@
-//! A scheduler that stands in for kube-scheduler: the default plugins, extenders called as
-//! kube-scheduler calls them, and its habits in retrying.
-//!
-//! One Pod at a time, by priority and age; bindings are made while the next Pod is looked at. A Pod
-//! that no node takes is tried again as soon as the cluster looks different to a scheduler: its own
-//! condition counts, when its text changes, and so does any binding, deletion or change of a node.
+//! A stand-in for kube-scheduler: default plugins, extenders called in the same form, and the same
+//! habits in retrying. It takes one Pod at a time, by priority and age, and binds while the next
+//! Pod is looked at. A refused Pod is tried again when the cluster looks different to a scheduler:
+//! after a new text in its own condition, a binding, a deletion or a change of a node.
 
 mod binding;
 mod cluster_view;
@@ -42,32 +40,30 @@ use evenkeel_core::placement::NodesToScore;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::RandomSource;
 
-/// The scheduler that Pods name unless they say otherwise.
 const NAME: &str = "default-scheduler";
 
-/// After this long a refused Pod is tried again, whatever has happened.
+/// A refused Pod is tried again after this time in any case.
 const FLUSH: SignedDuration = SignedDuration::from_mins(5);
 
-/// How long a binding may take on the machine to be seen in the watch; afterwards it is believed to
-/// have failed.
+/// How long a binding may take on the machine to be in the watch; afterwards it counts as failed.
 const ASSUMED: Duration = Duration::from_secs(30);
 
 /// Why a Pod was not placed.
 #[derive(Debug)]
 enum PlacementFailure {
-    /// By no node; the reasons of each.
+    /// By all nodes, with the reasons of each.
     Refused(Vec<Vec<NodeRefusal>>),
     /// By an extender that is not ignorable.
     Extender(String),
 }
 
-/// A binding that was not made, and the landscape that the Pod was placed on.
+/// With the landscape that the Pod was placed on.
 struct FailedBinding {
     uid: String,
     landscape: Landscape,
 }
 
-/// The parts of a configuration that are in force.
+/// The part of a configuration that is in use.
 #[derive(Clone, Default)]
 struct Setup {
     nodes_to_score: NodesToScore,
@@ -83,20 +79,20 @@ pub struct Scheduler {
     window: NodeSearchWindow,
     /// Bindings that the watch has not shown.
     assumed: HashMap<String, (String, Timestamp)>,
-    /// When a refused Pod was last tried, and on what landscape.
+    /// Last try of each refused Pod, and its landscape.
     refused: BTreeMap<String, (Landscape, Timestamp)>,
     requests: PodRequestCache,
 }
 
-/// Changes the configuration of a scheduler that runs.
+/// Changes the configuration of a running scheduler.
 #[derive(Clone)]
 pub struct SetupSlot(Arc<Mutex<Setup>>);
 
 impl SetupSlot {
-    /// Keeps to `configuration` from the next Pod on.
+    /// From the next Pod on.
     ///
     /// # Errors
-    /// Certificates that cannot be used.
+    /// Unusable certificates.
     pub fn set(&self, configuration: &Configuration) -> Result<(), configuration::Error> {
         let Configuration {
             nodes_to_score,
@@ -113,7 +109,6 @@ impl SetupSlot {
 }
 
 impl Scheduler {
-    /// A scheduler without extenders.
     #[must_use]
     pub fn new(client: Client, stores: Stores, parts: ControlPlaneContext, seed: u64) -> Self {
         Self {
@@ -129,7 +124,6 @@ impl Scheduler {
         }
     }
 
-    /// Where it is configured.
     #[must_use]
     pub fn setup_slot(&self) -> SetupSlot {
         SetupSlot(Arc::clone(&self.setup))
@@ -163,7 +157,7 @@ impl Scheduler {
         }
     }
 
-    /// A binding that has failed leaves its Pod to be tried again.
+    /// The Pod of a failed binding is tried again.
     fn settle(&mut self, bound: Result<Option<FailedBinding>, JoinError>) {
         if let Ok(Some(FailedBinding { uid, landscape })) = bound {
             self.assumed.remove(&uid);
@@ -171,7 +165,7 @@ impl Scheduler {
         }
     }
 
-    /// The Pod to try: of those that are due, that with the highest priority, the oldest first.
+    /// The due Pod with the highest priority, then the oldest.
     fn next(&mut self, now: Timestamp) -> Option<Arc<Pod>> {
         let pods = self.stores.pods.list();
         let landscape = Landscape::of(&pods, &self.stores.nodes.list());
@@ -198,7 +192,7 @@ impl Scheduler {
             .cloned()
     }
 
-    /// Looks for a node; like kube-scheduler it goes on to the next Pod while the binding is made.
+    /// Like kube-scheduler, goes on to the next Pod during the binding.
     async fn attempt(&mut self, pod: &Arc<Pod>, bindings: &mut JoinSet<Option<FailedBinding>>) {
         let uid = pod.uid().unwrap_or_default();
         let pods = self.stores.pods.list();
@@ -278,7 +272,7 @@ impl Scheduler {
         self.binder.parts.tell(event);
     }
 
-    /// Says in the Pod's condition why it waits; nothing is written while the text stays the same.
+    /// Explains in the Pod's condition why it waits; writes only a new text.
     async fn refuse(&self, pod: &Pod, unplaced: PlacementFailure) {
         let (reason, message) = match unplaced {
             PlacementFailure::Refused(against) => ("Unschedulable", unschedulable(&against)),
@@ -323,7 +317,7 @@ async fn rank(
     let names: Vec<&str> = candidates.iter().map(|node| &*node.name).collect();
     let mut total = scores(request, candidates);
     let mut given: Option<Vec<(i64, i64)>> = None;
-    // With one node left there is nothing to rank.
+    // One node needs no ranking.
     if names.len() > 1 {
         for extender in extenders {
             let scores = extender.prioritize(pod, &names).await;
@@ -364,7 +358,7 @@ fn is_pending(pod: &Pod) -> bool {
     ours && pod.metadata.deletion_timestamp.is_none()
 }
 
-/// The higher priority first, then the older, then by name.
+/// By priority, then age, then name.
 fn order(pod: &Pod) -> (i32, Option<Timestamp>, String) {
     let priority = pod.spec.as_ref().and_then(|spec| spec.priority);
     (

@@ -1,10 +1,8 @@
-//! How late and how smooth a metrics backend sees the load.
-//!
-//! As with real exporters, work is counted up continuously, counters are read at each scrape, and
-//! a rate is the growth between the oldest and the newest reading within the window. Memory and
-//! disk are gauges: their value at the newest scrape. Each thing is scraped at moments of its own, so
-//! that no two measurements need be as new, and what is new is measured once it was read twice, over
-//! a window that is as short as its life.
+//! How late and how smooth a metrics backend sees the load. As with real exporters, work is counted
+//! continuously, counters are read at each scrape, and a rate is the growth between the oldest and
+//! the newest reading within the window. Memory and disk are gauges: their value at the newest
+//! scrape. Each source has its own scrape times, so measurements differ in age. A new source is
+//! measured once it was read twice, over a window as short as its life.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,12 +12,11 @@ use crate::load::UsageAmounts;
 use crate::scrape_timing::Timing;
 use evenkeel_core::units::{Resource, Resources};
 
-/// The newest measurement of one thing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScrapedSample {
-    /// When its counters were last read.
+    /// Last reading of its counters.
     pub at: SignedDuration,
-    /// The span of the rates, which is shorter than the window for what is new.
+    /// Span of the rates; shorter than the window for a new source.
     pub window: SignedDuration,
     /// Rates over the window that ends then, and gauges of that moment.
     pub used: UsageAmounts,
@@ -34,9 +31,8 @@ struct CounterReading {
 
 #[derive(Debug, Clone)]
 struct ScrapeTargetState {
-    /// The round of observations that named it last.
+    /// The last round of observations that named it.
     round: u64,
-    /// When it is read next.
     next: SignedDuration,
     since: SignedDuration,
     current: UsageAmounts,
@@ -44,7 +40,6 @@ struct ScrapeTargetState {
     readings: VecDeque<CounterReading>,
 }
 
-/// Counters and their readings, by what they belong to.
 #[derive(Debug)]
 pub struct Scraper<K> {
     timing: Timing,
@@ -52,16 +47,15 @@ pub struct Scraper<K> {
     series: BTreeMap<K, ScrapeTargetState>,
 }
 
-/// One thing that is scraped, from a moment on.
+/// A source that is scraped from a moment on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exporter {
     pub used: UsageAmounts,
-    /// How long after each interval it is scraped; it stays the same for each thing.
+    /// Delay of its scrapes after each interval, constant per source.
     pub phase: SignedDuration,
 }
 
 impl<K: Ord + Clone> Scraper<K> {
-    /// A scraper that has read nothing.
     #[must_use]
     pub const fn new(timing: Timing) -> Self {
         Self {
@@ -71,7 +65,7 @@ impl<K: Ord + Clone> Scraper<K> {
         }
     }
 
-    /// Takes what everything uses from `at` on; what is not named any more is gone.
+    /// Use from `at` on; sources that are not named are dropped.
     pub fn observe(&mut self, at: SignedDuration, usage: impl IntoIterator<Item = (K, Exporter)>) {
         let Timing { interval, window } = self.timing;
         self.round += 1;
@@ -86,19 +80,19 @@ impl<K: Ord + Clone> Scraper<K> {
             series.advance(at, used);
             if at >= series.next {
                 series.read(at, window);
-                // On a grid, so that observations that come a little late do not add up.
+                // On a grid, so that late observations do not add up.
                 let after = at.saturating_add(SignedDuration::from_nanos(1));
                 series.next = next_scrape(after, phase, interval);
             }
         }
-        // Hardly ever is anything gone.
+        // Rarely is anything dropped.
         if named < self.series.len() {
             let round = self.round;
             self.series.retain(|_, series| series.round == round);
         }
     }
 
-    /// Counts `to` apart from now on, which was a part of `from` until now.
+    /// Splits `to` off from `from`, which included it so far.
     pub fn part(&mut self, from: &K, to: K) {
         if let Some(series) = self.series.get(from) {
             let series = series.clone();
@@ -106,13 +100,13 @@ impl<K: Ord + Clone> Scraper<K> {
         }
     }
 
-    /// The measurement of one thing, where it was read twice within the window.
+    /// `None` unless it was read twice within the window.
     #[must_use]
     pub fn sample(&self, key: &K) -> Option<ScrapedSample> {
         self.series.get(key)?.sample()
     }
 
-    /// The measurements of all things that were read twice within the window.
+    /// Samples of sources that were read twice within the window.
     pub fn samples(&self) -> impl Iterator<Item = (&K, ScrapedSample)> {
         let sampled = |(key, series): (_, &ScrapeTargetState)| Some((key, series.sample()?));
         self.series
@@ -121,7 +115,6 @@ impl<K: Ord + Clone> Scraper<K> {
     }
 }
 
-/// The first scrape at or after `at`.
 fn next_scrape(
     at: SignedDuration,
     phase: SignedDuration,

@@ -1,12 +1,11 @@
-//! How often a metrics backend looks.
+//! How often a metrics backend reads counters.
 
 use jiff::SignedDuration;
 
-/// When counters are read, and over which span rates are taken.
+/// The interval of readings and the span of rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     pub interval: SignedDuration,
-    /// The span of a rate.
     pub window: SignedDuration,
 }
 

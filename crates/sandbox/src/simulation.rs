@@ -1,7 +1,5 @@
-//! Compares placement policies in virtual time. Each policy gets the same Pods, load and
-//! measurements, so that only the placement of Pods differs.
-//!
-//! A scenario and a seed decide a run: two runs of one seed give the same figures on any machine.
+//! Compares placement policies in virtual time: each gets the same Pods, load and measurements, so
+//! that only the placement differs. A scenario and a seed decide a run, on any machine.
 //! [`policies`] lists the policies, [`RunSummary`] has the figures, and [`confidence_interval`]
 //! combines the runs of many seeds.
 
@@ -30,7 +28,7 @@ use policies::{OwnSettings, PolicyName};
 use replicas::{Replicas, ScalingMethod};
 use run::{SimulationInput, SimulationRun};
 
-/// A scenario with everything in it that no policy and no seed changes.
+/// A scenario with all that policies and seeds do not change.
 pub struct ScenarioComparison {
     scenario: Scenario,
     scaling: ScalingMethod,
@@ -41,7 +39,7 @@ pub struct ScenarioComparison {
 }
 
 impl ScenarioComparison {
-    /// A comparison on a scenario; `line` is the utilisation above which time is counted, and `fits` makes the fits of
+    /// `line` is the utilisation above which time is counted, and `fits` makes the fits of
     /// workloads.
     #[must_use]
     pub fn new(
@@ -67,19 +65,16 @@ impl ScenarioComparison {
         &self.scenario
     }
 
-    /// The way of scaling.
     #[must_use]
     pub const fn scaling(&self) -> ScalingMethod {
         self.scaling
     }
 
-    /// The replicas that scaling led to.
     #[must_use]
     pub const fn replicas(&self) -> &Replicas {
         &self.replicas
     }
 
-    /// The figures of one run.
     #[must_use]
     pub fn run(&self, policy: PolicyName, seed: u64) -> RunSummary {
         self.begin(policy, seed).finish()

@@ -1,8 +1,6 @@
-//! Objects of each kind as a watch shows them, for controllers that look at the whole picture.
-//!
-//! Controllers here are level-triggered: they wake when anything changes and compare what is with
-//! what should be. At the size of a cluster on one machine that costs nothing, and no event can
-//! be missed. The stores are kube's reflectors, with one signal for a change of any of them.
+//! Objects of each kind as a watch shows them, for level-triggered controllers: these wake at any
+//! change and compare the present state with the wanted one, which is cheap at this size and misses
+//! no event. The stores are kube's reflectors, with one signal for changes of any of them.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -28,7 +26,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::debug;
 
-/// An object that a store can hold.
 pub trait StorableObject:
     Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static
 {
@@ -39,12 +36,12 @@ impl<K> StorableObject for K where
 {
 }
 
-/// The objects of one kind; clones share them.
+/// Objects of one kind; clones share them.
 #[derive(Debug, Clone)]
 pub struct ReflectorStore<K: StorableObject>(reflector::Store<K>);
 
 impl<K: StorableObject> ReflectorStore<K> {
-    /// An empty store that a task of `tasks` fills from a watch, and tells `changes` of.
+    /// A task of `tasks` fills it from a watch and signals `changes`.
     fn start(client: Client, changes: watch::Sender<u64>, tasks: &mut JoinSet<()>) -> Self {
         let (store, writer) = reflector::store();
         let events = watcher(Api::<K>::all(client), Config::default()).default_backoff();
@@ -56,7 +53,7 @@ impl<K: StorableObject> ReflectorStore<K> {
                     Ok(Event::InitDone | Event::Apply(_) | Event::Delete(_)) => {
                         changes.send_modify(|version| *version += 1);
                     }
-                    // The watch begins again by itself; a fault on command brings this about.
+                    // The watch restarts by itself; a planned fault causes this.
                     Err(error) => debug!(%error, kind = %K::kind(&()), "a watch was interrupted"),
                 }
             }
@@ -64,7 +61,7 @@ impl<K: StorableObject> ReflectorStore<K> {
         Self(store)
     }
 
-    /// All objects, by namespace and name.
+    /// By namespace and name.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<K>> {
         let mut objects = self.0.state();
@@ -75,7 +72,7 @@ impl<K: StorableObject> ReflectorStore<K> {
         objects
     }
 
-    /// The object of a name; the namespace of nodes is empty.
+    /// The namespace of nodes is empty.
     #[must_use]
     pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
         let reference = ObjectRef::new(name);
@@ -86,8 +83,8 @@ impl<K: StorableObject> ReflectorStore<K> {
     }
 }
 
-/// A HorizontalPodAutoscaler with all of its fields. The generated type lacks those that newer versions of Kubernetes
-/// have, and what is written back would lack them too.
+/// With all of its fields: the generated type lacks those of newer versions of Kubernetes, and
+/// would lose them in a write.
 #[derive(Debug, Clone, Deserialize)]
 pub struct StoredAutoscaler {
     pub metadata: ObjectMeta,
@@ -126,7 +123,7 @@ impl Resource for StoredAutoscaler {
     }
 }
 
-/// Everything that the controllers look at; clones share it.
+/// All that the controllers read; clones share it.
 #[derive(Debug, Clone)]
 pub struct Stores {
     pub pods: ReflectorStore<Pod>,
@@ -141,7 +138,7 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// Empty stores that are filled by watches in `tasks`.
+    /// Watches in `tasks` fill the stores.
     pub fn start(client: &Client, tasks: &mut JoinSet<()>) -> Self {
         let changes = watch::Sender::new(0);
         Self {
@@ -157,7 +154,7 @@ impl Stores {
         }
     }
 
-    /// Tells of every change from now on.
+    /// Every change from now on.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()

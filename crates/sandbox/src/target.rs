@@ -1,10 +1,7 @@
-//! One target under a load that is given: how many replicas a plain HPA would have, and how many
-//! with a floor that Evenkeel raises ahead of the load.
-//!
-//! Both sides have the same load, the same HPA, Pods that take the same time to be ready, and
-//! metrics that lag as an exporter's do; they differ in the floor only. The floor comes from
-//! [`evenkeel_core::scaling::tracker`], which the service runs too, and the HPA looks at it one tick
-//! after it was decided. The load is shared by the Pods that are ready, whatever they request.
+//! One target under a given load: the replicas of a plain HPA, and those with a floor that Evenkeel
+//! raises ahead of the load. Both sides have the same load, HPA, start of Pods and lag of metrics.
+//! The floor comes from [`evenkeel_core::scaling::tracker`], which the service runs too, and the
+//! HPA sees it one tick after its decision. The ready Pods share the load, whatever they request.
 
 mod coarse_history;
 mod cost_parts;
@@ -44,32 +41,31 @@ use settings::Start;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TargetRunPoint {
     pub at: Timestamp,
-    /// The load; `None` in a gap.
+    /// `None` in a gap.
     pub load: Option<f64>,
-    /// The forecast that was made for now.
+    /// Made earlier for this time.
     pub forecast: Option<IntervalForecast>,
-    /// The replicas that Evenkeel's floor and the HPA led to.
+    /// By Evenkeel's floor and the HPA.
     pub replicas: i32,
-    /// The floor: the `minReplicas`.
+    /// `minReplicas`.
     pub floor: i32,
-    /// The replicas of the HPA alone.
+    /// Replicas of the HPA alone.
     pub plain: i32,
 }
 
-/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetRunOutcome {
     pub points: Vec<TargetRunPoint>,
-    /// The lag and the lead between a load and the capacity for it, at the end of the run.
+    /// At the end of the run.
     pub horizon: Horizon,
     pub evenkeel: Cost,
     pub plain: Cost,
-    /// How good the forecasts were, over the whole run.
+    /// Accuracy over the whole run.
     pub forecasts: Forecasts,
 }
 
-/// Runs both sides through `load`, which has the steps of [`GRID`]. Now and then it calls
-/// `progress` with the share that is done.
+/// Runs both sides through `load`, which has the steps of [`GRID`]. Calls `progress` with the
+/// finished share.
 #[must_use]
 pub fn run(
     target: &ReplayTarget,
@@ -107,7 +103,7 @@ pub fn run(
     }
 }
 
-/// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
+/// Replicas of a plain HPA at each step of `load`, and their cost.
 #[must_use]
 pub fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
     let mut plain = Side::new(target, load, target.capacity.target(), Start::Settled);
@@ -117,8 +113,7 @@ pub fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
     (replicas, plain.cost())
 }
 
-/// The costs of replicas that were observed under `load`, step for step; one that is missing is as
-/// the one before.
+/// Costs of observed replicas under `load`, step for step; a missing count is as the one before.
 #[must_use]
 pub fn observed(target: &ReplayTarget, load: &RegularSeries, replicas: &[Option<i32>]) -> Cost {
     let mut side = ScaledPods::new(target, load, target.capacity.target(), Start::Settled);
@@ -132,7 +127,6 @@ pub fn observed(target: &ReplayTarget, load: &RegularSeries, replicas: &[Option<
     side.cost()
 }
 
-/// The steps of a load with their times.
 fn ticks<'a>(
     load: &'a RegularSeries,
     progress: &'a mut dyn FnMut(f64),

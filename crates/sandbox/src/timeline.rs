@@ -1,4 +1,4 @@
-//! When the scenario began, on the clock that the whole cluster goes by.
+//! The begin of the scenario on the cluster's clock.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -7,11 +7,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_clock::Clock;
 
-/// How often a wait reads the clock, because the speed of the clock may have changed.
+/// A wait reads the clock this often, because its speed may change.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// The clock of a cluster, and the date on it at which the scenario began; clones are of the same
-/// scenario.
+/// The cluster's clock, and the scenario's begin on it; clones share both.
 #[derive(Debug, Clone)]
 pub struct Timeline {
     clock: Clock,
@@ -19,7 +18,6 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A scenario that has not begun.
     #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self {
@@ -28,7 +26,7 @@ impl Timeline {
         }
     }
 
-    /// A scenario that began at `date` by the machine's clock.
+    /// By the machine's clock.
     #[cfg(test)]
     pub(crate) fn begun(date: Timestamp) -> Self {
         let timeline = Self::new(Clock::real());
@@ -36,37 +34,36 @@ impl Timeline {
         timeline
     }
 
-    /// Begins the scenario; the first call counts.
+    /// The first call counts.
     pub fn begin(&self) {
         self.began.get_or_init(|| self.clock.now());
     }
 
-    /// The clock of the cluster.
     #[must_use]
     pub const fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// The date in the cluster, which objects are stamped with.
+    /// In the cluster, for stamps of objects.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The time since the scenario began; zero until it has.
+    /// 0 before the begin.
     #[must_use]
     pub fn elapsed(&self) -> SignedDuration {
         self.at(self.now())
     }
 
-    /// The time of the scenario at a date; zero until it has begun.
+    /// 0 before the begin.
     #[must_use]
     pub fn at(&self, date: Timestamp) -> SignedDuration {
         let began = self.began.get();
         began.map_or(SignedDuration::ZERO, |began| date.duration_since(*began))
     }
 
-    /// The date at a time of the scenario.
+    /// Date of a time of the scenario.
     #[must_use]
     pub fn date(&self, at: SignedDuration) -> Timestamp {
         let began = self.began.get().copied();
@@ -74,7 +71,7 @@ impl Timeline {
         began.checked_add(at).unwrap_or(Timestamp::MAX)
     }
 
-    /// Waits until a time of the scenario.
+    /// A time of the scenario.
     pub async fn wait_until(&self, at: SignedDuration) {
         loop {
             let left = at.saturating_sub(self.elapsed());

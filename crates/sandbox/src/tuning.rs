@@ -1,9 +1,8 @@
-//! Compares ways of tuning the limits of one container, in virtual time. The demand is given; the
-//! container gets the smaller of demand and limit, and the tuner only sees the use.
-//!
-//! Missing processor time is lost. A container that wants more memory than its limit is killed, and
-//! the tuner gets the kill without a measurement. The Pods are Guaranteed: the request equals the
-//! limit, so that all ways are compared by the same number.
+//! Compares ways of tuning the limits of one container, in virtual time. The container gets the
+//! smaller of the given demand and its limit, and the tuner only sees the use. Missing processor
+//! time is lost. A container that wants more memory than its limit is killed, and the tuner gets
+//! the kill without a measurement. Pods are Guaranteed: the request equals the limit, so that one
+//! number compares all ways.
 
 mod clbp_rule;
 mod container;
@@ -22,26 +21,23 @@ pub use container::{ContainerDemand, Rhythm, Tuner};
 pub use policies::{PolicyName, UnknownPolicy};
 pub use scenario::wanted as wanted_by;
 
-/// The figures of one container under one way of tuning.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContainerTuningResult {
-    /// The unused part of the limit, as a share of the use.
+    /// Unused part of the limit, as a share of the use.
     pub slack: f64,
-    /// The share of time in which it wanted more cpu than it got.
+    /// Share of time in which it wanted more cpu than it got.
     pub throttled_share: f64,
-    /// The share of what it wanted that it did not get.
+    /// Share of its demand that it did not get.
     pub unserved_share: f64,
-    /// The steps in which it wanted more memory than it may have: what is started again is killed again.
+    /// Steps with more wanted memory than allowed; a restarted container is killed again.
     pub oom_kills: usize,
-    /// Changes of its limit.
     pub resizes: usize,
-    /// The limit at each step.
     #[serde(skip)]
     pub limits: Vec<f64>,
 }
 
-/// Runs a container under a policy, with its limits multiplied by `margin`.
+/// Limits are multiplied by `margin`.
 #[must_use]
 pub fn run(
     wanted: &ContainerDemand,
@@ -72,7 +68,7 @@ pub fn run(
     figures.outcome(limits)
 }
 
-/// The margin at which a policy leaves as much slack as is asked for, as near as it comes.
+/// The margin at which a policy leaves about the given slack.
 #[must_use]
 pub fn margin_for(wanted: &ContainerDemand, policy: PolicyName, rhythm: Rhythm, slack: f64) -> f64 {
     let (mut low, mut high) = (0.05_f64, 20.0_f64);
@@ -87,7 +83,7 @@ pub fn margin_for(wanted: &ContainerDemand, policy: PolicyName, rhythm: Rhythm, 
     (low * high).sqrt()
 }
 
-/// Halvings of the range in which a margin is looked for: a ten-thousandth of it is left.
+/// Halvings of the range of margins: a ten-thousandth of it is left.
 const HALVINGS: usize = 16;
 
 #[derive(Debug, Default)]

@@ -1,7 +1,6 @@
 //! The use of all Pods and nodes at a moment, for the steps of [`Engine`](crate::engine::Engine)
-//! and the scrapes of [`simulation`](crate::simulation).
-//!
-//! Amounts are added in the order in which the Pods are given, so that a run gives the same bytes each time.
+//! and the scrapes of [`simulation`](crate::simulation). Amounts are added in the order of the
+//! Pods, so that a run gives the same bytes each time.
 
 use std::sync::Arc;
 
@@ -13,31 +12,27 @@ use crate::scenario::{NodeShape, ScenarioWorkload};
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::Resources;
 
-/// A Pod that a kubelet has, at a moment.
+/// On a kubelet, at a moment.
 pub(crate) struct PodNow<'a, K> {
-    /// The key by which its driver identifies it.
     pub key: K,
-    /// The position of its node in the scenario.
+    /// Position in the scenario.
     pub node: usize,
     pub workload: &'a ScenarioWorkload,
-    /// The workload's position in the scenario; `None` if a user applied the Pod by hand.
+    /// Position in the scenario; `None` if a user applied the Pod by hand.
     pub index: Option<usize>,
     pub stage: Stage,
-    /// False while its readiness gates keep requests from it.
+    /// False while its readiness gates keep requests away.
     pub is_open: bool,
-    /// Its own stream.
     pub noise: RandomSource,
 }
 
-/// The use of everything at a moment.
 pub(crate) struct ClusterUsage<K> {
     /// In the order of the scenario.
     pub nodes: Vec<NodeUse>,
-    /// The use of each Pod: its share of the capacity that its node can give.
+    /// Each Pod's share of what its node can give.
     pub pods: Vec<(K, UsageAmounts)>,
 }
 
-/// How many Pods of each of so many workloads are ready.
 pub(crate) fn ready<K>(pods: &[PodNow<'_, K>], workloads: usize) -> Vec<u32> {
     let mut ready = vec![0_u32; workloads];
     for pod in pods {
@@ -48,8 +43,7 @@ pub(crate) fn ready<K>(pods: &[PodNow<'_, K>], workloads: usize) -> Vec<u32> {
     ready
 }
 
-/// The requests of each workload, at a time of the trace and with so many ready Pods; none for a workload without
-/// traffic.
+/// By workload, at a time of the trace; none for a workload without traffic.
 pub(crate) fn served(
     workloads: &[Arc<ScenarioWorkload>],
     ready: &[u32],
@@ -64,7 +58,6 @@ pub(crate) fn served(
     workloads.iter().zip(ready).map(served).collect()
 }
 
-/// The use of nodes with these `shapes` and of their `pods` at `at`, under the requests `served`.
 pub(crate) fn of<K>(
     pods: Vec<PodNow<'_, K>>,
     shapes: &[NodeShape],
@@ -103,7 +96,7 @@ mod tests {
     use crate::scenario::Scenario;
     use evenkeel_core::units::{Amount, Resource};
 
-    /// Pods of `workload` on the nodes at these positions.
+    /// On the nodes at these positions.
     fn pods<'a>(workload: &'a ScenarioWorkload, nodes: &[usize]) -> Vec<PodNow<'a, usize>> {
         let pods = nodes.iter().enumerate().map(|(key, &node)| PodNow {
             key,

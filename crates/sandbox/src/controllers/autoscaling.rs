@@ -1,7 +1,6 @@
-//! HorizontalPodAutoscalers, as kube-controller-manager keeps them.
-//!
-//! The algorithm is [`evenkeel_core::scaling::hpa`]; here it is fed from the API, and its outcome is
-//! written through `scale`, into the status and as Events.
+//! HorizontalPodAutoscalers as in kube-controller-manager: the algorithm is
+//! [`evenkeel_core::scaling::hpa`], fed from the API; its outcome is written through `scale`, into
+//! the status and as Events.
 
 mod observation;
 mod signals;
@@ -26,13 +25,12 @@ use evenkeel_core::scaling::hpa::{
 use evenkeel_http_client::Request;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
-/// The time between two looks at an HPA, by the cluster's clock.
+/// Interval of reconciliations, by the cluster's clock.
 #[must_use]
 pub fn sync(clock: Clock) -> SignedDuration {
     clock.elapsed(clock.period(Settings::DEFAULT.sync_period))
 }
 
-/// The controller.
 pub(super) struct AutoscalingController {
     pub(super) client: Client,
     pub(super) stores: Stores,
@@ -41,20 +39,18 @@ pub(super) struct AutoscalingController {
     pub(super) recorder: Recorder,
 }
 
-/// The input that all HPAs have in common at one turn of the controller.
+/// What all HPAs share in one turn.
 struct HpaSyncInput {
     controller: Controller,
-    /// Usage of all Pods, or why it could not be read.
+    /// Usage of all Pods; the error says why it could not be read.
     usage: Result<PodMetricsList, String>,
     now: Timestamp,
 }
 
 impl AutoscalingController {
-    /// Runs for ever.
     pub(super) async fn run(self) {
         let period = Settings::DEFAULT.sync_period;
         let mut ticks = self.timeline.clock().ticks(period);
-        // By the UID of the HPA.
         let mut memories: HashMap<String, HpaMemory> = HashMap::new();
         loop {
             ticks.tick().await;
@@ -79,7 +75,6 @@ impl AutoscalingController {
         }
     }
 
-    /// Looks at one HPA, and writes the outcome.
     async fn reconcile(
         &self,
         turn: &HpaSyncInput,
@@ -120,7 +115,7 @@ impl AutoscalingController {
         }
     }
 
-    /// Writes the scale, again while others are faster.
+    /// Writes the scale, again after conflicts.
     async fn rescale(
         &self,
         mut rescale: Rescale<'_>,
@@ -136,7 +131,7 @@ impl AutoscalingController {
         }
     }
 
-    /// Writes the Events of an outcome.
+    /// Writes the outcome's Events.
     fn tell(&self, object: &StoredAutoscaler, outcome: HpaOutcome) {
         if let Some(error) = &outcome.error {
             debug!(%error, hpa = object.name_any(), "an HPA could not be reconciled");
@@ -150,7 +145,7 @@ impl AutoscalingController {
         }
     }
 
-    /// Sends an event about a new count of replicas.
+    /// A new count of replicas.
     fn tell_scaled(
         &self,
         hpa: &hpa::HorizontalPodAutoscaler,
@@ -173,7 +168,6 @@ impl AutoscalingController {
     }
 }
 
-/// Usage of all Pods.
 async fn fetch(client: &Client) -> kube::Result<PodMetricsList> {
     let request = Request::get("/apis/metrics.k8s.io/v1beta1/pods")
         .body(Vec::new())

@@ -1,5 +1,5 @@
-//! Deployments: one ReplicaSet for each version of the template. The newest takes over from the
-//! older ones as the strategy says: within its bounds, or once they are gone.
+//! Deployments: one ReplicaSet for each version of the template. The newest replaces the older ones
+//! by the strategy: within its bounds, or once they are gone.
 
 mod replicas;
 mod revision;
@@ -25,9 +25,9 @@ use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
 use evenkeel_clock::Clock;
 
-/// The label that tells the versions of a template apart.
+/// Distinguishes the versions of a template.
 const HASH: &str = "pod-template-hash";
-/// Old ReplicaSets that are kept where a Deployment does not say how many.
+/// Old ReplicaSets that are kept by default.
 const HISTORY: i32 = 10;
 
 pub(super) struct Deployments {
@@ -84,18 +84,18 @@ impl Deployments {
         status::write(&self.client, deployment, versions, self.clock.now()).await
     }
 
-    /// Makes the ReplicaSet of a new version, without Pods.
+    /// Creates the ReplicaSet of a new version, without Pods.
     async fn begin(&self, deployment: &Deployment, hash: &str) -> kube::Result<()> {
         let made = self
             .sets(deployment)
             .create(&PostParams::default(), &replica_set(deployment, hash))
             .await;
-        // Made a moment ago, and not shown by the watch yet.
+        // Created a moment ago, and not in the watch yet.
         let conflict = matches!(&made, Err(kube::Error::Api(status)) if status.code == 409);
         if conflict { Ok(()) } else { made.map(drop) }
     }
 
-    /// Scales a paused Deployment: its newest version only, and none is taken over from.
+    /// Scales a paused Deployment: only its newest version, without replacement.
     async fn follow(
         &self,
         deployment: &Deployment,
@@ -160,7 +160,7 @@ impl Deployments {
         Ok(())
     }
 
-    /// Deletes the oldest of more old versions than are kept.
+    /// Deletes the oldest versions beyond the history.
     async fn forget(
         &self,
         spec: &DeploymentSpec,
@@ -186,7 +186,7 @@ impl Deployments {
     }
 }
 
-/// The ReplicaSets of a Deployment, the oldest first.
+/// Oldest first.
 fn owned<'a>(deployment: &Deployment, sets: &'a [Arc<ReplicaSet>]) -> Vec<&'a ReplicaSet> {
     let uid = deployment.uid().unwrap_or_default();
     let ours = |set: &&Arc<ReplicaSet>| {
@@ -205,7 +205,7 @@ fn counted(set: &ReplicaSet) -> Set {
     }
 }
 
-/// Names a version of the template.
+/// Identifies a version of the template.
 fn template_hash(deployment: &Deployment) -> String {
     let template = deployment.spec.as_ref().map(|spec| &spec.template);
     let mut hash = DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! PodDisruptionBudgets: how many Pods may go now, so that the eviction subresource knows.
+//! PodDisruptionBudgets: how many Pods may go now, for the eviction subresource.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::store::Stores;
 use evenkeel_clock::Clock;
 use evenkeel_label_selector::Selector;
 
-/// An eviction that was allowed and has not shown this long did not happen.
+/// An allowed eviction that does not show for so long did not happen.
 const DISRUPTED: SignedDuration = SignedDuration::from_mins(2);
 
 pub(super) async fn run(client: Client, stores: Stores, clock: Clock) {
@@ -59,7 +59,7 @@ async fn reconcile(
     if status.as_object().into_iter().flatten().all(same) {
         return Ok(());
     }
-    // An eviction that spends the budget at the same time makes this one too late.
+    // A concurrent eviction from the budget makes this write too late.
     let patch = Patch::Merge(json!({
         "metadata": {"resourceVersion": budget.resource_version()},
         "status": status,
@@ -70,7 +70,7 @@ async fn reconcile(
         .map(drop)
 }
 
-/// How many Pods the controllers of these want to have: each ReplicaSet's Deployment, or itself.
+/// Pods wanted by the controllers: each ReplicaSet's Deployment, or itself.
 fn scale(stores: &Stores, pods: &[Arc<Pod>]) -> i32 {
     let mut wanted: BTreeMap<String, i32> = BTreeMap::new();
     for pod in pods {
@@ -99,8 +99,7 @@ fn controller(
     controllers.next().map(|owner| owner.name.clone())
 }
 
-/// The status; `scale` is what the Pods' controllers want, which shares and `maxUnavailable` are
-/// of.
+/// `scale` is the number wanted by the Pods' controllers, the base of shares and `maxUnavailable`.
 fn status(budget: &PodDisruptionBudget, pods: &[Arc<Pod>], scale: i32, now: Timestamp) -> Value {
     let count = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
     let spec = budget.spec.clone().unwrap_or_default();
@@ -140,7 +139,7 @@ fn status(budget: &PodDisruptionBudget, pods: &[Arc<Pod>], scale: i32, now: Time
     })
 }
 
-/// A number, or hundredths of `total`, rounded up.
+/// Shares are hundredths of `total`, rounded up.
 fn share(bound: &IntOrString, total: i32) -> i32 {
     match bound {
         IntOrString::Int(number) => *number,

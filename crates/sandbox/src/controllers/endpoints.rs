@@ -1,4 +1,4 @@
-//! EndpointSlices of Services that select Pods: one each, with everything that is behind it.
+//! One EndpointSlice for each Service with a selector.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ async fn reconcile(client: &Client, stores: &Stores, service: &Service) -> kube:
     let Some(slice) = stores.slices.get(&namespace, &name) else {
         let slice = slice(service, &name, &endpoints, &ports);
         let made = api.create(&PostParams::default(), &slice).await;
-        // Made a moment ago, and not shown by the watch yet.
+        // Created a moment ago, and not in the watch yet.
         let conflict = matches!(&made, Err(kube::Error::Api(status)) if status.code == 409);
         return if conflict { Ok(()) } else { made.map(drop) };
     };
@@ -74,7 +74,7 @@ fn slice(service: &Service, name: &str, endpoints: &Value, ports: &Value) -> End
     }))
 }
 
-/// The Pods that have an address, in the form that they come back in.
+/// Pods with an address, in the stored form.
 fn endpoints(pods: &[Arc<Pod>]) -> Value {
     let endpoint = |pod: &Arc<Pod>| {
         let address = pod.status.as_ref()?.pod_ip.clone()?;
@@ -91,7 +91,6 @@ fn endpoints(pods: &[Arc<Pod>]) -> Value {
     pods.iter().filter_map(endpoint).collect()
 }
 
-/// The Service's ports as its Pods have them.
 fn ports(service: &Service, pods: &[Arc<Pod>]) -> Value {
     let ports = service
         .spec
@@ -108,7 +107,7 @@ fn ports(service: &Service, pods: &[Arc<Pod>]) -> Value {
         .collect()
 }
 
-/// A number, or that of the containers' port of the name.
+/// A number, or that of the container port with the name.
 fn number(port: &ServicePort, pods: &[Arc<Pod>]) -> Option<i32> {
     let name = match &port.target_port {
         None | Some(IntOrString::Int(0)) => return Some(port.port),

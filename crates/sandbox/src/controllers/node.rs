@@ -1,8 +1,6 @@
-//! Marks and taints nodes with a silent kubelet, and evicts Pods without a toleration, as the two
-//! node controllers of kube-controller-manager do.
-//!
-//! Spans are those of Kubernetes by the cluster's clock, but never so short that a slow machine
-//! would lose nodes.
+//! Marks and taints nodes with a silent kubelet, and evicts Pods without a toleration, like the two
+//! node controllers of kube-controller-manager. Times are those of Kubernetes by the cluster's
+//! clock, but never so short that a slow machine would lose nodes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,13 +19,12 @@ use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
 use evenkeel_clock::Clock;
 
-/// The taint of nodes that do not answer.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
-/// So long a kubelet may be silent.
+/// Allowed silence of a kubelet.
 const GRACE: SignedDuration = SignedDuration::from_secs(50);
-/// The least that this takes on the machine: several heartbeats.
+/// Least of it on the machine: several heartbeats.
 const LEAST_GRACE: Duration = Duration::from_secs(40);
-/// How often nodes are looked at.
+/// Interval of checks.
 const LOOK: Duration = Duration::from_secs(2);
 const SILENT: &str = "NodeStatusUnknown";
 
@@ -76,7 +73,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// A silent node: its conditions are unknown, and nothing is to run there.
+    /// A silent node gets unknown conditions and a taint against all Pods.
     async fn mark(&self, node: &Node, now: Timestamp) -> kube::Result<()> {
         let name = node.name_any();
         let api: Api<Node> = Api::all(self.client.clone());
@@ -108,7 +105,7 @@ impl Nodes {
         self.taint(node, &taints).await
     }
 
-    /// A node that answers loses the taint once it is Ready again.
+    /// An answering node loses the taint once it is Ready again.
     async fn clear(&self, node: &Node) -> kube::Result<()> {
         let taints = node.spec.as_ref().and_then(|spec| spec.taints.clone());
         let taints = taints.unwrap_or_default();
@@ -135,7 +132,7 @@ impl Nodes {
             .map(drop)
     }
 
-    /// Deletes the Pods that do not tolerate a taint of their node, or no longer.
+    /// Deletes Pods that do not tolerate a taint of their node, or no longer.
     async fn evict(&self, now: Timestamp) {
         for pod in self.stores.pods.list() {
             let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
@@ -160,7 +157,7 @@ impl Nodes {
     }
 }
 
-/// A taint of its node that the Pod does not tolerate, or no longer.
+/// A taint of the node that the Pod does not tolerate, or no longer.
 fn intolerable(pod: &Pod, node: &Node, now: Timestamp) -> Option<Taint> {
     let taints = node.spec.as_ref()?.taints.as_ref()?;
     let tolerations = pod.spec.as_ref()?.tolerations.as_deref();
@@ -177,7 +174,6 @@ fn intolerable(pod: &Pod, node: &Node, now: Timestamp) -> Option<Taint> {
     executing.find(intolerable).cloned()
 }
 
-/// How long a taint is tolerated.
 #[derive(Debug, PartialEq, Eq)]
 enum TolerationSpan {
     Never,
@@ -202,7 +198,7 @@ fn tolerated(taint: &Taint, tolerations: &[Toleration]) -> TolerationSpan {
     if spans.is_empty() {
         return TolerationSpan::Never;
     }
-    // The shortest of those that have an end counts.
+    // The shortest finite one counts.
     let shortest = spans.into_iter().flatten().min();
     shortest.map_or(TolerationSpan::Always, |seconds| {
         TolerationSpan::For(SignedDuration::from_secs(seconds.max(0)))
@@ -215,7 +211,6 @@ fn readiness(node: &Node) -> Option<&str> {
     Some(&ready.status)
 }
 
-/// The conditions of a node, with the status `Unknown`.
 fn unknown(node: &Node, now: Timestamp) -> Vec<Value> {
     let status = node.status.as_ref();
     let conditions = status.and_then(|status| status.conditions.as_ref());

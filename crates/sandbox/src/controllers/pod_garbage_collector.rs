@@ -1,4 +1,4 @@
-//! Pods of nodes that are gone go too; what has lost its owner is the API server's to collect.
+//! Deletes Pods of gone nodes; the API server collects objects without owner.
 
 use std::collections::HashSet;
 
@@ -29,8 +29,8 @@ pub(super) async fn run(client: Client, stores: Stores) {
     }
 }
 
-/// True if the node of a Pod is not among `nodes`; false while `nodes` is empty, because then no
-/// node has been listed yet.
+/// The Pod's node is not among `nodes`; false while `nodes` is empty, because then no node has been
+/// listed yet.
 fn is_homeless(pod: &Pod, nodes: &HashSet<String>) -> bool {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_ref());
     !nodes.is_empty() && node.is_some_and(|node| !nodes.contains(node))

@@ -1,7 +1,5 @@
-//! ReplicaSets: as many Pods as they say.
-//!
-//! None waits for another's calls, and the Pods that one lacks are made in batches, so that the
-//! control plane of a busy machine is as prompt as a real one.
+//! ReplicaSets with their Pods. ReplicaSets do not wait for each other, and missing Pods are made
+//! in batches, so that the control plane of a busy machine is as prompt as a real one.
 
 mod status;
 mod victims;
@@ -24,21 +22,21 @@ use crate::recorder::{Recorder, reference};
 use crate::store::Stores;
 use evenkeel_clock::{self as clock, Clock};
 
-/// A Pod that was made counts this long without being shown by the watch.
+/// How long a created Pod counts without being in the watch.
 const EXPECTED: Duration = Duration::from_secs(5);
 
-/// Pods deleted that the watch still shows, and when, by their UIDs.
+/// Deleted Pods that the watch still shows, by UID.
 type DeletedPodTimes = HashMap<String, Instant>;
 
-/// Pods made that the watch has not shown.
+/// Created Pods that the watch has not shown.
 #[derive(Default)]
 struct PodExpectations(HashMap<String, ReplicaSetCreation>);
 
-/// The UID of a ReplicaSet, and when it got a Pod.
+/// UID of a ReplicaSet, and when it got a Pod.
 type ReplicaSetCreation = (String, Instant);
 
 impl PodExpectations {
-    /// Forgets what `pods` show, and what will not be shown any more.
+    /// Forgets Pods that `pods` show, and those that the watch will not show any more.
     fn retain(&mut self, pods: &[Arc<Pod>], now: Instant) {
         self.0.retain(|uid, (_, at)| {
             let shown = pods.iter().any(|pod| pod.uid().as_ref() == Some(uid));
@@ -46,7 +44,7 @@ impl PodExpectations {
         });
     }
 
-    /// True while Pods of a ReplicaSet are still to be shown; until then it would make them again.
+    /// Pods of the ReplicaSet are not in the watch yet; until then it would make them again.
     fn any_of(&self, set: &ReplicaSet) -> bool {
         let uid = set.uid();
         self.0
@@ -55,7 +53,7 @@ impl PodExpectations {
     }
 }
 
-/// The Pods that a controller has made and deleted in a turn.
+/// Created and deleted in one turn.
 type PodTurnChanges = (Vec<(String, ReplicaSetCreation)>, Vec<(String, Instant)>);
 
 pub(super) struct ReplicaSets {
@@ -89,7 +87,6 @@ impl ReplicaSets {
                 };
                 self.keep(set, pods, plan)
             });
-            // None waits for another's calls.
             let kept = join_all(kept).await;
             for (new, old) in kept {
                 made.0.extend(new);
@@ -99,7 +96,7 @@ impl ReplicaSets {
         }
     }
 
-    /// Brings about what is planned for a ReplicaSet; the Pods made and deleted.
+    /// Carries out the plan of a ReplicaSet; the Pods made and deleted.
     async fn keep(
         &self,
         set: &ReplicaSet,
@@ -116,8 +113,7 @@ impl ReplicaSets {
         (made, deleted)
     }
 
-    /// Makes Pods in batches that double, as kube-controller-manager does, until one cannot be
-    /// made.
+    /// In batches that double, like kube-controller-manager, until a Pod cannot be made.
     async fn make(&self, set: &ReplicaSet, count: usize) -> Vec<(String, ReplicaSetCreation)> {
         let (mut made, parameters) = (Vec::new(), PostParams::default());
         let Some(pod) = template(set) else {
@@ -175,7 +171,6 @@ impl ReplicaSets {
     }
 }
 
-/// A Pod as a ReplicaSet makes them.
 fn template(set: &ReplicaSet) -> Option<Pod> {
     let (owner, spec) = (set.controller_owner_ref(&())?, set.spec.as_ref()?);
     let template = spec.template.clone().unwrap_or_default();
@@ -196,7 +191,7 @@ enum ReplicaSetPlan {
     Delete(Vec<Arc<Pod>>),
 }
 
-/// The Pods to make, or those to delete, the first `in_order`.
+/// Pods to make, or to delete, the first `in_order`.
 fn plan(
     set: &ReplicaSet,
     pods: &[Arc<Pod>],
@@ -225,7 +220,7 @@ fn plan(
     }
 }
 
-/// The active Pods of all ReplicaSets that have the same owner, of a set without one its own.
+/// Active Pods of all ReplicaSets with the same owner; without an owner, of the set itself.
 fn related(set: &ReplicaSet, sets: &[Arc<ReplicaSet>], pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
     let owner = |set: &ReplicaSet| {
         let owners = set.owner_references().iter();
@@ -242,7 +237,7 @@ fn related(set: &ReplicaSet, sets: &[Arc<ReplicaSet>], pods: &[Arc<Pod>]) -> Vec
         .collect()
 }
 
-/// The Pods that a ReplicaSet owns and that have not ended.
+/// Owned by the ReplicaSet, and not ended.
 fn of(set: &ReplicaSet, pods: &[Arc<Pod>]) -> Vec<Arc<Pod>> {
     let uid = set.uid().unwrap_or_default();
     let finished = |pod: &Pod| {

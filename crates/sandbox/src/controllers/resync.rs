@@ -6,23 +6,22 @@ use tokio::sync::watch;
 
 use crate::store::Stores;
 
-/// How long a controller waits for its own writes to be seen before it looks again: at every
-/// change of the cluster, but not more often.
+/// Pause for a controller's own writes to appear; it limits the rate of looks at a changing
+/// cluster.
 const SETTLE: Duration = Duration::from_millis(5);
 
-/// Looks again at least this often, so that a write that failed is tried again.
+/// Longest pause, after which a failed write is tried again.
 const RESYNC: Duration = Duration::from_secs(2);
 
-/// Tells a controller when to look again.
 pub(super) struct ResyncSignal(watch::Receiver<u64>);
 
 impl ResyncSignal {
-    /// The signal of a controller that is about to look.
+    /// Signal of a controller that is about to look.
     pub(super) fn of(stores: &Stores) -> Self {
         Self(stores.changes())
     }
 
-    /// Waits until something has changed since the last look, or it is time to try again.
+    /// Waits for a change since the last look, or for [`RESYNC`].
     pub(super) async fn next(&mut self) {
         tokio::time::sleep(SETTLE).await;
         // An error would mean that the stores are dropped, and then this task ends too.

@@ -1,8 +1,6 @@
-//! How long Pods that were wanted took to be taken on by a node, in time of the scenario.
-//!
-//! A real control plane takes milliseconds for that; where the scenario runs faster than the clock
-//! these count as many times over. The run without Evenkeel is given the same lags, Pod for Pod,
-//! so that the two differ in decisions only.
+//! How long wanted Pods took to be on a node, in time of the scenario. A real control plane takes
+//! milliseconds, which count many times over if the scenario runs faster than the clock. The run
+//! without Evenkeel gets the same lags, Pod for Pod, so that the two differ in decisions only.
 
 use std::collections::BTreeMap;
 
@@ -11,26 +9,26 @@ use serde::Serialize;
 
 use crate::autoscaler;
 
-/// The lags of a run, by namespace and name of the workload, in the order of the Pods.
+/// By namespace and name of the workload, in the order of the Pods.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lags {
-    /// How far apart an HPA's looks were.
+    /// Interval of an HPA's looks.
     pub sync: SignedDuration,
     pods: BTreeMap<(String, String), Vec<SignedDuration>>,
 }
 
-/// Figures of the lags, in seconds of the scenario.
+/// In seconds of the scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct LagSummary {
-    /// Pods that were measured: those that no node refused.
+    /// Measured Pods: those that no node refused.
     pub pods: usize,
     pub mean_seconds: f64,
     pub longest_seconds: f64,
 }
 
 impl Default for Lags {
-    /// A control plane that takes no time.
+    /// A control plane without delay.
     fn default() -> Self {
         Self {
             sync: autoscaler::SYNC,
@@ -40,7 +38,6 @@ impl Default for Lags {
 }
 
 impl Lags {
-    /// No Pod so far; HPAs are looked at each `sync`.
     #[must_use]
     pub fn new(sync: SignedDuration) -> Self {
         Self {
@@ -49,14 +46,14 @@ impl Lags {
         }
     }
 
-    /// One more Pod of a workload.
+    /// Lag of the workload's next Pod.
     pub fn record(&mut self, namespace: &str, name: &str, lag: SignedDuration) {
         let key = (namespace.to_owned(), name.to_owned());
         self.pods.entry(key).or_default().push(lag);
     }
 
-    /// The lag of a workload's Pod, of which `before` came earlier: its own, or where the run had
-    /// fewer Pods the mean of the workload, or of all.
+    /// Lag of a workload's Pod number `before`; if the run had fewer Pods, the mean of the
+    /// workload, or of all.
     #[must_use]
     pub fn of(&self, namespace: &str, name: &str, before: usize) -> SignedDuration {
         let own = self.pods.get(&(namespace.to_owned(), name.to_owned()));
@@ -67,7 +64,6 @@ impl Lags {
             .unwrap_or_default()
     }
 
-    /// The figures of all lags.
     #[must_use]
     pub fn summary(&self) -> LagSummary {
         let all = || self.pods.values().flatten();

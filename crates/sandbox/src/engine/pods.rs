@@ -1,5 +1,4 @@
-//! Pods as their machines know them, and the workload that stands for a Pod that the scenario does
-//! not know.
+//! Pods on their machines, and the substitute workload of a Pod outside of the scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,64 +12,60 @@ use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
-/// A Pod of no workload of the scenario uses this share of what it requests.
+/// Use of a Pod outside of the scenario, as a share of its requests.
 const UNKNOWN_USE: f64 = 0.7;
 
-/// The start of such a Pod.
+/// Start of such a Pod.
 const UNKNOWN_STARTUP: Startup = Startup {
     pull: SignedDuration::from_secs(8),
     start: SignedDuration::from_secs(2),
     warm_up: SignedDuration::from_secs(5),
 };
 
-/// The time that such a Pod takes to end.
+/// Shutdown of such a Pod.
 const UNKNOWN_SHUTDOWN: SignedDuration = SignedDuration::from_secs(5);
 
-/// A Pod that was bound to a node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundPod {
     pub pod: PodName,
-    /// The name of its workload; empty where it has none.
+    /// Name of its workload; empty if none.
     pub app: String,
     pub node: String,
-    /// The requests of the Pod, and the rates of network and disk that it announces.
+    /// Its requests, and its announced rates of network and disk.
     pub demand: Resources<Amount>,
-    /// The parts of the Pod's usage that its containers have.
     pub containers: Vec<ContainerShare>,
 }
 
-/// A container's part of what its Pod uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContainerShare {
     pub container: String,
-    /// The share of the Pod's cpu, from 0 to 1.
+    /// Share of the Pod's cpu, from 0 to 1.
     pub cpu: f64,
-    /// The share of the Pod's memory, from 0 to 1.
+    /// Share of the Pod's memory, from 0 to 1.
     pub memory: f64,
 }
 
-/// A Pod on a node.
 pub(super) struct RunningPod {
     pub(super) node: String,
-    /// The position of its node in the scenario; `None` for another node, on which it uses nothing.
+    /// Position in the scenario; `None` for another node, on which it uses nothing.
     pub(super) place: Option<usize>,
-    /// The position of its workload in the scenario; `None` if a user applied the Pod by hand.
+    /// Position in the scenario; `None` if a user applied the Pod by hand.
     pub(super) index: Option<usize>,
     pub(super) workload: Arc<ScenarioWorkload>,
     pub(super) noise: RandomSource,
     pub(super) lifecycle: Lifecycle,
-    /// False while its readiness gates keep requests from it.
+    /// False while its readiness gates keep requests away.
     pub(super) is_open: bool,
     pub(super) containers: Vec<ContainerShare>,
 }
 
 impl RunningPod {
-    /// How long after each interval a metrics backend reads it.
+    /// Offset of its scrapes in each interval.
     pub(super) fn phase(&self, interval: SignedDuration) -> SignedDuration {
         phase(self.noise.stream("scrape"), interval)
     }
 
-    /// It at a moment, where its node is one of the scenario.
+    /// `None` if its node is not in the scenario.
     pub(super) fn now(&self, name: &PodName, at: SignedDuration) -> Option<PodNow<'_, PodName>> {
         Some(PodNow {
             key: name.clone(),
@@ -88,12 +83,11 @@ impl RunningPod {
     }
 }
 
-/// A moment within the interval.
 pub(super) fn phase(random: RandomSource, interval: SignedDuration) -> SignedDuration {
     interval.mul_f64(random.unit(0))
 }
 
-/// A workload for a Pod that a user applied by hand: it uses most of its requests.
+/// For a Pod that a user applied by hand: it uses most of its requests.
 pub(super) fn unknown_workload(bound: &BoundPod) -> ScenarioWorkload {
     let BoundPod {
         pod, app, demand, ..

@@ -1,8 +1,7 @@
-//! Requests per second as a metrics adapter tells them: late, and as means over a window.
-//!
-//! Each Pod counts the requests that it serves, and an ingress those that arrive for a workload, served
-//! or not. The counters are read on a grid; a rate is that between the first and the last reading of
-//! the window.
+//! Requests per second as a metrics adapter reports them: late, and as means over a window. Each
+//! Pod counts the requests that it serves, and an ingress those that arrive for a workload, served
+//! or not. Counters are read on a grid; a rate is between the first and the last reading of the
+//! window.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,19 +10,16 @@ use jiff::SignedDuration;
 use crate::scrape_timing::Timing;
 use evenkeel_core::placement::usage::PodName;
 
-/// The Pod or workload that requests are counted for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestCounterKey {
-    /// Those that a Pod serves.
     Served(PodName),
-    /// Those that arrive for a workload, by namespace and name.
+    /// Arriving for a workload, by namespace and name.
     Arriving(String, String),
 }
 
-/// A rate of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RequestRate {
-    /// The last reading.
+    /// Time of the last reading.
     pub at: SignedDuration,
     pub per_second: f64,
 }
@@ -36,7 +32,6 @@ struct Counter {
     readings: VecDeque<(SignedDuration, f64)>,
 }
 
-/// The counters, by what they count.
 #[derive(Debug)]
 pub(super) struct RequestCounters {
     timing: Timing,
@@ -53,7 +48,7 @@ impl RequestCounters {
         }
     }
 
-    /// Takes the requests per second from `at` on; what is not named any more is gone.
+    /// Rates from `at` on; counters without a rate are dropped.
     pub(super) fn observe(
         &mut self,
         at: SignedDuration,
@@ -86,7 +81,7 @@ impl RequestCounters {
         }
     }
 
-    /// The rates of everything that was read twice within the window.
+    /// Rates of all that was read twice within the window.
     pub(super) fn rates(&self) -> impl Iterator<Item = (&RequestCounterKey, RequestRate)> {
         self.counters.iter().filter_map(|(of, counter)| {
             let ((first, begin), (at, end)) =

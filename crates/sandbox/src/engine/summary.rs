@@ -1,8 +1,6 @@
-//! The figures of a run: how evenly the nodes were loaded, how full they became, and which Pods
-//! waited.
-//!
-//! Spread is the standard deviation of the nodes' utilisation at one moment; its mean over time is
-//! reported. Utilisation counts demand, so it is above 1 if Pods want more than the node has.
+//! The figures of a run: evenness and fullness of the nodes, and Pods that waited. Spread is the
+//! standard deviation of the nodes' utilisation at one moment, averaged over time. Utilisation
+//! counts demand, so it is above 1 if Pods want more than the node has.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +11,7 @@ use crate::load::NodeUse;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Ratio, Resource, Resources};
 
-/// Figures of a run that is under way.
+/// During a run.
 #[derive(Debug, Clone)]
 pub struct SummaryBuilder {
     line: Ratio,
@@ -36,34 +34,32 @@ struct UtilizationSums {
     over: f64,
 }
 
-/// The figures of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSummary {
-    /// How much time of the scenario passed, in seconds.
+    /// Time of the scenario, in seconds.
     pub seconds: f64,
-    /// By resource, in the order of `Resource::ALL`.
+    /// In the order of `Resource::ALL`.
     pub resources: Vec<ResourceSummary>,
-    /// Seconds during which at least one node was above the line in any resource.
+    /// Seconds with at least one node above the line in any resource.
     pub seconds_over_line: f64,
-    /// Pods that had to wait because no node would take them.
+    /// Pods that waited because no node took them.
     pub refused: usize,
-    /// How long they waited together, in seconds.
+    /// Sum of their waits, in seconds.
     pub refused_seconds: f64,
-    /// The longest of these waits, in seconds.
+    /// Longest wait, in seconds.
     pub longest_refused_seconds: f64,
-    /// Pods of these that still wait.
+    /// Pods that still wait.
     pub still_refused: usize,
-    /// The share of requests that no replica served; 0 without requests.
+    /// Share of unserved requests; 0 without requests.
     pub lost_share: f64,
-    /// Seconds during which ready replicas carried more than target and tolerance of their HPA allow, added over the
-    /// scaled workloads with traffic.
+    /// Seconds during which ready replicas carried more than target and tolerance of their HPA
+    /// allow, summed over the scaled workloads with traffic.
     pub under_provisioned_seconds: f64,
-    /// Hours that the Pods of scaled workloads stood on nodes, ready or not, added over the Pods.
+    /// Hours of scaled workloads' Pods on nodes, ready or not, summed over the Pods.
     pub replica_hours: f64,
 }
 
-/// One resource's part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSummary {
@@ -71,9 +67,9 @@ pub struct ResourceSummary {
     pub resource: Resource,
     /// Mean over time of the standard deviation of utilisation over the nodes.
     pub spread: f64,
-    /// The highest utilisation of any node.
+    /// Highest utilisation of any node.
     pub peak: f64,
-    /// Seconds above the line, added over the nodes.
+    /// Seconds above the line, summed over the nodes.
     pub node_seconds_over_line: f64,
 }
 
@@ -83,7 +79,7 @@ fn name<S: serde::Serializer>(resource: &Resource, serializer: S) -> Result<S::O
 }
 
 impl SummaryBuilder {
-    /// A run that has not begun, with the headroom line `line`.
+    /// `line` is the headroom line.
     #[must_use]
     pub const fn new(line: Ratio) -> Self {
         const NONE: UtilizationSums = UtilizationSums {
@@ -106,7 +102,7 @@ impl SummaryBuilder {
         }
     }
 
-    /// Takes the use of all nodes at `at`, which stands for the time since the last call.
+    /// Use at `at`, which stands for the time since the last call.
     pub fn observe(&mut self, at: SignedDuration, nodes: &[NodeUse]) {
         let since = self.last.replace(at).unwrap_or(at);
         let passed = at.saturating_sub(since).as_secs_f64().max(0.0);
@@ -126,38 +122,36 @@ impl SummaryBuilder {
         self.passed += passed;
     }
 
-    /// Adds the requests per second that arrived during `passed`, and those of them that no replica
-    /// served.
+    /// Requests per second that arrived during `passed`, and the unserved ones of them.
     pub fn requests(&mut self, offered: f64, lost: f64, passed: SignedDuration) {
         self.offered += offered * passed.as_secs_f64();
         self.lost += lost * passed.as_secs_f64();
     }
 
-    /// Takes time in which the ready replicas of a workload were under-provisioned.
+    /// Time with under-provisioned ready replicas of a workload.
     pub fn under_provisioned(&mut self, passed: SignedDuration) {
         self.under_provisioned += passed.as_secs_f64();
     }
 
-    /// Takes the Pods of scaled workloads that stand on nodes for `passed`.
+    /// Pods of scaled workloads on nodes for `passed`.
     pub fn replicas(&mut self, number: usize, passed: SignedDuration) {
         self.replica_seconds += count(0..number) * passed.as_secs_f64();
     }
 
-    /// A Pod that no node takes; again and again while it waits.
+    /// No node takes the Pod; repeated while it waits.
     pub fn refused(&mut self, pod: &PodName, at: SignedDuration) {
         if !self.waiting.contains_key(pod) {
             self.waiting.insert(pod.clone(), at);
         }
     }
 
-    /// A Pod that was placed, or is gone.
+    /// The Pod was placed or is gone.
     pub fn settled(&mut self, pod: &PodName, at: SignedDuration) {
         if let Some(since) = self.waiting.remove(pod) {
             self.waited.push(at.saturating_sub(since));
         }
     }
 
-    /// The figures so far.
     #[must_use]
     pub fn summary(&self) -> RunSummary {
         let now = self.last.unwrap_or_default();
@@ -206,7 +200,6 @@ impl SummaryBuilder {
     }
 }
 
-/// The standard deviation over all values.
 fn deviation(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let number = count(values.clone());
     if number < 1.0 {

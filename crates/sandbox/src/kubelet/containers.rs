@@ -1,12 +1,10 @@
-//! How the usage of a Pod is told apart by its containers: the load model knows Pods only, so
-//! each container has the share that it requests.
+//! Splits a Pod's usage by its containers' requests, because the load model knows Pods only.
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use crate::engine::ContainerShare;
 use evenkeel_core::units::{Amount, Quantity};
 
-/// The containers with their shares.
 pub(super) fn shares(pod: &Pod) -> Vec<ContainerShare> {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let containers: Vec<&Container> = containers.collect();
@@ -22,7 +20,7 @@ pub(super) fn shares(pod: &Pod) -> Vec<ContainerShare> {
         .collect()
 }
 
-/// The share of each container in the requests of all; equal parts if no container requests any.
+/// By requests; equal parts if no container requests any.
 fn parts(containers: &[&Container], resource: &str) -> Vec<f64> {
     let requested = |container: &&Container| {
         let resources = container.resources.as_ref();

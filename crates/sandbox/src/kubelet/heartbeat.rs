@@ -1,4 +1,4 @@
-//! The Leases by which kubelets say that they live.
+//! The Leases that show living kubelets.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -17,22 +17,20 @@ use crate::objects::typed;
 use crate::store::Stores;
 use evenkeel_clock::{self as clock, Clock};
 
-/// The namespace of nodes' Leases.
 pub const LEASES: &str = "kube-node-lease";
 
-/// How often a Lease is renewed, by the machine's clock: the node controller waits several times as
-/// long.
+/// Renewal interval by the machine's clock: the node controller waits several times as long.
 const RENEWAL: Duration = Duration::from_secs(5);
-/// How often is looked for Leases that are due: those of new nodes, or that could not be renewed.
+/// Interval of checks for due Leases: of new nodes, or after a failed renewal.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long a Lease is good for, as kubelets say.
+/// Validity of a Lease, as kubelets set it.
 const DURATION_SECONDS: i32 = 40;
 
-/// Renews the Leases of all nodes that are not lost, for ever. No Pod waits for it.
+/// Renews Leases of all nodes that are not lost, for ever. No Pod waits for it.
 pub async fn run(client: Client, stores: Stores, machines: Machines, clock: Clock) {
     let mut ticks = tokio::time::interval(LOOK);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    // When each node was last heard of.
+    // The last renewal of each node.
     let mut heard: HashMap<String, Instant> = HashMap::new();
     loop {
         ticks.tick().await;
@@ -67,7 +65,7 @@ async fn renew(client: &Client, node: &Node, now: Timestamp) -> kube::Result<()>
         Err(kube::Error::Api(status)) if status.code == 404 => {}
         patched => return patched.map(drop),
     }
-    // It goes with its node.
+    // The Lease is deleted with its node.
     let lease: Lease = typed(json!({
         "metadata": {"name": name, "ownerReferences": [{
             "apiVersion": "v1", "kind": "Node", "name": name, "uid": node.uid(),

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Pod;
 use crate::lifecycle::Stage;
 use crate::recorder::{Recorder, reference};
 
-/// Tells of what a Pod has come to since `before`.
+/// Stages since `before`.
 pub(super) fn reached(recorder: &Recorder, pod: &Pod, before: Option<Stage>, now: Stage) {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     for container in containers {
@@ -42,7 +42,7 @@ pub(super) fn reached(recorder: &Recorder, pod: &Pod, before: Option<Stage>, now
     }
 }
 
-/// Tells that the containers of a Pod are stopped.
+/// The containers are stopped.
 pub(super) fn ended(recorder: &Recorder, pod: &Pod) {
     for container in pod.spec.iter().flat_map(|spec| &spec.containers) {
         let message = format!("Stopping container {}", container.name);

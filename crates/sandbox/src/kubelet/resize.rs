@@ -1,8 +1,7 @@
-//! Resources of running Pods, as kubelets allocate them. A kubelet grants a resize if the node has
-//! room for the requests. Without room it defers the resize, or refuses one that can never fit.
-//!
-//! Granted resources are reserved at once. Until the runtime has given them to the containers, the
-//! resize is in progress. A Pod with a deferred resize keeps its old resources.
+//! Resources of running Pods, allocated like kubelets do: a resize is granted if the node has room
+//! for the requests, deferred without room, and refused if it can never fit. Granted resources are
+//! reserved at once; until the runtime has applied them, the resize is in progress. A Pod with a
+//! deferred resize keeps its old resources.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,30 +15,25 @@ use crate::objects::stamp;
 use evenkeel_core::tuning::{CpuMemory, TunedResource};
 use evenkeel_core::units::{Amount, Quantity};
 
-/// The time that the runtime takes to give containers what was granted; the first round after it tells.
+/// How long the runtime takes to apply a granted resize; the first round after it reports it.
 const APPLYING: SignedDuration = SignedDuration::from_secs(1);
 
-/// The condition of a resize that waits.
 const PENDING: &str = "PodResizePending";
 
-/// The condition of a resize that was granted and that containers do not have yet.
+/// Condition of a granted resize that is not applied yet.
 const IN_PROGRESS: &str = "PodResizeInProgress";
 
-/// `resources` by the names of the containers.
+/// `resources` by container name.
 type ByContainer = BTreeMap<String, Value>;
 
-/// The resources that are reserved for a Pod, those that it has, and those that it waits for.
+/// Resources of a Pod: reserved resources, present ones, and those of a waiting resize.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Allocation {
-    /// The reserved resources.
     containers: ByContainer,
-    /// The resize that is not granted.
     pending: Option<UngrantedResize>,
-    /// The resize that was granted and is not done.
     applying: Option<ResizeInProgress>,
 }
 
-/// A resize that is not granted.
 #[derive(Debug, Clone, PartialEq)]
 struct UngrantedResize {
     reason: &'static str,
@@ -47,16 +41,15 @@ struct UngrantedResize {
     since: Timestamp,
 }
 
-/// A resize that is in progress.
 #[derive(Debug, Clone, PartialEq)]
 struct ResizeInProgress {
-    /// The resources that the containers have until the resize is done.
+    /// What the containers have until the resize is done.
     has: ByContainer,
     since: Timestamp,
 }
 
 impl Allocation {
-    /// That of a Pod which has what it asks for.
+    /// Allocation of a Pod without a pending resize.
     fn settled(containers: ByContainer) -> Self {
         Self {
             containers,
@@ -65,14 +58,13 @@ impl Allocation {
         }
     }
 
-    /// `resources` that a container has.
     pub(super) fn of(&self, container: &str) -> Value {
         let applying = self.applying.as_ref();
         let has = applying.map_or(&self.containers, |applying| &applying.has);
         resources(has, container)
     }
 
-    /// The requests that are set aside for a container, as kubelet tells them beside its resources.
+    /// Reserved requests of a container, which kubelet reports beside its resources.
     pub(super) fn requests(&self, container: &str) -> Value {
         let resources = resources(&self.containers, container);
         resources
@@ -81,8 +73,8 @@ impl Allocation {
             .unwrap_or_else(|| json!({}))
     }
 
-    /// The conditions of a resize that waits and of one in progress; where there is none, the directive that takes
-    /// its condition away.
+    /// Conditions of a waiting resize and of one in progress; without one, the directive that
+    /// deletes the condition.
     pub(super) fn conditions(&self) -> [Value; 2] {
         let pending = self.pending.as_ref().map(|pending| {
             json!({
@@ -99,12 +91,11 @@ impl Allocation {
             .map(|(kind, told)| told.unwrap_or_else(|| json!({"type": kind, "$patch": "delete"})))
     }
 
-    /// True where it neither waits nor is in progress.
     fn is_settled(&self) -> bool {
         self.pending.is_none() && self.applying.is_none()
     }
 
-    /// The same at a later time: what has been in progress for long enough is done.
+    /// A resize in progress for long enough is done.
     fn later(&self, now: Timestamp) -> Self {
         let applying = self.applying.clone();
         Self {
@@ -113,7 +104,7 @@ impl Allocation {
         }
     }
 
-    /// The same where nothing waits any more.
+    /// Nothing waits any more.
     fn without_pending(self) -> Self {
         Self {
             pending: None,
@@ -121,7 +112,6 @@ impl Allocation {
         }
     }
 
-    /// The same while a change of it waits.
     fn waiting(self, reason: &'static str, resource: TunedResource, now: Timestamp) -> Self {
         let before = self
             .pending
@@ -138,7 +128,7 @@ impl Allocation {
         }
     }
 
-    /// The same once other resources are granted: the containers go on with what they have for a while.
+    /// Other resources are granted: the containers keep what they have for a while.
     fn granted(self, containers: ByContainer, now: Timestamp) -> Self {
         let has = self
             .applying
@@ -151,25 +141,23 @@ impl Allocation {
     }
 }
 
-/// The node that a Pod is on, where it is known.
 #[derive(Clone, Copy)]
 pub(super) struct PodHostNode<'a> {
     pub(super) name: &'a str,
     pub(super) node: Option<&'a Node>,
 }
 
-/// The allocations of all Pods that are on a node.
+/// Allocations of all Pods on nodes, by UID.
 #[derive(Debug, Default)]
 pub(super) struct Allocations(HashMap<String, (String, Arc<Allocation>)>);
 
 impl Allocations {
-    /// Keeps only the Pods with these UIDs.
     pub(super) fn retain(&mut self, uids: &HashSet<&str>) {
         self.0.retain(|uid, _| uids.contains(uid.as_str()));
     }
 
-    /// Compares the allocation of a Pod with its spec, starts a resize if they differ, and returns
-    /// the allocation. An unknown node has room for any resize.
+    /// Compares a Pod's allocation with its spec, starts a resize if they differ, and returns the
+    /// allocation. An unknown node has room for any resize.
     pub(super) fn look(
         &mut self,
         pod: &Pod,
@@ -179,7 +167,7 @@ impl Allocations {
         let uid = pod.uid().unwrap_or_default();
         let asked = asked(pod);
         let next = match self.0.get(&uid) {
-            // It has been placed by what it asks for.
+            // It was placed by what it requests.
             None => Allocation::settled(asked),
             Some((_, has)) if has.is_settled() && has.containers == asked => {
                 return Arc::clone(has);
@@ -195,7 +183,7 @@ impl Allocations {
         next
     }
 
-    /// The resource that the node has too little of for a resize, after the reason for the refusal.
+    /// The resource that the node lacks for a resize, after the reason of the refusal.
     fn lacking(
         &self,
         uid: &str,
@@ -306,7 +294,7 @@ mod tests {
             let [pending, _] = found.conditions();
             assert_eq!(pending["reason"].as_str(), reason, "{request}");
         }
-        // It waits from when it first did, and gets what it asks for once another goes.
+        // It waits since the first time, and gets its request once another Pod goes.
         all.look(&pod("web", "1500m", "4"), on, at(20));
         let found = all.look(&pod("web", "1500m", "4"), on, at(30));
         let [pending, _] = found.conditions();
@@ -330,7 +318,7 @@ mod tests {
             ("800m", 5000, "500m", Some(5000)),
             ("800m", 5900, "500m", Some(5000)),
             ("800m", 6000, "800m", None),
-            // One that comes on the way begins anew, with what the containers still have.
+            // A resize during another one starts anew, with what the containers still have.
             ("600m", 7000, "800m", Some(7000)),
             ("700m", 7500, "800m", Some(7500)),
             ("700m", 8000, "800m", Some(7500)),

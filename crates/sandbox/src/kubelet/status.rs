@@ -1,4 +1,4 @@
-//! The status of a Pod, which is a function of its stage and of the resources that it has.
+//! A Pod's status, a function of its stage and resources.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::Timeline;
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::objects::stamp;
 
-/// True where all conditions hold without which the Pod is not ready.
+/// All conditions of readiness hold.
 pub(super) fn is_open(pod: &Pod) -> bool {
     let gates = pod
         .spec
@@ -29,16 +29,14 @@ fn condition<'a>(pod: &'a Pod, kind: &str) -> Option<&'a PodCondition> {
     conditions.into_iter().find(|found| found.type_ == kind)
 }
 
-/// The parts that the status of a Pod is made of.
 #[derive(Clone, PartialEq)]
 pub(super) struct PodStatusInput {
     pub(super) stage: Stage,
-    /// True where its readiness gates are open.
+    /// Its readiness gates are open.
     pub(super) is_open: bool,
     pub(super) allocation: Arc<Allocation>,
 }
 
-/// The status of a Pod at `now`: in a stage, with the resources that it has.
 pub(super) fn status(
     pod: &Pod,
     written: &PodStatusInput,

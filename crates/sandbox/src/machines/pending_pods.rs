@@ -1,7 +1,6 @@
-//! The Pods that are wanted and not on a node yet, and the lags of those that came.
-//!
-//! A wait begins when the scenario or an HPA wants a Pod. Each Pod that a node takes ends the
-//! oldest wait. If no node took a Pod at first, it waited for room, which is no lag.
+//! Wanted Pods that are not on a node yet, and the lags of those that are. A wait begins when the
+//! scenario or an HPA wants a Pod. Each Pod that a node takes ends the oldest wait. If no node took
+//! a Pod at first, it waited for room, which is no lag.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,7 +9,7 @@ use jiff::SignedDuration;
 use crate::engine::lag::Lags;
 use evenkeel_core::placement::usage::PodName;
 
-/// Pods that are waited for, by namespace and name of their workload, and the lags so far.
+/// By namespace and name of the workload.
 #[derive(Debug)]
 pub(super) struct WantedPods {
     since: BTreeMap<(String, String), VecDeque<SignedDuration>>,
@@ -31,23 +30,21 @@ impl WantedPods {
         &self.lags
     }
 
-    /// So many Pods of a workload are missing at `at`.
+    /// `number` Pods of a workload are missing at `at`.
     pub(super) fn miss(&mut self, namespace: &str, name: &str, number: usize, at: SignedDuration) {
         let key = (namespace.to_owned(), name.to_owned());
         self.since.entry(key).or_default().resize(number, at);
     }
 
-    /// No node takes a Pod.
     pub(super) fn refused(&mut self, pod: &PodName) {
         self.refused.insert(pod.clone());
     }
 
-    /// Forgets all Pods but these.
+    /// Forgets all other Pods.
     pub(super) fn retain(&mut self, keep: impl Fn(&PodName) -> bool) {
         self.refused.retain(|pod| keep(pod));
     }
 
-    /// A node has taken on a Pod of a workload.
     pub(super) fn taken_on(&mut self, pod: &PodName, workload: &str, at: SignedDuration) {
         let key = (pod.namespace().to_owned(), workload.to_owned());
         let since = self.since.get_mut(&key).and_then(VecDeque::pop_front);
@@ -72,7 +69,7 @@ mod tests {
         wanted.miss("shop", "web", 2, second(11));
         wanted.miss("shop", "web", 4, second(20));
         wanted.taken_on(&pod, "web", second(13));
-        // It had to wait for room.
+        // It waited for room.
         wanted.refused(&pod);
         wanted.taken_on(&pod, "web", second(90));
         wanted.miss("shop", "web", 1, second(95));

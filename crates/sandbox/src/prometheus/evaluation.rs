@@ -1,4 +1,4 @@
-//! The answer to an expression at one time, from the series of workloads at that time.
+//! Evaluates an expression at one time, on the series of workloads at that time.
 
 use std::collections::BTreeMap;
 
@@ -6,41 +6,37 @@ use super::expression::{
     Aggregation, Expression, Function, PromQlOperator, RangeFunction, Selector,
 };
 
-/// Labels with their values.
 pub(super) type VectorLabels = BTreeMap<String, String>;
-/// Each series with its value.
 pub(super) type Vector = Vec<(VectorLabels, f64)>;
 
-/// A series, as exporters give it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ExporterSeries {
     pub(super) name: &'static str,
     pub(super) labels: VectorLabels,
-    /// The value of a gauge, or what a counter grows by in a second.
+    /// Value of a gauge, or the growth of a counter per second.
     pub(super) value: f64,
     pub(super) is_counter: bool,
-    /// The seconds since its first sample.
+    /// Seconds since its first sample.
     pub(super) sampled: f64,
 }
 
-/// The value of an expression.
 enum Value {
     Scalar(f64),
     Vector(Vector),
 }
 
-/// The series and the time, in seconds since 1970, that an expression is asked at.
+/// Times are in seconds since 1970.
 pub(super) struct PromQlContext<'s> {
     pub(super) seconds: f64,
     pub(super) series: &'s [ExporterSeries],
-    /// The samples of a metric in so many seconds up to the time.
+    /// Samples of a metric in so many seconds up to the time.
     pub(super) samples: &'s dyn Fn(&str, f64) -> Vec<ExporterSeries>,
-    /// The names that there are series of at some time.
+    /// Names that have series at some time.
     pub(super) names: &'s [&'s str],
 }
 
 impl PromQlContext<'_> {
-    /// The answer to an expression; a number counts as a series without labels.
+    /// A number counts as a series without labels.
     pub(super) fn vector(&self, expression: &Expression) -> Result<Vector, String> {
         Ok(match self.value(expression)? {
             Value::Scalar(value) => vec![(VectorLabels::new(), value)],
@@ -70,7 +66,7 @@ impl PromQlContext<'_> {
         })
     }
 
-    /// The series of which the times are asked for, which may be counters.
+    /// For `timestamp`, which also accepts counters.
     fn timed(&self, of: &Expression) -> Result<Vector, String> {
         match of {
             Expression::Series(selector) => self.select(selector, true),
@@ -78,7 +74,7 @@ impl PromQlContext<'_> {
         }
     }
 
-    /// The answer to an expression that has to be for series.
+    /// For operators that need series.
     fn of_series(&self, of: &Expression) -> Result<Vector, String> {
         match self.value(of)? {
             Value::Vector(vector) => Ok(vector),
@@ -201,7 +197,7 @@ fn binary(left: Value, operator: PromQlOperator, right: Value) -> Result<Value, 
     })
 }
 
-/// The result for two numbers; `None` where a comparison leaves the first out.
+/// `None` if a comparison drops the first number.
 fn computed(left: f64, operator: PromQlOperator, right: f64) -> Option<f64> {
     Some(match operator {
         PromQlOperator::Or => left,
@@ -305,7 +301,7 @@ mod tests {
                 "1 > rate(cpu_total{pod=~\"web-.+\"}[5m])",
                 vec![("shop/web-1".to_owned(), 0.5)],
             ),
-            // It has been sampled for a minute.
+            // Sampled for a minute.
             ("sum(increase(cpu_total{pod=\"web-2\"}[1d]))", one(90.0)),
             ("sum(increase(cpu_total{pod=\"web-2\"}[10s]))", one(15.0)),
             (
@@ -358,7 +354,7 @@ mod tests {
         }
     }
 
-    /// The harm: a query of so many parentheses ended the whole process.
+    /// A query of so many parentheses ended the whole process.
     #[test]
     fn a_query_of_many_parts_is_refused() {
         let many = 1_000_000;

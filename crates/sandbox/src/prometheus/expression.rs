@@ -1,9 +1,8 @@
-//! The part of PromQL that people and Evenkeel ask the simulated Prometheus in: numbers, series with matchers,
-//! functions over a range, aggregations, arithmetic, `>`, `<` and `or`.
+//! The PromQL that people and Evenkeel use with the simulated Prometheus: numbers, series with
+//! matchers, functions over a range, aggregations, arithmetic, `>`, `<` and `or`.
 
 use regex_lite::Regex;
 
-/// A query.
 #[derive(Debug, Clone)]
 pub(super) enum Expression {
     Number(f64),
@@ -20,12 +19,12 @@ pub(super) enum Expression {
     Binary(Box<Expression>, PromQlOperator, Box<Expression>),
 }
 
-/// Series of a name, with a function over their newest samples.
+/// With a function over the newest samples.
 #[derive(Debug, Clone)]
 pub(super) struct Selector {
     pub(super) name: String,
     pub(super) matchers: Vec<Matcher>,
-    /// The function, with the seconds that it looks back.
+    /// With the range in seconds.
     pub(super) over: Option<(RangeFunction, f64)>,
 }
 
@@ -38,7 +37,7 @@ pub(super) struct Matcher {
 }
 
 impl Matcher {
-    /// True where the value of its label is accepted; a series without the label has an empty value.
+    /// A series without the label has an empty value.
     pub(super) fn accepts<'v>(&self, value: impl Fn(&str) -> Option<&'v str>) -> bool {
         self.value.is_match(value(&self.label).unwrap_or("")) == self.equal
     }
@@ -50,16 +49,16 @@ pub(super) enum Function {
     Timestamp,
 }
 
-/// The function that is applied to the samples of a range.
+/// Applied to the samples of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeFunction {
-    /// The growth of a counter in a second.
+    /// Growth of a counter per second.
     Rate,
-    /// The growth of a counter in the range.
+    /// Growth of a counter in the range.
     Increase,
-    /// The newest value of a gauge.
+    /// Newest value of a gauge.
     Newest,
-    /// The aggregate of the values of a gauge in the range.
+    /// Aggregate of a gauge's values in the range.
     Values(Aggregation),
 }
 
@@ -94,14 +93,13 @@ impl PromQlOperator {
         ("/", Self::By, 3),
     ];
 
-    /// True for one that leaves series out, and changes no value.
+    /// Drops series, and changes no value.
     pub(super) const fn compares(self) -> bool {
         matches!(self, Self::Greater | Self::Less)
     }
 }
 
 impl Expression {
-    /// The names of the series that it reads.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
             Self::Number(_) | Self::Time => Vec::new(),
@@ -112,7 +110,7 @@ impl Expression {
     }
 }
 
-/// The query of a text; the error says what is not known.
+/// The error has the unknown part.
 pub(super) fn parse(text: &str) -> Result<Expression, String> {
     let mut parser = Parser {
         rest: text,
@@ -130,12 +128,12 @@ fn short(text: &str) -> String {
     text.chars().take(40).collect()
 }
 
-/// A query has no more parts, one within or after another: each takes its share of the stack.
+/// Most parts of a query, nested or in sequence: each takes its share of the stack.
 const MOST_PARTS: usize = 64;
 
 struct Parser<'t> {
     rest: &'t str,
-    /// The operands that have begun, parentheses and calls among them.
+    /// Operands that have begun, including parentheses and calls.
     parts: usize,
 }
 
@@ -158,7 +156,7 @@ impl<'t> Parser<'t> {
         Err(format!("{word:?} is missing before {:?}", short(self.rest)))
     }
 
-    /// The longest beginning of such characters.
+    /// The longest prefix of such characters.
     fn while_is(&mut self, is: impl Fn(char) -> bool) -> &'t str {
         let end = self.rest.find(|one| !is(one)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);

@@ -1,11 +1,11 @@
-//! The times that a range query asks for.
+//! The times of a range query.
 
 use std::collections::BTreeMap;
 
-/// The most points of a series, as Prometheus has it.
+/// Most points of a series, as in Prometheus.
 const MOST_POINTS: usize = 11_000;
 
-/// The times that a range query asks for, in seconds since 1970.
+/// In seconds since 1970.
 pub(super) fn grid(form: &BTreeMap<String, String>) -> Result<Vec<f64>, String> {
     let number = |field: &str| {
         let text = form.get(field).map_or("", String::as_str);

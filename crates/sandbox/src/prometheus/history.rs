@@ -1,7 +1,6 @@
-//! The past of workloads in Prometheus: the sums of their Pods at each scrape since the start and, where
-//! the scenario has a past, before; which is what the service asks for when it begins.
-//!
-//! The queries by workload are answered that the service asks, and expressions over the series of each Pod.
+//! The past of workloads in Prometheus: sums of their Pods at each scrape since the start and, if
+//! the scenario has a past, before. It answers the service's queries by workload, and expressions
+//! over the series of each Pod.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,43 +23,41 @@ use evenkeel_core::units::{Resource, Resources};
 /// Scrapes that are kept: three hours of the scenario.
 const KEPT: usize = 720;
 
-/// How long a scrape stands for what comes after it: Prometheus looks back this far.
+/// How long a scrape is valid, as Prometheus' lookback.
 const LOOKBACK: SignedDuration = SignedDuration::from_mins(5);
 
-/// A range before the start is sampled each minute, and a long one in so many steps.
+/// A range before the start has a sample per minute, and a long one this many.
 const STEPS: i64 = 24;
 
-/// Namespace and name of a workload.
+/// Namespace and name.
 type PromWorkloadKey = (String, String);
 
-/// The sums of one scrape.
 type ScrapeSums = BTreeMap<PromWorkloadKey, Sum>;
 
-/// The sum over the Pods of one workload.
+/// Over the Pods of one workload.
 #[derive(Debug, Clone)]
 struct Sum {
     used: Resources<f64>,
     pods: Vec<KnownPod>,
 }
 
-/// A Pod of a workload.
 #[derive(Debug, Clone)]
 struct KnownPod {
-    /// `None` before the run, of which the names are not kept.
+    /// `None` before the run, whose names are not kept.
     name: Option<Arc<str>>,
-    /// When it was first measured.
+    /// First measurement.
     since: SignedDuration,
 }
 
 impl Sum {
-    /// True where all but a negligible share of the Pods were measured by then.
+    /// All but a negligible share of the Pods were measured by then.
     fn is_settled(&self, by: SignedDuration, share: usize) -> bool {
         let new = self.pods.iter().filter(|pod| pod.since > by);
         new.count() * share <= self.pods.len()
     }
 }
 
-/// The past; clones share it.
+/// Clones share it.
 #[derive(Debug, Clone)]
 pub(super) struct PrometheusHistory {
     before: Arc<PreRunHistory>,
@@ -68,7 +65,6 @@ pub(super) struct PrometheusHistory {
 }
 
 impl PrometheusHistory {
-    /// The past that goes on from what was `before` the start.
     pub(super) fn after(before: PreRunHistory) -> Self {
         Self {
             before: Arc::new(before),
@@ -76,7 +72,7 @@ impl PrometheusHistory {
         }
     }
 
-    /// Notes what is used at each scrape, for ever.
+    /// Records the use at each scrape, for ever.
     pub(super) async fn record(self, machines: Machines, timeline: Timeline) {
         let mut ticks = timeline.clock().ticks(machines.timing().interval);
         let mut since = BTreeMap::new();
@@ -95,7 +91,7 @@ impl PrometheusHistory {
         }
     }
 
-    /// The range vector that is asked for; the error says what is not known.
+    /// The range vector; the error has the unknown part.
     pub(super) fn answer(
         &self,
         form: &BTreeMap<String, String>,
@@ -132,7 +128,7 @@ impl PrometheusHistory {
         Ok(series.collect())
     }
 
-    /// The sums or numbers of the workloads that are asked for, at a time at which their Pods had settled.
+    /// Sums or numbers of the requested workloads, at a time at which their Pods had settled.
     fn of_workloads(
         &self,
         asked: &WorkloadPromQuery<'_>,
@@ -160,7 +156,7 @@ impl PrometheusHistory {
         told.collect()
     }
 
-    /// The answer to an expression at a time of the scenario, which is so many seconds after 1970.
+    /// At a time of the scenario, `epoch` seconds after 1970.
     pub(super) fn evaluate(
         &self,
         expression: &Expression,
@@ -179,7 +175,7 @@ impl PrometheusHistory {
         moment.vector(expression)
     }
 
-    /// The series of these names at a time of the scenario.
+    /// At a time of the scenario.
     fn series(&self, names: &[&str], at: SignedDuration) -> Vec<ExporterSeries> {
         let sums = self.at(at, |_, _| !names.is_empty());
         let begin = -self.before.length();
@@ -199,8 +195,8 @@ impl PrometheusHistory {
         sums.iter().flat_map(of_one).collect()
     }
 
-    /// The times of samples in so many seconds up to a time of the scenario: its scrapes, and steps of what was
-    /// before the start.
+    /// Sample times in so many seconds up to a time of the scenario: scrapes, and steps before the
+    /// start.
     fn times(&self, range: f64, at: SignedDuration) -> Vec<SignedDuration> {
         let range = SignedDuration::try_from_secs_f64(range).unwrap_or(SignedDuration::MAX);
         let begin = at.saturating_sub(range);
@@ -231,7 +227,7 @@ impl PrometheusHistory {
             .collect()
     }
 
-    /// The sums at a time before the start, when all Pods had been there for long.
+    /// Before the start, when all Pods had been there for long.
     fn before(&self, time: SignedDuration, wanted: impl Fn(&str, &str) -> bool) -> ScrapeSums {
         let sums = self.before.sums(time.abs(), |workload| {
             wanted(&workload.namespace, &workload.name)
@@ -249,8 +245,7 @@ impl PrometheusHistory {
     }
 }
 
-/// The sums over the Pods of each workload, as last scraped at `at`; `since` is when each Pod was first
-/// measured.
+/// By workload, as last scraped at `at`; `since` has the first measurement of each Pod.
 fn sums(
     machines: &Machines,
     since: &mut BTreeMap<PodName, SignedDuration>,

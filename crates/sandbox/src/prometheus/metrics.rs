@@ -1,4 +1,5 @@
-//! The series that the simulated Prometheus has of each workload, under the names of cAdvisor, kube-state-metrics
+//! The simulated series of each workload, with names of cAdvisor, kube-state-metrics and a web
+//! server.
 //! and a web server.
 
 use super::evaluation::{ExporterSeries, VectorLabels};
@@ -7,26 +8,25 @@ use evenkeel_core::units::{Resource, Resources};
 
 /// The one container of simulated Pods.
 const CONTAINER: &str = "main";
-/// The characters that Kubernetes makes the endings of Pods' names of, and such an ending's first part.
+/// Characters of generated endings of Pod names in Kubernetes.
 const SAFE: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const HASH: &str = "7c5d8f9b4x";
-/// The periods of the cpu controller in a second.
+/// Periods of the cpu controller per second.
 const PERIODS: f64 = 10.0;
 
-/// The meaning of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Content {
-    /// A counter of a container's use.
+    /// Counter of a container's use.
     Growth(Resource),
-    /// A container's use.
+    /// Gauge of a container's use.
     Level(Resource),
-    /// A counter of a container that grows by so much in a second.
+    /// Counter of a container with constant growth per second.
     Steady(f64),
     /// A Pod's use under the dev configuration's own name.
     OfPod(Resource),
-    /// A counter of the requests that a Pod gets.
+    /// Counter of a Pod's requests.
     Requests,
-    /// The ready replicas of a Deployment.
+    /// Ready replicas of a Deployment.
     Replicas,
 }
 
@@ -64,7 +64,6 @@ const METRICS: [(&str, Content); 16] = [
     ("pod_disk", Content::OfPod(Resource::Disk)),
 ];
 
-/// The names that there are series of.
 pub(super) const NAMES: [&str; METRICS.len()] = {
     let mut names = [""; METRICS.len()];
     let mut at = 0;
@@ -75,19 +74,18 @@ pub(super) const NAMES: [&str; METRICS.len()] = {
     names
 };
 
-/// A workload at one time.
 pub(super) struct WorkloadSnapshot<'w> {
     pub(super) namespace: &'w str,
     pub(super) name: &'w str,
-    /// The sum over its Pods.
+    /// Sum over its Pods.
     pub(super) used: &'w Resources<f64>,
-    /// Requests per second that come to it.
+    /// Arriving requests per second.
     pub(super) requests: f64,
 }
 
 impl WorkloadSnapshot<'_> {
-    /// The series of these names, for Pods with the seconds since their first sample. A Pod with an
-    /// unknown name gets a name made from its place.
+    /// For Pods with the seconds since their first sample. A Pod with an unknown name gets one from
+    /// its place.
     pub(super) fn series<'p>(
         &self,
         names: &[&str],
@@ -119,7 +117,7 @@ impl WorkloadSnapshot<'_> {
         series
     }
 
-    /// One of `count` Pods, which share alike.
+    /// One of `count` equal Pods.
     fn of_pod(
         &self,
         name: &'static str,
@@ -164,7 +162,7 @@ fn as_f64(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// A name that Kubernetes could have given the Pod at a place among those of a Deployment.
+/// A possible name of the Pod at a place among those of a Deployment.
 fn pod_name(workload: &str, place: usize) -> String {
     let mut rest = place;
     let mut ending = [SAFE[0]; 5];

@@ -1,8 +1,8 @@
-//! The metrics by name, and the units that they are in.
+//! Metric names and their units.
 
 use evenkeel_core::units::{Resource, Resources};
 
-/// The metric names of what nodes use, and the fields of the configuration that name them.
+/// For nodes, with the fields of the configuration that name them.
 pub const NODE_METRICS: Resources<(&str, &str)> = Resources::new([
     ("nodeCpu", "node_cpu"),
     ("nodeMemory", "node_memory"),
@@ -11,7 +11,6 @@ pub const NODE_METRICS: Resources<(&str, &str)> = Resources::new([
     ("nodeDisk", "node_disk"),
 ]);
 
-/// The same of what Pods use.
 pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
     ("podCpu", "pod_cpu"),
     ("podMemory", "pod_memory"),
@@ -20,10 +19,10 @@ pub const POD_METRICS: Resources<(&str, &str)> = Resources::new([
     ("podDisk", "pod_disk"),
 ]);
 
-/// The metric of network speeds; nodes annotate theirs, so it has no series.
+/// Nodes announce their speeds, so it has no series.
 pub const NETWORK_CAPACITY: (&str, &str) = ("networkCapacity", "network_capacity");
 
-/// The metric of waiting for I/O; the disks of simulated nodes have capacities, so it has no series.
+/// The disks of simulated nodes have capacities, so it has no series.
 pub const IO_PRESSURE: (&str, &str) = ("nodeIoPressure", "node_io_pressure");
 
 /// Prometheus counts cores, not thousandths.

@@ -1,7 +1,6 @@
-//! The use of workloads before the run began, as a Prometheus with days of history reports it.
-//!
-//! The workloads had the requests of their trace, which the run continues. They had as many
-//! replicas as the target of their HPA asks for or, without an HPA, as many as serve the requests.
+//! The use of workloads before the run began, as in a Prometheus with days of history. Requests
+//! follow the trace, which the run continues. Replicas were those that the HPA's target asks for
+//! or, without an HPA, those that serve the requests.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +12,6 @@ use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload, Traffic}
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// The past of a scenario's workloads.
 #[derive(Debug, Clone)]
 pub struct PreRunHistory {
     length: SignedDuration,
@@ -23,7 +21,7 @@ pub struct PreRunHistory {
 }
 
 impl PreRunHistory {
-    /// The past that the scenario says there is; `seed` decides its noise.
+    /// `seed` decides the noise.
     #[must_use]
     pub fn of(scenario: &Scenario, seed: u64) -> Self {
         Self {
@@ -39,8 +37,8 @@ impl PreRunHistory {
         self.length
     }
 
-    /// The workloads that `wanted` accepts with the sums over their Pods `ago` before the run began, and the
-    /// number of these.
+    /// The workloads that `wanted` accepts with the sums over their Pods `ago` before the run
+    /// began, and the number of Pods.
     pub(super) fn sums(
         &self,
         ago: SignedDuration,
@@ -56,8 +54,8 @@ impl PreRunHistory {
         })
     }
 
-    /// The requests per second that come to a workload at a time of the scenario, before its run or in it; zero
-    /// for one that serves none, or has not arrived.
+    /// Requests per second at a time of the scenario, before its run or in it; 0 for a workload
+    /// without requests, or one that has not arrived.
     pub(super) fn requests(&self, namespace: &str, name: &str, at: SignedDuration) -> f64 {
         let mut all = self.workloads.iter();
         let found = all.find(|one| one.namespace == namespace && one.name == name);
@@ -88,7 +86,7 @@ impl PreRunHistory {
     }
 }
 
-/// The replicas of a workload to which so many requests per second come.
+/// For a workload with `offered` requests per second.
 fn replicas(workload: &ScenarioWorkload, traffic: &Traffic, offered: f64) -> u32 {
     let Some(ScenarioHpa { min, max, by }) = workload.scale else {
         return least(workload.replicas..=u32::MAX, offered / traffic.per_replica);
@@ -141,7 +139,7 @@ workloads:
     startup: {pull: 5s, start: 1s, warmUp: 0s}
 ";
 
-    /// Cores that web used so many minutes before the run.
+    /// Cores of web, so many minutes before the run.
     fn cores(minutes: i64) -> Option<f64> {
         let rising = |_: &std::path::Path| {
             let lines = (0..=20).map(|minute| format!("{},{}", minute * 60, minute * 10));

@@ -1,11 +1,11 @@
-//! The one form of a query by workload that the service asks, for sums or for numbers of Pods.
+//! The service's one form of a query by workload, for sums or for numbers of Pods.
 
 use jiff::SignedDuration;
 
 use super::names::POD_METRICS;
 use evenkeel_core::units::Resource;
 
-/// The cAdvisor metrics that Evenkeel's built-in queries for Pods read.
+/// cAdvisor metrics in Evenkeel's built-in queries for Pods.
 const BUILT_IN: [(&str, Resource); 5] = [
     ("container_cpu_usage_seconds_total", Resource::Cpu),
     ("container_memory_working_set_bytes", Resource::Memory),
@@ -14,29 +14,27 @@ const BUILT_IN: [(&str, Resource); 5] = [
     ("container_fs_usage_bytes", Resource::Disk),
 ];
 
-/// The aggregate over the Pods of a workload.
+/// Over the Pods of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aggregate {
     Sum,
     Count,
 }
 
-/// A query for an aggregate by workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct WorkloadPromQuery<'q> {
     pub(super) aggregate: Aggregate,
-    /// The query by Pod.
     pods: &'q str,
-    /// Regular expressions for the namespaces and names of workloads: names side by side, or any name.
+    /// Regular expressions: alternatives, or any name.
     namespaces: &'q str,
     workloads: &'q str,
-    /// How long ago Pods have to have been measured.
+    /// Pods must have been measured this long ago.
     pub(super) ago: SignedDuration,
-    /// Of how many Pods one may be newer.
+    /// One in so many Pods may be newer.
     pub(super) share: usize,
 }
 
-/// Parses the service's query by workload; `None` for any other query.
+/// `None` for any other query.
 pub(super) fn by_workload(query: &str) -> Option<WorkloadPromQuery<'_>> {
     let (all, new) = query.split_once(" unless on (namespace, workload) (")?;
     let (new, _) = new.split_once(" > on (namespace, workload) ")?;
@@ -67,7 +65,7 @@ pub(super) fn by_workload(query: &str) -> Option<WorkloadPromQuery<'_>> {
 }
 
 impl WorkloadPromQuery<'_> {
-    /// The resource that the query by Pod is for: one of the dev configuration, or one that is built in.
+    /// Resource of the query by Pod: one of the dev configuration, or a built-in one.
     pub(super) fn resource(&self) -> Option<Resource> {
         let mut all = Resource::ALL.into_iter();
         let own = all.find(|resource| POD_METRICS[*resource].1 == self.pods);
@@ -80,7 +78,6 @@ impl WorkloadPromQuery<'_> {
         })
     }
 
-    /// True for a workload that the query names.
     pub(super) fn names(&self, namespace: &str, name: &str) -> bool {
         let accepts = |names: &str, name: &str| {
             names.ends_with('+') || names.split('|').any(|one| one == name)

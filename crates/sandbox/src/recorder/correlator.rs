@@ -1,5 +1,4 @@
-//! Which Events are the same, which alike, and which too many: the rules of client-go's
-//! correlator, with its numbers.
+//! Which Events are the same, similar, or too many: rules and numbers of client-go's correlator.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +6,17 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::event_note::{Note, NoteSeverity};
 
-/// So many that differ in their text only, within [`ALIKE_SPAN`], become one.
+/// So many that differ only in text, within [`ALIKE_SPAN`], become one.
 const ALIKE: usize = 10;
 const ALIKE_SPAN: SignedDuration = SignedDuration::from_mins(10);
-/// The beginning of a text that stands for many.
+/// Prefix of a text that stands for many.
 const COMBINED: &str = "(combined from similar events): ";
-/// An object may cause so many at once, and one more in each [`REFILL`].
+/// Events that an object may cause at once, with one more in each [`REFILL`].
 const BURST: i64 = 25;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
-/// Things remembered of each sort; beyond that all are forgotten, and Events begin anew.
+/// Most entries of each sort; beyond that all are forgotten.
 const REMEMBERED: usize = 4_096;
 
-/// The Event to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CorrelatedEvent {
     pub(super) name: String,
@@ -36,17 +34,16 @@ struct SimilarEvents {
     messages: HashSet<String>,
 }
 
-/// The Events of before.
 #[derive(Debug, Default)]
 pub(super) struct Correlator {
     written: HashMap<(EventAggregateKey, String), CorrelatedEvent>,
     alike: HashMap<EventAggregateKey, SimilarEvents>,
-    /// How many an object has left, and since when.
+    /// Remaining Events of an object, and since when.
     budgets: HashMap<EventObjectKey, (i64, Timestamp)>,
 }
 
 impl Correlator {
-    /// How a note is to be written; `None` where its object caused too many.
+    /// `None` if the object has caused too many.
     pub(super) fn correlate(&mut self, note: &Note) -> Option<CorrelatedEvent> {
         let about = &note.about;
         let object = (

@@ -1,9 +1,8 @@
-//! The parts of an Event before it is written: object, reason, text and severity.
+//! An Event before it is written: object, reason, text and severity.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 
-/// The type of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoteSeverity {
     Normal,
@@ -20,7 +19,6 @@ impl NoteSeverity {
     }
 }
 
-/// One thing to tell.
 #[derive(Debug, Clone)]
 pub(super) struct Note {
     pub(super) about: ObjectReference,

@@ -1,20 +1,19 @@
-//! Faults on command: what breaks, and from when to when of the scenario.
+//! Planned faults, with their times in the scenario.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::SignedDuration;
 
-/// The part that breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FaultKind {
-    /// The metrics backends refuse every question.
+    /// The metrics backends refuse every query.
     MetricsDown,
-    /// The metrics backends take questions and never answer.
+    /// The metrics backends accept queries and never answer.
     MetricsHang,
-    /// The service takes calls of webhook and extender and never answers.
+    /// The service accepts calls of webhook and extender and never answers.
     Hang,
-    /// The API server goes away and comes back with what it had.
+    /// The API server goes away and comes back with its objects.
     ApiRestart,
     /// The first node stops answering: it is not Ready, its Pods are gone.
     NodeLoss,
@@ -29,7 +28,7 @@ impl FaultKind {
         Self::NodeLoss,
     ];
 
-    /// The name on the command line.
+    /// On the command line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,7 +41,6 @@ impl FaultKind {
     }
 }
 
-/// One fault with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
     pub kind: FaultKind,
@@ -50,17 +48,14 @@ pub struct Fault {
     pub until: SignedDuration,
 }
 
-/// The accepted texts, for messages.
 pub const ACCEPTED: &str = "metrics-down, metrics-hang, hang, api-restart or node-loss, then \
      @FROM..UNTIL in time of the scenario, as in metrics-down@60s..120s";
 
-/// A text that is no fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not accepted; accepted: {ACCEPTED}")]
 pub struct FaultError(pub String);
 
 impl Fault {
-    /// True while it lasts, at a time of the scenario.
     #[must_use]
     pub fn lasts(&self, at: SignedDuration) -> bool {
         self.from <= at && at < self.until

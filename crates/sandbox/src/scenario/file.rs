@@ -1,4 +1,4 @@
-//! A scenario as it is written, and the way from there to a checked one.
+//! The file form of a scenario, and its checks.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
 const PODS: u32 = 110;
 
-/// The processor time of a container that warms up, as a multiple of its idle one, where nothing is
-/// said: class loading and caches cost more than waiting.
+/// Default processor time of a container that warms up, as a multiple of its idle one: class
+/// loading and caches cost more than waiting.
 const WARM_UP: u64 = 2;
 
-/// The time that a replica takes to finish what it has, where nothing is said: load balancers still
-/// send it requests for some seconds after it was deleted.
+/// Default time of a deleted replica to finish its requests: load balancers still send it requests
+/// for some seconds.
 const SHUTDOWN: SignedDuration = SignedDuration::from_secs(10);
 
 #[derive(Deserialize)]
@@ -119,21 +119,20 @@ struct TrafficFile {
     noise: f64,
 }
 
-/// Gives the text of a file that a scenario names.
+/// The text of a file that a scenario names.
 type TraceLoader<'a> = &'a dyn Fn(&Path) -> Result<String, String>;
 
-/// The trace files and the start in them, for the traffic of all workloads.
+/// Trace files and the start in them, for the traffic of all workloads.
 #[derive(Clone, Copy)]
 struct TrafficTraceInput<'a> {
     traces: TraceLoader<'a>,
-    /// Where in the traces the run begins.
+    /// Begin of the run in the traces.
     begin: SignedDuration,
 }
 
 impl FromStr for Scenario {
     type Err = ScenarioError;
 
-    /// A scenario that names no other file.
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         read(text, &|_| {
             Err("only a scenario in a file may name other files".to_owned())
@@ -142,7 +141,7 @@ impl FromStr for Scenario {
 }
 
 pub(super) fn read(text: &str, traces: TraceLoader<'_>) -> Result<Scenario, ScenarioError> {
-    // Its amounts and objects are those of manifests, in which 010 is 8.
+    // Amounts and objects are those of manifests, in which 010 is 8.
     let options = serde_saphyr::options! { legacy_octal_numbers: true };
     let file: ScenarioFile = serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| ScenarioError::Malformed(error.to_string()))?;
@@ -185,7 +184,7 @@ fn fault(text: &str, path: &str) -> Result<Fault, ScenarioError> {
     fault.map_err(|FaultError(given)| refused(path, given, faults::ACCEPTED))
 }
 
-/// An object as `kubectl apply` takes it.
+/// As `kubectl apply` accepts it.
 fn object(value: &Value, path: &str) -> Result<DynamicObject, ScenarioError> {
     let object = DynamicObject::deserialize(value).ok();
     let named = object.filter(|object| {
@@ -209,7 +208,7 @@ fn numbered<F, T>(
 }
 
 impl NodeFile {
-    /// The node, or as many as `count` says, numbered from 1.
+    /// One node, or `count` ones numbered from 1.
     fn check(self, path: &str) -> Result<Vec<NodeShape>, ScenarioError> {
         let Self {
             name,

@@ -1,4 +1,4 @@
-//! The parts of a scenario, and the errors of a text that is none.
+//! The parts of a scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,70 +20,61 @@ use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The name of the scenario.
     pub name: String,
-    /// Where in the traffic's trace the run begins.
+    /// Begin of the run in the traffic's trace.
     pub trace_offset: SignedDuration,
-    /// For how long before the run there were measurements of workloads that serve requests.
+    /// How long before the run workloads with requests were measured.
     pub past: SignedDuration,
-    /// The nodes; at least one.
+    /// At least one.
     pub nodes: Vec<NodeShape>,
-    /// The workloads, in the order of the file.
     pub workloads: Vec<ScenarioWorkload>,
-    /// The planned faults, with their times.
     pub faults: Vec<Fault>,
-    /// Further objects of the cluster, which are there from the beginning: each with its kind and name.
+    /// Further objects, present from the beginning.
     pub objects: Vec<DynamicObject>,
-    /// How `evenkeel simulate` simulates the scenario.
+    /// For `evenkeel simulate`.
     pub simulation: Simulation,
 }
 
-/// A node's name and size.
+/// Name and size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeShape {
-    /// The name of the Node object.
     pub name: String,
     /// T of each resource.
     pub capacity: Resources<Amount>,
-    /// How many Pods it takes.
     pub pods: u32,
 }
 
 /// Replicas of one kind of Pod.
 #[derive(Debug, Clone)]
 pub struct ScenarioWorkload {
-    /// The name of the Deployment.
     pub name: String,
     pub namespace: String,
-    /// When it is created.
     pub arrival: SignedDuration,
-    /// How many replicas it has, at first where something scales it.
+    /// Initial replicas, if something scales it.
     pub replicas: u32,
-    /// Later counts and their times, which a recorded trace tells.
+    /// Later counts and their times, from a recorded trace.
     pub changes: Vec<(SignedDuration, u32)>,
     /// R: requests, and annotations for network and disk I/O.
     pub demand: Resources<Amount>,
-    /// The cpu and memory limits of its container; zero for no limit.
+    /// Cpu and memory limits of its container; zero for no limit.
     pub limits: Resources<Amount>,
-    /// The use of a replica, which need not be what it requests.
+    /// Use of a replica, which may differ from its requests.
     pub usage: ReplicaUsage,
-    /// The time that a replica takes until it serves.
+    /// Time until a replica serves.
     pub startup: Startup,
-    /// The time that a replica which is deleted takes to finish what it has.
+    /// Time of a deleted replica to finish its requests.
     pub shutdown: SignedDuration,
-    /// Requests that the replicas serve.
+    /// Requests to the replicas.
     pub traffic: Option<Traffic>,
-    /// The annotations of the Deployment.
     pub annotations: BTreeMap<String, String>,
-    /// The bounds and target of its HorizontalPodAutoscaler.
+    /// Bounds and target of its HorizontalPodAutoscaler.
     pub scale: Option<ScenarioHpa>,
-    /// The annotations of that.
+    /// Annotations of the HorizontalPodAutoscaler.
     pub scale_annotations: BTreeMap<String, String>,
-    /// The providers that may have a say in its replicas instead.
+    /// Providers that may decide on its replicas instead.
     pub portraits: Option<Arc<Portraits>>,
 }
 
-/// The use of one replica.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplicaUsage {
     pub idle: Resources<Amount>,
@@ -91,14 +82,14 @@ pub struct ReplicaUsage {
     pub per_request: Resources<Amount>,
     /// While it warms up, in place of both.
     pub warm_up: Resources<Amount>,
-    /// By how large a share the rates of cpu, network and disk vary.
+    /// Variation of the rates of cpu, network and disk, as a share.
     pub noise: Ratio,
 }
 
-/// How long the stages of a Pod's start take.
+/// Durations of a Pod's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Startup {
-    /// Pulling the image, on a node that does not have it.
+    /// Pull of the image, on a node without it.
     pub pull: SignedDuration,
     /// From then until its containers run.
     pub start: SignedDuration,
@@ -106,27 +97,27 @@ pub struct Startup {
     pub warm_up: SignedDuration,
 }
 
-/// Requests to a workload, which follow a trace.
+/// Follows a trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traffic {
     /// Requests per second at the trace's peak.
     pub peak: f64,
-    /// The most that one ready replica serves per second; what is above that is lost.
+    /// Most that one ready replica serves per second; the rest is lost.
     pub per_replica: f64,
-    /// The trace that they follow; the one compiled into the program unless the file names another.
+    /// The compiled-in trace unless the file names another.
     pub trace: Arc<TrafficTrace>,
-    /// Where in the trace it is when the run is at its begin, beyond the offset of the whole scenario.
+    /// Offset of the trace at the run's begin, beyond that of the scenario.
     pub offset: SignedDuration,
-    /// The surges that multiply the requests of the trace.
+    /// Multiply the requests of the trace.
     pub surges: Vec<Surge>,
-    /// The deviation of the requests of each 15 s from what is said here, as a share of them; only replays
-    /// over several seeds have it.
+    /// Deviation of the requests of each 15 s, as a share; only replays over several seeds have it.
     pub noise: f64,
 }
 
 impl ScenarioWorkload {
-    /// The metric that its HPA scales by, with the load that one replica is to carry; in mode direct the cpu that its
-    /// annotations name. `None` for a workload that nothing scales, and where cpu is to be held and it requests none.
+    /// The metric of its HPA, with the target load of one replica; in mode direct the cpu of its
+    /// annotations. `None` for a workload without scaling, and for a cpu target without a cpu
+    /// request.
     #[must_use]
     pub fn capacity(&self) -> Option<(ScaleBy, PodCapacity)> {
         let by = self.scale.map(|scale| scale.by);
@@ -138,7 +129,7 @@ impl ScenarioWorkload {
         Some((by, PodCapacity::new(each, target).ok()?))
     }
 
-    /// The target utilisation of cpu that its annotations name in mode direct.
+    /// From its annotations in mode direct.
     fn direct_target(&self) -> Option<Ratio> {
         let (policy, _) = ScalingPolicy::parse(&self.annotations);
         let metrics = policy.metrics().0;
@@ -156,7 +147,7 @@ impl ScenarioWorkload {
     }
 }
 
-/// The bounds and the target of a HorizontalPodAutoscaler.
+/// Bounds and metric of a HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScenarioHpa {
     pub min: u32,
@@ -167,8 +158,8 @@ pub struct ScenarioHpa {
 /// The metric of a HorizontalPodAutoscaler, with its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ScaleBy {
-    /// Mean usage of the requested cpu to be held.
+    /// Mean usage of the requested cpu.
     Cpu(Ratio),
-    /// Requests per second that each Pod is to serve.
+    /// Requests per second of each Pod.
     Requests(u32),
 }

@@ -1,8 +1,7 @@
 //! The providers of a workload and the steps of its changes, in the fields of an
-//! IntelligentHorizontalPodAutoscaler's spec, which its own reader checks.
-//!
-//! Bounds and metric are those of `scale`. What needs a cluster, as external algorithms and lowered resources do, is
-//! refused rather than left out, and so is a field that the kind does not have.
+//! IntelligentHorizontalPodAutoscaler's spec, which its own reader checks. Bounds and metric come
+//! from `scale`. Parts that need a cluster, such as external algorithms and lowered resources, and
+//! unknown fields are refused.
 
 use evenkeel_core::scaling::staged_change::ScaleDownTarget;
 use evenkeel_core::units::i64_ceil;
@@ -21,14 +20,13 @@ use super::model::{ScaleBy, ScenarioHpa};
 use super::values::refused;
 use crate::portraits::Portraits;
 
-/// The portraits of one workload in a scenario file.
 pub(super) struct WorkloadPortraitsFile {
     pub(super) providers: Vec<Value>,
     pub(super) behavior: Option<Value>,
 }
 
 impl WorkloadPortraitsFile {
-    /// The portraits of a workload with this `scale`; `None` where it has none.
+    /// For this `scale`; `None` without portraits.
     pub(super) fn check(
         self,
         scale: ScenarioHpa,
@@ -82,7 +80,7 @@ impl WorkloadPortraitsFile {
     }
 }
 
-/// The rules, where all of them can be simulated.
+/// Refuses rules that cannot be simulated.
 fn simulated(rules: IhpaRules, path: &str) -> Result<Portraits, ScenarioError> {
     let IhpaRules {
         providers,
@@ -124,7 +122,7 @@ fn simulated(rules: IhpaRules, path: &str) -> Result<Portraits, ScenarioError> {
     })
 }
 
-/// Adds to a dynamic provider what `scale` says, and the algorithm that is the only one here.
+/// Adds the bounds and metric of `scale` to a dynamic provider, and the only algorithm here.
 fn complete(spec: &mut PortraitSpec, metric: &Value, path: &str) -> Result<(), ScenarioError> {
     if !spec.metrics.is_empty() {
         let accepted = "no metrics: a workload here scales by scale.cpu";
@@ -146,7 +144,7 @@ fn complete(spec: &mut PortraitSpec, metric: &Value, path: &str) -> Result<(), S
     Ok(())
 }
 
-/// A value in its type, which has all of its fields.
+/// Refuses unknown fields.
 fn typed<T: DeserializeOwned + Serialize>(given: &Value, path: &str) -> Result<T, ScenarioError> {
     let malformed = |error: serde_json::Error| ScenarioError::Portraits {
         path: path.to_owned(),
@@ -163,7 +161,7 @@ fn typed<T: DeserializeOwned + Serialize>(given: &Value, path: &str) -> Result<T
     }
 }
 
-/// The path of the first field that was not kept.
+/// The first field that was not kept.
 fn unknown(given: &Value, kept: &Value) -> Option<String> {
     match (given, kept) {
         (Value::Object(given), Value::Object(kept)) => given.iter().find_map(|(name, value)| {

@@ -1,4 +1,4 @@
-//! How a workload of a scenario is scaled, as it is written.
+//! The file form of a workload's scaling.
 
 use std::collections::BTreeMap;
 

@@ -1,12 +1,9 @@
-//! A trace of SimKube as the workloads of a scenario: what was applied and deleted in a real cluster, and
-//! when.
-//!
-//! Version 2 of <https://github.com/acrlabs/simkube>, MessagePack with names: `events` in the order of their
-//! times, each with the objects that were applied and deleted, and in `config` where the Pod template of each
-//! kind stands. A trace has neither nodes nor loads: nodes are those of the scenario that it is put into, and a
-//! Pod uses a share of what it demands. Where an object asks for a count of replicas, so many Pods are there; the
-//! Pods of others, such as Jobs, come and go as their recorded lives say, or stay until their object goes where
-//! none were recorded.
+//! A trace of SimKube as the workloads of a scenario: objects applied and deleted in a real
+//! cluster, with times. Version 2 of <https://github.com/acrlabs/simkube>, MessagePack with names:
+//! `events` in the order of time, each with the applied and deleted objects, and in `config` the
+//! place of each kind's Pod template. A trace has neither nodes nor loads: nodes are those of the
+//! scenario, and a Pod uses a share of its demand. An object with a replica count has as many Pods;
+//! Pods of others, such as Jobs, follow their recorded lives, or stay as long as their object.
 
 mod pod_lifecycles;
 
@@ -23,20 +20,18 @@ use evenkeel_core::units::{Amount, Ratio, Resources};
 use evenkeel_kubernetes::demand::demand;
 use evenkeel_kubernetes::pod::Pod;
 
-/// The version that is read.
 const VERSION: u16 = 2;
-/// Where Pod templates stand where nothing is said.
+/// Default place of Pod templates.
 const TEMPLATE: &str = "/spec/template";
-/// Pods of this kind follow the nodes, and not a count.
+/// Its Pods follow the nodes, not a count.
 const DAEMON_SET: &str = "DaemonSet";
 
-/// A trace that cannot be used.
+/// An unusable trace.
 #[derive(Debug, thiserror::Error)]
 pub enum SimkubeError {
     /// No MessagePack, or of another shape.
     #[error("not a SimKube trace in MessagePack with names: {0}")]
     Malformed(#[from] rmp_serde::decode::Error),
-    /// Another version.
     #[error("version {0} is not accepted; accepted: 2, which SimKube 2 exports")]
     Version(u16),
     /// No object in it has Pods.
@@ -45,7 +40,6 @@ pub enum SimkubeError {
 }
 
 impl SimkubeError {
-    /// A short name for it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -88,11 +82,10 @@ struct SimkubeEvent {
 }
 
 impl Scenario {
-    /// The scenario with the workloads of a trace in place of its own; each Pod uses `factor` of what it
-    /// demands.
+    /// Replaces the workloads by those of a trace; each Pod uses `factor` of its demand.
     ///
     /// # Errors
-    /// Bytes that are no trace of version 2, and a trace without Pods.
+    /// Bytes that are no trace of version 2, or a trace without Pods.
     pub fn with_simkube(mut self, trace: &[u8], factor: Ratio) -> Result<Self, SimkubeError> {
         let SimkubeTrace {
             version,
@@ -134,20 +127,20 @@ impl Scenario {
     }
 }
 
-/// A workload with an object that exists.
+/// Its object exists.
 struct LiveWorkload {
     workload: ScenarioWorkload,
-    /// True if its number of Pods follows the recorded lives of Pods.
+    /// Its number of Pods follows recorded lives.
     by_lives: bool,
 }
 
-/// The workloads that were found up to an event.
+/// Workloads up to an event.
 struct SimkubeReader {
     config: Config,
     factor: Ratio,
     lives: Lives,
     open: BTreeMap<PodOwnerKey, LiveWorkload>,
-    /// In the order in which they ended.
+    /// In the order of their ends.
     done: Vec<ScenarioWorkload>,
 }
 
@@ -171,7 +164,7 @@ impl SimkubeReader {
             Some(open) if open.by_lives || last_count(&open.workload) == replicas => {}
             Some(open) => open.workload.changes.push((at, replicas)),
             None => {
-                // Other Pods take the place of those that were.
+                // Other Pods replace the present ones.
                 self.end(&key, at);
                 let workload = workload(&key, amounts, self.factor);
                 let workload = ScenarioWorkload {
@@ -199,7 +192,7 @@ impl SimkubeReader {
         }
     }
 
-    /// The workload as its Pods lived until its object went.
+    /// As its Pods lived until its object went.
     fn lived(
         &self,
         key: &PodOwnerKey,
@@ -224,7 +217,6 @@ impl SimkubeReader {
         workloads
     }
 
-    /// The object's Pod template.
     fn template<'o>(&self, object: &'o Value) -> Option<(PodOwnerKey, &'o Value)> {
         let key = key(object).filter(|(kind, _, _)| kind != DAEMON_SET)?;
         let version = object["apiVersion"].as_str()?;
@@ -245,7 +237,7 @@ fn key(object: &Value) -> Option<PodOwnerKey> {
     Some((text(&object["kind"])?, namespace, text(&metadata["name"])?))
 }
 
-/// The Pods that an object asks for: one where nothing is said, as Kubernetes has it.
+/// One by default, as in Kubernetes.
 fn replicas(object: &Value) -> u32 {
     let spec = &object["spec"];
     let told = [&spec["replicas"], &spec["parallelism"]];
@@ -258,7 +250,7 @@ fn last_count(workload: &ScenarioWorkload) -> u32 {
     last.map_or(workload.replicas, |(_, count)| *count)
 }
 
-/// A workload with Pods that use the share `factor` of their demand.
+/// Pods use the share `factor` of their demand.
 fn workload(
     (_, namespace, name): &PodOwnerKey,
     demand: Resources<Amount>,
@@ -315,7 +307,7 @@ mod tests {
         trace_with_lives(version, events, &[])
     }
 
-    /// SimKube's record of one owner's Pods: the owner as a pair, and each Pod under its hash.
+    /// SimKube's record of one owner's Pods: the owner as a pair, and each Pod by hash.
     type Lives<'a> = ((&'a str, &'a str), BTreeMap<u64, Value>);
 
     fn trace_with_lives(version: u16, events: &Value, lives: &[Lives<'_>]) -> Vec<u8> {
@@ -399,7 +391,7 @@ mod tests {
                         17,
                         json!([{"Finished": [990, 1100]}, {"Finished": [1000, 1200]}, "Empty"]),
                     ),
-                    // Beyond what a signed integer holds, as hashes are.
+                    // Beyond a signed integer, like hashes.
                     (
                         u64::MAX,
                         json!([{"Finished": [1100, 1300]}, {"Running": 1400}]),

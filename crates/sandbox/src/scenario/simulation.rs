@@ -1,7 +1,5 @@
-//! The section `simulation` of a scenario: its duration, the delays of measurements and bindings,
-//! and its sources.
-//!
-//! `evenkeel simulate` reads all of it. `dev` only reads the interval and window of its metrics,
+//! The section `simulation` of a scenario: duration, delays of measurements and bindings, and
+//! sources. `evenkeel simulate` reads all of it. `dev` only reads interval and window of metrics,
 //! because its control plane has real delays. Every field has a default.
 
 use jiff::SignedDuration;
@@ -13,46 +11,42 @@ use crate::scrape_timing::Timing;
 use evenkeel_core::placement::NodesToScore;
 use evenkeel_kubernetes::yaml_values::YamlText;
 
-/// How a scenario is simulated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulation {
     pub duration: SignedDuration,
-    /// The time from which on figures are counted; what is before fills windows of measurements.
+    /// Figures count from then on; earlier time fills windows of measurements.
     pub count_from: SignedDuration,
-    /// The time between two replicas that a workload begins with; none where they are made at once.
+    /// Time between two initial replicas of a workload; `None` if all are made at once.
     pub apart: SignedDuration,
-    /// The distance of two scrapes.
+    /// Between two scrapes.
     pub interval: SignedDuration,
-    /// The span of a rate.
     pub window: SignedDuration,
     /// From a scrape until schedulers see it; shorter than the interval.
     pub delay: SignedDuration,
-    /// How long kube-scheduler takes for one Pod; the next one waits.
+    /// kube-scheduler's time for one Pod; the next one waits.
     pub decision: SignedDuration,
     /// From a decision until an extender has kube-scheduler's notice of it.
     pub notice: SignedDuration,
-    /// From a decision until the kubelet has the Pod and the binding is seen by watch.
+    /// From a decision until the kubelet has the Pod and the watch shows the binding.
     pub binding: SignedDuration,
-    /// How long a Pod that was refused waits until it is tried again.
+    /// Wait of a refused Pod until the next try.
     pub retry: SignedDuration,
-    /// kube-scheduler's `percentageOfNodesToScore`.
     pub nodes_to_score: NodesToScore,
     pub background: ScenarioProvenance,
 }
 
-/// The sources of a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScenarioProvenance {
-    /// Where its numbers come from.
+    /// Origin of its numbers.
     pub source: Option<String>,
-    /// The results that the source reports.
+    /// Results of the source.
     pub reported: Vec<String>,
-    /// The assumptions for values that the source does not give.
+    /// Assumptions for missing values of the source.
     pub assumed: Vec<String>,
 }
 
 impl Simulation {
-    /// When loads are measured, and over which span.
+    /// When and over which span loads are measured.
     #[must_use]
     pub const fn timing(&self) -> Timing {
         Timing {
@@ -74,11 +68,11 @@ impl Default for Simulation {
             interval,
             window,
             delay: second(5),
-            // The delays of a kube-scheduler at about 200 Pods a second, with an idle API server.
+            // Of a kube-scheduler at about 200 Pods a second, with an idle API server.
             decision: milli(5),
             notice: milli(2),
             binding: milli(50),
-            // The longest of kube-scheduler's pauses for a Pod.
+            // kube-scheduler's longest pause for a Pod.
             retry: second(10),
             nodes_to_score: NodesToScore::ALL,
             background: ScenarioProvenance::default(),
@@ -133,7 +127,7 @@ struct SchedulerFile {
     percentage_of_nodes_to_score: Option<u32>,
 }
 
-/// The section as it is to be used; all defaults where it is left out.
+/// All defaults if the section is missing.
 pub(super) fn checked(file: Option<SimulationFile>) -> Result<Simulation, ScenarioError> {
     let usual = Simulation::default();
     let Some(file) = file else { return Ok(usual) };

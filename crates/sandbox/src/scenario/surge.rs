@@ -1,5 +1,4 @@
-//! Times of a run with more or fewer requests than in the trace, for example a sale or an
-//! unexpected rush.
+//! Times with more or fewer requests than in the trace, for example a sale or a rush.
 
 use jiff::SignedDuration;
 use serde::Deserialize;
@@ -9,16 +8,16 @@ use super::values::{duration, optional, refused};
 use evenkeel_core::random::RandomSource;
 use evenkeel_kubernetes::yaml_values::YamlText;
 
-/// A time in which the requests are those of the trace times a factor.
+/// Multiplies the requests of the trace for a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Surge {
-    /// Its begin, in the time of the trace as the whole scenario has it.
+    /// In the time of the scenario's trace.
     begin: SignedDuration,
     lasts: SignedDuration,
-    /// How long it takes to rise to the factor at its begin, and to fall at its end.
+    /// Rise to the factor at the begin, and fall at the end.
     ramp: SignedDuration,
     times: f64,
-    /// How far it may begin from there, before and after, by the seed.
+    /// Range of its begin by the seed, before and after.
     jitter: SignedDuration,
 }
 
@@ -35,7 +34,7 @@ pub(super) struct SurgeFile {
 }
 
 impl SurgeFile {
-    /// The surge, of a run that begins at `begin` in the traces.
+    /// For a run that begins at `begin` in the traces.
     pub(super) fn check(self, path: &str, begin: SignedDuration) -> Result<Surge, ScenarioError> {
         let Self {
             at,
@@ -69,7 +68,7 @@ impl SurgeFile {
 }
 
 impl Surge {
-    /// The factor of the requests at a time of the trace.
+    /// Factor at a time of the trace.
     #[must_use]
     pub fn times_at(&self, at: SignedDuration) -> f64 {
         let since = at.saturating_sub(self.begin);
@@ -86,7 +85,6 @@ impl Surge {
         1.0 + (self.times - 1.0) * share
     }
 
-    /// The surge as one seed has it.
     #[must_use]
     pub fn moved(self, seed: RandomSource) -> Self {
         let by = self.jitter.as_secs_f64() * (2.0 * seed.unit(0) - 1.0);

@@ -1,7 +1,5 @@
-//! A recorded load over time, which a workload's traffic follows.
-//!
-//! A trace goes on from its beginning when it ends, so that a run may last longer than it; likewise it has ended
-//! before it begins, so that a past may be longer.
+//! A recorded load, which a workload's traffic follows. It repeats in both directions, so that a
+//! run or a past may be longer.
 
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
@@ -14,19 +12,17 @@ const WEB: &str = include_str!("../../../../examples/traces/nasa_web.csv");
 /// Why a text is no trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// A line that is not `timestamp,value`.
+    /// Not `timestamp,value`.
     #[error("line {0} is not accepted; accepted: unix seconds, a comma and a number of at least 0")]
     Line(usize),
-    /// Timestamps that do not follow each other at one distance.
+    /// Timestamps have no constant distance.
     #[error("line {0} does not have the same interval as the first two lines")]
     Step(usize),
-    /// Fewer than two values.
     #[error("at least two values are needed")]
     TooShort,
 }
 
 impl TraceError {
-    /// A short name for it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -37,7 +33,7 @@ impl TraceError {
     }
 }
 
-/// Values at a regular distance, repeated for ever.
+/// At a regular distance, repeated for ever.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficTrace {
     step: f64,
@@ -46,7 +42,7 @@ pub struct TrafficTrace {
 }
 
 impl TrafficTrace {
-    /// The daily rhythm of a public web server, compiled into the program.
+    /// The compiled-in daily rhythm of a public web server.
     #[must_use]
     pub fn web() -> Arc<Self> {
         static PARSED: OnceLock<Arc<TrafficTrace>> = OnceLock::new();
@@ -57,8 +53,7 @@ impl TrafficTrace {
         Arc::clone(parsed)
     }
 
-    /// The value `at` a time since the beginning as a share of the largest, between two values on
-    /// the line through them.
+    /// Share of the largest value at a time since the beginning, interpolated.
     #[must_use]
     pub fn share(&self, at: SignedDuration) -> f64 {
         let position = (at.as_secs_f64() / self.step).rem_euclid(self.length());
@@ -73,7 +68,7 @@ impl TrafficTrace {
     }
 }
 
-/// The whole part of a position in a list.
+/// Integer part of a position in a list.
 fn index(position: f64) -> usize {
     usize::try_from(evenkeel_core::units::Amount::from_f64(position.floor()).get())
         .unwrap_or(usize::MAX)
@@ -110,7 +105,7 @@ impl FromStr for TrafficTrace {
     }
 }
 
-/// True where the newest point stands at the distance of the first two.
+/// The newest point has the distance of the first two.
 fn regular(points: &[(i64, f64)]) -> bool {
     let distance = |pair: &[(i64, f64)]| pair[1].0 - pair[0].0;
     let (Some(first), Some(last)) = (points.windows(2).next(), points.windows(2).last()) else {

@@ -1,5 +1,5 @@
-//! Values of a scenario as they are written: amounts, durations and shares, each refused with its
-//! place and what is accepted there.
+//! Values of a scenario file: amounts, durations and shares. A refusal has the place and the
+//! accepted values.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::error::ScenarioError;
 use evenkeel_core::units::{Amount, Ratio, Resources};
 use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
-/// A share of the request.
+/// A percentage of the request.
 pub(super) fn percentage(path: &str, text: &str) -> Result<Ratio, ScenarioError> {
     let percent = text
         .strip_suffix('%')
@@ -19,12 +19,11 @@ pub(super) fn percentage(path: &str, text: &str) -> Result<Ratio, ScenarioError>
     ratio.ok_or_else(|| refused(path, text, accepted))
 }
 
-/// The amounts; what is left out is zero.
+/// Missing amounts are zero.
 pub(super) fn amounts(texts: &AmountTexts, path: &str) -> Result<Resources<Amount>, ScenarioError> {
     Ok(told(texts, path)?.map(Option::unwrap_or_default))
 }
 
-/// The amounts that are told.
 pub(super) fn told(
     texts: &AmountTexts,
     path: &str,

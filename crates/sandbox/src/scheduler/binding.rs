@@ -1,4 +1,4 @@
-//! Bindings: what a scheduler writes once it has chosen, beside its next choice.
+//! Bindings, written concurrently with the scheduler's next choice.
 
 use k8s_openapi::api::core::v1::{Binding, Pod};
 use kube::api::PostParams;
@@ -12,18 +12,15 @@ use crate::control_plane_context::ControlPlaneContext;
 use crate::recorder::reference;
 use evenkeel_core::placement::usage::PodName;
 
-/// Why a Pod was not bound.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotBound {
-    /// By the API server.
     #[error(transparent)]
     Api(#[from] kube::Error),
-    /// By an extender that is not ignorable.
+    /// Refusal of an extender that is not ignorable.
     #[error("{0}")]
     Extender(String),
 }
 
-/// Binds Pods, and tells of it.
 #[derive(Clone)]
 pub(super) struct Binder {
     pub(super) client: Client,
@@ -31,7 +28,7 @@ pub(super) struct Binder {
 }
 
 impl Binder {
-    /// Binds a Pod to the node that was chosen, or has an extender do it.
+    /// By the API server, or by an extender.
     pub(super) async fn bind(
         &self,
         pod: &Pod,

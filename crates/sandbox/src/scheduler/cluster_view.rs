@@ -16,8 +16,8 @@ use evenkeel_kubernetes as kubernetes;
 use evenkeel_kubernetes::pod_requests;
 use evenkeel_kubernetes::resource_list::ResourceList;
 
-/// A digest of the state that makes kube-scheduler retry refused Pods when it changes. Heartbeats
-/// and the progress of bound Pods are not part of it.
+/// Digest of the state whose changes make kube-scheduler retry refused Pods, without heartbeats and
+/// the progress of bound Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Landscape(u64);
 
@@ -46,7 +46,7 @@ impl Landscape {
         Self(hash.finish())
     }
 
-    /// The same as one refused Pod sees it: a new text in its own condition wakes it too.
+    /// For one refused Pod: a new text in its own condition wakes it too.
     pub(super) fn with(self, pod: &Pod) -> Self {
         let mut hash = DefaultHasher::new();
         (self.0, condition(pod)).hash(&mut hash);
@@ -54,7 +54,7 @@ impl Landscape {
     }
 }
 
-/// Reason and message of a Pod's condition that it could not be scheduled.
+/// Reason and message of the condition that a Pod could not be scheduled.
 pub(super) fn condition(pod: &Pod) -> Option<(&str, &str)> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let scheduled = conditions
@@ -66,7 +66,7 @@ pub(super) fn condition(pod: &Pod) -> Option<(&str, &str)> {
     ))
 }
 
-/// The Pod as the default plugins see it.
+/// As the default plugins see it.
 pub(super) fn request(pod: &Pod) -> PodRequest {
     let spec = pod.spec.clone().unwrap_or_default();
     PodRequest {
@@ -81,13 +81,11 @@ pub(super) fn request(pod: &Pod) -> PodRequest {
     }
 }
 
-/// The requests of Pods, worked out once for each version of a Pod: there are many, and each Pod
-/// that is placed looks at all.
+/// Computed once for each version of a Pod, because each placed Pod looks at all of many.
 #[derive(Default)]
 pub(super) struct PodRequestCache(HashMap<String, (String, Resources<Amount>)>);
 
 impl PodRequestCache {
-    /// The nodes, with the Pods that are on them or will be.
     pub(super) fn views(
         &mut self,
         nodes: &[Arc<Node>],
@@ -159,7 +157,6 @@ fn amounts(list: &ResourceList) -> Resources<Amount> {
     ])
 }
 
-/// The Pod as rules read it.
 fn slim(pod: &Pod) -> kubernetes::pod::Pod {
     let value = serde_json::to_value(pod).unwrap_or_default();
     serde_json::from_value(value).unwrap_or_default()

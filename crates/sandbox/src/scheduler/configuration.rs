@@ -1,4 +1,4 @@
-//! A KubeSchedulerConfiguration, as far as extenders go.
+//! The parts of a KubeSchedulerConfiguration for extenders and sampling of nodes.
 
 use std::time::Duration;
 
@@ -7,28 +7,24 @@ use serde_json::Value;
 
 use evenkeel_core::placement::NodesToScore;
 
-/// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not YAML, or not of this shape.
     #[error("the scheduler configuration cannot be read: {0}")]
     Malformed(String),
-    /// A percentage above 100.
     #[error(
         "percentageOfNodesToScore: {0} is not accepted; accepted: a whole number from 0 to 100; with 0, \
          kube-scheduler decides"
     )]
     Percentage(u32),
-    /// A duration that is none.
     #[error("httpTimeout: {0:?} is not accepted; accepted: a duration such as 200ms")]
     Timeout(String),
-    /// Certificates or keys that cannot be used.
+    /// Unusable certificates or keys.
     #[error("the extender's tlsConfig cannot be used: {0}")]
     Tls(String),
 }
 
 impl Error {
-    /// A short name for it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -40,37 +36,36 @@ impl Error {
     }
 }
 
-/// The settings of the scheduler.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Configuration {
-    /// The nodes that are looked for.
+    /// The share of nodes to look for.
     pub nodes_to_score: NodesToScore,
-    /// In the order in which they are called: those that may not be ignored first.
+    /// In the order of calls: those that may not be ignored first.
     pub extenders: Vec<Settings>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub url_prefix: String,
-    /// The path of filter, if it filters.
+    /// Path, if it filters.
     pub filter: Option<String>,
-    /// The path of prioritize, if it scores.
+    /// Path, if it scores.
     pub prioritize: Option<String>,
-    /// The path of bind, if it is told of choices.
+    /// Path, if it is told of choices.
     pub bind: Option<String>,
-    /// The factor of its scores, beside the ten between the two scales.
+    /// Factor of its scores, beside the ten between the two scales.
     pub weight: i64,
-    /// Pods are scheduled without it where it does not answer.
+    /// Pods are scheduled without it if it does not answer.
     pub ignorable: bool,
-    /// How long it may take.
+    /// Limit of a call.
     pub timeout: Duration,
-    /// How it is known, and how we are.
+    /// Its identity and ours.
     pub tls: Tls,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
-    /// The authorities that sign its certificate.
+    /// PEM of its issuers.
     pub authorities: String,
     pub certificate: String,
     pub key: String,
@@ -101,11 +96,11 @@ struct ExtenderFile {
 const TIMEOUT: &str = "5s";
 
 impl Configuration {
-    /// Reads a KubeSchedulerConfiguration in YAML; where the extenders are and how they are known
-    /// is said here, since the file names the place of one installation.
+    /// Reads a KubeSchedulerConfiguration in YAML; the caller gives place and identity of the
+    /// extenders, because the file has those of one installation.
     ///
     /// # Errors
-    /// A text of another shape, a percentage above 100, or a duration that is none.
+    /// Text of another shape, a percentage above 100, or an invalid duration.
     pub fn read(text: &str, url_prefix: &str, tls: &Tls) -> Result<Self, Error> {
         let value: Value =
             serde_saphyr::from_str(text).map_err(|error| Error::Malformed(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Calls to one extender, in the form that kube-scheduler gives them.
+//! Calls to one extender, in kube-scheduler's form.
 
 use std::collections::HashMap;
 
@@ -15,14 +15,13 @@ use super::configuration::{Error, Settings};
 use crate::scheduler::plugins::NodeRefusal;
 use evenkeel_core::placement::kube_scheduler_scores::EXTENDER_SCALE;
 
-/// The largest answer that is read: names and reasons of some ten thousand nodes.
+/// Largest answer: names and reasons of some ten thousand nodes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ExtenderFilterReply {
-    /// Nodes that pass, in the order of the answer.
+    /// In the order of the answer.
     pub(super) kept: Vec<String>,
-    /// Nodes that do not, with the reason.
     pub(super) refused: Vec<(String, NodeRefusal)>,
     /// The extender gave no answer, and the Pod goes on without it.
     pub(super) skipped: bool,
@@ -72,8 +71,7 @@ impl Extender {
         })
     }
 
-    /// The nodes of `names` that pass; all of them where the extender may be ignored and does not
-    /// answer.
+    /// The nodes of `names` that pass; all if the extender may be ignored and does not answer.
     pub(super) async fn filter(
         &self,
         pod: &Pod,
@@ -101,7 +99,7 @@ impl Extender {
         }
     }
 
-    /// Score and weight of each node of `names`; zeros where it does not answer.
+    /// Score and weight of each node of `names`; zeros without an answer.
     pub(super) async fn prioritize(&self, pod: &Pod, names: &[&str]) -> Vec<(i64, i64)> {
         let weight = self.settings.weight * EXTENDER_SCALE;
         let nothing = || vec![(0, weight); names.len()];
@@ -127,8 +125,8 @@ impl Extender {
         }
     }
 
-    /// Leaves the binding to an extender that binds. True where it says that it has; an extender that may
-    /// be ignored and answers with an error has only been told, and the scheduler binds by itself.
+    /// Has an extender bind. True if it says that it has; after an error of an ignorable extender,
+    /// the scheduler binds by itself.
     pub(super) async fn bind(&self, pod: &Pod, node: &str) -> Result<bool, String> {
         let Some(verb) = &self.settings.bind else {
             return Ok(false);
@@ -175,7 +173,7 @@ impl Extender {
     }
 }
 
-/// The body of a call: Go's names, and the Pod without its type and its `managedFields`.
+/// Go's field names, and the Pod without its type and its `managedFields`.
 fn arguments(pod: &Pod, names: &[&str]) -> Vec<u8> {
     let mut pod = serde_json::to_value(pod).unwrap_or_default();
     if let Value::Object(fields) = &mut pod {
@@ -189,8 +187,7 @@ fn arguments(pod: &Pod, names: &[&str]) -> Vec<u8> {
     body.to_string().into_bytes()
 }
 
-/// Reads an answer to filter: a node that passes and is refused passes, and one that is in neither
-/// list is refused without a reason.
+/// A node in both lists passes, and one in neither is refused without a reason.
 fn read_filter(body: &[u8], names: &[&str]) -> Result<ExtenderFilterReply, String> {
     let answer: FilterAnswer = serde_json::from_slice(body).map_err(|error| error.to_string())?;
     if let Some(error) = answer.error.filter(|error| !error.is_empty()) {

@@ -1,6 +1,5 @@
-//! The choice that a scheduler has made for a Pod.
+//! A scheduler's choice for a Pod, with the reasons.
 
-/// Where a Pod goes, and why.
 #[derive(Debug)]
 pub(super) struct PlacementChoice {
     pub(super) node: String,

@@ -1,10 +1,8 @@
-//! The default plugins of kube-scheduler as functions: which nodes a Pod may go to, which of them
-//! it likes best, and how it words that there is none.
-//!
-//! NodeName, NodeUnschedulable, TaintToleration, NodeAffinity and NodeResourcesFit filter;
-//! NodeResourcesFit by LeastAllocated, NodeResourcesBalancedAllocation, TaintToleration and
-//! NodeAffinity score, with the weights that kube-scheduler gives them. They look at requests
-//! only, which is why the load of network and disk escapes them.
+//! The default plugins of kube-scheduler as functions: feasible nodes, preferred nodes, and the
+//! text of a refusal. NodeName, NodeUnschedulable, TaintToleration, NodeAffinity and
+//! NodeResourcesFit filter; NodeResourcesFit by LeastAllocated, NodeResourcesBalancedAllocation,
+//! TaintToleration and NodeAffinity score, with kube-scheduler's weights. They use requests only,
+//! and so miss the load of network and disk.
 
 mod affinity;
 mod filter;
@@ -24,22 +22,20 @@ pub use window::NodeSearchWindow;
 use evenkeel_core::placement::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// A Pod as the default plugins see it.
+/// As the default plugins see it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PodRequest {
-    /// Requests of cpu, memory and disk; the other two are not looked at.
+    /// Requests of cpu, memory and disk; the other two are not used.
     pub requests: Resources<Amount>,
-    /// The node that the Pod asks for by name.
     pub node_name: Option<String>,
-    /// Labels that the node must have.
+    /// Required labels of the node.
     pub selector: BTreeMap<String, String>,
-    /// The nodes that it must and should go to.
+    /// Required and preferred nodes.
     pub affinity: NodeAffinity,
-    /// Taints that it bears.
     pub tolerations: Vec<Toleration>,
 }
 
-/// A node as the default plugins see it.
+/// As the default plugins see it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeRequest {
     pub name: String,
@@ -47,20 +43,16 @@ pub struct NodeRequest {
     pub taints: Vec<Taint>,
     /// Set by `kubectl cordon`.
     pub unschedulable: bool,
-    /// The amounts that Pods may request together.
+    /// What Pods may request together.
     pub allocatable: Resources<Amount>,
-    /// How many Pods it takes.
     pub max_pods: u32,
-    /// Requests of its Pods.
     pub requested: Resources<Amount>,
-    /// The same for scoring, where no Pod counts as asking for nothing.
+    /// For scoring, where no Pod requests 0.
     pub scored: Resources<Amount>,
-    /// How many Pods it has.
     pub pods: u32,
 }
 
 impl NodeRequest {
-    /// Counts a Pod that goes there.
     pub fn add(&mut self, requests: &Resources<Amount>) {
         let scored = for_scoring(requests);
         for resource in Resource::ALL {
@@ -71,7 +63,6 @@ impl NodeRequest {
         self.pods += 1;
     }
 
-    /// Counts a Pod no more that was there.
     pub fn remove(&mut self, requests: &Resources<Amount>) {
         let scored = for_scoring(requests);
         for resource in Resource::ALL {

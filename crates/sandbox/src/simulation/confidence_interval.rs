@@ -1,14 +1,14 @@
-//! The mean over the runs of several seeds, and how far it is likely to be off.
+//! The mean over the runs of several seeds, with its confidence interval.
 
 use evenkeel_core::units::count_as_f64;
 use serde::Serialize;
 
-/// A mean with the half of its 95 % confidence interval.
+/// With half of its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MeanEstimate {
     pub mean: f64,
-    /// By Student's distribution; `None` of a single value, of which nothing is known.
+    /// By Student's distribution; `None` for a single value.
     pub margin95: Option<f64>,
 }
 
@@ -18,12 +18,12 @@ const STUDENT: [f64; 30] = [
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
     2.052, 2.048, 2.045, 2.042,
 ];
-/// The same of the normal distribution, and the first term by which Student's is wider.
+/// Normal distribution, and the first term by which Student's is wider.
 const NORMAL: f64 = 1.960;
 const WIDER: f64 = 2.372;
 
 impl MeanEstimate {
-    /// The mean of values that are independent; `None` without any.
+    /// Mean of independent values; `None` without any.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let count = count_as_f64(values.len());
@@ -40,7 +40,7 @@ impl MeanEstimate {
         })
     }
 
-    /// The estimate in another unit.
+    /// In another unit.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self {

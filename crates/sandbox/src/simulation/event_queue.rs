@@ -1,4 +1,4 @@
-//! The events to come, the earliest first; of one moment, in the order in which they were put down.
+//! The coming events, the earliest first; events of one moment in the order of insertion.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,14 +7,13 @@ use jiff::SignedDuration;
 
 use super::policy_pods::PodId;
 
-/// Something that happens at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SimulationEvent {
     /// Loads are computed, and counters are read.
     Scrape,
     /// The last scrape reaches the placement policies.
     Measured,
-    /// The replicas of the workload at this place may have to change.
+    /// The replicas of the workload at this place may change.
     Resize(usize),
     /// kube-scheduler takes the next Pod.
     Decide,
@@ -24,7 +23,7 @@ pub(super) enum SimulationEvent {
     Bound(PodId),
     Started(PodId),
     Gone(PodId),
-    /// A Pod that was refused is tried again.
+    /// A refused Pod is tried again.
     Retry(PodId),
 }
 

@@ -1,8 +1,7 @@
-//! Ways of scaling beside each other on the workloads of a scenario, without placing anything: portraits, each kind
-//! alone and several together, and their honest rival, the plain HPA at its own target and at lower ones.
-//!
-//! All ways have the same loads, seed by seed. What they cost is held against the plain HPA at equal replica-hours by
-//! [`evenkeel_core::scaling::frontier`].
+//! Compares ways of scaling on the workloads of a scenario, without placement: portraits, each kind
+//! alone and several together, and the plain HPA at its own target and at lower ones. All have the
+//! same loads, seed by seed. [`evenkeel_core::scaling::frontier`] compares costs with the plain HPA
+//! at equal replica-hours.
 
 use std::fmt;
 
@@ -15,11 +14,11 @@ use evenkeel_core::random::RandomSource;
 use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::Ratio;
 
-/// The targets of the plain HPA in percent of its own. They reach further down than those that floors are held
-/// against, since a calendar may keep twice the replicas that are needed.
+/// Targets of the plain HPA in percent of its own. They go lower than for floors, because a
+/// calendar may keep twice the needed replicas.
 const RIVALS: [u8; 10] = [100, 95, 90, 85, 80, 75, 67, 60, 50, 40];
 
-/// The kinds of portraits that are compared, alone and together.
+/// Kinds of portraits, alone and together.
 const TOGETHER: [&[ProviderKind]; 6] = [
     &[ProviderKind::Reactive],
     &[ProviderKind::Predictive],
@@ -33,12 +32,11 @@ const TOGETHER: [&[ProviderKind]; 6] = [
     ],
 ];
 
-/// A way of scaling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// The plain HPA at so many percent of its own target.
+    /// `percent` is of its own target.
     Hpa { percent: u8 },
-    /// The portraits of these kinds.
+    /// Portraits of these kinds.
     Portraits(&'static [ProviderKind]),
 }
 
@@ -46,15 +44,14 @@ pub enum Way {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScalingScore {
     pub cost: Cost,
-    /// How often the count changed.
     pub changes: usize,
     pub responses: Responses,
-    /// Requests that came while all ready replicas together could not serve as many.
+    /// Requests beyond the capacity of all ready replicas.
     pub unserved: f64,
 }
 
 impl Way {
-    /// All that are compared: those of the plain HPA first, by falling targets.
+    /// The plain HPA first, by falling targets.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let rivals = RIVALS.map(|percent| Self::Hpa { percent });
@@ -62,13 +59,12 @@ impl Way {
         rivals.into_iter().chain(portraits).collect()
     }
 
-    /// True for the plain HPA.
     #[must_use]
     pub const fn is_rival(self) -> bool {
         matches!(self, Self::Hpa { .. })
     }
 
-    /// A workload that portraits may scale; `None` where it lacks some of these.
+    /// `None` for a workload without some of these portraits.
     #[must_use]
     pub fn scored(
         self,
@@ -124,7 +120,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// So many percent of a target, as the whole percentage that an HPA's is.
+/// Rounded to a whole percentage, as an HPA's target is.
 fn lower(own: Ratio, percent: u8) -> Ratio {
     let share = (own.get() * f64::from(percent)).round().max(1.0) / 100.0;
     Ratio::share(share).unwrap_or(own)

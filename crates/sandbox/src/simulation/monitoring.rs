@@ -1,8 +1,7 @@
-//! The measurements of nodes and Pods, for policies that read the last minute or a longer window.
-//!
-//! Counters are read as in [`crate::scrape`], at the moments at which the simulation computes the
-//! load. Policies other than Evenkeel take means and deviations over minutes, so each reading of a
-//! node is kept for the longest of their windows.
+//! Measurements of nodes and Pods, for policies that read the last minute or a longer window.
+//! Counters are read as in [`crate::scrape`], when the simulation computes the load. Policies other
+//! than Evenkeel take means and deviations over minutes, so readings of nodes are kept for the
+//! longest window.
 
 use std::collections::VecDeque;
 
@@ -17,16 +16,16 @@ use evenkeel_core::units::{Resource, Resources, count_as_f64};
 /// The longest window of any policy: load-watcher's.
 const LONGEST: SignedDuration = SignedDuration::from_mins(15);
 
-/// The measurements of a run, up to the last scrape.
+/// Measurements of a run, up to the last scrape.
 pub struct NodeMonitor {
     timing: Timing,
     nodes: Scraper<usize>,
     pods: Scraper<PodId>,
-    /// The use of all nodes at each scrape, the oldest first.
+    /// Use of all nodes at each scrape, the oldest first.
     history: VecDeque<(SignedDuration, Vec<UsageAmounts>)>,
 }
 
-/// Mean and standard deviation of a node's use over a window.
+/// Statistics of a node's use over a window.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Statistics {
     pub mean: UsageAmounts,
@@ -34,7 +33,6 @@ pub struct Statistics {
 }
 
 impl NodeMonitor {
-    /// Nothing is measured yet.
     #[must_use]
     pub const fn new(timing: Timing) -> Self {
         Self {
@@ -45,7 +43,7 @@ impl NodeMonitor {
         }
     }
 
-    /// Reads everything: what each node gives at this moment, and what each Pod gets.
+    /// Reads what each node gives and each Pod gets.
     pub fn scrape(
         &mut self,
         at: SignedDuration,
@@ -68,35 +66,31 @@ impl NodeMonitor {
         }
     }
 
-    /// The time of the last scrape.
     #[must_use]
     pub fn scraped(&self) -> Option<SignedDuration> {
         self.history.back().map(|(at, _)| *at)
     }
 
-    /// The span that rates are taken over.
     #[must_use]
     pub const fn window(&self) -> SignedDuration {
         self.timing.window
     }
 
-    /// The newest samples of nodes, by position.
+    /// By position.
     pub fn node_samples(&self) -> impl Iterator<Item = (usize, ScrapedSample)> {
         self.nodes.samples().map(|(node, sample)| (*node, sample))
     }
 
-    /// The newest samples of Pods.
     pub fn pod_samples(&self) -> impl Iterator<Item = (PodId, ScrapedSample)> {
         self.pods.samples().map(|(pod, sample)| (*pod, sample))
     }
 
-    /// The newest sample of a Pod.
     #[must_use]
     pub fn pod_sample(&self, pod: PodId) -> Option<ScrapedSample> {
         self.pods.sample(&pod)
     }
 
-    /// The use of each node over the last `window`, or what there is of it; empty before the first scrape.
+    /// By node over the last `window`, or what there is of it; empty before the first scrape.
     #[must_use]
     pub fn statistics(&self, window: SignedDuration) -> Vec<Statistics> {
         let Some((newest, last)) = self.history.back() else {

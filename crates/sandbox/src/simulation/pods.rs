@@ -1,4 +1,4 @@
-//! The Pods of a run: which are there, on which nodes, and what each of them uses.
+//! The Pods of a run, their nodes and their use.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,10 +15,9 @@ use evenkeel_core::placement::deletion_order::Victim;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::random::RandomSource;
 
-/// One Pod.
 pub(super) struct SimulatedPod {
     pub name: PodName,
-    /// The place of its workload in the scenario.
+    /// Index of its workload in the scenario.
     pub index: usize,
     /// Among the Pods of the workload that stay.
     pub ordinal: u32,
@@ -30,7 +29,7 @@ pub(super) struct SimulatedPod {
     pub is_deleted: bool,
 }
 
-/// All Pods that were ever made, and where those are that the kubelets have.
+/// All Pods ever made, and the nodes of those that kubelets have.
 pub(super) struct SimulatedPods {
     workloads: Vec<Arc<ScenarioWorkload>>,
     trace_offset: SignedDuration,
@@ -38,7 +37,7 @@ pub(super) struct SimulatedPods {
     made: Vec<SimulatedPod>,
     staying: Ordinals<PodId>,
     on_node: Vec<Vec<PodId>>,
-    /// Which node has which workload's image.
+    /// Pairs of node and workload with a pulled image.
     images: BTreeSet<(usize, usize)>,
 }
 
@@ -74,12 +73,12 @@ impl SimulatedPods {
         }
     }
 
-    /// The Pods of a workload that stay.
+    /// Pods of a workload, without deleted ones.
     pub(super) fn staying(&self, index: usize) -> Vec<PodId> {
         self.staying.of(index).copied().collect()
     }
 
-    /// A Pod as far as it may go at a time.
+    /// For the policy's choice in a scale-in.
     pub(super) fn leaving(&self, id: PodId, at: SignedDuration) -> ScaleInCandidate<'_> {
         let pod = &self.made[id];
         let stage = pod.lifecycle.map(|life| life.stage(at));
@@ -90,7 +89,7 @@ impl SimulatedPods {
         }
     }
 
-    /// The same Pod as its ReplicaSet sees it.
+    /// As its ReplicaSet sees it.
     pub(super) fn victim(&self, id: PodId, at: SignedDuration) -> Victim<usize, usize> {
         let pod = &self.made[id];
         let step = u64::try_from(id).unwrap_or(u64::MAX);
@@ -98,7 +97,7 @@ impl SimulatedPods {
         victim(pod.node, pod.lifecycle, pod.made, at, identity)
     }
 
-    /// Makes so many Pods of a workload, with the first ordinals that are free.
+    /// With the lowest free ordinals.
     pub(super) fn add(&mut self, index: usize, count: usize, at: SignedDuration) -> Vec<PodId> {
         let free = self.staying.free(index, count);
         let made = free
@@ -126,12 +125,11 @@ impl SimulatedPods {
         id
     }
 
-    /// kube-scheduler has chosen this node.
     pub(super) fn choose(&mut self, id: PodId, node: usize) {
         self.made[id].node = Some(node);
     }
 
-    /// The kubelet has the Pod from now on; tells when its containers run.
+    /// The kubelet has the Pod; returns when its containers run.
     pub(super) fn bind(&mut self, id: PodId, node: usize, at: SignedDuration) -> SignedDuration {
         let index = self.made[id].index;
         let cached = !self.images.insert((node, index));
@@ -141,12 +139,12 @@ impl SimulatedPods {
         lifecycle.running
     }
 
-    /// Deletes a Pod; tells when it is gone.
+    /// Returns when the Pod is gone.
     pub(super) fn delete(&mut self, id: PodId, at: SignedDuration) -> SignedDuration {
         let pod = &mut self.made[id];
         pod.is_deleted = true;
         self.staying.remove(pod.index, pod.ordinal);
-        // One that runs nowhere has nothing to finish.
+        // A Pod that runs nowhere has nothing to finish.
         let Some(lifecycle) = &mut pod.lifecycle else {
             return at;
         };
@@ -154,7 +152,7 @@ impl SimulatedPods {
         deleted.saturating_add(self.workloads[pod.index].shutdown)
     }
 
-    /// A Pod is gone from its node.
+    /// The Pod is gone from its node.
     pub(super) fn remove(&mut self, id: PodId) {
         let pod = &mut self.made[id];
         pod.lifecycle = None;
@@ -163,7 +161,6 @@ impl SimulatedPods {
         }
     }
 
-    /// The use of nodes and Pods at this moment.
     pub(super) fn usage(&self, shapes: &[NodeShape], at: SignedDuration) -> ClusterUsage<PodId> {
         let pods: Vec<PodNow<'_, PodId>> = self.running(at).collect();
         let ready = usage::ready(&pods, self.workloads.len());
@@ -172,7 +169,7 @@ impl SimulatedPods {
         usage::of(pods, shapes, &served, at)
     }
 
-    /// The Pods that the kubelets have, node by node.
+    /// Pods that kubelets have, node by node.
     fn running(&self, at: SignedDuration) -> impl Iterator<Item = PodNow<'_, PodId>> {
         let placed = self.on_node.iter().enumerate();
         let placed = placed.flat_map(|(node, ids)| ids.iter().map(move |&id| (node, id)));
@@ -193,7 +190,7 @@ impl SimulatedPods {
 
 #[cfg(test)]
 impl SimulatedPods {
-    /// How many Pods have a node, or will be told by a kubelet that they have none any more.
+    /// Pods with a node, or about to be told that they have none any more.
     pub(super) fn placed(&self) -> usize {
         let has_node = |pod: &&SimulatedPod| pod.node.is_some();
         self.made.iter().filter(has_node).count()

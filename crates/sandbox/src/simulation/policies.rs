@@ -1,8 +1,7 @@
-//! The policies that can be compared: kube-scheduler as shipped, load-aware plugins of other projects by
-//! their documented formulas, the strategy of the thesis, and Evenkeel's own extender.
-//!
-//! A peer stands here as its documentation and defaults describe it, each with its source. What it
-//! looks at besides (DaemonSets, priority bands, annotations) no scenario has, and is left out.
+//! The compared policies: kube-scheduler as shipped, load-aware plugins of other projects by their
+//! documented formulas and defaults (each with its source), the strategy of the thesis, and
+//! Evenkeel's own extender. Inputs that no scenario has (DaemonSets, priority bands, annotations)
+//! are left out.
 
 mod clbp;
 mod crane;
@@ -19,17 +18,15 @@ use crate::scenario::Scenario;
 use evenkeel_core::placement::node_table::NodeForecasting;
 use evenkeel_core::placement::{SchedulingPolicy, node_table};
 
-/// The settings of the service that its own policy goes by.
 #[derive(Debug, Clone)]
 pub struct OwnSettings {
     pub policy: SchedulingPolicy,
     pub table: node_table::Settings,
-    /// True where it says before a scale-in which Pods go first.
+    /// Says before a scale-in which Pods go first.
     pub balances_scale_in: bool,
 }
 
 impl OwnSettings {
-    /// The same with `scheduling.forecast` on.
     fn with_forecast(&self) -> Self {
         let mut ahead = self.clone();
         ahead.table.forecast = NodeForecasting::On;
@@ -37,7 +34,6 @@ impl OwnSettings {
     }
 }
 
-/// A policy by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PolicyName {
     Default,
@@ -47,11 +43,10 @@ pub enum PolicyName {
     Koordinator,
     Clbp,
     Evenkeel,
-    /// The same, with a headroom rule that looks ahead.
+    /// With a headroom rule that looks ahead.
     EvenkeelForecast,
 }
 
-/// A name that no policy has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not a policy; accepted: {}", accepted())]
 pub struct UnknownPolicy {
@@ -59,7 +54,6 @@ pub struct UnknownPolicy {
 }
 
 impl UnknownPolicy {
-    /// A short name for it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "UnknownPolicy"
@@ -67,7 +61,7 @@ impl UnknownPolicy {
 }
 
 impl PolicyName {
-    /// All of them, in the order in which they are shown.
+    /// In the order of display.
     pub const ALL: [Self; 8] = [
         Self::Default,
         Self::Crane,
@@ -79,7 +73,7 @@ impl PolicyName {
         Self::EvenkeelForecast,
     ];
 
-    /// The name in flags and reports.
+    /// In flags and reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -94,7 +88,6 @@ impl PolicyName {
         }
     }
 
-    /// The policy at the begin of a run.
     #[must_use]
     pub fn begin(self, scenario: &Scenario, own: &OwnSettings) -> Box<dyn LoadPolicy> {
         let nodes = &scenario.nodes;

@@ -1,9 +1,6 @@
-//! The trait of a placement policy: it gets measurements and Pods, and adds its own scores to those
-//! of kube-scheduler's plugins.
-//!
-//! A policy sees the same as the real one, and as late: measurements by rounds, bindings by watch.
-//! kube-scheduler's part, the requests and the choice among equals, is the same for all policies
-//! and is in [`super::scheduler`].
+//! The trait of a placement policy, which adds its own scores to those of kube-scheduler's plugins.
+//! It sees the same as the real one, and as late: measurements by rounds, bindings by watch.
+//! [`super::scheduler`] has kube-scheduler's part, the same for all policies.
 
 use std::collections::BTreeMap;
 
@@ -12,26 +9,25 @@ use jiff::SignedDuration;
 use super::monitoring::NodeMonitor;
 use super::policy_pods::{PodId, PodLifecycleStep, PolicyPod, ScaleInCandidate};
 
-/// A node that a Pod may go to, with what speaks for it.
+/// A feasible node with its score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCandidate {
-    /// Its position in the scenario.
+    /// Position in the scenario.
     pub node: usize,
     /// kube-scheduler's sum.
     pub sum: i64,
 }
 
-/// The choice between counting and disabling kube-scheduler's scores by requests beside a policy.
+/// Whether kube-scheduler's scores by requests count beside a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InTree {
     Counted,
-    /// NodeResourcesFit and NodeResourcesBalancedAllocation are turned off for scoring.
+    /// NodeResourcesFit and NodeResourcesBalancedAllocation do not score.
     Disabled,
 }
 
-/// A way of placing Pods by load. The default methods do nothing, as the default scheduler does.
+/// The default methods do nothing, like the default scheduler.
 pub trait LoadPolicy {
-    /// How the policy treats the scores by requests.
     fn in_tree(&self) -> InTree {
         InTree::Counted
     }
@@ -39,15 +35,15 @@ pub trait LoadPolicy {
     /// A round of measurements has arrived.
     fn measured(&mut self, _monitoring: &NodeMonitor, _now: SignedDuration) {}
 
-    /// True where to be told of the choice that is under way may change which nodes pass.
+    /// A notice of the choice under way may change which nodes pass.
     fn doubts(&mut self, _pod: &PolicyPod<'_>, _nodes: &[usize], _now: SignedDuration) -> bool {
         false
     }
 
-    /// Takes nodes out that must not have the Pod.
+    /// Removes nodes that must not have the Pod.
     fn filter(&mut self, _pod: &PolicyPod<'_>, _nodes: &mut Vec<usize>, _now: SignedDuration) {}
 
-    /// Adds to the sum of each node that passed; there are at least two, as otherwise nothing is scored.
+    /// Adds to the sums of nodes that passed: at least two, as otherwise nothing is scored.
     fn score(
         &mut self,
         _pod: &PolicyPod<'_>,
@@ -56,8 +52,7 @@ pub trait LoadPolicy {
     ) {
     }
 
-    /// The costs of deletion that a workload's Pods are given before so many of them go; 0 for those that are
-    /// not named.
+    /// Deletion costs of a workload's Pods before `count` of them go; 0 if not named.
     fn deletion_costs(
         &self,
         _pods: &[ScaleInCandidate<'_>],
@@ -66,7 +61,6 @@ pub trait LoadPolicy {
         BTreeMap::new()
     }
 
-    /// Takes a step in the life of a Pod.
     fn step(
         &mut self,
         _pod: &PolicyPod<'_>,
@@ -77,7 +71,6 @@ pub trait LoadPolicy {
     }
 }
 
-/// kube-scheduler as it is shipped.
 pub(super) struct DefaultScheduler;
 
 impl LoadPolicy for DefaultScheduler {}

@@ -1,9 +1,7 @@
-//! How many replicas each workload has at which time: as the scenario says, or as its HorizontalPodAutoscaler
-//! asks for under the traffic of the scenario.
-//!
-//! Replicas are worked out before anything is placed, by [`crate::target`], which runs HPA and portraits with the
-//! Pods' start and the metrics' lag. So all policies place the same Pods at the same times, and what they
-//! differ in is placement alone; that a Pod which waits for a node is ready later is left out of it.
+//! The replicas of each workload over time: of the scenario, or of its HorizontalPodAutoscaler
+//! under the scenario's traffic. [`crate::target`] computes them before placement, with the Pods'
+//! start and the metrics' lag, so that all policies place the same Pods at the same times. The
+//! later readiness of a Pod that waits for a node is ignored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,23 +16,21 @@ use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::scaling::pareto_frontier::Cost;
 
-/// The way of scaling the workloads that have an HPA.
+/// For workloads with an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScalingMethod {
-    /// The HPA alone.
     Hpa,
     /// Floors under the HPA by triple exponential smoothing with fixed factors.
     Tes,
-    /// Floors by DS-HPA.
     DsHpa,
-    /// Floors by `auto`, as Evenkeel is shipped.
+    /// Floors by `auto`, as shipped.
     Auto,
-    /// The portraits of the workload, and its HPA where it has none.
+    /// The workload's portraits, or its HPA without any.
     Portraits,
 }
 
 impl ScalingMethod {
-    /// All of them, in the order in which they are shown.
+    /// In the order of display.
     pub const ALL: [Self; 5] = [
         Self::Hpa,
         Self::Tes,
@@ -43,7 +39,7 @@ impl ScalingMethod {
         Self::Portraits,
     ];
 
-    /// The name in flags and reports.
+    /// In flags and reports.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -55,7 +51,6 @@ impl ScalingMethod {
         }
     }
 
-    /// A workload under this way of scaling.
     fn run(self, scaled: &ScaledWorkload, fits: FitFunctions<'_>) -> ScaledRun {
         let floors = |models| ReplayPolicy::Evenkeel(Floors::by(models));
         let plain = ReplayPolicy::Hpa {
@@ -78,8 +73,8 @@ impl fmt::Display for ScalingMethod {
     }
 }
 
-/// Runs a workload of a scenario above floors by `auto`, under the load that `seed` makes, and shows `observe` all that
-/// decides them. False for a workload that has none.
+/// Runs a workload above floors by `auto`, under the load of `seed`, and shows `observe` all inputs
+/// of the floors. False for a workload without floors.
 pub fn observe_floors(
     (scenario, workload): (&Scenario, &ScenarioWorkload),
     seed: u64,
@@ -94,24 +89,24 @@ pub fn observe_floors(
     observed.is_some()
 }
 
-/// The times of changes with the count from then on.
+/// Times and the count from then on.
 type Changes = Vec<(SignedDuration, u32)>;
 
-/// The replicas of all workloads over a run.
+/// Counts of all workloads over a run.
 #[derive(Debug, Clone, Default)]
 pub struct Replicas {
     /// By workload; the first change is its arrival.
     changes: Vec<Changes>,
-    /// The costs of scaling, over all workloads.
+    /// Sum over all workloads.
     pub cost: Cost,
-    /// How often a count changed, after the first.
+    /// Changes of counts, after the first.
     pub scalings: usize,
-    /// How long the requests of scaled workloads took.
+    /// Response times of requests to scaled workloads.
     pub responses: Responses,
 }
 
 impl Replicas {
-    /// The counts of a scenario; `fits` makes the fits of its workloads.
+    /// `fits` makes the fits of the workloads.
     #[must_use]
     pub fn of(scenario: &Scenario, scaling: ScalingMethod, fits: FitFunctions<'_>) -> Self {
         let mut all = Self::default();
@@ -151,7 +146,7 @@ impl Replicas {
     }
 }
 
-/// The counts of a workload while its replicas are made, one after another.
+/// While its replicas are created one after another.
 fn created(workload: &ScenarioWorkload, apart: SignedDuration) -> Changes {
     if apart.is_zero() {
         let first = (workload.arrival, workload.replicas);
@@ -178,7 +173,6 @@ fn changes(arrival: SignedDuration, points: &[ReplayPoint]) -> Changes {
     changes
 }
 
-/// A name that no way of scaling has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not a scaling method; accepted: hpa, tes, ds-hpa, auto and portraits")]
 pub struct UnknownScaling {
@@ -186,7 +180,6 @@ pub struct UnknownScaling {
 }
 
 impl UnknownScaling {
-    /// A short name for it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "UnknownScaling"

@@ -1,51 +1,47 @@
-//! How long requests take while replicas come and go.
-//!
-//! A replica is a server with one queue (M/M/1): it takes `1 / perReplica` for a request, and `1 / (1 - ρ)` times
-//! as long at a utilisation of ρ. What arrives beyond all replicas' capacity waits, and is served as soon as
-//! there is room. A model and no measurement: it ranks ways of scaling, and says little of milliseconds.
+//! Response times while replicas come and go. A replica is a server with one queue (M/M/1): a
+//! request takes `1 / perReplica`, and `1 / (1 - ρ)` times as long at a utilisation of ρ. Requests
+//! beyond all replicas' capacity wait for room. A model and no measurement: it ranks ways of
+//! scaling, and says little of milliseconds.
 
 use serde::Serialize;
 
-/// The utilisation beyond which the formula would say more of itself than of the queue.
+/// Above this utilisation the formula no longer describes the queue.
 const BUSIEST: f64 = 0.98;
 
-/// Requests and replicas over one step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ServedStep {
     pub seconds: f64,
-    /// Requests per second that arrive.
+    /// Arriving requests per second.
     pub offered: f64,
     pub ready: i32,
-    /// The most that one replica serves in a second.
+    /// Most that one replica serves per second.
     pub per_replica: f64,
 }
 
 impl ServedStep {
-    /// Requests that came beyond what the ready replicas can serve in its time.
+    /// Requests beyond the capacity of the ready replicas.
     pub(super) fn unserved(&self) -> f64 {
         let capacity = f64::from(self.ready) * self.per_replica;
         (self.offered - capacity).max(0.0) * self.seconds
     }
 }
 
-/// The response times of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Responses {
-    /// Mean over all requests, in seconds.
+    /// Over all requests.
     pub mean_seconds: f64,
-    /// Mean over the requests of the worst step, in seconds.
+    /// Over the requests of the worst step.
     pub worst_seconds: f64,
-    /// Requests that arrived.
     pub requests: f64,
 }
 
 impl Responses {
-    /// Those of consecutive steps.
+    /// `steps` are consecutive.
     pub(super) fn of(steps: impl IntoIterator<Item = ServedStep>) -> Self {
         let (mut waiting, mut weighted, mut all) = (0.0_f64, 0.0, Self::default());
         for step in steps {
-            // Requests never wait for ever: without a replica, they wait for the first one.
+            // Requests do not wait for ever: without a replica, they wait for the first one.
             let capacity = (f64::from(step.ready) * step.per_replica).max(step.per_replica);
             let utilisation = (step.offered / capacity).min(BUSIEST);
             let response = 1.0 / step.per_replica / (1.0 - utilisation) + waiting / capacity;
@@ -61,7 +57,7 @@ impl Responses {
         all
     }
 
-    /// Those of several workloads together.
+    /// Response times of several workloads together.
     #[must_use]
     pub(super) fn with(self, other: Self) -> Self {
         let requests = self.requests + other.requests;
@@ -107,7 +103,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_served_waits_and_is_served_later() {
-        // 100 arrive and 50 are served; the next wait for 50 at 10 a second, at half of their capacity.
+        // 100 arrive and 50 are served; the next wait for 50 at 10 a second, at half of their
+        // capacity.
         let late = Responses::of([step(10.0, 1), step(5.0, 2), step(5.0, 2)]);
         assert!((late.worst_seconds - 0.2 / 0.02).abs() < 1e-9);
         let second = 0.4 + 5.0;

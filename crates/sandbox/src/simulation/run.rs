@@ -1,7 +1,6 @@
-//! One run: a scenario under one policy and one seed, from event to event.
-//!
-//! Nothing happens between two events, so that days of hundreds of nodes, and thousands of nodes, take seconds, where
-//! the engine behind `dev` would step through them; [`crate`] says what the two share.
+//! One run: a scenario under one policy and one seed, from event to event. Nothing happens between
+//! two events, so days of hundreds of nodes take seconds; [`crate`] compares this with the engine
+//! behind `dev`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +24,6 @@ use evenkeel_core::units::Ratio;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::extender::decide::PATIENCE;
 
-/// A run under way.
 pub(super) struct SimulationRun<'a> {
     nodes: &'a [NodeShape],
     simulation: &'a Simulation,
@@ -37,25 +35,24 @@ pub(super) struct SimulationRun<'a> {
     monitoring: NodeMonitor,
     summary: SummaryBuilder,
     random: RandomSource,
-    /// Pods that kube-scheduler has not looked at yet, in their order.
+    /// Pods that kube-scheduler has not looked at yet, in order.
     queue: VecDeque<PodId>,
-    /// When it is done with the last one.
+    /// End of its work on the last Pod.
     free: SignedDuration,
-    /// It has been put down when it takes the next.
+    /// Its next decision is in the queue.
     is_woken: bool,
-    /// When its last choice is told to an extender.
+    /// When an extender is told of its last choice.
     told: SignedDuration,
-    /// How long an answer may wait for that.
+    /// Longest wait of an answer for that.
     patience: SignedDuration,
 }
 
-/// The input that all runs of a scenario share.
+/// Shared by all runs of a scenario.
 #[derive(Clone, Copy)]
 pub(super) struct SimulationInput<'a> {
     pub scenario: &'a Scenario,
     pub workloads: &'a [Arc<ScenarioWorkload>],
     pub replicas: &'a Replicas,
-    /// The line of the summary.
     pub line: Ratio,
 }
 
@@ -99,7 +96,6 @@ impl<'a> SimulationRun<'a> {
         }
     }
 
-    /// Runs to the end.
     pub(super) fn finish(mut self) -> RunSummary {
         while self.advance() {}
         self.summary.summary()
@@ -162,7 +158,7 @@ impl<'a> SimulationRun<'a> {
         }
     }
 
-    /// So many of the Pods that stay, those that their ReplicaSet deletes first.
+    /// `count` of the Pods that stay, which their ReplicaSet deletes first.
     fn first_to_go(&self, staying: &[PodId], count: usize, now: SignedDuration) -> Vec<PodId> {
         let leaving = staying.iter().map(|&pod| self.pods.leaving(pod, now));
         let leaving: Vec<_> = leaving.collect();
@@ -180,8 +176,8 @@ impl<'a> SimulationRun<'a> {
             .collect()
     }
 
-    /// Puts a new Pod among those that wait. Of workloads that are created at one moment, controllers
-    /// make the Pods in no order, so a new one comes in between the others by chance.
+    /// Queues a new Pod. For workloads created at one moment, controllers make the Pods in no
+    /// order, so its place is random.
     fn insert(&mut self, pod: PodId, now: SignedDuration) {
         let places = self.queue.len() + 1;
         let step = u64::try_from(pod).unwrap_or(u64::MAX);
@@ -208,7 +204,7 @@ impl<'a> SimulationRun<'a> {
         self.is_woken = false;
         if let Some(id) = self.queue.pop_front() {
             let subject = self.pods.subject(id);
-            // The call that tells is under way beside this one.
+            // The notice is under way at the same time.
             let is_near = now < self.told && self.told <= now.saturating_add(self.patience);
             if is_near && self.scheduler.awaits(&subject, &mut *self.policy, now) {
                 self.queue.push_front(id);
@@ -273,7 +269,7 @@ impl<'a> SimulationRun<'a> {
         );
         let gone = self.pods.delete(id, now);
         match node {
-            // The kubelet will not start what it finds deleted.
+            // The kubelet does not start a deleted Pod.
             Some(_) if !is_bound => {}
             Some(_) => self.agenda.add(gone, SimulationEvent::Gone(id)),
             None => self.summary.settled(&self.pods.get(id).name, now),
@@ -293,7 +289,7 @@ impl<'a> SimulationRun<'a> {
 
 #[cfg(test)]
 impl SimulationRun<'_> {
-    /// Holds the books of scheduler and kubelets against each other.
+    /// Checks that scheduler and kubelets agree.
     pub(super) fn check(&self) {
         let assumed: u32 = self.scheduler.nodes().iter().map(|node| node.pods).sum();
         let placed = self.pods.placed();

@@ -1,4 +1,4 @@
-//! A workload that is scaled: its Pods, and the load that its requests make of all of them together.
+//! A scaled workload: its Pods, and the load of its requests on all of them together.
 
 use std::sync::Arc;
 
@@ -20,33 +20,32 @@ use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::{Ratio, Resource};
 
-/// A workload that is scaled, with its load.
 pub(super) struct ScaledWorkload {
     pub(super) target: ReplayTarget,
     /// The HPA's own target.
     pub(super) share: Ratio,
     pub(super) portraits: Option<Arc<Portraits>>,
     load: ReplayLoad,
-    /// The hour of the day at which the service fits its trees.
+    /// Hour of the day at which the service fits its trees.
     fit_hour: i64,
-    /// The use of one request a second, in millicores.
+    /// Millicores per request per second.
     per_request: f64,
-    /// The most that one replica serves in a second.
+    /// Most that one replica serves per second.
     per_replica: f64,
 }
 
-/// The replicas of a scaled workload under one way of scaling.
+/// Under one way of scaling.
 pub(super) struct ScaledRun {
     pub(super) points: Vec<ReplayPoint>,
     pub(super) cost: Cost,
     pub(super) responses: Responses,
-    /// Requests that came while all ready replicas together could not serve as many.
+    /// Requests beyond the capacity of all ready replicas.
     pub(super) unserved: f64,
 }
 
 impl ScaledWorkload {
-    /// `None` for a workload that is not scaled by cpu, or has no requests. With a `seed` its surges and its load
-    /// are as that has them.
+    /// `None` for a workload without scaling by cpu or without requests. A `seed` varies its surges
+    /// and its load.
     pub(super) fn of(
         workload: &ScenarioWorkload,
         scenario: &Scenario,
@@ -79,12 +78,12 @@ impl ScaledWorkload {
         })
     }
 
-    /// The run under an HPA, above floors or not, with the fits that the service makes.
+    /// Under an HPA, above floors or not, with the service's fits.
     pub(super) fn by_hpa(&self, policy: ReplayPolicy, fits: FitFunctions<'_>) -> ScaledRun {
         self.observed(policy, fits, &mut |_| ())
     }
 
-    /// The same, of which `observe` is shown all that decides the floors.
+    /// Shows `observe` all inputs of the floors.
     pub(super) fn observed(
         &self,
         policy: ReplayPolicy,
@@ -100,7 +99,6 @@ impl ScaledWorkload {
         self.run(target::replay_observed(policy, input, observe))
     }
 
-    /// The run under portraits.
     pub(super) fn by_portraits(&self, portraits: &Portraits, fits: FitFunctions<'_>) -> ScaledRun {
         let knowledge = self.knowledge(fits);
         self.run(target::replay_portraits(
@@ -136,7 +134,7 @@ impl ScaledWorkload {
     }
 }
 
-/// How often a count changed, after the first.
+/// Changes of the count, after the first.
 pub(super) fn changes(points: &[ReplayPoint]) -> usize {
     let pairs = points.windows(2);
     pairs
@@ -144,7 +142,6 @@ pub(super) fn changes(points: &[ReplayPoint]) -> usize {
         .count()
 }
 
-/// The traffic as a seed has it.
 fn moved(traffic: &Traffic, seed: RandomSource) -> Traffic {
     let surges = traffic.surges.iter().enumerate();
     let surges = surges.map(|(place, surge): (usize, &Surge)| {
@@ -157,7 +154,6 @@ fn moved(traffic: &Traffic, seed: RandomSource) -> Traffic {
     }
 }
 
-/// The workload as its HPA has it.
 fn target(workload: &ScenarioWorkload, simulation: &Simulation) -> Option<ReplayTarget> {
     let ScenarioHpa { min, max, .. } = workload.scale?;
     let bound = |count: u32| i32::try_from(count).unwrap_or(i32::MAX);
@@ -183,7 +179,7 @@ fn target(workload: &ScenarioWorkload, simulation: &Simulation) -> Option<Replay
     })
 }
 
-/// The cpu that the workload's requests ask for, in millicores on the grid of an HPA, from the begin of the
+/// Millicores that the workload's requests need, on the grid of an HPA, from the begin of the
 /// scenario's past on.
 fn series(
     workload: &ScenarioWorkload,
@@ -209,7 +205,7 @@ fn series(
     RegularSeries::new(start, GRID, values).ok()
 }
 
-/// The begin of a run by the calendar: a midnight before which there is room for its past.
+/// Calendar begin of a run: a midnight with room for its past.
 fn midnight(past: SignedDuration) -> Option<Timestamp> {
     let day = SignedDuration::from_hours(24).as_secs();
     let days = (past.as_secs() + day - 1) / day;

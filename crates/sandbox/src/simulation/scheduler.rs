@@ -1,8 +1,7 @@
-//! kube-scheduler around a policy: what requests leave room for, its own scores, and the choice.
-//!
-//! It takes one Pod at a time and counts it on its node at once, as the real one assumes Pods. Plugins of
-//! other projects run inside it with the weights that they are shipped with, so a policy only adds to
-//! the sums. Among equal sums it chooses by chance, which the seed decides.
+//! kube-scheduler around a policy: room for requests, its own scores, and the choice. It takes one
+//! Pod at a time and counts it on its node at once, like the real one. Plugins of other projects
+//! run inside it with their shipped weights, so a policy only adds to the sums. The seed decides
+//! between equal sums.
 
 use jiff::SignedDuration;
 
@@ -16,7 +15,6 @@ use crate::scheduler::plugins::{self, NodeSearchWindow};
 use evenkeel_core::placement::NodesToScore;
 use evenkeel_core::random::RandomSource;
 
-/// The state of kube-scheduler in a run.
 pub(super) struct Scheduler {
     placement: Placement,
     window: NodeSearchWindow,
@@ -38,7 +36,7 @@ impl Scheduler {
         }
     }
 
-    /// True where the policy would wait for the choice that is under way to be told before it answers.
+    /// The policy would wait for the notice of the choice under way before it answers.
     pub(super) fn awaits(
         &self,
         pod: &PolicyPod<'_>,
@@ -49,7 +47,7 @@ impl Scheduler {
         policy.doubts(pod, &feasible, now)
     }
 
-    /// The node that the Pod gets from now on; `None` where it has to wait.
+    /// The Pod's node from now on; `None` if it has to wait.
     pub(super) fn place(
         &mut self,
         pod: &PolicyPod<'_>,
@@ -73,12 +71,10 @@ impl Scheduler {
         Some(chosen)
     }
 
-    /// A Pod has left its node.
     pub(super) fn forget(&mut self, pod: &PolicyPod<'_>, node: usize) {
         self.placement.remove(pod.index, node);
     }
 
-    /// The nodes with the requests of their Pods.
     #[cfg(test)]
     pub(super) fn nodes(&self) -> &[NodeRequest] {
         self.placement.nodes()

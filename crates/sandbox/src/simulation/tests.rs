@@ -1,5 +1,5 @@
-//! Properties of whole runs: nothing gets lost, nothing depends on anything but the seed, and a case
-//! that can be worked out by hand.
+//! Properties of whole runs: nothing gets lost, only the seed matters, and a case that can be
+//! computed by hand.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,6 @@ use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy, node_
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Resource, Resources};
 
-/// The service's settings as they are shipped.
 pub(super) fn own() -> OwnSettings {
     let share = |share| Ratio::share(share).unwrap();
     OwnSettings {
@@ -48,8 +47,8 @@ fn comparison(text: &str) -> ScenarioComparison {
     )
 }
 
-/// Two nodes, and `count` Pods that each want a third of a node's network; each binding is seen before the next
-/// Pod is looked at.
+/// Two nodes, and `count` Pods that each want a third of a node's network; each binding is seen
+/// before the next Pod is placed.
 fn network(count: u32) -> String {
     format!(
         "
@@ -130,7 +129,7 @@ fn a_pod_that_would_go_over_the_line_waits_and_only_where_somebody_looks() {
     let five = comparison(&network(5));
     let ours = five.run(PolicyName::Evenkeel, 1);
     let plain = five.run(PolicyName::Default, 1);
-    // The fifth is refused for five minutes, and let through then.
+    // The fifth is refused for five minutes, and then let through.
     assert_eq!((ours.refused, ours.still_refused), (1, 0));
     assert!(
         (300.0..320.0).contains(&ours.longest_refused_seconds),
@@ -142,7 +141,7 @@ fn a_pod_that_would_go_over_the_line_waits_and_only_where_somebody_looks() {
 
 #[test]
 fn nothing_is_foreseen_before_a_forecast_has_proved_itself() {
-    // Trust takes twenty forecasts of ten minutes each, and these runs are over by then.
+    // Trust takes twenty forecasts of ten minutes each, and these runs are shorter.
     let five = comparison(&network(5));
     for seed in 0..5 {
         let of = |policy| five.run(policy, seed);

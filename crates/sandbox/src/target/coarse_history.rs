@@ -1,13 +1,13 @@
-//! A past load on coarser grids, as databases keep it and models learn from it.
+//! A past load on coarser grids, as databases keep it for models.
 
 use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::forecast::RegularSeries;
 use evenkeel_core::units::count_as_f64;
 
-/// The means of `load` over steps of `step`, from its begin up to `until`. Only whole steps count, which
-/// begin at multiples of `step` since 1970; a step of which less than half is known is a gap, as in a
-/// history. `None` where there is no whole step.
+/// Means of `load` over steps of `step`, from its begin up to `until`. Steps are whole and begin at
+/// multiples of `step` since 1970; one of which less than half is known is a gap. `None` without a
+/// whole step.
 pub(super) fn means(
     load: &RegularSeries,
     step: SignedDuration,
@@ -32,14 +32,14 @@ pub(super) fn means(
     RegularSeries::new(Timestamp::from_second(start).ok()?, step, values).ok()
 }
 
-/// The mean of what is known, where that is half of it.
+/// `None` if less than half is known.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let sum: f64 = known.iter().sum();
     (known.len() * 2 >= values.len()).then(|| sum / count_as_f64(known.len()))
 }
 
-/// The values that are known, with their times.
+/// Known values with their times.
 pub(super) fn points(series: &RegularSeries) -> impl Iterator<Item = (Timestamp, f64)> {
     let step = series.step();
     let times = std::iter::successors(Some(series.start()), move |time| {

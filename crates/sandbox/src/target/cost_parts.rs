@@ -1,24 +1,23 @@
-//! The costs of a replay by parts of its time, which show whether they agree.
+//! Costs of a replay by parts of its time, which show whether they agree.
 
 use jiff::{SignedDuration, Timestamp};
 
 use evenkeel_core::scaling::pareto_frontier::Cost;
 
-/// The length of a part: two of them are a day with its night.
+/// Two parts are a day with its night.
 pub const PART: SignedDuration = SignedDuration::from_hours(12);
 
-/// The parts up to now.
 #[derive(Debug, Default)]
 pub(super) struct ReplayCostParts {
-    /// The end of the part that has begun.
+    /// End of the present part.
     end: Option<Timestamp>,
-    /// The cost at its begin.
+    /// At the begin of the present part.
     before: Cost,
     costs: Vec<Cost>,
 }
 
 impl ReplayCostParts {
-    /// It is `now`, and `cost` is all that was counted up to now; nothing at the first call.
+    /// `cost` is the total up to `now`; nothing happens at the first call.
     pub(super) fn reach(&mut self, now: Timestamp, cost: Cost) {
         let is_over = self.end.is_some_and(|end| now >= end);
         if is_over {
@@ -30,7 +29,7 @@ impl ReplayCostParts {
         }
     }
 
-    /// The cost of each part, where `cost` is that of all of them.
+    /// By part; `cost` is the total.
     pub(super) fn up_to(mut self, cost: Cost) -> Vec<Cost> {
         if self.end.is_some() {
             self.costs.push(cost.since(&self.before));

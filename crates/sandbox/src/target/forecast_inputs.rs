@@ -10,15 +10,14 @@ use evenkeel_core::forecast::{
 use evenkeel_core::scaling::counterfactual::TrialPods;
 use evenkeel_core::scaling::tracker::{LoadModel, LoadPastFit};
 
-/// Learns from the past of a target's Pods, for a window of so many minutes; `None` where it is too
-/// short.
+/// Learns from the past of a target's Pods, for a window in minutes; `None` if it is too short.
 pub type LearnOwn<'a> = &'a (dyn Fn(&Minutes, usize, &TrialPods) -> Option<LoadPastFit> + Sync);
 
-/// Fits a model that a target names on its past, for a window of so many minutes.
+/// Fits the model of a target on its past, for a window in minutes.
 pub type FitModel<'a> =
     &'a (dyn Fn(&Minutes, usize, ModelSet) -> Result<LoadModel, NotEnoughHistory> + Sync);
 
-/// The fits that the service makes in the background.
+/// Made by the service in the background.
 #[derive(Clone, Copy)]
 pub struct FitFunctions<'a> {
     pub trees: LearnOwn<'a>,
@@ -26,34 +25,31 @@ pub struct FitFunctions<'a> {
 }
 
 impl FitFunctions<'static> {
-    /// No fit is made.
     pub const NONE: Self = Self {
         trees: &|_, _, _| None,
         model: &|_, _, _| Err(NotEnoughHistory { need: 1, have: 0 }),
     };
 }
 
-/// The inputs of a run's forecasts besides the load.
 #[derive(Clone)]
 pub struct Knowledge<'a> {
-    /// The weights of `global`.
     pub global: Arc<GlobalPeaks>,
-    /// The fits of the target's own trees; without them all that is known of floors is the load itself.
+    /// Without it, floors rest on the load itself.
     pub own: Option<DailyFit<'a>>,
 }
 
-/// The fits of a target, which are due when the service's are ([`Tracker::fits_due`]).
+/// Due when the service's are ([`Tracker::fits_due`]).
 ///
 /// [`Tracker::fits_due`]: evenkeel_core::scaling::tracker::Tracker::fits_due
 #[derive(Clone, Copy)]
 pub struct DailyFit<'a> {
-    /// The hour of the day, by [`evenkeel_core::scaling::fit_times::daily_hour`].
+    /// By [`evenkeel_core::scaling::fit_times::daily_hour`].
     pub hour: i64,
     pub fits: FitFunctions<'a>,
 }
 
 impl Default for Knowledge<'_> {
-    /// The shipped weights, and no fits.
+    /// Shipped weights, and no fits.
     fn default() -> Self {
         Self {
             global: GlobalPeaks::shipped(),
@@ -69,7 +65,7 @@ impl fmt::Debug for Knowledge<'_> {
     }
 }
 
-/// A load as trees are fitted on it: the means of its whole minutes. `None` where there is none.
+/// Means of whole minutes, for fits of trees; `None` without any.
 #[must_use]
 pub fn minutes_of(load: &RegularSeries) -> Option<Minutes> {
     let end = load.end().checked_add(load.step()).ok()?;
@@ -80,12 +76,12 @@ pub fn minutes_of(load: &RegularSeries) -> Option<Minutes> {
     )?))
 }
 
-/// A past of minutes as trees are fitted on it.
+/// For fits of trees.
 fn minutes(past: &RegularSeries) -> Minutes {
     Minutes::new(past.start().as_second(), narrowed(past))
 }
 
-/// The same as the service gets it from a database, with short gaps led across.
+/// As the service gets it from a database, with short gaps interpolated.
 pub(super) fn bridged(past: &RegularSeries) -> Minutes {
     Minutes::bridged(past.start().as_second(), narrowed(past))
 }

@@ -1,8 +1,6 @@
-//! The floor of each tick, from a forecast, or the count of portraits of which a forecast is one; and how good the
-//! forecasts turned out.
-//!
-//! It is the service's own memory of a target. With `auto` and `s-hpa` it has the models that
-//! `predict: auto` and `predict: ds-hpa` have; any other model is for a comparison.
+//! Decides each tick's floor from a forecast, or the count by portraits that may forecast, and
+//! scores the forecasts. It uses the service's own state of a target. `auto` and `s-hpa` are the
+//! models of `predict: auto` and `predict: ds-hpa`; other models are for comparison.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,30 +29,30 @@ pub(super) struct Forecaster {
     policy: TargetPolicy,
     signals: [ScaledSignal; 1],
     tracker: TargetState,
-    /// `None` where nothing is forecast.
+    /// `None` without forecasts.
     models: Option<ModelSet>,
     shared: ModelAssets,
     last: Option<TickDecision>,
-    /// The forecasts that are not judged yet, in the order of the times that they are made for.
+    /// Not judged yet, in the order of their due times.
     issued: VecDeque<IssuedForecast>,
-    /// The certain load that was taken last.
+    /// The last certain load.
     taken: Option<LoadSample>,
     /// Certain loads, as far back as forecasts wait for their time.
     recent: VecDeque<(Timestamp, f64)>,
     tally: Tally,
 }
 
-/// A forecast for a time, with the load that it was made on.
+/// With the load that it was made on.
 #[derive(Debug, Clone, Copy)]
 struct IssuedForecast {
-    /// The time of that load.
+    /// Time of that load.
     made: Timestamp,
     due: Timestamp,
     expected: IntervalForecast,
     naive: f64,
 }
 
-/// Sums over a run.
+/// Over a run.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     scored: u32,
@@ -66,7 +64,6 @@ struct Tally {
 }
 
 impl Forecaster {
-    /// One that decides floors.
     pub(super) fn floors(target: &ReplayTarget, floors: Floors) -> Self {
         let policy = TargetPolicy {
             scale_down: floors.scale_down,
@@ -75,7 +72,7 @@ impl Forecaster {
         Self::new(target, Some(floors.models), policy)
     }
 
-    /// One that decides counts by portraits, one of which may forecast.
+    /// Decides counts by portraits, which may forecast.
     pub(super) fn portraits(target: &ReplayTarget, portraits: &Portraits) -> Self {
         let predictive = portraits.predictive().map(|(_, settings)| settings);
         let risk = predictive.and_then(|settings| settings.risk);
@@ -111,13 +108,13 @@ impl Forecaster {
         }
     }
 
-    /// With the weights of `global` that are known.
+    /// With the known weights of `global`.
     pub(super) fn with(mut self, knowledge: &Knowledge<'_>) -> Self {
         self.shared.peaks = Arc::clone(&knowledge.global);
         self
     }
 
-    /// Makes the fits that are due, on the past up to the time that each is of, as the service does between two ticks.
+    /// Makes the due fits, each on the past up to its time, like the service between two ticks.
     pub(super) fn fit_due(
         &mut self,
         now: Timestamp,
@@ -145,8 +142,8 @@ impl Forecaster {
         }
     }
 
-    /// Learns from the past before the first tick at `now`, as the service does from a database when it starts;
-    /// `observe` is shown each part.
+    /// Learns from the past before the first tick at `now`, like the service from a database at its
+    /// start; `observe` sees each part.
     pub(super) fn learn(
         &mut self,
         past: &RegularSeries,
@@ -167,19 +164,18 @@ impl Forecaster {
         }
     }
 
-    /// The forecast that was made for the tick at `now`; before [`Self::decide`].
+    /// For the tick at `now`; call it before [`Self::decide`].
     pub(super) fn expected(&self, now: Timestamp) -> Option<IntervalForecast> {
         let mut issued = self.issued.iter();
         let due = issued.find(|issued| is_of(issued.due, now));
         due.map(|issued| issued.expected)
     }
 
-    /// The lag and the lead between a load and the capacity for it, at the last tick.
+    /// At the last tick.
     pub(super) fn horizon(&self) -> Horizon {
         self.last.map(|answer| answer.horizon).unwrap_or_default()
     }
 
-    /// Takes a tick's measurement and decides what follows.
     pub(super) fn decide(&mut self, seen: &TickObservation<'_>) -> TickDecision {
         let answer = self.tick(seen);
         let before = self.taken.map(|taken| taken.load.sum);
@@ -213,7 +209,7 @@ impl Forecaster {
         answer
     }
 
-    /// The load that a due forecast is compared with; for `auto` the largest since it was made.
+    /// The load for the comparison; for `auto` the largest since the forecast was made.
     fn came_of(&mut self, due: &IssuedForecast) -> f64 {
         let is_over = |&(at, _): &(Timestamp, f64)| at <= due.made;
         while self.recent.front().is_some_and(is_over) {
@@ -229,7 +225,7 @@ impl Forecaster {
         came.unwrap_or(due.naive)
     }
 
-    /// The forecast that was made for `at`; those for earlier times are not judged any more.
+    /// The forecast for `at`; earlier ones are dropped.
     fn due(&mut self, at: Timestamp) -> Option<IssuedForecast> {
         while let Some(first) = self.issued.front() {
             if is_of(first.due, at) {
@@ -247,7 +243,7 @@ impl Forecaster {
         let is_forecast = self.models.is_some();
         if let Some(sample) = seen.measured.as_ref().filter(|_| is_forecast) {
             let [ScaledSignal { signal, .. }] = &self.signals;
-            // Refused is what is no load, and a load has been checked.
+            // Only invalid loads are refused, and a load has been checked.
             let _ = self.tracker.measure(signal, sample, seen.now);
         }
         let input = TickInput {
@@ -300,7 +296,7 @@ impl Forecaster {
 }
 
 impl Tally {
-    /// Holds what was forecast for a tick against what was measured.
+    /// Compares a tick's forecast with its measurement.
     fn count(&mut self, actual: f64, due: Option<IssuedForecast>, trust: ModelTrust) {
         let one = |is: bool| if is { 1.0 } else { 0.0 };
         self.measured += 1.0;
@@ -317,7 +313,7 @@ impl Tally {
     }
 }
 
-/// True where `at` is the step of the grid that `due` is nearest to.
+/// `at` is the step of the grid nearest to `due`.
 fn is_of(due: Timestamp, at: Timestamp) -> bool {
     due.duration_since(at).abs() * 2 <= GRID
 }

@@ -1,4 +1,4 @@
-//! One way of scaling, tick by tick: an HPA with its Pods, and the floor below it where there is one.
+//! One way of scaling, tick by tick: an HPA with its Pods, and a floor if there is one.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,23 +15,22 @@ use evenkeel_core::scaling::tracker::Reaction;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReplayTick {
     pub now: Timestamp,
-    /// The same, counted from the begin of the run.
+    /// Since the begin of the run.
     pub at: SignedDuration,
     /// `None` in a gap.
     pub load: Option<f64>,
 }
 
-/// The replicas, floor and load at a tick.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReplayTickState {
     pub replicas: i32,
-    /// Those of them that serve.
+    /// Serving replicas.
     pub ready: i32,
-    /// The `minReplicas` of the HPA.
+    /// `minReplicas` of the HPA.
     pub floor: i32,
-    /// The load that arrived; `None` in a gap.
+    /// Arrived load; `None` in a gap.
     pub load: Option<f64>,
-    /// The forecast that was made for the tick.
+    /// Made earlier for this tick.
     pub forecast: Option<IntervalForecast>,
 }
 
@@ -41,7 +40,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// An HPA when `load` begins; its target is `share` of the request.
+    /// When `load` begins; the target is `share` of the request.
     pub(super) fn new(
         target: &ReplayTarget,
         load: &RegularSeries,
@@ -54,8 +53,8 @@ impl Side {
         }
     }
 
-    /// The tick, and the time up to the next one; `forecaster` decides the floor that the HPA has then,
-    /// and without one its `minReplicas` stays.
+    /// The tick, and the time up to the next one; `forecaster` decides the next floor, and without
+    /// it `minReplicas` stays.
     pub(super) fn tick(
         &mut self,
         tick: &ReplayTick,
@@ -64,7 +63,7 @@ impl Side {
         self.observed_tick(tick, forecaster, &mut |_| ())
     }
 
-    /// The same; `observe` is shown each decision.
+    /// Shows `observe` each decision.
     pub(super) fn observed_tick(
         &mut self,
         tick: &ReplayTick,
@@ -111,7 +110,7 @@ impl Side {
         passed
     }
 
-    /// Forgets what was counted up to now.
+    /// Resets the counters.
     pub(super) fn forget_cost(&mut self) {
         self.pods.forget_cost();
     }

@@ -1,11 +1,11 @@
-//! Noise on a load, such as the samples of real services have and their means over minutes do not.
+//! Noise on a load, which samples of real services have and means over minutes lack.
 
 use evenkeel_core::forecast::RegularSeries;
 
 use evenkeel_core::random::RandomSource;
 
-/// The load with each of its values times `1 + N(0, deviation)`, and at least 0. The noise of a moment
-/// depends on nothing but the source and the moment.
+/// Multiplies values by `1 + N(0, deviation)`, with a minimum of 0. The noise of a moment depends
+/// only on source and moment.
 #[must_use]
 pub fn with_noise(load: RegularSeries, deviation: f64, source: RandomSource) -> RegularSeries {
     if deviation <= 0.0 {

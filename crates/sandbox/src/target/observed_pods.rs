@@ -10,18 +10,17 @@ use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
 use evenkeel_core::scaling::sample::{Measurement, PodSample};
 use evenkeel_core::scaling::signal::Signal;
 
-/// The Pods as of the last tick, with their measurements. Most are as they were at the tick before, so that
-/// only those that changed are made anew.
+/// As of the last tick, with measurements. Most Pods are unchanged since the tick before, so only
+/// changed ones are made anew.
 pub(super) struct ObservedPodSet {
-    /// The signal that is measured of each Pod.
     signal: Signal,
     shown: Vec<ObservedPodState>,
-    /// The same Pods, in the form for the HPA.
+    /// In the form for the HPA.
     pub(super) facts: Vec<PodFacts>,
-    /// The same, in the form for sums.
+    /// In the form for sums.
     pub(super) shared: Vec<Arc<PodFacts>>,
     pub(super) measured: Vec<Option<Measurement>>,
-    /// The measurements, in the form for the HPA.
+    /// In the form for the HPA.
     pub(super) readings: Readings,
 }
 
@@ -36,7 +35,6 @@ pub(super) struct ObservedPodState {
 }
 
 impl ObservedPodSet {
-    /// No Pods yet, of which `signal` is to be measured.
     pub(super) fn of(signal: Signal) -> Self {
         Self {
             signal,
@@ -48,7 +46,6 @@ impl ObservedPodSet {
         }
     }
 
-    /// The Pod at this place is shown so from now on.
     pub(super) fn show(
         &mut self,
         place: usize,
@@ -66,7 +63,7 @@ impl ObservedPodSet {
             is_ready: _,
             is_deleted,
         } = shown;
-        // Names in the order in which Pods are made, which is the order that the HPA looks them up in.
+        // Names in the order of creation, in which the HPA looks them up.
         let name = format!("{batch:08}-{number:06}");
         let pod = PodFacts {
             deleted: is_deleted,
@@ -86,7 +83,7 @@ impl ObservedPodSet {
         self.read();
     }
 
-    /// Puts the measurements down for the HPA, each over the one that the same Pod had before.
+    /// Stores the measurements for the HPA, each over the Pod's earlier one.
     fn read(&mut self) {
         let answer = self.readings.others.remove(&self.signal);
         let mut samples = match answer {

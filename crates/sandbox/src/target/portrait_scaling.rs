@@ -1,7 +1,6 @@
-//! A target by portraits, tick by tick: its Pods, the HPA's algorithm as one provider among others, and the count
-//! that the service's tick makes of all of them.
-//!
-//! Unlike an HPA's floor the count is written in the tick that decides it, as the service writes it.
+//! A target by portraits, tick by tick: its Pods, the HPA's algorithm as one provider, and the
+//! count of the service's tick. Unlike an HPA's floor the count is written in the tick that decides
+//! it, as in the service.
 
 use super::forecasting::Forecaster;
 use super::hpa_run::{ReplayTick, ReplayTickState};
@@ -25,22 +24,20 @@ pub(super) struct PortraitScaledTarget<'a> {
     pods: ScaledPods,
     forecaster: Forecaster,
     portraits: &'a Portraits,
-    /// One for each provider, most of which have no windows.
+    /// By provider, mostly without windows.
     agendas: Vec<ScheduleCache>,
     reactive: Option<ProviderRef>,
     predictive: Option<ProviderRef>,
     controller: Controller,
     spec: HpaSpec,
     told: HpaStatus,
-    /// The counts that are written.
     counts: ReplicaCounts,
     change: Option<StagedChange>,
-    /// The fewest that the user allows.
+    /// The user's minimum.
     least: i32,
 }
 
 impl<'a> PortraitScaledTarget<'a> {
-    /// A target when `load` begins.
     pub(super) fn new(
         target: &ReplayTarget,
         (load, start): (&RegularSeries, Start),
@@ -94,7 +91,7 @@ impl<'a> PortraitScaledTarget<'a> {
         passed
     }
 
-    /// Takes the step that the service would take.
+    /// The service's step.
     fn decide(&mut self, tick: &ReplayTick) {
         let ReplayTick { now, at, .. } = *tick;
         let given = self.given(now);
@@ -142,7 +139,7 @@ impl<'a> PortraitScaledTarget<'a> {
         }
     }
 
-    /// The recommendations of the providers that do not depend on the load.
+    /// Recommendations that do not depend on the load.
     fn given(&mut self, now: Timestamp) -> Vec<ProviderRecommendation> {
         let providers = self.portraits.providers.iter().zip(&mut self.agendas);
         let known = providers.filter_map(|(provider, agenda)| match &provider.source {
@@ -158,12 +155,12 @@ impl<'a> PortraitScaledTarget<'a> {
         known.collect()
     }
 
-    /// The forecaster; `None` without a predictive provider.
+    /// `None` without a predictive provider.
     pub(super) fn forecaster(&mut self) -> Option<&mut Forecaster> {
         self.predictive.is_some().then_some(&mut self.forecaster)
     }
 
-    /// Forgets what was counted up to now.
+    /// Resets the counters.
     pub(super) fn forget_cost(&mut self) {
         self.pods.forget_cost();
     }

@@ -1,8 +1,7 @@
-//! One policy replayed on the last days of a load, which are judged; what lies before teaches.
-//!
-//! The long past is not run tick by tick: the models get it as means of minutes, as the service gets it
-//! from a database, and so does every policy's HPA a while before the judged days, in which Pods,
-//! stabilisation windows and trust come to what they would be.
+//! One policy replayed on the last days of a load, which are judged, after learning from the days
+//! before. The long past is not run tick by tick: the models get it as means of minutes, like the
+//! service from a database. Every policy's HPA then runs a while before the judged days, in which
+//! Pods, stabilisation windows and trust settle.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -21,25 +20,24 @@ use evenkeel_core::units::Ratio;
 
 use crate::portraits::Portraits;
 
-/// The time before the judged days that is run and not counted, beside the start of a Pod: longer than
-/// the windows of HPA and models.
+/// Uncounted time before the judged days, beside the start of a Pod: longer than the windows of HPA
+/// and models.
 const LEAD_IN: SignedDuration = SignedDuration::from_hours(1);
 
-/// The targets of the plain HPA on a frontier.
+/// Number of targets of the plain HPA on a frontier.
 const TARGETS: u8 = 9;
-/// The lowest of them, as a share of the target's own.
+/// Lowest target, as a share of the target's own.
 const LOWEST: f64 = 2.0 / 3.0;
 
-/// A way of scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReplayPolicy {
     /// An HPA alone, with this target.
     Hpa { target: Ratio },
-    /// An HPA with the target's own, above Evenkeel's floors.
+    /// An HPA with its own target, above Evenkeel's floors.
     Evenkeel(Floors),
 }
 
-/// A load with the time from which on it is judged.
+/// Judged from a time on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayLoad {
     load: RegularSeries,
@@ -47,7 +45,6 @@ pub struct ReplayLoad {
     start: Start,
 }
 
-/// A load that cannot be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// Its steps are not those of [`GRID`].
@@ -56,15 +53,14 @@ pub enum ReplayError {
     /// It ends before it is judged.
     #[error("nothing is left to count from {count_from}: the load ends at {end}")]
     NothingToCount {
-        /// The time from which on it was to be judged.
+        /// Begin of the judgement.
         count_from: Timestamp,
-        /// The time of its last step.
+        /// Time of its last step.
         end: Timestamp,
     },
 }
 
 impl ReplayError {
-    /// The name of the variant.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -74,32 +70,31 @@ impl ReplayError {
     }
 }
 
-/// One step of what is judged.
+/// A judged step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplayPoint {
     pub at: Timestamp,
     /// `None` in a gap.
     pub load: Option<f64>,
     pub replicas: i32,
-    /// Those of them that serve.
+    /// Serving replicas.
     pub ready: i32,
-    /// The `minReplicas` of the HPA.
+    /// `minReplicas` of the HPA.
     pub floor: i32,
 }
 
-/// The outcome of one policy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayOutcome {
     pub cost: Cost,
-    /// The cost of each [`super::PART`] of the judged time, of which the last may be shorter.
+    /// By [`super::PART`] of the judged time; the last may be shorter.
     pub parts: Vec<Cost>,
-    /// Empty where they were not asked for.
+    /// Empty if not requested.
     pub points: Vec<ReplayPoint>,
 }
 
 impl ReplayPolicy {
-    /// The policies of a frontier: the plain HPA at targets from the target's own down to two thirds of
-    /// it, in whole percentages, as those of an HPA are, and `floors` at several risks.
+    /// The plain HPA at targets from its own down to two thirds of it, in whole percentages like an
+    /// HPA's, and `floors` at several risks.
     #[must_use]
     pub fn frontier(target: &ReplayTarget, floors: Floors) -> Vec<Self> {
         let own = target.capacity.target();
@@ -107,7 +102,7 @@ impl ReplayPolicy {
             let share = f64::from(index) / f64::from(TARGETS - 1);
             own * (1.0 - share * (1.0 - LOWEST))
         });
-        // Halves go up, also where the product of floats lies just below.
+        // Halves go up, also if the product of floats lies just below.
         let lower = lower.map(|share| (share * 100.0 + 1e-9).round() / 100.0);
         let mut shares: Vec<f64> = [own].into_iter().chain(lower).collect();
         // For a small target, several are the same percentage, or its own target, or zero.
@@ -120,7 +115,6 @@ impl ReplayPolicy {
         plain.chain(floored).collect()
     }
 
-    /// The target of its HPA.
     const fn share(self, target: &ReplayTarget) -> f64 {
         match self {
             Self::Hpa { target: share } => share.get(),
@@ -128,7 +122,7 @@ impl ReplayPolicy {
         }
     }
 
-    /// The forecaster of its floors, trained on the past before `running`; `None` for a plain HPA.
+    /// Trained on the past before `running`; `None` for a plain HPA.
     fn forecaster(
         self,
         input: ReplayInput<'_>,
@@ -144,10 +138,10 @@ impl ReplayPolicy {
 }
 
 impl ReplayLoad {
-    /// A load on [`GRID`] that is judged from `count_from` on.
+    /// On [`GRID`], judged from `count_from` on.
     ///
     /// # Errors
-    /// Other steps, and a load that ends before, are refused.
+    /// Other steps, or a load that ends before.
     pub fn new(load: RegularSeries, count_from: Timestamp) -> Result<Self, ReplayError> {
         if load.step() != GRID {
             return Err(ReplayError::Step(load.step()));
@@ -163,7 +157,7 @@ impl ReplayLoad {
         })
     }
 
-    /// The same for a target that is created when it is judged, as in a cluster of `dev`.
+    /// For a target that is created when it is judged, as in a cluster of `dev`.
     #[must_use]
     pub fn created(self) -> Self {
         Self {
@@ -172,19 +166,18 @@ impl ReplayLoad {
         }
     }
 
-    /// The time from which on it is judged.
+    /// Begin of the judgement.
     #[must_use]
     pub fn counted_from(&self) -> Timestamp {
         self.count_from.max(self.load.start())
     }
 
-    /// The time up to which it is judged.
     #[must_use]
     pub const fn end(&self) -> Timestamp {
         self.load.end()
     }
 
-    /// The part that is run for `target`, from the lead-in on.
+    /// The part to run for `target`, from the lead-in on.
     fn running(&self, target: &ReplayTarget) -> RegularSeries {
         let lead_in = match self.start {
             Start::Settled => LEAD_IN + target.start_up,
@@ -206,24 +199,24 @@ impl ReplayLoad {
         running.unwrap_or_else(|| self.load.clone())
     }
 
-    /// The past before `until` in minutes, from which models learn.
+    /// Before `until`, in minutes, for the models to learn from.
     fn past(&self, until: Timestamp) -> Option<RegularSeries> {
         coarse_history::means(&self.load, Resolution::Minute.step(), until)
     }
 }
 
-/// The input of a replay, for every way of scaling.
+/// For every way of scaling.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReplayInput<'a> {
     pub(crate) target: &'a ReplayTarget,
     pub(crate) load: &'a ReplayLoad,
     pub(crate) knowledge: &'a Knowledge<'a>,
-    /// True where the points of what is judged are wanted.
+    /// Judged points are requested.
     pub(crate) with_points: bool,
 }
 
 impl ReplayInput<'_> {
-    /// The forecaster, trained on the past before `running`.
+    /// Trained on the past before `running`.
     fn taught(
         self,
         forecaster: Forecaster,
@@ -236,7 +229,7 @@ impl ReplayInput<'_> {
     }
 }
 
-/// Runs a policy through the judged part of `load`; with its points where `with_points`.
+/// Replays the judged part of `load`; with its points if `with_points`.
 #[must_use]
 pub fn replay(
     target: &ReplayTarget,
@@ -254,7 +247,7 @@ pub fn replay(
     replay_observed(policy, input, &mut |_| ())
 }
 
-/// The same; `observe` is shown all that decides the floors.
+/// Shows `observe` all inputs of the floors.
 pub(crate) fn replay_observed(
     policy: ReplayPolicy,
     input: ReplayInput<'_>,
@@ -274,7 +267,7 @@ pub(crate) fn replay_observed(
     judge(scaler, input, &running, observe)
 }
 
-/// Runs a target that `portraits` scale through the judged part of `load`, with its points.
+/// By `portraits`, through the judged part of `load`, with its points.
 #[must_use]
 pub fn replay_portraits(
     target: &ReplayTarget,
@@ -296,9 +289,8 @@ pub fn replay_portraits(
     judge(scaler, input, &running, &mut |_| ())
 }
 
-/// The way in which a target is scaled.
 enum Scaler<'a> {
-    /// An HPA, above floors where there is a forecaster.
+    /// Above floors if there is a forecaster.
     Hpa {
         side: Box<Side>,
         forecaster: Option<Box<Forecaster>>,
@@ -343,7 +335,7 @@ impl Scaler<'_> {
     }
 }
 
-/// Runs a way of scaling through `running`, and counts the judged part of it.
+/// Runs through `running`, and counts the judged part of it.
 fn judge(
     mut scaler: Scaler<'_>,
     input: ReplayInput<'_>,

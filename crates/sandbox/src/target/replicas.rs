@@ -1,6 +1,6 @@
-//! The Pods of one replayed target and the HPA that scales them. Pods of one age that are scraped at the
-//! same moments form a cohort, because they carry the same load. Usage is measured as in a cluster: over a
-//! rate window, after two scrapes, and without Pods that start or end.
+//! The Pods of one replayed target and the HPA that scales them. Pods of one age and scrape time
+//! form a cohort, because they carry the same load. Usage is measured as in a cluster: over a rate
+//! window, after two scrapes, and without Pods that start or end.
 
 mod amounts;
 mod cohort_usage;
@@ -27,40 +27,39 @@ use evenkeel_core::scaling::serving_pods::ServingPods;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::units::{Resource, Resources};
 
-/// One step: shorter than a tick, so that Pods become ready between ticks.
+/// Shorter than a tick, so that Pods become ready between ticks.
 const STEP: SignedDuration = SignedDuration::from_secs(5);
 
-/// Pods that were made at the same time, are scraped at the same moments and carry the same.
+/// Pods of one age, scrape time and load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cohort {
-    /// The key of its counters.
     key: u32,
-    /// The number by which its Pods are named, and that of the first of them.
+    /// Number in its Pods' names, and number of its first Pod.
     batch: u32,
     first: i32,
     phase: SignedDuration,
     made: SignedDuration,
-    /// Since when they were not ready, before they were.
+    /// Begin of the time before readiness.
     unready: SignedDuration,
     ready: SignedDuration,
-    /// True while they run and take no traffic.
+    /// They run without traffic.
     is_cutoff: bool,
-    /// How they end, once they are deleted.
+    /// End of deleted Pods.
     end: Option<CohortEnd>,
     count: i32,
 }
 
-/// The end of deleted Pods, which go on as before until they are gone.
+/// Deleted Pods go on as before until they are gone.
 #[derive(Debug, Clone, Copy)]
 struct CohortEnd {
     gone: SignedDuration,
-    /// The load that each had.
+    /// Load of each Pod.
     load: f64,
 }
 
 pub(super) struct ScaledPods {
     target: ReplayTarget,
-    /// The begin of the run, since 1970.
+    /// Begin of the run, since 1970.
     begin: SignedDuration,
     autoscaler: Autoscaler,
     scraper: Scraper<u32>,
@@ -71,11 +70,11 @@ pub(super) struct ScaledPods {
     requests: ResourceRequests,
     carriers: ServingPods,
     seen: ObservedPodSet,
-    /// The load of each Pod that serves, now.
+    /// Present load of each serving Pod.
     each: f64,
-    /// The start of a Pod, which is known once one has been ready.
+    /// Start of a Pod, known once one has been ready.
     start: [StartTime; 1],
-    /// True once a Pod has been ready.
+    /// A Pod has been ready.
     is_open: bool,
 }
 
@@ -92,7 +91,7 @@ impl Cohort {
 
 #[cfg(test)]
 impl ScaledPods {
-    /// The containers of a cohort crash at `at`, and are ready again at `ready`.
+    /// Containers of a cohort crash at `at`, and are ready again at `ready`.
     pub(super) fn restart(&mut self, index: usize, at: SignedDuration, ready: SignedDuration) {
         (self.pods[index].unready, self.pods[index].ready) = (at, ready);
     }
@@ -105,8 +104,8 @@ impl Cohort {
 }
 
 impl ScaledPods {
-    /// The Pods when `load` begins, below an HPA with the target `share` of the request. Their cost
-    /// is counted by the target's own share.
+    /// When `load` begins, below an HPA with the target `share` of the request. Cost is counted by
+    /// the target's own share.
     pub(super) fn new(
         target: &ReplayTarget,
         load: &RegularSeries,
@@ -140,14 +139,14 @@ impl ScaledPods {
         new
     }
 
-    /// The part of a load that arrives at `at`: none before the first Pod is ready.
+    /// None before the first Pod is ready.
     pub(super) fn arriving(&mut self, at: SignedDuration, load: Option<f64>) -> Option<f64> {
         self.is_open |= self.ready(at) > 0;
         load.map(|load| if self.is_open { load } else { 0.0 })
     }
 
     /// The tick at `at`: metrics are scraped, and the HPA, with `floor` as its `minReplicas`, makes
-    /// or ends Pods. Returns what it asks for; `None` without any metric.
+    /// or ends Pods. Returns the HPA's proposal; `None` without any metric.
     pub(super) fn sync(
         &mut self,
         at: SignedDuration,
@@ -167,23 +166,23 @@ impl ScaledPods {
         wanted.is_active.then_some(wanted.replicas)
     }
 
-    /// The tick at `at`: metrics are scraped, and HPA and service see what there is.
+    /// The tick at `at`: metrics are scraped, and HPA and service see the Pods.
     pub(super) fn look(&mut self, at: SignedDuration, load: Option<f64>) {
         self.measure(at, load);
         self.see(at);
     }
 
-    /// The target as an HPA with `current` replicas sees it since the last [`Self::look`].
+    /// For an HPA with `current` replicas, since the last [`Self::look`].
     pub(super) fn observed(&self, current: i32) -> ObservedTarget<'_> {
         autoscaler::observed(current, &self.seen.facts, &self.seen.readings)
     }
 
-    /// Takes the Pods and their measurements, as HPA and service see them.
+    /// Updates what HPA and service see.
     fn see(&mut self, at: SignedDuration) {
         let mut measurements = std::mem::take(&mut self.seen.measured);
         measurements.clear();
         let begin = self.begin;
-        // HPA and service ignore Pods that take no traffic.
+        // HPA and service ignore Pods without traffic.
         for cohort in self.pods.iter().filter(|cohort| !cohort.is_cutoff) {
             let life = Life {
                 started: begin.saturating_add(cohort.made),
@@ -212,7 +211,7 @@ impl ScaledPods {
         self.carriers.see(&self.seen.shared, date);
     }
 
-    /// The usage of a Pod as the metrics API shows it.
+    /// As in the metrics API.
     fn measurement(&self, sample: ScrapedSample) -> Measurement {
         let resource = self.target.resource;
         let used = milli(resource, sample.used[resource]);
@@ -223,17 +222,16 @@ impl ScaledPods {
         autoscaler::measurement(self.begin.saturating_add(sample.at), window, used)
     }
 
-    /// The starts of Pods that are known.
     pub(super) fn starts(&self) -> &[StartTime] {
         if self.is_open { &self.start } else { &[] }
     }
 
-    /// The Pods as of the last tick, with the newest measurement of each.
+    /// Pods as of the last tick, each with its newest measurement.
     pub(super) fn seen(&self) -> (&[Arc<PodFacts>], &[Option<Measurement>]) {
         (&self.seen.shared, &self.seen.measured)
     }
 
-    /// The load as of the last tick: the sum that the service forms.
+    /// The service's sum as of the last tick.
     pub(super) fn measured(&self) -> Option<LoadSample> {
         let signal = Signal::from(self.target.resource);
         let observation = TargetObservation {
@@ -248,7 +246,7 @@ impl ScaledPods {
         observation.load(&signal, ValueScope::Whole)
     }
 
-    /// The time from the tick at `at` to the next.
+    /// From the tick at `at` to the next.
     pub(super) fn pass(&mut self, at: SignedDuration, load: Option<f64>) {
         let mut passed = SignedDuration::ZERO;
         while passed < GRID {
@@ -270,7 +268,7 @@ impl ScaledPods {
         self.cost
     }
 
-    /// Forgets what was counted up to now.
+    /// Resets the counters.
     pub(super) fn forget_cost(&mut self) {
         self.cost = Cost::default();
     }
@@ -280,7 +278,7 @@ impl ScaledPods {
         serving.map(|cohort| cohort.count).sum()
     }
 
-    /// Takes the usage as exporters see it; in a gap they see nothing.
+    /// As exporters see it; nothing in a gap.
     fn measure(&mut self, at: SignedDuration, load: Option<f64>) {
         let gone = |cohort: &Cohort| cohort.end.is_some_and(|end| end.gone <= at);
         self.pods.retain(|cohort| !gone(cohort));
@@ -320,7 +318,7 @@ impl ScaledPods {
         self.pods.retain(|cohort| cohort.count > 0);
     }
 
-    /// Makes Pods, which are scraped in turn.
+    /// Pods are scraped in turn.
     pub(super) fn make(&mut self, count: i32, at: SignedDuration, ready: SignedDuration) {
         let phases = i32::try_from(self.target.metrics.interval.as_secs() / STEP.as_secs());
         let phases = phases.unwrap_or(1).max(1);
@@ -344,7 +342,7 @@ impl ScaledPods {
         }
     }
 
-    /// Deletes up to so many Pods of a cohort; returns how many.
+    /// Deletes up to `count` Pods of a cohort; returns how many.
     pub(super) fn end(&mut self, index: usize, count: i32, at: SignedDuration) -> i32 {
         let end = CohortEnd {
             gone: at.saturating_add(self.target.edges.ending),
@@ -357,7 +355,7 @@ impl ScaledPods {
         self.part(index, count, ended)
     }
 
-    /// Makes something else of up to so many Pods of a cohort, which are one of their own from then on; returns how
+    /// Changes up to `count` Pods of a cohort, which become a cohort of their own; returns how
     /// many.
     fn part(&mut self, index: usize, count: i32, changed: impl FnOnce(Cohort) -> Cohort) -> i32 {
         let key = self.next_key();

@@ -1,4 +1,4 @@
-//! The settings of a run: its target; and its result: the forecasts that were made.
+//! A run's target and settings, and the accuracy of its forecasts.
 
 use jiff::SignedDuration;
 
@@ -10,30 +10,27 @@ use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::{ReplicaBounds, Risk, ScaleDown};
 use evenkeel_core::units::Resource;
 
-/// The distance of a load's values: one tick of the service and of an HPA.
+/// Step of a load: one tick of the service and of an HPA.
 pub const GRID: SignedDuration = SYNC;
 
-/// A workload that is scaled by one resource.
+/// Scaled by one resource.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayTarget {
-    /// The resource that the load is measured in.
+    /// Unit of the load.
     pub resource: Resource,
-    /// The load that one Pod is to carry.
+    /// Target load of one Pod.
     pub capacity: PodCapacity,
-    /// The bounds of the HPA.
     pub bounds: ReplicaBounds,
-    /// How long a new Pod takes until it is ready.
+    /// Time of a new Pod until it is ready.
     pub start_up: SignedDuration,
-    /// How late metrics are.
     pub metrics: Timing,
-    /// The use of Pods that start or end.
+    /// Use of Pods that start or end.
     pub edges: Edges,
-    /// How many Pods there are at the beginning; `None` for as many as the load asks for.
+    /// Pods at the beginning; `None` for as many as the load asks for.
     pub initial: Option<i32>,
 }
 
 impl ReplayTarget {
-    /// The start of each of its Pods.
     pub(super) const fn start_time(&self) -> StartTime {
         StartTime {
             waited: SignedDuration::ZERO,
@@ -49,17 +46,16 @@ impl ReplayTarget {
     }
 }
 
-/// The settings that decide floors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Floors {
     pub models: ModelSet,
     pub risk: Risk,
-    /// The rule for a forecast that would lower the floor before the load has fallen.
+    /// For a forecast that would lower the floor before the load has fallen.
     pub scale_down: ScaleDown,
 }
 
 impl Floors {
-    /// Floors by these models as a target has them that sets nothing else.
+    /// By these models, with defaults for everything else.
     #[must_use]
     pub fn by(models: ModelSet) -> Self {
         Self {
@@ -69,37 +65,36 @@ impl Floors {
         }
     }
 
-    /// True at the risk that a target has by default.
     #[must_use]
     pub fn is_at_default_risk(&self) -> bool {
         self.risk == Risk::default()
     }
 }
 
-/// The state of a target when its load begins.
+/// When its load begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// Its Pods have long been ready.
     Settled,
-    /// It is created at that moment. Requests come from when its first Pod is ready, and only what lay before is known
-    /// of its load.
+    /// Created at that moment: requests come once its first Pod is ready, and only earlier load is
+    /// known.
     Created,
 }
 
-/// The load of Pods at the edges of their lives, which is none of the target's.
+/// Load of starting and ending Pods, which is not the target's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Edges {
-    /// The use of a Pod that starts, as a multiple of the load that one Pod is to carry.
+    /// Use of a starting Pod, as a multiple of the target load of one Pod.
     pub warm_up: f64,
-    /// How long a Pod that is ready uses that beside what it serves.
+    /// How long a ready Pod has this use in addition.
     pub settling: SignedDuration,
-    /// How long a Pod that is deleted goes on as before, finishing what it has.
+    /// How long a deleted Pod goes on as before.
     pub ending: SignedDuration,
 }
 
 impl Default for Edges {
-    /// A service that starts as busy as it serves, and ends within the time that Kubernetes' own
-    /// examples of a `preStop` hook sleep.
+    /// A start as busy as serving, and an end within the sleep of Kubernetes' own examples of a
+    /// `preStop` hook.
     fn default() -> Self {
         Self {
             warm_up: 1.0,
@@ -109,31 +104,30 @@ impl Default for Edges {
     }
 }
 
-/// A forecast of one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct IntervalForecast {
     pub mean: f64,
-    /// The interval that holds 80 % of what comes.
+    /// Holds 80 % of the values that come.
     pub interval80: Interval,
 }
 
-/// How good the forecasts of a run were against what was measured when they were due.
+/// Forecasts of a run against the measurements of their due times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecasts {
-    /// The model that was listened to at the end.
+    /// In use at the end.
     pub model: Option<&'static str>,
-    /// How many were held against a measurement.
+    /// Number of comparisons.
     pub scored: u32,
-    /// The mean absolute error.
+    /// Mean absolute error.
     pub mae: f64,
-    /// That of the last value, at the same times and horizon.
+    /// Error of the last value, at the same times and horizon.
     pub naive_mae: f64,
-    /// The share of measurements inside the 80 % interval.
+    /// Share of measurements inside the 80 % interval.
     pub coverage80: f64,
-    /// The share of the ticks with a measurement at which the model was trusted.
+    /// Share of measured ticks with a trusted model.
     pub trusted_share: f64,
     /// The service's own rolling figures at the end.
     pub recent: Option<HorizonAccuracy>,
-    /// The trust in the model at the end.
+    /// At the end.
     pub trust: ModelTrust,
 }

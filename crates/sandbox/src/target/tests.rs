@@ -1,4 +1,4 @@
-//! Properties of every run, and that a floor ahead of a ramp is worth something.
+//! Properties of every run, and the worth of a floor ahead of a ramp.
 
 mod disturbances;
 
@@ -30,7 +30,7 @@ fn series(values: Vec<Option<f64>>) -> RegularSeries {
     RegularSeries::new(Timestamp::UNIX_EPOCH, GRID, values).unwrap()
 }
 
-/// Millicores that rise and fall with a period of two hours.
+/// Millicores with a period of two hours.
 fn hills(ticks: u32) -> RegularSeries {
     let value = |tick: u32| {
         2800.0 - 2200.0 * (f64::from(tick) * 15.0 / 7200.0 * std::f64::consts::TAU).cos()
@@ -130,8 +130,8 @@ fn forecasts_stand_at_the_time_that_they_were_made_for() {
     let mut target = target(40);
     target.bounds = ReplicaBounds::new(10, 10).unwrap();
     let outcome = quietly(&target, ModelSet::Tes, &line);
-    // The measured load lags the load by half a window, two ticks, and the forecast knows it. What
-    // each Pod uses is rounded up.
+    // The measured load lags by half a window, two ticks, and the forecast knows it. The use of
+    // each Pod is rounded up.
     for point in &outcome.points[100..] {
         let expected = point.forecast.unwrap().mean;
         let error = expected - point.load.unwrap();
@@ -171,8 +171,8 @@ proptest! {
     }
 }
 
-/// The gate of floors looks at a trial by the minute, which is a sketch of the HPA for the sake of time. It is not to
-/// say something else than the HPA's own algorithm.
+/// The gate of floors uses a trial by the minute, a sketch of the HPA that saves time. It must
+/// agree with the HPA's own algorithm.
 #[test]
 fn the_hpa_of_a_trial_comes_to_what_the_hpa_itself_does() {
     let noisy = |load: RegularSeries| with_noise(load, 0.03, RandomSource::new(7));

@@ -1,5 +1,5 @@
-//! The rule of `[CLBP]` 4.5 alone: the limit is (4.18) where usage rises and (4.19) where it falls, whatever
-//! the container has just used.
+//! The rule of `[CLBP]` 4.5 alone: the limit is (4.18) for rising usage and (4.19) for falling,
+//! whatever the recent use.
 
 use std::collections::VecDeque;
 

@@ -1,27 +1,27 @@
-//! The decaying histogram of the Vertical Pod Autoscaler: exponential buckets, in which a sample weighs half
-//! as much a day later.
+//! The decaying histogram of the Vertical Pod Autoscaler: exponential buckets, in which a sample
+//! weighs half as much a day later.
 
 use jiff::Timestamp;
 
-/// The growth from one bucket to the next.
+/// From one bucket to the next.
 const GROWTH: f64 = 1.05;
-/// The time in which a weight is halved, in seconds.
+/// Half-life of a weight, in seconds.
 const HALF_LIFE: f64 = 24.0 * 3600.0;
-/// Weights below this share of nothing are none.
+/// Smaller weights count as 0.
 const EPSILON: f64 = 1e-4;
 
-/// Weights of samples by their size.
+/// By size of samples.
 #[derive(Debug, Clone)]
 pub(super) struct Histogram {
-    /// The size of the first bucket.
+    /// Size of the first bucket.
     first: f64,
     weights: Vec<f64>,
-    /// The time that weights are relative to.
+    /// Time that weights are relative to.
     reference: Option<Timestamp>,
 }
 
 impl Histogram {
-    /// An empty histogram. The first bucket has the size `first`, and the last one reaches `most`.
+    /// The first bucket has the size `first`, and the last one reaches `most`.
     pub(super) fn new(first: f64, most: f64) -> Self {
         let buckets = (most * (GROWTH - 1.0) / first + 1.0).log(GROWTH).ceil();
         let mut weights = Vec::new();
@@ -37,7 +37,6 @@ impl Histogram {
         }
     }
 
-    /// Where a bucket begins.
     fn start(&self, bucket: usize) -> f64 {
         let power = GROWTH.powi(i32::try_from(bucket).unwrap_or(i32::MAX));
         self.first * (power - 1.0) / (GROWTH - 1.0)
@@ -47,7 +46,7 @@ impl Histogram {
         if value < self.first {
             return 0;
         }
-        // The largest bucket that begins at or below the value.
+        // The last bucket that begins at or below the value.
         let (mut low, mut high) = (0, self.weights.len() - 1);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -60,7 +59,7 @@ impl Histogram {
         low
     }
 
-    /// Adds a sample of this weight, or takes one away.
+    /// A negative weight removes a sample.
     pub(super) fn add(&mut self, value: f64, weight: f64, at: Timestamp) {
         let factor = self.factor(at);
         let bucket = self.bucket(value);
@@ -68,7 +67,7 @@ impl Histogram {
         *sum = (*sum + weight * factor).max(0.0);
     }
 
-    /// The weight of one sample at a time; the reference moves before weights become too large to add.
+    /// Weight of a sample at a time; the reference moves before weights become too large to add.
     fn factor(&mut self, at: Timestamp) -> f64 {
         let reference = *self.reference.get_or_insert(at);
         let halves = at.duration_since(reference).as_secs_f64() / HALF_LIFE;
@@ -85,7 +84,7 @@ impl Histogram {
         2.0_f64.powf(halves)
     }
 
-    /// The end of the bucket up to which a share of the weights lies; 0 where there is none.
+    /// End of the bucket up to which a share of the weights lies; 0 without any.
     pub(super) fn percentile(&self, share: f64) -> f64 {
         let total: f64 = self.weights.iter().sum();
         if total <= EPSILON {

@@ -1,4 +1,4 @@
-//! The ways of tuning that are compared, by name.
+//! The compared ways of tuning, by name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,27 +16,23 @@ use evenkeel_core::tuning::{
 };
 use evenkeel_core::units::Amount;
 
-/// A way of tuning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PolicyName {
-    /// The limit that it begins with.
+    /// The initial limit.
     Fixed,
     /// `[CLBP] (4.18)` and `(4.19)` without any bound.
     Thesis,
     /// The recommender of the Vertical Pod Autoscaler, applied in place.
     Vpa,
-    /// Evenkeel's own tuning.
     Evenkeel,
 }
 
-/// A name of no way of tuning.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not accepted; accepted: fixed, thesis, vpa or evenkeel")]
 pub struct UnknownPolicy(String);
 
 impl PolicyName {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Fixed, Self::Thesis, Self::Vpa, Self::Evenkeel];
 
     #[must_use]
@@ -99,18 +95,16 @@ impl Tuner for FixedLimitTuner {
     }
 }
 
-/// The service's own decision, with what a single container on an idle node is held to.
+/// The service's own decision, with the bounds of a single container on an idle node.
 struct Evenkeel {
     resource: TunedResource,
     window: SampleWindow<Amount>,
     step: SignedDuration,
     turn: usize,
     seen: usize,
-    /// The limit that the container was created with.
     original: Amount,
     was_killed: bool,
-    /// The decision is made on limits without it: with another margin it is another way of tuning, that
-    /// leaves more or less.
+    /// Decisions use limits without it; another margin makes a more or less generous way of tuning.
     margin: f64,
 }
 
@@ -138,7 +132,7 @@ impl Tuner for Evenkeel {
         };
         let samples = MinuteSamples(samples);
         let held = samples.newest();
-        // With a margin of one this is what the loop does, to the bit.
+        // With a margin of one this equals the loop, to the bit.
         let has = scaled(current, 1.0 / self.margin);
         let container = TuningInput {
             resource: self.resource,

@@ -1,4 +1,4 @@
-//! The demand of the containers of a scenario's workload, with a constant number of replicas.
+//! The demand of containers of a scenario's workload, with a constant number of replicas.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,8 +9,8 @@ use crate::scenario::Scenario;
 use evenkeel_core::random::RandomSource;
 use evenkeel_core::tuning::TunedResource;
 
-/// The demand of each replica of the first workload with traffic, over the duration of the
-/// simulation; empty if no workload has traffic.
+/// Demand of each replica of the first workload with traffic, over the simulation; empty without
+/// such a workload.
 #[must_use]
 pub fn wanted(
     scenario: &Scenario,

@@ -1,7 +1,7 @@
 use super::*;
 use jiff::SignedDuration;
 
-/// Days that rise by a half and fall again, with noise of 8 %, a sample a minute, for four days.
+/// Four days that rise by a half and fall again, with noise of 8 %, a sample a minute.
 fn waves(resource: TunedResource) -> ContainerDemand {
     let unit = match resource {
         TunedResource::Cpu => 1000.0,
@@ -109,7 +109,7 @@ fn a_container_that_is_killed_below_what_it_was_made_with_gets_that_back_at_once
         outcome.limits
     );
     assert_eq!(outcome.oom_kills, 1);
-    // The rule alone hears nothing of what is killed.
+    // The rule alone does not see kills.
     let thesis = run(&starts_again(), PolicyName::Thesis, RHYTHM, 1.0);
     assert!(*thesis.limits.last().unwrap() < 1.5e9);
 }
@@ -124,7 +124,7 @@ fn a_container_that_is_killed_at_what_it_was_made_with_gets_more_from_vpa_alone(
     };
     let last = |policy| *run(&wanted, policy, RHYTHM, 1.0).limits.last().unwrap();
     assert!(last(PolicyName::Vpa) > 1e9);
-    // Nothing is measured of it: a template is to be changed, as `tune recommend` says.
+    // Without a measurement: a template must be changed, as `tune recommend` says.
     assert!((last(PolicyName::Evenkeel) - 5e8).abs() < 1.0);
 }
 
@@ -139,7 +139,7 @@ fn vpa_leaves_a_young_pod_alone_within_its_bounds_and_an_old_one_within_a_tenth(
         };
         run(&wanted, PolicyName::Vpa, RHYTHM, 1.0).resizes
     };
-    // The percentiles of what is steady are one, and 15 % above it about 1200.
+    // All percentiles of a constant use are equal, and 15 % above it is about 1200.
     assert_eq!(
         steady(1400, 11),
         0,

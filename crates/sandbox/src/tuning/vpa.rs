@@ -1,10 +1,9 @@
-//! The recommender of the Vertical Pod Autoscaler 1.4 with its default flags, and its updater in place.
-//!
-//! It aims at the 90th percentile of a decaying histogram and 15 % above it. Between the 50th and the 95th, each
-//! with the same margin and widened while little is known, nothing is changed unless the Pod is twelve hours old
-//! and the change is a tenth or more. Cpu is a sample a minute that weighs as much as the request; of memory the
-//! peak of each 24 hours counts, and one that was killed counts as a fifth above its limit or 100 MiB, whichever
-//! is more. Its requests are taken for limits, as those of a Guaranteed Pod are.
+//! The recommender of the Vertical Pod Autoscaler 1.4 with its default flags, and its updater in
+//! place. The target is the 90th percentile of a decaying histogram plus 15 %. Between the 50th and
+//! the 95th, each with the same margin and widened while little is known, a Pod is only changed if
+//! it is twelve hours old and the change is a tenth or more. Cpu has a sample a minute, weighted by
+//! the request; memory has the peak of each 24 hours, and a kill counts as a fifth above the limit
+//! or 100 MiB, whichever is more. Requests are taken for limits, as in a Guaranteed Pod.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,40 +12,38 @@ use super::histogram::Histogram;
 use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::{Amount, count_as_f64};
 
-/// The percentile that is aimed at.
 const TARGET: f64 = 0.9;
-/// The percentiles between which a Pod is left alone while it is young.
+/// Percentiles between which a young Pod is left alone.
 const BOUNDS: [f64; 2] = [0.5, 0.95];
-/// The factor on each of them, which adds a margin of 15 %.
+/// Margin of 15 % on each of them.
 const MARGIN: f64 = 1.15;
-/// A change of less than this share is not worth a resize of a Pod that is within the bounds.
+/// Smaller changes are not worth a resize within the bounds.
 const WORTH: f64 = 0.1;
-/// The age of a Pod from which on changes within the bounds are made.
+/// Age of a Pod from which changes within the bounds are made.
 const OLD: SignedDuration = SignedDuration::from_hours(12);
-/// The span of which the peak of memory counts.
 const PEAK: SignedDuration = SignedDuration::from_hours(24);
-/// The time between two recommendations.
+/// Between two recommendations.
 const EVERY: SignedDuration = SignedDuration::from_mins(1);
-/// The least weight of a sample of cpu, in cores.
+/// Least weight of a sample of cpu, in cores.
 const LEAST_WEIGHT: f64 = 0.1;
-/// Samples of a day, by which what is known is counted beside its span.
+/// Samples of a day, for the confidence.
 const OF_DAY: f64 = 1440.0;
-/// The least that a kill adds to the limit, in bytes.
+/// Least addition of a kill to the limit, in bytes.
 const BUMP: f64 = 100.0 * 1024.0 * 1024.0;
-/// The least factor of a kill on the limit.
+/// Least factor of a kill on the limit.
 const BUMP_RATIO: f64 = 1.2;
 
 pub(super) struct Vpa {
     resource: TunedResource,
     histogram: Histogram,
     least: f64,
-    /// The peak of memory, and when its span began.
+    /// Peak of memory, and the begin of its span.
     peak: Option<(f64, Timestamp)>,
     since: Option<Timestamp>,
     newest: Timestamp,
     samples: usize,
     recommended: Option<Timestamp>,
-    /// The request of the container, which is also the weight of a sample of cpu.
+    /// Also the weight of a sample of cpu.
     request: Amount,
     was_killed: bool,
     margin: f64,
@@ -73,7 +70,7 @@ impl Vpa {
         }
     }
 
-    /// Takes memory: a new peak of its span takes the place of the one before.
+    /// A new peak of its span replaces the one before.
     fn see_memory(&mut self, at: Timestamp, used: f64) {
         let current = self.peak;
         match current.filter(|(_, begun)| at.duration_since(*begun) < PEAK) {
@@ -90,7 +87,7 @@ impl Vpa {
         }
     }
 
-    /// The confidence in days: the smaller of the samples' span and their number divided by 1440.
+    /// In days: the smaller of the samples' span and their number divided by 1440.
     fn confidence(&self) -> f64 {
         let span = self.since.map_or(0.0, |since| {
             self.newest.duration_since(since).as_secs_f64() / (24.0 * 3600.0)
@@ -98,13 +95,13 @@ impl Vpa {
         span.min(count_as_f64(self.samples) / OF_DAY)
     }
 
-    /// A percentile with the margins around it, times a factor.
+    /// With the margins, times a factor.
     fn estimate(&self, percentile: f64, factor: f64) -> Amount {
         let estimate = self.histogram.percentile(percentile) * MARGIN * factor;
         scaled(Amount::from_f64(estimate.max(self.least)), self.margin)
     }
 
-    /// True where the updater resizes a Pod to what is recommended.
+    /// The updater would resize the Pod.
     fn is_worth(&self, at: Timestamp, wanted: Amount, current: Amount) -> bool {
         let confidence = self.confidence();
         let [lower, upper] = BOUNDS;

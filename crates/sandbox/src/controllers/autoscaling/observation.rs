@@ -10,7 +10,6 @@ use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
 use evenkeel_kubernetes::pod_facts::pod_facts;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
-/// An HPA as the algorithm reads it.
 pub(super) fn autoscaler(object: &Object, spec: &AutoscalerSpec) -> HorizontalPodAutoscaler {
     HorizontalPodAutoscaler {
         namespace: object.namespace().unwrap_or_default(),
@@ -21,7 +20,6 @@ pub(super) fn autoscaler(object: &Object, spec: &AutoscalerSpec) -> HorizontalPo
     }
 }
 
-/// The state of the target of one HPA.
 pub(super) struct HpaObservation {
     pods: Vec<PodFacts>,
     autoscalers: Vec<String>,
@@ -53,7 +51,6 @@ impl HpaObservation {
         }
     }
 
-    /// The scale of the target, with its Pods.
     pub(super) fn scale<'a>(&'a self, target: &'a HpaTargetScale) -> TargetScale<'a> {
         TargetScale {
             spec_replicas: target.spec_replicas,

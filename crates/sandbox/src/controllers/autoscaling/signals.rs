@@ -1,4 +1,4 @@
-//! The values of custom and external metrics, asked for as kube-controller-manager asks.
+//! Custom and external metrics, requested like kube-controller-manager does.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,7 @@ use evenkeel_http_client::Request;
 use evenkeel_kubernetes::kinds::{Kind, guessed_plural};
 use evenkeel_kubernetes::metric_query::{CustomNames, ServedMetric};
 
-/// The answers for the metrics of an HPA, or why there are none; those of `metrics.k8s.io` are read for
-/// all HPAs together.
+/// Metrics of an HPA, or the errors; those of `metrics.k8s.io` are read for all HPAs together.
 pub(super) async fn read(
     client: &Client,
     namespace: &str,
@@ -66,7 +65,6 @@ async fn ask(
         .map_err(|error| error.to_string())
 }
 
-/// The resource of an object, as the kind says it.
 fn resource_of(object: &ObjectReference) -> String {
     let ObjectReference {
         api_version, kind, ..

@@ -1,4 +1,4 @@
-//! The targets of HPAs: Deployments, which are all that is scaled here.
+//! The targets of HPAs: only Deployments are scaled here.
 
 use std::sync::Arc;
 
@@ -12,27 +12,25 @@ use evenkeel_kubernetes::autoscaler::AutoscalerSpec;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_label_selector::Selector;
 
-/// The text of a selector that is none, as Kubernetes writes it.
+/// Kubernetes' text of an invalid selector.
 const NO_SELECTOR: &str = "<error>";
 
-/// The spec of an HPA. A part that does not parse is as in an object that is empty; the API server
-/// has refused it before.
+/// A part that does not parse is empty; the API server has refused it before.
 pub(super) fn spec(object: &StoredAutoscaler) -> AutoscalerSpec {
     serde_json::from_value(object.spec.clone()).unwrap_or_default()
 }
 
-/// The targets of the HPAs of one namespace.
+/// In one namespace.
 pub(super) struct HpaTargetLookup<'a> {
     stores: &'a Stores,
     namespace: &'a str,
 }
 
-/// A target with its Pods.
 pub(super) struct HpaTargetScale {
     pub(super) spec_replicas: i32,
     pub(super) status_replicas: i32,
     pub(super) selector: String,
-    /// The Pods that the selector selects, or why it is none.
+    /// The selected Pods; an error for an invalid selector.
     pub(super) pods: Result<Vec<Arc<Pod>>, String>,
 }
 
@@ -41,10 +39,8 @@ impl<'a> HpaTargetLookup<'a> {
         Self { stores, namespace }
     }
 
-    /// The target that an HPA refers to.
-    ///
     /// # Errors
-    /// The target is of a kind that is not scaled here, or there is none.
+    /// The target has a kind that is not scaled here, or does not exist.
     pub(super) fn of(&self, autoscaler: &AutoscalerSpec) -> Result<HpaTargetScale, ScaleError> {
         let name = name_of_deployment(autoscaler)?;
         let found = self.stores.deployments.get(self.namespace, name);
@@ -55,7 +51,7 @@ impl<'a> HpaTargetLookup<'a> {
         Ok(target(&deployment, pods))
     }
 
-    /// The HPAs with targets that select any of these Pods, as `namespace/name`.
+    /// With targets that select any of these Pods, as `namespace/name`.
     pub(super) fn autoscalers(&self, pods: &[Arc<Pod>]) -> Vec<String> {
         let selects_any = |hpa: &StoredAutoscaler| {
             let target = spec(hpa).scale_target_ref;
@@ -77,10 +73,10 @@ impl<'a> HpaTargetLookup<'a> {
     }
 }
 
-/// The name of the Deployment that an HPA scales.
+/// The Deployment of an HPA.
 ///
 /// # Errors
-/// It scales something else.
+/// The HPA scales something else.
 fn name_of_deployment(autoscaler: &AutoscalerSpec) -> Result<&str, ScaleError> {
     let group = autoscaler.scale_target_group()?;
     let target = &autoscaler.scale_target_ref;
@@ -93,7 +89,7 @@ fn name_of_deployment(autoscaler: &AutoscalerSpec) -> Result<&str, ScaleError> {
     })
 }
 
-/// A Deployment as the target of an HPA, with those of the Pods of its namespace that it selects.
+/// With the selected Pods among those of its namespace.
 fn target(deployment: &Deployment, mut pods: Vec<Arc<Pod>>) -> HpaTargetScale {
     let spec = deployment.spec.as_ref();
     let status = deployment.status.as_ref();

@@ -1,4 +1,4 @@
-//! The writes of the controller: the scale of a target, the status of an HPA, and in a few words why.
+//! The controller's writes: the scale of a target and the status of an HPA, with a short reason.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler as Object;
@@ -11,13 +11,11 @@ use evenkeel_core::scaling::hpa::{
 };
 use evenkeel_kubernetes::autoscaler::status as translation;
 
-/// The HTTP status of a write that another one came before.
+/// HTTP status of a write after a conflicting one.
 const CONFLICT: u16 = 409;
 
-/// Writes the replica count of the target.
-///
 /// # Errors
-/// The API server did not take it.
+/// The API server refused it.
 pub(super) async fn scale(
     client: &Client,
     hpa: &HorizontalPodAutoscaler,
@@ -37,10 +35,10 @@ pub(super) async fn scale(
     })
 }
 
-/// Writes the status of the HPA, where it has changed.
+/// If it has changed.
 ///
 /// # Errors
-/// The API server did not take it.
+/// The API server refused it.
 pub(super) async fn status(
     client: &Client,
     hpa: &HorizontalPodAutoscaler,
@@ -58,8 +56,8 @@ pub(super) async fn status(
     written.map(drop)
 }
 
-/// The values of the metrics, such as `cpu at 93 % of requests`; without any, the bound that the
-/// count had left, as when a floor was raised.
+/// For example `cpu at 93 % of requests`; without metric values, the bound that the count was out
+/// of, as after a raised floor.
 pub(super) fn why(outcome: &HpaOutcome) -> String {
     let metrics = outcome.status.current_metrics.iter();
     let values: Vec<_> = metrics.filter_map(value).collect();

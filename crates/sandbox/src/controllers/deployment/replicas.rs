@@ -1,4 +1,4 @@
-//! How many replicas a Deployment wants, and how many its ReplicaSets want and have.
+//! Replicas of a Deployment and its ReplicaSets, wanted and present.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 

@@ -1,5 +1,5 @@
-//! Revisions: the numbers of a Deployment's versions, by which `kubectl rollout history` and `undo`
-//! find them. The version in force has the highest; one that comes back gets a new number.
+//! Revisions: numbers of a Deployment's versions, for `kubectl rollout history` and `undo`. The
+//! current version has the highest; one that returns gets a new number.
 
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use kube::api::{Patch, PatchParams};
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 
-/// Numbers the newest version, on its ReplicaSet and on the Deployment.
 pub(super) async fn write(
     client: &Client,
     deployment: &Deployment,
@@ -37,7 +36,7 @@ fn of_newest(newest: &ReplicaSet, old: &[&ReplicaSet]) -> i64 {
     number(newest).max(before + 1)
 }
 
-/// The revision of an object, 0 where it has none yet.
+/// 0 by default.
 fn number(object: &impl ResourceExt) -> i64 {
     let text = object.annotations().get(REVISION);
     text.and_then(|text| text.parse().ok()).unwrap_or(0)

@@ -1,7 +1,6 @@
-//! How far a rolling update goes in one step: the deployment controller's own arithmetic.
-//!
-//! The newest ReplicaSet grows within `maxSurge`; the older ones give up first what is not
-//! available anyway, then what `maxUnavailable` lets go.
+//! One step of a rolling update, by the deployment controller's arithmetic: the newest ReplicaSet
+//! grows within `maxSurge`; the older ones lose unavailable Pods first, then what `maxUnavailable`
+//! allows.
 
 use k8s_openapi::api::apps::v1::{DeploymentSpec, RollingUpdateDeployment};
 
@@ -10,13 +9,10 @@ use evenkeel_kubernetes::rolling_update::{RollingBounds, RollingUpdate};
 /// A ReplicaSet in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Set {
-    /// The replicas of its spec.
     pub(super) wanted: i32,
-    /// The replicas that are available.
     pub(super) available: i32,
 }
 
-/// Those of a Deployment of `desired` Pods.
 pub(super) fn bounds(spec: &DeploymentSpec, desired: i32) -> RollingBounds {
     let strategy = spec.strategy.as_ref();
     let rolling = strategy.and_then(|strategy| strategy.rolling_update.clone());
@@ -113,7 +109,7 @@ mod tests {
             unavailable: 2,
         };
         for (newest, old, expected) in [
-            // First the surge, then what may be unavailable, then as the new ones come up.
+            // First the surge, then what may be unavailable, then as the new Pods come up.
             (set(0, 0), set(10, 10), (3, 10)),
             (set(3, 0), set(10, 10), (3, 8)),
             (set(3, 0), set(8, 8), (5, 8)),

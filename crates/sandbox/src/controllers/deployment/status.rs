@@ -1,5 +1,5 @@
-//! The status of a Deployment: counts of its ReplicaSets, and what `kubectl rollout status` and
-//! `kubectl describe` want to know.
+//! The status of a Deployment: counts of its ReplicaSets, and conditions for `kubectl rollout
+//! status` and `kubectl describe`.
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
@@ -11,15 +11,14 @@ use super::replicas::{available, desired, present};
 use super::rolling::bounds;
 use crate::objects::{condition_since, stamp};
 
-/// The ReplicaSets of a Deployment.
 #[derive(Clone, Copy)]
 pub(super) struct Versions<'a> {
-    /// That of the template as it is, once it has been made.
+    /// ReplicaSet of the present template; `None` before it is created.
     pub(super) newest: Option<&'a ReplicaSet>,
     pub(super) old: &'a [&'a ReplicaSet],
 }
 
-/// Writes it where it differs.
+/// If it differs.
 pub(super) async fn write(
     client: &Client,
     deployment: &Deployment,
@@ -29,7 +28,7 @@ pub(super) async fn write(
     let status = status(deployment, versions, &stamp(now));
     let is = json!(deployment.status);
     let same = |(field, value): (&String, &Value)| {
-        // Counts of nothing are left out of what is stored.
+        // Stored objects lack zero counts.
         is[field] == *value || (is[field].is_null() && *value == 0)
     };
     if status.as_object().into_iter().flatten().all(same) {
@@ -86,7 +85,7 @@ fn status(deployment: &Deployment, versions: Versions<'_>, now: &str) -> Value {
     })
 }
 
-/// A condition's status, reason and message.
+/// Status, reason and message.
 type DeploymentConditionParts = (&'static str, &'static str, String);
 
 fn availability(enough: bool) -> DeploymentConditionParts {
@@ -105,7 +104,7 @@ fn availability(enough: bool) -> DeploymentConditionParts {
     }
 }
 
-/// How far the version of a ReplicaSet is out.
+/// Progress of the rollout of a ReplicaSet.
 fn progress(complete: bool, name: &str) -> DeploymentConditionParts {
     if complete {
         (

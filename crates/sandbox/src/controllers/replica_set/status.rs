@@ -1,5 +1,4 @@
-//! The status of a ReplicaSet: the numbers of its Pods, of those that serve, and of those that
-//! have served long enough.
+//! The status of a ReplicaSet: counts of its Pods, of ready and of available ones.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::json;
 use tracing::debug;
 
-/// Writes the status where it has changed.
+/// If it has changed.
 pub(super) async fn write(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>], now: Timestamp) {
     let ready = pods.iter().filter(|pod| is_ready(pod)).count();
     let spec = set.spec.as_ref();
@@ -46,12 +45,11 @@ pub(super) async fn write(client: &Client, set: &ReplicaSet, pods: &[Arc<Pod>], 
     }
 }
 
-/// True if the condition `Ready` of a Pod holds.
 pub(in crate::controllers) fn is_ready(pod: &Pod) -> bool {
     readiness(pod).is_some()
 }
 
-/// True for a Pod that has been ready for at least `least`.
+/// Ready for at least `least`.
 fn is_available(pod: &Pod, least: SignedDuration, now: Timestamp) -> bool {
     readiness(pod).is_some_and(|ready| {
         let since = ready.last_transition_time.as_ref();
@@ -59,7 +57,6 @@ fn is_available(pod: &Pod, least: SignedDuration, now: Timestamp) -> bool {
     })
 }
 
-/// The condition of a Pod that serves.
 fn readiness(pod: &Pod) -> Option<&PodCondition> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     conditions

@@ -1,4 +1,4 @@
-//! The Pods that a ReplicaSet deletes first when it has too many, by what their objects tell.
+//! The Pods that a ReplicaSet deletes first, from their objects.
 
 use std::sync::Arc;
 
@@ -10,8 +10,7 @@ use super::status::is_ready;
 use evenkeel_core::placement::deletion_order::{ActivePodPhase, Victim, in_order as by_deletion};
 use evenkeel_kubernetes::annotations::POD_DELETION_COST;
 
-/// The Pods in the order in which they are deleted. `related` are the active Pods of all ReplicaSets with
-/// the same owner.
+/// In the order of deletion. `related` are the active Pods of all ReplicaSets with the same owner.
 pub(super) fn in_order(pods: &[Arc<Pod>], related: &[Arc<Pod>], now: Timestamp) -> Vec<Arc<Pod>> {
     let facts: Vec<_> = pods.iter().map(|pod| victim(pod, now)).collect();
     let related = related.iter().map(|pod| node(pod));
@@ -46,7 +45,7 @@ fn node(pod: &Pod) -> Option<&str> {
     node.filter(|name| !name.is_empty())
 }
 
-/// The Pod deletion cost in the annotation; 0 if it is missing or no number.
+/// By annotation; 0 if it is missing or no number.
 fn cost(pod: &Pod) -> i32 {
     let cost = pod.annotations().get(POD_DELETION_COST);
     cost.and_then(|cost| cost.parse().ok()).unwrap_or(0)
@@ -60,7 +59,7 @@ fn ready_since(pod: &Pod) -> Option<Timestamp> {
     ready.last_transition_time.as_ref().map(|time| time.0)
 }
 
-/// The restarts of the container that was restarted most often, those of sidecars after those of others.
+/// Restarts of the container restarted most often; sidecars come second.
 fn restarts(pod: &Pod) -> [i32; 2] {
     let status = pod.status.as_ref();
     let most = |statuses: Option<&Vec<ContainerStatus>>, counts: &dyn Fn(&str) -> bool| {
@@ -100,7 +99,7 @@ mod tests {
 
     const NOW: &str = "2026-01-01T10:00:00Z";
 
-    /// A ready Pod on node `n`, as old as all others, with a change.
+    /// Ready on node `n`, of one age, with a change.
     fn pod(name: &str, change: &Value) -> Arc<Pod> {
         let mut pod = json!({
             "metadata": {"name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"},

@@ -1,46 +1,44 @@
-//! The recorded lives of Pods (`pod_lifecycles`), by which those are simulated that end by themselves, such as
-//! those of Jobs.
-//!
-//! They are keyed by a pair, the kind of the Pods' owner (`batch/v1.Job`) and its name (`shop/report`), and then
-//! by a hash of the Pod, which says nothing here: owners are told apart, and Pods of one owner are alike.
+//! Recorded lives of Pods (`pod_lifecycles`), for Pods that end by themselves, such as those of
+//! Jobs. Keys are a pair of the owner's kind (`batch/v1.Job`) and name (`shop/report`), and then a
+//! hash of the Pod, which is ignored: Pods of one owner are alike.
 
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 use serde::Deserialize;
 
-/// An object with Pods: its kind, namespace and name.
+/// Kind, namespace and name of an object with Pods.
 pub(super) type PodOwnerKey = (String, String, String);
 
-/// The recorded lives of the Pods of all owners, in the form of the trace.
+/// By owner, in the form of the trace.
 #[derive(Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct RecordedLifecycles(BTreeMap<(String, String), BTreeMap<u64, Vec<RecordedLife>>>);
 
-/// One Pod's; times are seconds of the epoch.
+/// Life of one Pod, in seconds of the epoch.
 #[derive(Deserialize)]
 enum RecordedLife {
-    /// Nothing is known of it.
+    /// Unknown.
     Empty,
     /// It ran from then on.
     Running(i64),
-    /// It ran from the one to the other.
+    /// It ran from the first to the second time.
     Finished(i64, i64),
 }
 
-/// From when to when a Pod ran; one that ran on has no end.
+/// No end for a Pod that was still running.
 #[derive(Debug, Clone, Copy)]
 struct Life {
     start: SignedDuration,
     end: Option<SignedDuration>,
 }
 
-/// The lives of the Pods of each owner, in the time of the scenario.
+/// By owner, in the time of the scenario.
 #[derive(Default)]
 pub(super) struct Lives(BTreeMap<PodOwnerKey, Vec<Life>>);
 
 impl Lives {
-    /// Those that were recorded, with times moved into the scenario by `at`.
+    /// `at` moves times into the scenario.
     pub(super) fn of(recorded: RecordedLifecycles, at: impl Fn(i64) -> SignedDuration) -> Self {
         let mut lives: BTreeMap<PodOwnerKey, Vec<Life>> = BTreeMap::new();
         for ((kind, name), by_pod) in recorded.0 {
@@ -66,19 +64,18 @@ impl Lives {
         Self(lives)
     }
 
-    /// True where the Pods of an owner are known.
     pub(super) fn has(&self, owner: &PodOwnerKey) -> bool {
         self.0.get(owner).is_some_and(|lives| !lives.is_empty())
     }
 
-    /// The Pods of an owner that run at a time.
+    /// The owner's Pods that run at a time.
     pub(super) fn running(&self, owner: &PodOwnerKey, at: SignedDuration) -> u32 {
         let lives = self.0.get(owner).into_iter().flatten();
         let runs = |life: &&Life| life.start <= at && life.end.is_none_or(|end| at < end);
         u32::try_from(lives.filter(runs).count()).unwrap_or(u32::MAX)
     }
 
-    /// The times after `from` and before `until` at which that number changes, with what it then is.
+    /// The changes of the number after `from` and before `until`.
     pub(super) fn changes(
         &self,
         owner: &PodOwnerKey,

@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::{NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::{NodeRequest, PodRequest};
 
-/// True for a node that the Pod's selector and required affinity allow.
 pub(super) fn required(pod: &PodRequest, node: &NodeRequest) -> bool {
     let selected = pod
         .selector
@@ -23,7 +22,7 @@ pub(super) fn required(pod: &PodRequest, node: &NodeRequest) -> bool {
     selected && wanted
 }
 
-/// The weights of the preferences that the node meets.
+/// Sum of the weights of met preferences.
 pub(super) fn preferred(pod: &PodRequest, node: &NodeRequest) -> i64 {
     let preferences = &pod
         .affinity
@@ -50,7 +49,7 @@ fn matches_term(term: &NodeSelectorTerm, node: &NodeRequest) -> bool {
         && meets(names, &fields)
 }
 
-/// A requirement that is not understood is not met.
+/// An unknown operator is not met.
 fn meets(requirement: &NodeSelectorRequirement, labels: &BTreeMap<String, String>) -> bool {
     let NodeSelectorRequirement {
         key,

@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::{Taint, Toleration};
 use super::{NodeRequest, PodRequest, affinity};
 use evenkeel_core::units::{Amount, Resource};
 
-/// One reason against a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeRefusal {
     pub text: Cow<'static, str>,
@@ -16,7 +15,7 @@ pub struct NodeRefusal {
 }
 
 impl NodeRefusal {
-    /// A reason that no eviction changes.
+    /// No eviction changes it.
     pub fn unresolvable(text: impl Into<Cow<'static, str>>) -> Self {
         Self {
             text: text.into(),
@@ -32,7 +31,7 @@ impl NodeRefusal {
     }
 }
 
-/// The reasons of the first plugin that refuses; none where the node takes the Pod.
+/// Reasons of the first plugin that refuses; empty if the node takes the Pod.
 #[must_use]
 pub fn refusals(pod: &PodRequest, node: &NodeRequest) -> Vec<NodeRefusal> {
     if node.unschedulable && !is_tolerated(&cordon(), &pod.tolerations) {
@@ -55,7 +54,7 @@ pub fn refusals(pod: &PodRequest, node: &NodeRequest) -> Vec<NodeRefusal> {
     fit(pod, node)
 }
 
-/// The taint that stands for `unschedulable`.
+/// Stands for `unschedulable`.
 fn cordon() -> Taint {
     Taint {
         key: "node.kubernetes.io/unschedulable".to_owned(),
@@ -90,7 +89,6 @@ fn untolerated<'n>(pod: &PodRequest, node: &'n NodeRequest) -> Option<&'n Taint>
     })
 }
 
-/// True for a taint that one of the tolerations tolerates.
 pub(super) fn is_tolerated(taint: &Taint, tolerations: &[Toleration]) -> bool {
     tolerations.iter().any(|toleration| {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());

@@ -1,12 +1,11 @@
-//! How kube-scheduler says that no node takes a Pod.
+//! kube-scheduler's text if no node takes a Pod.
 
 use std::collections::BTreeMap;
 
 use super::NodeRefusal;
 
-/// The text of the Pod's condition, from the reasons of every node.
-///
-/// Reasons are counted and sorted, so the text stays the same as long as the counts do.
+/// For the Pod's condition. Reasons are counted and sorted, so the text changes only with the
+/// counts.
 #[must_use]
 pub fn unschedulable(refusals: &[Vec<NodeRefusal>]) -> String {
     let nodes = refusals.len();

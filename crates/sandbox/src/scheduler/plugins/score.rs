@@ -1,4 +1,4 @@
-//! How kube-scheduler ranks the nodes that take a Pod.
+//! kube-scheduler's ranking of feasible nodes.
 
 use super::{NodeRequest, PodRequest, affinity, filter, for_scoring};
 use evenkeel_core::placement::kube_scheduler_scores::{
@@ -8,7 +8,7 @@ use evenkeel_core::units::Amount;
 
 const AFFINITY_WEIGHT: i64 = 2;
 
-/// The in-tree sum of each node, in the order given.
+/// In-tree sums, in the order given.
 #[must_use]
 pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
     let taints = nodes.iter().map(|node| unborne(pod, node)).collect();
@@ -32,7 +32,7 @@ pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
         .collect()
 }
 
-/// The position of a node with the highest score; `choice` in [0, 1) decides between equals.
+/// Position of a node with the highest score; `choice` in [0, 1) breaks ties.
 #[must_use]
 pub fn best(scores: &[i64], choice: f64) -> Option<usize> {
     let most = scores.iter().max()?;
@@ -48,7 +48,7 @@ pub fn best(scores: &[i64], choice: f64) -> Option<usize> {
     chosen.or(last)
 }
 
-/// Taints that ask Pods to stay away, and that the Pod does not bear.
+/// Untolerated taints that ask Pods to stay away.
 fn unborne(pod: &PodRequest, node: &NodeRequest) -> i64 {
     let asking = node.taints.iter().filter(|taint| {
         taint.effect == "PreferNoSchedule" && !filter::is_tolerated(taint, &pod.tolerations)
@@ -56,7 +56,7 @@ fn unborne(pod: &PodRequest, node: &NodeRequest) -> i64 {
     i64::try_from(asking.count()).unwrap_or(i64::MAX)
 }
 
-/// Scores on the scale of the largest; turned round where a small number is good.
+/// On the scale of the largest; reversed if small numbers are good.
 fn normalised(scores: Vec<i64>, reverse: bool) -> Vec<i64> {
     let most = scores.iter().copied().max().unwrap_or(0);
     let scaled = scores.into_iter().map(|score| match (most, reverse) {

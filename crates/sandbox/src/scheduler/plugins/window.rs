@@ -1,15 +1,15 @@
-//! Where kube-scheduler begins to look for nodes, and when it has found enough.
+//! Where kube-scheduler's search for nodes begins and ends.
 
 use evenkeel_core::placement::NodesToScore;
 
-/// The window of nodes that one Pod is shown; it moves on with each Pod.
+/// Moves on with each Pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NodeSearchWindow {
     start: usize,
 }
 
 impl NodeSearchWindow {
-    /// Looks at so many nodes from where the last Pod stopped, until enough of them fit.
+    /// Looks at nodes from where the last Pod stopped, until enough fit.
     pub fn find(
         &mut self,
         nodes: usize,

@@ -1,4 +1,5 @@
-//! Ways of scaling on one workload: the same load for all, by seed, and no figure for portraits that it lacks.
+//! Ways of scaling on one workload: the same load for all, by seed, and no figure for missing
+//! portraits.
 
 use super::*;
 

@@ -1,9 +1,7 @@
-//! The strategy ClusterLoadBalancePriority as chapter 4 of the thesis `[CLBP]` has it: headroom by (4.1),
-//! profile by (4.2) and (4.3), and the balance score of (4.4) to (4.11) with each resource normalised by
-//! itself.
-//!
-//! It knows what was measured and nothing of Pods placed since. The thesis replaces kube-scheduler's
-//! scores by this one and does not say what becomes of its decimals: they are kept to a hundredth here.
+//! The strategy ClusterLoadBalancePriority of chapter 4 of the thesis `[CLBP]`: headroom by (4.1),
+//! profile by (4.2) and (4.3), and the balance score of (4.4) to (4.11) with each resource
+//! normalised by itself. It uses measurements only, and ignores Pods placed since. It replaces
+//! kube-scheduler's scores; the thesis leaves rounding open, and here a hundredth is kept.
 
 use jiff::SignedDuration;
 
@@ -17,7 +15,7 @@ use evenkeel_core::placement::{NodeLoad, SchedulingPolicy, headroom};
 use evenkeel_core::profile;
 use evenkeel_core::units::{Amount, i64_nearest};
 
-/// The factor of the score, which keeps it to a hundredth.
+/// Keeps the score to a hundredth.
 const HUNDREDTHS: f64 = 100.0;
 
 pub(super) struct Clbp {

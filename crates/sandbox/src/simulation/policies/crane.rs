@@ -1,12 +1,14 @@
-//! The plugin Dynamic of crane-scheduler: means and maxima of cpu and memory from annotations, and a
-//! penalty for nodes that many Pods were bound to a moment ago.
+//! The plugin Dynamic of crane-scheduler: means and maxima of cpu and memory from annotations, and
+//! a penalty for nodes with many recent bindings.
 //!
-//! Score and filter: <https://github.com/gocrane/crane-scheduler/blob/main/pkg/plugins/dynamic/stats.go>;
-//! metrics, periods, limits and weights:
+//! Score and filter:
+//! <https://github.com/gocrane/crane-scheduler/blob/main/pkg/plugins/dynamic/stats.go>; metrics,
+//! periods, limits and weights:
 //! <https://github.com/gocrane/crane-scheduler/blob/main/deploy/manifests/dynamic/policy.yaml>; the
 //! plugin's weight of 3:
 //! <https://github.com/gocrane/crane-scheduler/blob/main/deploy/manifests/dynamic/scheduler-config.yaml>.
-//! The annotator writes the hot value with each metric of a node, so it is as old as the newest of them.
+//! The annotator writes the hot value with each metric of a node, so it is as old as the newest of
+//! them.
 
 use std::collections::VecDeque;
 
@@ -18,42 +20,39 @@ use crate::simulation::policy::{LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodLifecycleStep, PolicyPod};
 use evenkeel_core::units::{Amount, Resource, Resources, count_as_f64, i64_nearest};
 
-/// The resources of the policy as shipped.
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
-/// The window of the mean.
 const MEAN: SignedDuration = SignedDuration::from_mins(5);
-/// How often each of the three metrics is written: mean of 5 minutes, its largest of an hour, of a day.
+/// Intervals of the three metrics: mean of 5 minutes, its maximum of an hour, of a day.
 const PERIODS: [SignedDuration; 3] = [
     SignedDuration::from_mins(3),
     SignedDuration::from_mins(15),
     SignedDuration::from_hours(3),
 ];
-/// The spans over which the mean's largest is taken.
+/// Spans of the maxima.
 const SPANS: [SignedDuration; 3] = [
     SignedDuration::ZERO,
     SignedDuration::from_hours(1),
     SignedDuration::from_hours(24),
 ];
 const WEIGHTS: [f64; 3] = [0.2, 0.3, 0.5];
-/// The most that the first two may be.
+/// Limits of the first two metrics.
 const LIMITS: [f64; 2] = [0.65, 0.75];
-/// Bindings within each time that make one unit of heat.
+/// Bindings per time that make one unit of heat.
 const HEAT: [(SignedDuration, usize); 2] = [
     (SignedDuration::from_mins(5), 5),
     (SignedDuration::from_mins(1), 2),
 ];
-/// The points that one unit of heat takes.
+/// Points per unit of heat.
 const PENALTY: i64 = 10;
-/// The plugin's weight beside the default ones.
+/// Beside the default plugins.
 const WEIGHT: i64 = 3;
 
-/// A node as its annotations tell.
 #[derive(Debug, Clone, Default)]
 struct CraneNode {
-    /// By resource of [`RESOURCES`], by metric; `None` until the first was written.
+    /// By resource of [`RESOURCES`], by metric; `None` until first written.
     usage: [[Option<f64>; 3]; 2],
     hot: i64,
-    /// The largest means of the spans: times and values, which fall.
+    /// Maximum means of the spans: times and values, which fall.
     largest: [[VecDeque<(SignedDuration, f64)>; 2]; 2],
     bindings: VecDeque<SignedDuration>,
 }
@@ -61,7 +60,7 @@ struct CraneNode {
 pub(super) struct Crane {
     capacity: Vec<Resources<Amount>>,
     nodes: Vec<CraneNode>,
-    /// When each metric is written next.
+    /// Next write of each metric.
     due: [SignedDuration; 3],
 }
 
@@ -125,7 +124,7 @@ impl LoadPolicy for Crane {
 }
 
 impl CraneNode {
-    /// Takes the means of now into the largest of an hour and of a day.
+    /// Adds present means to the maxima of an hour and of a day.
     fn remember(&mut self, usage: [f64; 2], now: SignedDuration) {
         for (largest, usage) in self.largest.iter_mut().zip(usage) {
             for (span, values) in SPANS[1..].iter().zip(largest) {
@@ -142,7 +141,6 @@ impl CraneNode {
         }
     }
 
-    /// Writes the metrics that are due.
     fn write(&mut self, usage: [f64; 2], due: [bool; 3]) {
         for (resource, written) in self.usage.iter_mut().enumerate() {
             let largest = |span: usize| self.largest[resource][span].front().map(|top| top.1);
@@ -175,7 +173,7 @@ impl CraneNode {
         self.usage.iter().all(within)
     }
 
-    /// 0 to 100. A metric that is missing adds nothing and keeps its weight.
+    /// 0 to 100. A missing metric adds nothing and keeps its weight.
     fn score(&self) -> i64 {
         let mut sum = 0.0;
         let mut weights = 0.0;
@@ -185,7 +183,7 @@ impl CraneNode {
                 weights += weight;
             }
         }
-        // Go cuts decimals off; what rounding of floats leaves below a whole number is none.
+        // Go cuts decimals off; the addend undoes float errors below an integer.
         let score = i64_nearest((sum / weights + 1e-9).floor());
         (score - PENALTY * self.hot).clamp(0, 100)
     }

@@ -1,8 +1,7 @@
-//! Evenkeel as it is shipped: the extender's own decisions on the service's own node table, beside the
-//! default plugins with the weight of the shipped configuration.
-//!
-//! Measurements, notices, bindings and starts reach the table as the service's watches, queries and calls bring
-//! them. All namespaces have opted in, so that what Pods claim counts.
+//! Evenkeel as shipped: the extender's own decisions on the service's node table, beside the
+//! default plugins with the weight of the shipped configuration. Measurements, notices, bindings
+//! and starts reach the table like the service's watches, queries and calls. All namespaces have
+//! opted in, so that Pods' claims count.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,17 +38,15 @@ pub(super) struct Evenkeel {
     table: NodeTable,
     namespaces: Arc<Namespaces>,
     verdicts: VerdictCache,
-    /// The Pods of each workload as kube-scheduler sends them, but for name and UID.
+    /// By workload, as kube-scheduler sends them, without name and UID.
     templates: Vec<Pod>,
-    /// The demand of each workload's Pods as it counts for others.
+    /// By workload, as its Pods count for others.
     counted: Vec<Resources<Amount>>,
-    /// The facts of Pods that are there.
     pods: BTreeMap<PodId, WatchedPodState>,
     refused_since: BTreeMap<PodId, Timestamp>,
     balances_scale_in: bool,
 }
 
-/// The state of a Pod, as watches have reported it.
 #[derive(Debug, Clone)]
 struct WatchedPodState {
     name: PodName,
@@ -121,13 +118,12 @@ impl Evenkeel {
         }
     }
 
-    /// Takes a Pod that kube-scheduler asks about: what an earlier answer made of it no longer holds.
+    /// A Pod in kube-scheduler's question: earlier answers no longer hold.
     fn ask(&mut self, pod: &PolicyPod<'_>, now: Timestamp) {
         let facts = facts(pod.name, self.counted[pod.index]);
         self.table.ask(&uid(pod.id), &facts, now);
     }
 
-    /// Tells the table what a watch shows of a Pod.
     fn show(&mut self, pod: PodId, node: usize, now: Timestamp) {
         if let Some(known) = self.pods.get(&pod) {
             let facts = PodFacts {
@@ -141,7 +137,6 @@ impl Evenkeel {
         }
     }
 
-    /// A Pod as far as it may go.
     fn removable(&self, pod: &ScaleInCandidate<'_>) -> RemovablePod {
         let template = &self.templates[pod.subject.index];
         RemovablePod {
@@ -318,7 +313,6 @@ impl LoadPolicy for Evenkeel {
     }
 }
 
-/// A Pod of which nothing is known but what it asks for.
 const fn facts(name: &PodName, demand: Resources<Amount>) -> PodFacts<'_> {
     PodFacts {
         name,
@@ -334,7 +328,7 @@ const fn facts(name: &PodName, demand: Resources<Amount>) -> PodFacts<'_> {
     }
 }
 
-/// The span of a measurement: gauges have none.
+/// Gauges have no span.
 const fn window(resource: Resource, window: SignedDuration) -> SignedDuration {
     match resource {
         Resource::Memory | Resource::Disk => SignedDuration::ZERO,
@@ -342,8 +336,8 @@ const fn window(resource: Resource, window: SignedDuration) -> SignedDuration {
     }
 }
 
-/// The use of a Pod as Prometheus' `rate` over the window tells it: of one that is younger than the window
-/// only as much as its life is of that, which is what the rate of its node over the same window has of it.
+/// As Prometheus' `rate` over the window: a Pod younger than the window counts in proportion to its
+/// life, as it does in its node's rate.
 fn rates_over(window: SignedDuration, sample: &ScrapedSample) -> Resources<Option<Amount>> {
     let lived = sample.window.as_secs_f64() / window.as_secs_f64();
     Resources::from_fn(|resource| {
@@ -359,7 +353,7 @@ fn uid(pod: PodId) -> String {
     pod.to_string()
 }
 
-/// A Pod of the workload as kube-scheduler sends it.
+/// As kube-scheduler sends it.
 fn template(workload: &ScenarioWorkload) -> Pod {
     let template = opt_in_annotations::deployment(workload)
         .spec

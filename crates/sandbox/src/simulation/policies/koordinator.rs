@@ -1,12 +1,13 @@
-//! Koordinator's LoadAwareScheduling: measured use, and an estimate for each Pod that the measurement
+//! Koordinator's LoadAwareScheduling: measured use, plus estimates for Pods that the measurement
 //! cannot show yet, in filter and score.
 //!
-//! Formula: <https://github.com/koordinator-sh/koordinator/blob/main/pkg/scheduler/plugins/loadaware/load_aware.go>
+//! Formula:
+//! <https://github.com/koordinator-sh/koordinator/blob/main/pkg/scheduler/plugins/loadaware/load_aware.go>
 //! and `estimator/default_estimator.go` beside it; defaults:
 //! <https://github.com/koordinator-sh/koordinator/blob/main/pkg/scheduler/apis/config/v1/defaults.go>;
-//! weight 1 beside the default plugins: <https://koordinator.sh/docs/user-manuals/load-aware-scheduling>.
-//! koordlet reports each minute the mean of five; the use of single Pods is taken from the last window of the
-//! scenario's metrics.
+//! weight 1 beside the default plugins:
+//! <https://koordinator.sh/docs/user-manuals/load-aware-scheduling>. koordlet reports each minute
+//! the mean of five; the use of single Pods comes from the last window of the scenario's metrics.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +20,11 @@ use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod};
 use evenkeel_core::units::{Amount, Resource, Resources, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
-/// The most that may be used, in percent of the node.
+/// Most use, in percent of the node.
 const LIMITS: [f64; 2] = [65.0, 95.0];
-/// The share of a request that is expected to be used, in percent.
+/// Expected use, in percent of the request.
 const FACTORS: [f64; 2] = [85.0, 70.0];
-/// The estimate for a Pod that requests nothing, in millicores and bytes.
+/// Estimate for a Pod without requests, in millicores and bytes.
 const NO_REQUEST: [f64; 2] = [250.0, 200.0 * 1024.0 * 1024.0];
 const REPORT: SignedDuration = SignedDuration::from_secs(60);
 const WINDOW: SignedDuration = SignedDuration::from_mins(5);
@@ -35,7 +36,7 @@ type Pair = [f64; 2];
 struct AssignedPodEstimate {
     at: SignedDuration,
     estimate: Pair,
-    /// The use of it in the last report.
+    /// In the last report.
     used: Option<Pair>,
 }
 
@@ -46,13 +47,13 @@ struct KoordinatorNode {
     used: Option<Pair>,
     /// Pods that a report may not show wholly.
     assigned: BTreeMap<PodId, AssignedPodEstimate>,
-    /// The sum that they add to the measured use.
+    /// What they add to the measured use.
     delta: Pair,
 }
 
 pub(super) struct Koordinator {
     nodes: Vec<KoordinatorNode>,
-    /// The time of the last report.
+    /// Time of the last report.
     reported: SignedDuration,
     due: SignedDuration,
 }
@@ -70,7 +71,7 @@ impl Koordinator {
         }
     }
 
-    /// The use of a node with the Pod; `None` for one that has not been reported.
+    /// Use of a node with the Pod; `None` without a report.
     fn expected(&self, node: usize, estimate: Pair) -> Option<Pair> {
         let node = &self.nodes[node];
         let used = node.used?;
@@ -150,8 +151,7 @@ impl LoadPolicy for Koordinator {
 }
 
 impl KoordinatorNode {
-    /// The sum that the assigned Pods add: the larger of estimate and use, less the use that is in
-    /// the measurement already.
+    /// What the assigned Pods add: the larger of estimate and use, less the measured part.
     fn estimated(&self) -> Pair {
         let mut delta = [0.0; 2];
         for assigned in self.assigned.values() {
@@ -168,7 +168,7 @@ fn pair(used: &Resources<f64>) -> Pair {
     RESOURCES.map(|resource| used[resource])
 }
 
-/// The expected use of a Pod, in millicores and bytes.
+/// In millicores and bytes.
 fn estimate(workload: &ScenarioWorkload) -> Pair {
     [0, 1].map(|at| match workload.demand[RESOURCES[at]] {
         Amount::ZERO => NO_REQUEST[at],
@@ -181,7 +181,7 @@ fn is_within(used: Pair, capacity: Pair) -> bool {
     limits.all(|((used, capacity), limit)| (used / capacity * 100.0).round() <= limit)
 }
 
-/// 0 to 100: the mean free share, each cut to a whole number.
+/// 0 to 100: mean free share, each cut to an integer.
 fn score(used: Pair, capacity: Pair) -> i64 {
     let free = |at: usize| {
         let free = (capacity[at] - used[at]).max(0.0);

@@ -1,10 +1,9 @@
 //! Trimaran's LoadVariationRiskBalancing: the risk of a node combines the mean and the variation of
-//! its utilisation, for the worse of cpu and memory.
-//!
-//! Formula, and the example configuration with the margin of 1 and the sensitivity of 2 used here:
+//! its utilisation, for the worse of cpu and memory. It does not know Pods placed after the last
+//! fetch of load-watcher. Formula, and the example configuration with the margin of 1 and the
+//! sensitivity of 2 used here:
 //! <https://github.com/kubernetes-sigs/scheduler-plugins/blob/master/pkg/trimaran/loadvariationriskbalancing/README.md>;
 //! rounding: `analysis.go` beside it. It is enabled beside the default plugins with a weight of 1.
-//! It does not know Pods that were placed after the last fetch of load-watcher.
 
 use jiff::SignedDuration;
 
@@ -36,7 +35,7 @@ impl LoadVariation {
         }
     }
 
-    /// 0 to 100; 0 for a node that is not measured.
+    /// 0 to 100; 0 without a measurement.
     fn points(&self, node: usize, demand: &Resources<Amount>) -> i64 {
         let Some(measured) = self.measured.get(node) else {
             return 0;

@@ -1,10 +1,12 @@
-//! Trimaran's TargetLoadPacking: nodes are filled up to a cpu utilisation of 40 %, and spread above it.
+//! Trimaran's TargetLoadPacking: nodes are filled up to a cpu utilisation of 40 %, and spread above
+//! it.
 //!
-//! Formula: <https://github.com/kubernetes-sigs/scheduler-plugins/blob/master/pkg/trimaran/targetloadpacking/targetloadpacking.go>;
+//! Formula:
+//! <https://github.com/kubernetes-sigs/scheduler-plugins/blob/master/pkg/trimaran/targetloadpacking/targetloadpacking.go>;
 //! the configuration of its README, which turns the scores by requests off:
 //! <https://github.com/kubernetes-sigs/scheduler-plugins/blob/master/pkg/trimaran/targetloadpacking/README.md>.
-//! load-watcher fetches each minute and serves the mean of 15 minutes first; the plugin asks it every 30
-//! seconds, so that what it goes by is as old as the last fetch.
+//! load-watcher fetches each minute and serves the mean of 15 minutes first; the plugin asks every
+//! 30 seconds, so its data is as old as the last fetch.
 
 use std::collections::VecDeque;
 
@@ -16,13 +18,12 @@ use crate::simulation::policy::{InTree, LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod};
 use evenkeel_core::units::{Amount, Resource, i64_nearest};
 
-/// The utilisation up to which nodes are filled, in percent.
+/// Utilisation up to which nodes are filled, in percent.
 const TARGET: f64 = 40.0;
-/// The use of a container without a request, in millicores.
+/// Use of a container without a request, in millicores.
 const NO_REQUEST: f64 = 1000.0;
-/// The expected use of a container without a limit, as a multiple of its request.
+/// Expected use of a container without a limit, as a multiple of its request.
 const MULTIPLIER: f64 = 1.5;
-/// Windows and fetches of load-watcher.
 const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 const FETCH: SignedDuration = SignedDuration::from_mins(1);
 /// A Pod placed less than this before the end of the window counts beside the measurement.
@@ -31,12 +32,12 @@ const REPORTING: SignedDuration = SignedDuration::from_secs(60);
 pub(super) struct TargetLoadPacking {
     /// In millicores.
     capacity: Vec<f64>,
-    /// Measured use in millicores; `None` before the first fetch.
+    /// In millicores; `None` before the first fetch.
     used: Vec<Option<f64>>,
-    /// The end of the window of the last fetch.
+    /// End of the window of the last fetch.
     window_end: SignedDuration,
     due: SignedDuration,
-    /// Pods placed on each node, with the times.
+    /// By node, with the times.
     placed: Vec<VecDeque<(SignedDuration, PodId, f64)>>,
 }
 
@@ -52,7 +53,7 @@ impl TargetLoadPacking {
         }
     }
 
-    /// The use of Pods that the measurement of a node does not show yet.
+    /// Use of Pods that the measurement does not show yet.
     fn missing(&self, node: usize) -> f64 {
         let shown = self.window_end.saturating_sub(REPORTING);
         let placed = self.placed[node].iter();
@@ -115,7 +116,7 @@ impl LoadPolicy for TargetLoadPacking {
     }
 }
 
-/// The millicores that a Pod is expected to use.
+/// Expected use in millicores.
 fn predicted(workload: &ScenarioWorkload) -> f64 {
     match workload.demand[Resource::Cpu] {
         Amount::ZERO => NO_REQUEST,

@@ -1,4 +1,4 @@
-//! A target by portraits: the reaction alone is the plain HPA, and of several providers none is passed over.
+//! A target by portraits: the reaction alone is the plain HPA, and all of several providers count.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// Hills of two hours for so long, from midnight on, that are judged from `from` on.
+/// Hills of two hours from midnight on, judged from `from` on.
 fn hills(hours: i64, from: i64, noise: f64, seed: u64) -> ReplayLoad {
     let value = |tick: i64| {
         let tick = u32::try_from(tick).unwrap();
@@ -145,7 +145,8 @@ fn a_higher_priority_holds_while_it_has_something_to_say() {
 
 #[test]
 fn a_scale_in_parks_pods_which_are_back_without_their_start() {
-    // Ten, then four for an hour, and ten again while those that wait are still observed; then four for good.
+    // Ten, then four for an hour, and ten again while the waiting Pods are still observed; then
+    // four for good.
     let windows = cron(0, &[(1, 2, 10), (2, 3, 4), (3, 4, 10), (4, 5, 4)]);
     let gray = |observation: i64| {
         json!({"scaleDown": {"grayStrategy": {"grayState": "Cutoff", "changePercent": 50,

@@ -1,4 +1,4 @@
-//! A replay counts from its moment on, learns from what lies before, and has the plain HPA's costs.
+//! A replay counts from its moment on, learns from the time before, and has the plain HPA's costs.
 
 use super::*;
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ fn second(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// Hills of two hours, from `from` on; the same at the same time wherever it begins.
+/// Hills of two hours, from `from` on; equal at equal times.
 fn hills(from: i64, hours: i64) -> RegularSeries {
     let value = |tick: i64| {
         let tick = u32::try_from(tick).unwrap();
@@ -150,8 +150,8 @@ fn a_lower_target_buys_safety_with_replicas() {
     assert!(seconds[1] >= seconds[2], "{costs:?}");
 }
 
-/// With the value of a day ago as its forecast, a target with a day of past is floored from the first
-/// hour on, and one without is not.
+/// With the value of a day ago as forecast, a target with a day of past has a floor from the first
+/// hour on, and one without has none.
 #[test]
 fn what_lies_before_teaches() {
     let floors = |from: i64| {
@@ -284,7 +284,7 @@ fn fits_are_made_when_the_service_makes_them() {
     assert_eq!(ends, [29 * HOUR, 53 * HOUR]);
 }
 
-/// The harm: a model that a target names was never fitted, and `auto` was replayed under its name.
+/// A target's model was never fitted, and `auto` was replayed under its name.
 #[test]
 fn the_model_that_is_named_is_fitted_as_in_the_service() {
     let fitted = Mutex::new(Vec::new());
@@ -308,12 +308,13 @@ fn the_model_that_is_named_is_fitted_as_in_the_service() {
     };
     let (judged, floors) = (load(0, 42, 40 * HOUR), floored(ModelSet::Arima));
     let _ = replay(&target(), floors, &judged, &knowledge, false);
-    // Nothing came of it, so that it is tried again once an hour more is known.
+    // The fit failed, so it is tried again once an hour more is known.
     let hours = [40, 41].map(|hours| (ModelSet::Arima, hours * 60));
     assert_eq!(fitted.into_inner().unwrap(), hours);
 }
 
-/// The harm: floors were replayed that the service, which judges them by the target's own past, would not have made.
+/// Floors were replayed that the service, which judges them by the target's own past, would not
+/// have made.
 #[test]
 fn floors_that_the_own_trial_does_not_trust_are_not_acted_on() {
     let raised = |learn: LearnOwn<'_>| {

@@ -1,4 +1,4 @@
-//! Amounts of a target as its HPA and its Pods have them.
+//! Amounts of a target in the units of its HPA and Pods.
 
 use crate::target::settings::ReplayTarget;
 use evenkeel_core::scaling::hpa::MetricSpec;
@@ -6,8 +6,8 @@ use evenkeel_core::scaling::pod::ResourceRequests;
 use evenkeel_core::scaling::signal::{MetricTarget as Wanted, ResourceName, Signal};
 use evenkeel_core::units::{Resource, i64_ceil};
 
-/// The metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an
-/// amount per Pod.
+/// Metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an amount
+/// per Pod.
 pub(in crate::target) fn metric(target: &ReplayTarget, share: f64) -> MetricSpec {
     let request = target.capacity.request();
     let percent = i64_ceil((share * 100.0).round());
@@ -28,8 +28,7 @@ pub(super) fn name(resource: Resource) -> ResourceName {
     resource.as_str().into()
 }
 
-/// An amount in the base unit of its resource in thousandths of the unit that Kubernetes counts it
-/// in: cores, bytes, bytes per second.
+/// From the base unit to thousandths of Kubernetes' unit: cores, bytes, bytes per second.
 pub(super) fn milli(resource: Resource, amount: f64) -> i64 {
     match resource {
         Resource::Cpu => i64_ceil(amount),

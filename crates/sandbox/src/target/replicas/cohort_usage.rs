@@ -7,9 +7,9 @@ use crate::target::settings::ReplayTarget;
 use evenkeel_core::units::Resource;
 
 impl Cohort {
-    /// The use of each Pod, where each that serves carries `each`.
+    /// Use of each Pod; a serving one carries `each`.
     pub(super) fn used(&self, target: &ReplayTarget, each: f64, at: SignedDuration) -> f64 {
-        // A Pod that starts uses extra cpu, but no extra memory that it would release later.
+        // A starting Pod uses extra cpu, but no extra memory that it would release later.
         let busy = target.resource == Resource::Cpu;
         let carried = target.capacity.request() * target.capacity.target();
         let warm_up = if busy {

@@ -1,4 +1,4 @@
-//! Pods that wait without traffic between being online and being deleted, or online again.
+//! Pods that wait without traffic, to be deleted or online again.
 
 use jiff::SignedDuration;
 
@@ -6,13 +6,13 @@ use super::{Cohort, STEP, ScaledPods};
 use evenkeel_core::scaling::ReplicaCounts;
 
 impl ScaledPods {
-    /// The Pods that take traffic, or will once they are ready.
+    /// Pods that take traffic, or will once they are ready.
     pub(in crate::target) fn online(&self) -> i32 {
         self.replicas() - self.waiting()
     }
 
-    /// Brings the Pods to these counts: those that wait go online before new ones are made, and are the first to be
-    /// deleted. On standby they take no traffic either, and have as many resources here.
+    /// Sets the counts: waiting Pods go online before new ones are made, and are the first to be
+    /// deleted. On standby they take no traffic either, and keep their resources here.
     pub(in crate::target) fn bring_to(&mut self, counts: ReplicaCounts, at: SignedDuration) {
         self.admit(counts.online - self.online(), at);
         let surplus = self.online() - counts.online;
@@ -21,13 +21,12 @@ impl ScaledPods {
         self.scale_to(counts.total(), at);
     }
 
-    /// The Pods that wait.
     fn waiting(&self) -> i32 {
         let waiting = self.pods.iter().filter(|cohort| cohort.waits());
         waiting.map(|cohort| cohort.count).sum()
     }
 
-    /// Up to so many Pods that wait take traffic, as soon as their condition is seen.
+    /// Up to `most` waiting Pods take traffic, as soon as their condition is seen.
     fn admit(&mut self, most: i32, at: SignedDuration) {
         let ready = at.saturating_add(STEP);
         self.change(most, Cohort::waits, |cohort| Cohort {
@@ -38,7 +37,7 @@ impl ScaledPods {
         });
     }
 
-    /// Up to so many Pods take no more traffic, the newest first.
+    /// Up to `most` Pods lose traffic, the newest first.
     fn cut_off(&mut self, most: i32, at: SignedDuration) {
         let is_online = |cohort: &Cohort| cohort.end.is_none() && !cohort.is_cutoff;
         self.change(most, is_online, |cohort| Cohort {
@@ -58,7 +57,7 @@ impl ScaledPods {
         self.pods.retain(|cohort| cohort.count > 0);
     }
 
-    /// Changes up to so many of the Pods that are `meant`, the newest first.
+    /// Changes up to so many of the `meant` Pods, the newest first.
     fn change(
         &mut self,
         most: i32,
@@ -76,7 +75,7 @@ impl ScaledPods {
 }
 
 impl Cohort {
-    /// True for Pods without traffic that are not deleted.
+    /// Without traffic and not deleted.
     const fn waits(&self) -> bool {
         self.is_cutoff && self.end.is_none()
     }

@@ -1,5 +1,5 @@
-//! Disturbances of the sum of a target's load while the load itself does not move. The floor must
-//! not rise in any of them.
+//! Disturbances of a target's measured load while the true load is constant. The floor must not
+//! rise.
 
 use crate::scrape_timing::Timing;
 use crate::target::settings::Edges;
@@ -15,10 +15,10 @@ use jiff::SignedDuration;
 
 const SECONDS: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 
-/// Ticks before anything happens, so that models are known for what they are.
+/// Ticks before a disturbance, in which models earn their scores.
 const QUIET: u32 = 160;
 
-/// Pods of half a core that are to use 60 % of it, and take two minutes to start.
+/// Pods of half a core with a target of 60 % and a start of two minutes.
 fn target() -> ReplayTarget {
     ReplayTarget {
         resource: Resource::Cpu,
@@ -35,25 +35,24 @@ fn target() -> ReplayTarget {
     }
 }
 
-/// A disturbance of the Pods at a tick; ticks count from the first disturbance.
+/// At a tick, counted from the first disturbance.
 type Happens = fn(&mut ScaledPods, i64, SignedDuration);
 
-/// A load that stands still but for a little noise, in millicores: ten Pods carry it at 55 %.
+/// Constant but for a little noise, in millicores: ten Pods carry it at 55 %.
 fn flat(ticks: u32) -> RegularSeries {
     let value = |tick: u32| 2750.0 + 40.0 * f64::from(tick * 7 % 5) - 80.0;
     let values = (0..ticks).map(|tick| Some(value(tick))).collect();
     RegularSeries::new(Timestamp::UNIX_EPOCH, GRID, values).unwrap()
 }
 
-/// A load that rises and falls slowly enough for `s-hpa` to be trusted.
+/// Slow enough for `s-hpa` to be trusted.
 fn hills(ticks: u32) -> RegularSeries {
     let wave = |tick: u32| (f64::from(tick) / 200.0).cos();
     let values = (0..ticks).map(|tick| Some(2750.0 - 600.0 * wave(tick)));
     RegularSeries::new(Timestamp::UNIX_EPOCH, GRID, values.collect()).unwrap()
 }
 
-/// The floors of a run in which this happens, tick by tick, and the ticks at which the load was only
-/// estimated.
+/// Floors by tick, and the ticks at which the load was only estimated.
 fn floors(
     target: &ReplayTarget,
     models: ModelSet,
@@ -97,13 +96,13 @@ fn tick_since(tick: u32) -> Option<i64> {
     tick.checked_sub(QUIET).map(i64::from)
 }
 
-/// The Pods that stay, as positions, the oldest first.
+/// Positions of Pods that stay, the oldest first.
 fn staying(pods: &ScaledPods) -> Vec<usize> {
     let all = 0..pods.pods.len();
     all.filter(|&index| pods.pods[index].stays()).collect()
 }
 
-/// Ends so many Pods that were made before `made`, the oldest first.
+/// Pods made before `made`, the oldest first.
 fn end_older(pods: &mut ScaledPods, mut count: i32, made: SignedDuration, at: SignedDuration) {
     for index in staying(pods) {
         if pods.pods[index].made() < made {
@@ -112,7 +111,7 @@ fn end_older(pods: &mut ScaledPods, mut count: i32, made: SignedDuration, at: Si
     }
 }
 
-/// A rollout with a surge of three Pods: new ones are made, and old ones end once these are ready.
+/// With a surge of three Pods: new ones are made, and old ones end once these are ready.
 fn rollout(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     // Three Pods every three minutes, of ten.
     if since % 12 == 0 && since < 48 {
@@ -125,7 +124,7 @@ fn rollout(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     }
 }
 
-/// A rollout by `Recreate`: all Pods end, and then as many are made.
+/// By `Recreate`: all Pods end, and then as many are made.
 fn recreate(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     if since == 0 {
         end_older(pods, i32::MAX, at, at);
@@ -142,7 +141,7 @@ fn doubling(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     }
 }
 
-/// Two of the Pods crash again and again, ever longer after each other, and come back in between.
+/// Two Pods crash repeatedly, ever longer after each other, and recover in between.
 fn crash_loop(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     if [0, 6, 14, 26, 46, 70, 94].contains(&since) {
         let crashed = staying(pods)[0];
@@ -150,7 +149,7 @@ fn crash_loop(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     }
 }
 
-/// Each minute a Pod is evicted and made again.
+/// A Pod is evicted and made again each minute.
 fn churn(pods: &mut ScaledPods, since: i64, at: SignedDuration) {
     if since % 4 == 0 && since < 120 {
         end_older(pods, 1, at, at);
