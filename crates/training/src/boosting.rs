@@ -8,35 +8,31 @@ use hessboost::error::HessboostError;
 use hessboost::objective::Quantiles;
 use hessboost::prelude::{DMatrix, Objective, Trainer, TrainingParams, TreeMethod};
 
-/// Rows of inputs with what is to be learnt.
 #[derive(Debug, Clone, Default)]
 pub struct Rows {
     width: usize,
     inputs: Vec<f32>,
     labels: Vec<f32>,
-    /// The start of each answer, as `base` of the trees otherwise.
+    /// The start of each row's answer, as `base` of the trees elsewhere.
     margins: Vec<f32>,
 }
 
-/// How trees are grown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoostingSettings {
     pub trees: usize,
-    /// The most leaves of a tree.
     pub leaves: usize,
-    /// The share of a tree's answer that is added.
+    /// Share of a tree's answer that is added.
     pub rate: f64,
-    /// The least sum of the loss's curvature in a leaf, which grows with its rows.
+    /// Least sum of the loss's curvature in a leaf, which grows with its rows.
     pub leaf_weight: f64,
-    /// The most values of an input that are told apart.
+    /// Most distinct values of an input.
     pub bins: usize,
-    /// The shares of all rows, and of all inputs, that each tree is grown by.
+    /// Shares of the rows, and of the inputs, of each tree.
     pub shares: [f64; 2],
-    /// The number of threads; it changes the time and not the result.
+    /// Threads change the time, not the result.
     pub threads: NonZeroUsize,
 }
 
-/// Trees that could not be fitted.
 #[derive(Debug, thiserror::Error)]
 pub enum BoostingError {
     #[error("there are no rows to learn from")]
@@ -48,7 +44,7 @@ pub enum BoostingError {
 }
 
 impl Rows {
-    /// No rows, of so many inputs each.
+    /// No rows; `width` inputs each.
     #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
@@ -57,7 +53,7 @@ impl Rows {
         }
     }
 
-    /// Adds a row with an answer that begins at `margin`.
+    /// The answer starts at `margin`.
     pub fn push(&mut self, inputs: &[TreeInput], label: f32, margin: f32) {
         let known = |&input: &TreeInput| {
             if input == MISSING {
@@ -71,35 +67,31 @@ impl Rows {
         self.margins.push(margin);
     }
 
-    /// The number of rows.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// True where there is none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
 }
 
-/// Trees for the quantile `level` of the labels. They answer what is to be added to the margins.
+/// Trees for the quantile `level` of the labels. Their answers are added to the margins.
 ///
 /// # Errors
-/// Without rows, and where the library refuses them.
+/// No rows, or a refusal by the library.
 pub fn fit(rows: &Rows, level: f64, settings: &BoostingSettings) -> Result<Trees, BoostingError> {
     LibraryRows::of(rows)?.fit(level, &rows.margins, settings)
 }
 
-/// Rows as the library has them, which sorts their inputs once for all fits on them.
+/// Rows in the library's form, which sorts their inputs once for all fits.
 pub(crate) struct LibraryRows(DMatrix);
 
 impl LibraryRows {
-    /// These rows.
-    ///
     /// # Errors
-    /// Without rows, and where the library refuses them.
+    /// No rows, or a refusal by the library.
     pub(crate) fn of(rows: &Rows) -> Result<Self, BoostingError> {
         if rows.is_empty() {
             return Err(BoostingError::NoRows);
@@ -108,11 +100,11 @@ impl LibraryRows {
         Ok(Self(data.with_labels(&rows.labels)?))
     }
 
-    /// Trees for the quantile `level` of the labels, which answer what is to be added to these margins,
-    /// one a row.
+    /// Trees for the quantile `level` of the labels. Their answers are added to the margins, one a
+    /// row.
     ///
     /// # Errors
-    /// Where the library refuses them.
+    /// A refusal by the library.
     pub(crate) fn fit(
         &self,
         level: f64,
@@ -143,8 +135,7 @@ impl LibraryRows {
     }
 }
 
-/// Trees for the mean of the labels, that is for the least squares. They answer what is to be added to the
-/// margins.
+/// Trees for the mean of the labels, by least squares. Their answers are added to the margins.
 ///
 /// # Errors
 /// As [`fit`].
@@ -153,7 +144,6 @@ pub fn fit_mean(rows: &Rows, settings: &BoostingSettings) -> Result<Trees, Boost
 }
 
 impl BoostingSettings {
-    /// The library's parameters.
     fn params(&self, params: TrainingParamsBuilder) -> Result<TrainingParams, HessboostError> {
         let Self {
             trees: _,

@@ -1,4 +1,5 @@
-//! A trainer of networks that fits them once and keeps them: how networks come into files, and out of them.
+//! A trainer that fits networks once and keeps them, to write networks into files and read them
+//! back.
 
 use std::sync::OnceLock;
 
@@ -6,17 +7,16 @@ use evenkeel_core::forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees
 
 use crate::trainer::ModelTrainer;
 
-/// Fits networks on the rows that it is handed first; whatever it is asked after that, these are the answer.
+/// Fits networks on the first rows, and answers every request with them.
 #[derive(Debug)]
 pub struct TrainedOnce {
     trainer: ModelTrainer,
-    /// The networks to go on from; none where they begin anew.
+    /// Starting weights; empty without any.
     before: Vec<GruNetwork>,
     fitted: OnceLock<Result<Vec<GruNetwork>, TrainingError>>,
 }
 
 impl TrainedOnce {
-    /// Networks that go on from those of `before`, where there are any.
     #[must_use]
     pub const fn after(before: Vec<GruNetwork>, trainer: ModelTrainer) -> Self {
         Self {
@@ -26,7 +26,6 @@ impl TrainedOnce {
         }
     }
 
-    /// Networks that were fitted already.
     #[must_use]
     pub fn with(networks: Vec<GruNetwork>, trainer: ModelTrainer) -> Self {
         let this = Self::after(Vec::new(), trainer);
@@ -34,10 +33,8 @@ impl TrainedOnce {
         this
     }
 
-    /// The networks that were fitted.
-    ///
     /// # Errors
-    /// [`TrainingError`]: no model has asked for them, or the fit failed.
+    /// [`TrainingError`]: no model has asked for networks, or the fit failed.
     pub fn fitted(&self) -> Result<&[GruNetwork], TrainingError> {
         match self.fitted.get() {
             Some(Ok(networks)) => Ok(networks),

@@ -1,5 +1,5 @@
-//! Going down a gradient by AdamW, batch by batch, until errors on what is held out no longer shrink; and the
-//! factors by which answers then are shrunk, so that a network which has learnt nothing answers nothing.
+//! AdamW in batches until held-out errors no longer shrink, and factors that then shrink the
+//! answers, so that a network without any learning answers 0.
 
 mod adamw;
 
@@ -9,37 +9,33 @@ use evenkeel_core::units::{count_as_f64, narrowed};
 use adamw::AdamW;
 pub(crate) use adamw::NOTHING;
 
-/// How far and how fast it goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Descent {
-    /// The most passes through the rows; fewer where errors on the rows held out do not shrink for `patience` passes.
+    /// Most passes through the rows; fewer if held-out errors do not shrink for `patience` passes.
     pub passes: usize,
     pub patience: usize,
-    /// The rows of one step.
+    /// Rows per step.
     pub batch: usize,
-    /// The length of the first steps, which shrinks to a tenth.
+    /// Length of the first steps, which shrinks to a tenth.
     pub rate: f32,
-    /// The share of the rate that weights lose at each step.
+    /// Share of the rate that weights lose at each step.
     pub decay: f32,
 }
 
-/// The objective that parameters are fitted to.
+/// The objective of a fit.
 pub(crate) trait Slope {
-    /// The number of rows that are learnt from.
     fn rows(&self) -> usize;
 
-    /// Adds the gradients at these rows.
     fn add(&mut self, parameters: &[f32], rows: &[usize], gradient: &mut [f32]);
 
-    /// The error on the rows held out.
     fn held_out(&mut self, parameters: &[f32]) -> f64;
 
-    /// Hears what share is done, before each pass.
+    /// Called before each pass with the finished share.
     fn began(&mut self, _done: f64) {}
 }
 
 impl Descent {
-    /// The parameters that are best on the rows held out, of those that it began with and those after each pass.
+    /// The best parameters on the rows held out, among the first ones and those after each pass.
     pub(crate) fn run(
         &self,
         mut parameters: Vec<f32>,
@@ -88,13 +84,11 @@ fn shuffle(order: &mut [usize], source: RandomSource) {
     }
 }
 
-/// The factors that an answer may be multiplied by.
+/// Possible factors of an answer.
 pub(crate) const FACTORS: [f32; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 
-/// Errors of an answer with each of [`FACTORS`].
 pub(crate) type FactorErrors = [f64; FACTORS.len()];
 
-/// The factor of the least error.
 pub(crate) fn best_factor(errors: &FactorErrors) -> f32 {
     let pairs = errors.iter().zip(FACTORS);
     let least = pairs.min_by(|one, other| one.0.total_cmp(other.0));

@@ -1,6 +1,6 @@
-//! The fit of a target's own trees with the check that they are worth it: on the newest part of the past,
-//! which trees fitted on the rest have not seen, they are compared with what all targets share; and what
-//! floors on the better of the two would have come to there.
+//! Fits a target's own trees and checks their worth: trees fitted on the older past are compared
+//! with `global` on the newest part, which also shows what floors on the better of the two would
+//! have come to.
 
 use std::sync::Arc;
 
@@ -14,33 +14,32 @@ use crate::boosting::BoostingError;
 use crate::peak_evaluation::pinball;
 use crate::peaks::{OwnRow, OwnSettings, fit_own, own_rows, part};
 
-/// The share of the rows that is held out, as one part of so many; three days at most.
+/// One in so many rows is held out; three days at most.
 const PART: usize = 3;
 const MOST: usize = 3 * 1440;
-/// The places of the levels that floors are made at.
+/// Indexes of the levels that floors are made at.
 const JUDGED: [usize; 2] = [2, 3];
 
-/// The mean losses on the held-out part (pinball, at the levels 0.8 and 0.95 together), as parts of
-/// the mean load.
+/// Mean held-out losses (pinball, at the levels 0.8 and 0.95 together), in parts of the mean load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct HeldOut {
-    /// The minute from which on it is.
+    /// First held-out minute.
     from: usize,
     pub(crate) own: f64,
     pub(crate) global: f64,
 }
 
 impl HeldOut {
-    /// True where the target's own trees do no worse than what all targets share.
+    /// The own trees do no worse than `global`.
     pub(crate) fn pays(&self) -> bool {
         self.own <= self.global
     }
 }
 
-/// Fits trees of a target's own, where they pay; `None` where the past is too short.
+/// Fits own trees if they pay; `None` if the past is too short.
 ///
 /// # Errors
-/// Where the library refuses the rows.
+/// A refusal by the library.
 pub fn learn(
     global: &GlobalPeaks,
     past: &Minutes,
@@ -64,7 +63,7 @@ pub fn learn(
             let OwnRow { row, rises } = &rows[place];
             return Some(own_quantiles(*rises, unseen, &row.inputs));
         }
-        // The load after it is not known.
+        // The load after it is unknown.
         let inputs = inputs(&past.past(index), window, Masks::NONE)?;
         Some(global.quantiles(unseen, &inputs))
     });
@@ -80,8 +79,8 @@ pub fn learn(
     }))
 }
 
-/// Fits trees of a target's own on the older part of its past, and judges them on the newest; `None` where
-/// the past is too short.
+/// Fits own trees on the older past, and judges them on the newest; `None` if the past is too
+/// short.
 pub(crate) fn hold_out(
     rows: &[OwnRow],
     window: usize,
@@ -103,7 +102,6 @@ pub(crate) fn hold_out(
     Ok(Some((own, held_out)))
 }
 
-/// The mean loss over the rows.
 fn loss(own: Option<&OwnPeaks>, rows: &[OwnRow]) -> f64 {
     let losses = rows.iter().map(|OwnRow { row, rises }| {
         let quantiles = own_quantiles(*rises, own, &row.inputs);

@@ -1,8 +1,8 @@
-//! Fitting of the models that Evenkeel forecasts with.
+//! Fitting of Evenkeel's forecast models.
 //!
-//! The models themselves are in `evenkeel-core`, and need none of this. Fitting takes libraries,
-//! time and memory, so it runs where no caller waits: in commands, and in the background of the
-//! service. The same rows give the same model, for any number of threads.
+//! The models are in `evenkeel-core`, and need none of this. Fitting takes libraries, time and
+//! memory, so commands and the background of the service do it. The same rows give the same model,
+//! for any number of threads.
 
 mod boosting;
 mod caching_trainer;

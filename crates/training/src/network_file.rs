@@ -1,4 +1,4 @@
-//! Networks of one load in files, and what is told of them there.
+//! Networks of one load in files, with their description.
 
 use evenkeel_core::forecast::{GruNetwork, ModelSet, NETWORK_WINDOW, NetworkShape};
 use jiff::Timestamp;
@@ -6,35 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::tensors::{ModelFileError, Tensor, decode, encode};
 
-/// The most units, and the most steps that are answered.
+/// Most units, and most steps answered.
 const MOST: usize = 4096;
 
-/// The networks of `gru` or `arima-gru` that a load was learnt with.
+/// Networks of `gru` or `arima-gru` for one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkFile {
     pub description: NetworkDescription,
-    /// Of one shape; their answers are averaged.
+    /// Networks of one shape; answers are averaged.
     pub networks: Vec<GruNetwork>,
 }
 
-/// The origin of networks, and their accuracy.
+/// Origin and accuracy of networks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NetworkDescription {
-    /// The word of the model, `gru` or `arima-gru`.
+    /// `gru` or `arima-gru`.
     pub kind: String,
     pub version: u16,
-    /// The load that was learnt.
     pub series: String,
-    /// The distance of its values.
+    /// Distance of its values.
     pub step_seconds: i64,
-    /// The times of the first and of the last value that was learnt.
+    /// Times of the first and the last value that was learnt.
     pub learnt_from: Timestamp,
     pub learnt_to: Timestamp,
-    /// The inputs and answers, in words.
+    /// Inputs and answers, in words.
     pub scaling: String,
     pub networks: usize,
-    /// The values that each reads, its units, and the steps that it answers.
+    /// The values that each reads, its units, and its answered steps.
     pub window: usize,
     pub hidden: usize,
     pub horizon: usize,
@@ -42,23 +41,23 @@ pub struct NetworkDescription {
     pub accuracy: Vec<HeldOutError>,
 }
 
-/// How good forecasts of a number of steps were on what was held out.
+/// Accuracy of forecasts of a number of steps on held-out values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HeldOutError {
     pub steps: usize,
     pub forecasts: usize,
-    /// The mean absolute error, in the load's unit.
+    /// In the load's unit.
     pub mae: f64,
-    /// That of the last value as the forecast.
+    /// MAE of the last value as the forecast.
     pub naive_mae: f64,
 }
 
 impl NetworkDescription {
-    /// The models that networks of this form are of.
+    /// Models with networks of this form.
     pub const KINDS: [ModelSet; 2] = [ModelSet::Gru, ModelSet::ArimaGru];
 
-    /// The model that the networks are of; `None` of another word.
+    /// `None` of another word.
     #[must_use]
     pub fn model(&self) -> Option<ModelSet> {
         let mut kinds = Self::KINDS.into_iter();
@@ -80,7 +79,6 @@ impl NetworkDescription {
 }
 
 impl NetworkFile {
-    /// The networks as the bytes of a file.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let tensors = self.networks.iter().zip(0..);
@@ -91,10 +89,10 @@ impl NetworkFile {
         encode(&self.description, &tensors.collect::<Vec<_>>())
     }
 
-    /// The networks that [`Self::encode`] gave.
+    /// Reads the bytes of [`Self::encode`].
     ///
     /// # Errors
-    /// [`ModelFileError`]: bytes of something else, of another version or kind, cut short or changed.
+    /// [`ModelFileError`]: bytes of another form, version or kind, cut short or changed.
     pub fn decode(bytes: &[u8]) -> Result<Self, ModelFileError> {
         let kinds = NetworkDescription::KINDS.map(ModelSet::as_str);
         let (description, tensors): (NetworkDescription, _) = decode(bytes, &kinds)?;
@@ -122,7 +120,7 @@ impl NetworkFile {
     }
 }
 
-/// In the order of their numbers by the alphabet too.
+/// Padded, so that alphabetical order is numerical.
 fn name(number: usize) -> String {
     format!("network.{number:03}")
 }
@@ -165,7 +163,7 @@ mod tests {
         }
     }
 
-    /// The error of a file after a change of its bytes by an attacker that also corrects the checksum.
+    /// Error of a file after an attacker changed its bytes and the checksum.
     fn changed(change: impl FnOnce(&mut NetworkFile)) -> ModelFileError {
         let mut file = file();
         change(&mut file);

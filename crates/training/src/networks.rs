@@ -1,9 +1,9 @@
-//! Fitting of recurrent networks: back-propagation through time with AdamW, and the check that they are of use.
-//!
-//! The newest rows are held out: training ends once errors on these no longer shrink, the best weights are kept, and
-//! each step of the answer is multiplied by the factor from 0 to 1 that is best there, so that a network which has
-//! learnt nothing answers nothing. Several networks from different beginnings are averaged, each fitted on a thread
-//! of its own: threads change the time and not the result.
+//! Fitting of recurrent networks: back-propagation through time with AdamW, and a check of their
+//! use. The newest rows are held out: training ends when errors on them no longer shrink, the best
+//! weights are kept, and each step of the answer is multiplied by the best factor from 0 to 1
+//! there, so that a network without any learning answers 0. Answers of several networks from
+//! different starts are averaged. Each is fitted on its own thread, which changes the time but not
+//! the result.
 
 mod gradient;
 
@@ -17,25 +17,23 @@ use evenkeel_core::units::{count_as_f64, narrowed};
 use crate::gradient_descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
 use gradient::WindowActivations;
 
-/// How networks are fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkSettings {
-    /// The number of networks; their answers are averaged.
+    /// Networks with averaged answers.
     pub members: usize,
-    /// The units of each.
     pub hidden: usize,
     pub descent: Descent,
-    /// The most passes where weights are there already.
+    /// Most passes if starting weights are given.
     pub passes_again: usize,
-    /// The newest rows that are held out, as one of so many.
+    /// One in so many rows, the newest, is held out.
     pub held_out: usize,
     pub seed: u64,
     pub threads: NonZeroUsize,
 }
 
 impl NetworkSettings {
-    /// The settings that were chosen on the training parts of recorded loads, for so many threads;
-    /// `docs/project/sources.md` lists the alternatives.
+    /// Settings chosen on the training parts of recorded loads; `docs/project/sources.md` lists the
+    /// alternatives.
     #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
@@ -56,7 +54,6 @@ impl NetworkSettings {
     }
 }
 
-/// Rows that nothing can be learnt from.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
     #[error("{have} rows are too few to learn from: {need} are needed")]
@@ -67,21 +64,20 @@ pub enum NetworkError {
     Weights(#[from] ShapeError),
 }
 
-/// The fewest rows that are learnt from, and that are held out.
+/// Fewest rows to learn from, and to hold out.
 const LEAST: usize = 16;
 
-/// Rows to learn from, and rows to be judged on.
+/// Rows to learn from, and rows to judge on.
 struct HoldoutSplit<'a> {
     rows: &'a WindowRows,
     learnt: usize,
-    /// The first row held out: its window may overlap with what was learnt, its targets do not.
+    /// First row held out: its window may overlap with learnt rows, its targets do not.
     from: usize,
-    /// The mean size of the targets at each step.
+    /// Mean size of the targets at each step.
     sizes: Vec<f32>,
 }
 
-/// Networks that minimise the absolute error of their averaged answers. They continue from those of
-/// `before`, if it is not empty.
+/// Minimises the absolute error of averaged answers, starting from `before` if it is not empty.
 ///
 /// # Errors
 /// [`NetworkError`]: too few rows, or `before` of another shape.
@@ -157,7 +153,7 @@ impl<'a> HoldoutSplit<'a> {
         })
     }
 
-    /// The mean absolute error of the rows held out, in parts of that of an answer of zeros.
+    /// Mean absolute error of the rows held out, relative to an answer of zeros.
     fn judged(&self, parameters: &[f32], backward: &mut WindowActivations) -> f64 {
         let (mut errors, mut sizes) = (0.0, 0.0);
         for index in self.from..self.rows.len() {
@@ -172,7 +168,7 @@ impl<'a> HoldoutSplit<'a> {
         errors / f64::max(sizes, f64::MIN_POSITIVE)
     }
 
-    /// Multiplies each output by the factor that is best on the rows held out.
+    /// Multiplies each output by its best factor on the rows held out.
     fn shrink(&self, members: &mut [Vec<f32>], shape: NetworkShape) {
         let mut backward = WindowActivations::new(shape);
         let outputs = shape.outputs;
@@ -206,7 +202,6 @@ impl<'a> HoldoutSplit<'a> {
     }
 }
 
-/// One network.
 fn fit_one(
     parts: &HoldoutSplit<'_>,
     shape: NetworkShape,
@@ -229,7 +224,6 @@ fn fit_one(
     descent.run(parameters, &mut slope, source)
 }
 
-/// The objective of one network.
 struct MemberSlope<'a> {
     parts: &'a HoldoutSplit<'a>,
     backward: WindowActivations,
@@ -250,8 +244,8 @@ impl Slope for MemberSlope<'_> {
     }
 }
 
-/// Weights to begin from: even between ± 1 / √units, as PyTorch has them, and a tenth of it in the layer that answers,
-/// so that the first answers are near nothing.
+/// Even between ± 1 / √units, as in PyTorch, and a tenth of it in the output layer, so that the
+/// first answers are near 0.
 fn beginning(shape: NetworkShape, source: RandomSource) -> Vec<f32> {
     let bound = 1.0 / count_as_f64(shape.hidden).sqrt();
     let units = Gru::count(1, shape.hidden);

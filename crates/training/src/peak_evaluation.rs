@@ -1,27 +1,25 @@
-//! How good `global` is on a series that it has not seen, against what an HPA with a lower target
-//! covers: the last load times a factor.
+//! Accuracy of `global` on an unseen series, against what an HPA with a lower target covers: the
+//! last load times a factor.
 
 use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Masks, Minutes};
 
 use crate::peaks::row;
 
-/// The place of the level that is judged.
+/// Index of the judged level.
 const JUDGED: usize = 2;
 
-/// The accuracy of forecasts of the largest load of windows.
+/// Accuracy of forecasts of the largest load of windows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PeakEvaluation {
-    /// The number of forecasts.
     pub forecasts: usize,
-    /// The loss at the 80 % quantile (pinball) over that of the best factor on the last load,
-    /// chosen in hindsight. Below 1 is better. `None` if that factor made no error.
+    /// Pinball loss at the 80 % quantile over that of the best factor on the last load, chosen in
+    /// hindsight; below 1 is better. `None` if that factor made no error.
     pub ratio: Option<f64>,
-    /// The shares of largest loads below each of [`LEVELS`].
+    /// Shares of largest loads below each of [`LEVELS`].
     pub below: [f64; LEVELS.len()],
 }
 
-/// Judges forecasts for windows of so many minutes from the minute `from` on; `None` where there is
-/// nothing to judge.
+/// For windows of `window` minutes from the minute `from` on; `None` if there is nothing to judge.
 #[must_use]
 pub fn judge(
     global: &GlobalPeaks,
@@ -65,12 +63,12 @@ pub fn judge(
     })
 }
 
-/// The loss of a quantile at a level that a value lies so far above.
+/// Quantile loss at a level for a value that lies `over` above it.
 pub(crate) fn pinball(over: f64, level: f64) -> f64 {
     over * (level - if over < 0.0 { 1.0 } else { 0.0 })
 }
 
-/// The factor on the last load with the least loss.
+/// On the last load, of the least loss.
 fn best_factor(rows: &[crate::peaks::PeakTrainingRow], largest: &[f64]) -> f64 {
     let ratios = rows
         .iter()

@@ -9,28 +9,25 @@ use evenkeel_core::random::RandomSource;
 
 use crate::boosting::{BoostingError, BoostingSettings, LibraryRows, Rows};
 
-/// How `global` is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GlobalSettings {
     pub boosting: BoostingSettings,
-    /// The most rows that one series gives, so that a long one is not heard above all others.
+    /// Most rows per series, so that a long one does not dominate.
     pub rows_of_series: usize,
-    /// By which windows and masks of rows are drawn.
+    /// Draws windows and masks of rows.
     pub seed: u64,
-    /// The windows that it is to serve, in minutes.
+    /// Windows to serve, in minutes.
     pub windows: [usize; 8],
 }
 
-/// How `own` is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OwnSettings {
     pub boosting: BoostingSettings,
-    /// The minutes of the past that are learnt from, the newest ones.
+    /// Newest minutes of the past to learn from.
     pub minutes: usize,
-    /// The minutes that there have to be.
     pub least: usize,
-    /// True where trees that have proven themselves on the newest part of a past are fitted anew on all of it; else they
-    /// stay as they are, which takes half the time.
+    /// Proven trees are fitted anew on the whole past; without it they stay, which takes half the
+    /// time.
     pub refits: bool,
 }
 
@@ -73,16 +70,16 @@ impl Default for OwnSettings {
     }
 }
 
-/// One row: what is known at a minute, and the rise that came.
+/// The known inputs at a minute, and the rise that came.
 #[derive(Debug, Clone)]
 pub(crate) struct PeakTrainingRow {
-    /// The minute, as a place in its series.
+    /// Index of the minute in its series.
     pub(crate) index: usize,
     pub(crate) inputs: Inputs,
     pub(crate) rise: f32,
 }
 
-/// The row of the minute `index`; `None` where too little is known before or after it.
+/// `None` if too little is known before or after the minute.
 pub(crate) fn row(
     series: &Minutes,
     index: usize,
@@ -101,7 +98,7 @@ pub(crate) fn row(
         .reduce(f64::max)?;
     #[expect(clippy::cast_possible_truncation, reason = "inputs are coarser by far")]
     let rise = ((largest - inputs.last) / inputs.scale) as f32;
-    // Beyond this, a load that was next to nothing came alive; one such row outweighs thousands.
+    // A larger rise means that a load of almost 0 came alive; one such row outweighs thousands.
     Some(PeakTrainingRow {
         index,
         inputs,
@@ -109,10 +106,10 @@ pub(crate) fn row(
     })
 }
 
-/// Weights of `global` from many series.
+/// Fits `global` on many series.
 ///
 /// # Errors
-/// Where no series has a row.
+/// No series has a row.
 pub fn fit_global(
     series: &[Minutes],
     settings: &GlobalSettings,
@@ -132,7 +129,7 @@ pub fn fit_global(
     ]))
 }
 
-/// Adds the rows of one series, each for a window of those that are to be served.
+/// Each row gets one of the windows to serve.
 fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random: RandomSource) {
     let length = series.values().len();
     let stride = length.div_ceil(settings.rows_of_series).max(1);
@@ -140,13 +137,13 @@ fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random
     for (place, index) in (0_u64..).zip((0..length).step_by(stride)) {
         let window = settings.windows[windows.below(place, settings.windows.len())];
         let masks = Masks {
-            // A fifth of the rows is of targets that are new.
+            // A fifth of the rows stands for new targets.
             minutes: if ages.below(place, 5) == 0 {
                 15 + ages.stream("minutes").below(place, 225)
             } else {
                 usize::MAX
             },
-            // A third knows no day before.
+            // A third has no day before.
             day: random.stream("day").below(place, 10) >= 3,
         };
         if let Some(row) = row(series, index, window, masks) {
@@ -155,15 +152,15 @@ fn add_rows(rows: &mut Rows, series: &Minutes, settings: &GlobalSettings, random
     }
 }
 
-/// A row that the trees of a target's own learn from, with what they go on from.
+/// With the forecast that own trees correct.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnRow {
     pub(crate) row: PeakTrainingRow,
-    /// The forecast of `global`, at each of [`LEVELS`].
+    /// Forecast of `global`, at each of [`LEVELS`].
     pub(crate) rises: [f32; LEVELS.len()],
 }
 
-/// The rows that the trees of a target's own learn from, in the order of time.
+/// Rows for own trees, oldest first.
 pub(crate) fn own_rows(
     global: &GlobalPeaks,
     past: &Minutes,
@@ -180,10 +177,10 @@ pub(crate) fn own_rows(
     rows.collect()
 }
 
-/// Trees that learn from these rows.
+/// Fits own trees.
 ///
 /// # Errors
-/// Without rows, and where the library refuses them.
+/// No rows, or a refusal by the library.
 pub(crate) fn fit_own(
     rows: &[OwnRow],
     window: usize,
@@ -201,8 +198,7 @@ pub(crate) fn fit_own(
     Ok(OwnPeaks::new(window, [level(1)?, level(2)?, level(3)?]))
 }
 
-/// Splits the rows into the newest part, of at most `newest` rows, and the rows with windows that
-/// end before it.
+/// The newest part, of at most `newest` rows, and the rows with windows that end before it.
 pub(crate) fn part(rows: &[OwnRow], newest: usize, window: usize) -> (&[OwnRow], &[OwnRow]) {
     let (older, newest) = rows.split_at(rows.len().saturating_sub(newest));
     let begin = newest.first().map_or(usize::MAX, |one| one.row.index);

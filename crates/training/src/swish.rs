@@ -1,8 +1,8 @@
-//! Fitting of `swish-net` on many loads: least squares by AdamW, and the check that it is of use.
-//!
-//! The newest rows of each load are held out: training ends once errors on these no longer shrink, the best weights are
-//! kept, and each step of the answer is multiplied by the factor from 0 to 1 that is best there. One row in eight is
-//! learnt without the name of its load, so that loads without a name have an embedding too.
+//! Fitting of `swish-net` on many loads: least squares by AdamW, and a check of its use. The newest
+//! rows of each load are held out: training ends when errors on them no longer shrink, the best
+//! weights are kept, and each step of the answer is multiplied by the best factor from 0 to 1
+//! there. One row in eight is learnt without its load's name, so that unnamed loads have an
+//! embedding too.
 
 mod gradient;
 
@@ -17,22 +17,20 @@ use crate::gradient_descent::{Descent, FACTORS, FactorErrors, Slope, best_factor
 use crate::networks::NetworkError;
 use gradient::{SwishBackpropagation, SwishTrainingRow};
 
-/// A load to learn from.
 #[derive(Debug, Clone, Copy)]
 pub struct SwishSeries<'a> {
-    /// The time of the first value.
+    /// Time of the first value.
     pub start: Timestamp,
     pub step: SignedDuration,
     pub values: &'a [f64],
 }
 
-/// How a network is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwishSettings {
     pub descent: Descent,
-    /// The newest rows that are held out, as one of so many.
+    /// One in so many rows, the newest, is held out.
     pub held_out: usize,
-    /// The rows that are learnt without the name of their load, as one of so many.
+    /// One in so many rows is learnt without its load's name.
     pub unnamed: usize,
     pub seed: u64,
 }
@@ -54,20 +52,19 @@ impl Default for SwishSettings {
     }
 }
 
-/// The rows of all loads.
 #[derive(Debug, Default)]
 struct Rows {
     learnt: Vec<SwishTrainingRow>,
     judged: Vec<SwishTrainingRow>,
 }
 
-/// Loads with fewer rows than this are refused.
+/// Loads with fewer rows are refused.
 const LEAST: usize = 60;
 
-/// A network for all of `series`, which it knows by their numbers; it goes on from the one of `before`.
+/// A network for all of `series`, known by index; starts from `before`.
 ///
 /// # Errors
-/// [`NetworkError`]: a series that is too short, or `before` that knows another number of series.
+/// [`NetworkError`]: a series is too short, or `before` knows another number of series.
 pub fn fit_swish(
     series: &[SwishSeries<'_>],
     calendar: &Calendar,
@@ -86,7 +83,7 @@ pub fn fit_swish(
         let mut rows = rows(one, category, calendar);
         let have = rows.len();
         let held_out = have / settings.held_out.max(2);
-        // A window of the rows held out may overlap with what was learnt, its targets do not.
+        // Windows of held-out rows may overlap with learnt rows, targets do not.
         let Some(first) = have
             .checked_sub(held_out + SWISH_STEPS - 1)
             .filter(|_| have >= LEAST)
@@ -116,7 +113,7 @@ pub fn fit_swish(
     Ok(SwishNet::new(shape, &fitted)?)
 }
 
-/// All rows of a series, the oldest first.
+/// Oldest first.
 fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<SwishTrainingRow> {
     let windows = series.values.windows(2 * SWISH_STEPS).zip(0..);
     let rows = windows.filter_map(|(values, from)| {
@@ -146,15 +143,14 @@ fn rows(series: &SwishSeries<'_>, category: usize, calendar: &Calendar) -> Vec<S
     rows.into_iter().map(row).collect()
 }
 
-/// A row counts no more than so many of mean scale.
+/// Most that a row counts, in mean scales.
 const MOST_WEIGHT: f64 = 4.0;
 
-/// The objective of a network.
 struct SwishSlope<'a> {
     shape: SwishShape,
     rows: &'a Rows,
     backward: SwishBackpropagation,
-    /// Which rows are learnt without the name of their load: one of so many, by the number of the step.
+    /// Draws the rows that are learnt without a name, by the number of the step.
     unnamed: RandomSource,
     one_in: usize,
     step: u64,
@@ -186,7 +182,7 @@ impl Slope for SwishSlope<'_> {
     }
 }
 
-/// The weighted sum of squares on the rows held out.
+/// Weighted sum of squares on the rows held out.
 fn error_of(shape: SwishShape, parameters: &[f32], rows: &[SwishTrainingRow]) -> f64 {
     let error = |row: &SwishTrainingRow| {
         let answer = shape.pass(parameters, &row.input).answer;
@@ -197,7 +193,7 @@ fn error_of(shape: SwishShape, parameters: &[f32], rows: &[SwishTrainingRow]) ->
     rows.iter().map(error).sum()
 }
 
-/// Multiplies each step by the factor that has the least absolute error on the rows held out.
+/// Multiplies each step by its factor of least absolute error on the rows held out.
 fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[SwishTrainingRow]) {
     let mut errors = [FactorErrors::default(); SWISH_STEPS];
     for row in rows {
@@ -217,7 +213,7 @@ fn shrink(shape: SwishShape, parameters: &mut [f32], rows: &[SwishTrainingRow]) 
     }
 }
 
-/// Weights to begin from: even between ± √(3 / inputs) in layers, a tenth of it in the last one and in tables, and no
+/// Even between ± √(3 / inputs) in layers, a tenth of it in the last one and in tables, and no
 /// biases.
 fn beginning(shape: SwishShape, source: RandomSource) -> Vec<f32> {
     let [tables, ..] = shape.counts();

@@ -1,4 +1,4 @@
-//! The network of many loads in a file, and what is told of it there.
+//! The network of many loads in a file, with its description.
 
 use std::sync::Arc;
 
@@ -9,48 +9,44 @@ use serde::{Deserialize, Serialize};
 use crate::network_file::HeldOutError;
 use crate::tensors::{ModelFileError, Tensor, decode, encode};
 
-/// A `swish-net` with what it was made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SwishFile {
     pub description: SwishDescription,
     pub net: SwishNet,
 }
 
-/// The origin of a `swish-net`, and its accuracy.
+/// Origin and accuracy of a `swish-net`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SwishDescription {
-    /// `swish-net`.
     pub kind: String,
     pub version: u16,
-    /// The inputs and answers, in words.
+    /// Inputs and answers, in words.
     pub scaling: String,
-    /// The values that are read, and the steps that are answered.
+    /// Values read, and steps answered.
     pub window: usize,
     pub horizon: usize,
-    /// The loads that it knows by name, in the order of their embeddings.
+    /// Loads that it knows by name, in the order of their embeddings.
     pub loads: Vec<LearntLoad>,
 }
 
-/// A load that a `swish-net` has learnt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LearntLoad {
     pub name: String,
-    /// The distance of its values.
+    /// Distance of its values.
     pub step_seconds: i64,
-    /// The times of the first and of the last value that was learnt.
+    /// Times of the first and the last value that was learnt.
     pub learnt_from: Timestamp,
     pub learnt_to: Timestamp,
     /// On the values after those that were learnt.
     pub accuracy: Vec<HeldOutError>,
 }
 
-/// The names of the tensors, in the order of the parameters.
+/// Tensor names, in the order of the parameters.
 const TENSORS: [&str; 4] = ["0.embeddings", "1.layer", "2.layer", "3.layer"];
 
 impl SwishFile {
-    /// The network as the bytes of a file.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut rest = self.net.parameters();
@@ -66,10 +62,10 @@ impl SwishFile {
         encode(&self.description, &tensors.collect::<Vec<_>>())
     }
 
-    /// The network that [`Self::encode`] gave.
+    /// Reads the bytes of [`Self::encode`].
     ///
     /// # Errors
-    /// [`ModelFileError`]: bytes of something else, of another version or kind, cut short or changed.
+    /// [`ModelFileError`]: bytes of another form, version or kind, cut short or changed.
     pub fn decode(bytes: &[u8]) -> Result<Self, ModelFileError> {
         let kinds = [ModelSet::SwishNet.as_str()];
         let (description, tensors): (SwishDescription, _) = decode(bytes, &kinds)?;
@@ -93,15 +89,15 @@ impl SwishFile {
     }
 }
 
-/// A network for many loads, which it knows by their names.
+/// A network for many loads, known by name.
 #[derive(Debug, Clone)]
 pub struct SwishLoads {
     net: Arc<SwishNet>,
-    /// Each with the seconds between its values.
+    /// With the seconds between its values.
     known: Vec<(String, i64)>,
 }
 
-/// A network that knows no load by values as far apart as are wanted.
+/// The network knows no load with values at the wanted distance.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the network has learnt values {known} s apart; those of the load are {wanted} s apart")]
 pub struct OtherStep {
@@ -122,11 +118,10 @@ impl From<SwishFile> for SwishLoads {
 }
 
 impl SwishLoads {
-    /// The network of a load with some of these names and with values `step` seconds apart. An
-    /// earlier name counts before a later one.
+    /// The network for a load with the first known of these names and values `step` seconds apart.
     ///
     /// # Errors
-    /// [`OtherStep`] where the load, or without a name any, was learnt by other steps.
+    /// [`OtherStep`]: the load, or without a name any, was learnt with other steps.
     pub fn of(&self, names: &[&str], step: i64) -> Result<SwishLoad, OtherStep> {
         let known = |name: &&str| self.known.iter().position(|(known, _)| known == name);
         let category = names.iter().find_map(known);

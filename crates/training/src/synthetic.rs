@@ -1,8 +1,6 @@
 //! Synthetic loads of the kinds that services have, because recorded series are too few to show
-//! all.
-//!
-//! Each is a daily and weekly shape of human use, times slow wandering and noise. Scheduled jobs
-//! and bursts come on top. The seed decides all of it.
+//! all. A daily and weekly shape of human use, times slow wandering and noise, plus scheduled jobs
+//! and bursts; all by the seed.
 
 use std::f64::consts::TAU;
 
@@ -12,10 +10,10 @@ use evenkeel_core::random::RandomSource;
 const DAY: u32 = 24 * 60;
 const DAY_MINUTES: f64 = 1440.0;
 
-/// The minutes of a series: nine days, so that days of the week come back.
+/// Nine days of minutes, so that days of the week recur.
 const LENGTH: u32 = 9 * DAY;
 
-/// The synthetic series number `number` of a seed, around 1.
+/// The series `number` of a seed, around 1.
 #[must_use]
 pub fn synthetic(seed: u64, number: usize) -> Minutes {
     let random = RandomSource::new(seed).stream(&format!("series {number}"));
@@ -34,18 +32,17 @@ pub fn synthetic(seed: u64, number: usize) -> Minutes {
     Minutes::new(0, values.collect())
 }
 
-/// The parameters of a series.
 #[derive(Debug)]
 struct SyntheticLoadSpec {
-    /// The heights of the day's waves, and their phases.
+    /// Heights and phases of the day's waves.
     waves: [(f64, f64); 4],
-    /// How sharp the day's peak is.
+    /// Sharpness of the day's peak.
     sharpness: f64,
-    /// The share of the load that a weekend has.
+    /// Share of the load on a weekend.
     weekend: f64,
-    /// How far the logarithm of the load wanders.
+    /// Extent to which the load's logarithm wanders.
     wander: f64,
-    /// The minutes in which it comes back.
+    /// Minutes in which it returns.
     memory: f64,
     noise: f64,
     job: Option<Job>,
@@ -140,7 +137,7 @@ impl Job {
     }
 }
 
-/// A walk that comes back to 0.
+/// A walk that returns to 0.
 fn wandering(random: RandomSource, kind: &SyntheticLoadSpec) -> Vec<f64> {
     let keep = (-1.0 / kind.memory).exp();
     let step = kind.wander * (1.0 - keep * keep).sqrt();
@@ -152,7 +149,7 @@ fn wandering(random: RandomSource, kind: &SyntheticLoadSpec) -> Vec<f64> {
     walk.collect()
 }
 
-/// Bursts that rise in minutes and fade.
+/// Rise in minutes and fade.
 fn bursts(random: RandomSource, kind: &SyntheticLoadSpec) -> Vec<f64> {
     let Bursts {
         of_a_day,

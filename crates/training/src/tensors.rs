@@ -1,7 +1,6 @@
-//! Weights as bytes in the safetensors format, with a description as JSON and a checksum in the metadata.
-//!
-//! Any safetensors reader can read such a file. The one entry `evenkeel` of its metadata is
-//! `{"checksum": …, "description": …}`; the checksum covers the description as written there and all weights.
+//! Weights as bytes in the safetensors format, with a JSON description and a checksum in the
+//! metadata. The one metadata entry `evenkeel` is `{"checksum": …, "description": …}`; the checksum
+//! covers the description as written there and all weights.
 
 use evenkeel_core::fnv::fnv1a;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
@@ -9,14 +8,13 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The version of the form that is written, and the only one that is read.
+/// Version that is written, and the only one that is read.
 pub const MODEL_VERSION: u16 = 1;
-/// The entry of the metadata.
+/// Key of the metadata.
 const ENTRY: &str = "evenkeel";
-/// The place of the first byte of the header, after its length.
+/// Offset of the header, after its length.
 const HEADER: usize = 8;
 
-/// The refusal of a model's bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelFileError {
     #[error("the file is not a model that `evenkeel train` wrote as safetensors")]
@@ -35,7 +33,6 @@ pub enum ModelFileError {
 }
 
 impl ModelFileError {
-    /// The name of the variant, for metrics and logs.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -48,7 +45,6 @@ impl ModelFileError {
     }
 }
 
-/// Weights of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tensor {
     pub(crate) name: String,
@@ -68,14 +64,14 @@ struct ParsedWeightsEntry<'a> {
     description: &'a RawValue,
 }
 
-/// The fields that every description has.
+/// Fields of every description.
 #[derive(Deserialize)]
 struct Head {
     kind: String,
     version: u16,
 }
 
-/// The tensors and their description as bytes. Each has a name of its own.
+/// Names of tensors must differ.
 pub(crate) fn encode(description: &impl Serialize, tensors: &[Tensor]) -> Vec<u8> {
     let description = serde_json::value::to_raw_value(description);
     let description = description.expect("a description has no maps with keys that are no text");
@@ -97,7 +93,7 @@ pub(crate) fn encode(description: &impl Serialize, tensors: &[Tensor]) -> Vec<u8
     serialize(views, Some(metadata)).expect("tensors of 32-bit floats follow one another")
 }
 
-/// Decodes the output of [`encode`], of one of these kinds.
+/// Reads the bytes of [`encode`] with one of these kinds.
 pub(crate) fn decode<D: DeserializeOwned>(
     bytes: &[u8],
     kinds: &[&str],
@@ -161,7 +157,7 @@ fn values_of(bytes: &[u8]) -> Vec<f32> {
     numbers.iter().copied().map(f32::from_le_bytes).collect()
 }
 
-/// A checksum of a description and of tensors, in the order of their names.
+/// Checksum of a description and of tensors, in the order of their names.
 fn checksum<'a>(description: &str, tensors: impl Iterator<Item = (&'a str, &'a [u8])>) -> String {
     let mut tensors: Vec<_> = tensors.collect();
     tensors.sort_unstable_by_key(|(name, _)| *name);

@@ -1,8 +1,7 @@
-//! Fitting of `traffic`: utilisation from the traffic that Pods take, and the check that traffic explains it.
-//!
-//! A model is taken only if, fitted on all but the newest day, it explains that day: at least half of the
-//! variance of the utilisation, and half of what a model leaves that knows the replicas and the time, but no traffic.
-//! Otherwise replicas from it would be guesses, and the error says what was found instead.
+//! Fitting of `traffic`: utilisation from the traffic of Pods, and the check that traffic explains
+//! it. A model is accepted only if, fitted on all but the newest day, it explains that day: at
+//! least half of the variance of the utilisation, and half of what a model of the replicas and the
+//! time leaves. Otherwise replicas from it would be guesses, and the error reports the figures.
 
 use std::num::NonZeroUsize;
 
@@ -15,33 +14,31 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::boosting::{BoostingError, BoostingSettings, Rows, fit_mean};
 
-/// The length of the held-out part, and the least length of the part before it.
+/// Length of the held-out part, and least length of the part before it.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// The fewest samples of the day that is held out, and of the time before it.
+/// Fewest samples of each of these parts.
 const FEWEST: usize = 24;
-/// Below this share of its mean, deviations of the utilisation say nothing.
+/// Smaller deviations of the utilisation, relative to its mean, say nothing.
 const STEADY: f64 = 0.02;
-/// The fewest rows of a leaf.
+/// Fewest rows of a leaf.
 const LEAF: f64 = 10.0;
 
-/// The measurements at a moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficSample {
     pub at: Timestamp,
-    /// The traffic of each kind, of all replicas together.
+    /// By kind, of all replicas together.
     pub traffic: Vec<f64>,
-    /// The replicas that it came to.
     pub replicas: f64,
-    /// The utilisation of each of them, as their mean.
+    /// Mean over the replicas.
     pub utilisation: f64,
 }
 
-/// The names of the columns of samples, and the calendar that counts days and weeks.
+/// Names of a sample's columns, and the calendar of days and weeks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrafficNames {
     pub components: Vec<String>,
     pub utilisation: String,
-    /// The name of the calendar's time zone.
+    /// The calendar's time zone.
     pub zone: String,
     pub calendar: Calendar,
 }
@@ -49,13 +46,12 @@ pub struct TrafficNames {
 /// How `traffic` is fitted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrafficSettings {
-    /// How the linear model is held, counted in deviations of its columns.
+    /// Penalties, counted in deviations of the columns.
     pub linear: ElasticNet,
-    /// How the trees of the residual are grown; a leaf has an hour's samples at least.
+    /// A leaf has at least an hour's samples.
     pub residual: BoostingSettings,
 }
 
-/// Why there is no model.
 #[derive(Debug, thiserror::Error)]
 pub enum TrafficFitError {
     #[error(
@@ -90,7 +86,7 @@ pub enum TrafficFitError {
 }
 
 impl TrafficFitError {
-    /// The name of the variant, for conditions and programs.
+    /// For conditions and programs.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -106,10 +102,10 @@ impl TrafficFitError {
 }
 
 impl TrafficSettings {
-    /// The trees were chosen on the fifth and the sixth week of `tests/fixtures/traffic`, fitted on those before: weeks
-    /// that the test of the fixture does not judge. With fewer bins the edges of a weekly job are blurred. The
-    /// linear model is hardly held: enough to part what two kinds of traffic that rise together explain, and to leave
-    /// out what explains nothing.
+    /// Tree settings were chosen on the fifth and sixth week of `tests/fixtures/traffic`, which the
+    /// fixture's test does not judge, with fits on the weeks before. Fewer bins blur the edges of a
+    /// weekly job. The linear penalty is just enough to split the effect between two kinds of
+    /// traffic that rise together, and to leave out what explains nothing.
     #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
@@ -137,7 +133,7 @@ impl TrafficSample {
         each.map(|traffic| traffic / self.replicas).collect()
     }
 
-    /// The same as if nothing were known of traffic: each moment has the same.
+    /// Every moment has the same traffic.
     fn without_traffic(&self) -> Self {
         Self {
             traffic: vec![1.0],
@@ -145,7 +141,7 @@ impl TrafficSample {
         }
     }
 
-    /// True where everything is known and makes sense; a workload at 0 replicas has no utilisation.
+    /// All numbers are known and possible; a workload at 0 replicas has no utilisation.
     fn is_whole(&self, kinds: usize) -> bool {
         let good = |value: f64| value.is_finite() && value >= 0.0;
         self.traffic.len() == kinds
@@ -156,11 +152,11 @@ impl TrafficSample {
     }
 }
 
-/// Fits a model on samples in the order of time, if the newest day shows that traffic explains the
-/// utilisation. Samples without replicas or with a number that is not one are left out.
+/// Fits a model on samples, oldest first, if on the newest day traffic explains the utilisation.
+/// Samples without replicas or with a NaN are left out.
 ///
 /// # Errors
-/// Where there are too few samples, or traffic does not explain the utilisation; the variants say how.
+/// Too few samples, or traffic does not explain the utilisation; see the variants.
 pub fn fit_traffic(
     samples: &[TrafficSample],
     names: TrafficNames,
@@ -195,7 +191,7 @@ pub fn fit_traffic(
     })
 }
 
-/// Fits on all but the newest day, and judges on that.
+/// Fits on all but the newest day, and judges on that day.
 fn hold_out(
     samples: &[TrafficSample],
     calendar: &Calendar,
@@ -249,7 +245,7 @@ fn fit_function(
     fit_residual(linear, samples, calendar, settings)
 }
 
-/// The linear model, of a utilisation that moves.
+/// The utilisation must vary.
 fn fit_linear(
     samples: &[TrafficSample],
     settings: &TrafficSettings,
@@ -271,7 +267,7 @@ fn mean(samples: &[TrafficSample]) -> f64 {
     sum / count_as_f64(samples.len().max(1))
 }
 
-/// Trees for what a linear model misses.
+/// Trees for the error of the linear model.
 fn fit_residual(
     linear: LinearFunction,
     samples: &[TrafficSample],
@@ -301,7 +297,6 @@ fn fit_residual(
     Ok(LinearResidual::new(linear, scale, seen, trees))
 }
 
-/// The median distance of samples.
 fn median_step(samples: &[TrafficSample]) -> SignedDuration {
     let pairs = samples.windows(2);
     let mut steps: Vec<SignedDuration> = pairs
@@ -311,7 +306,6 @@ fn median_step(samples: &[TrafficSample]) -> SignedDuration {
     steps.get(steps.len() / 2).copied().unwrap_or_default()
 }
 
-/// The mean absolute error.
 fn error(samples: &[TrafficSample], told: impl Fn(&TrafficSample) -> f64) -> f64 {
     let errors = samples
         .iter()
@@ -319,7 +313,7 @@ fn error(samples: &[TrafficSample], told: impl Fn(&TrafficSample) -> f64) -> f64
     errors.sum::<f64>() / count_as_f64(samples.len().max(1))
 }
 
-/// The explained share of the variance. Of a utilisation that did not move, nothing is explained.
+/// Explained share of the variance; 0 of a constant utilisation.
 fn explained(samples: &[TrafficSample], told: impl Fn(&TrafficSample) -> f64) -> f64 {
     let mean = mean(samples);
     let sum = |told: &dyn Fn(&TrafficSample) -> f64| -> f64 {

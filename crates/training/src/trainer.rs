@@ -1,4 +1,4 @@
-//! The trainer that models in `evenkeel-core` are handed.
+//! The trainer of models in `evenkeel-core`: trees by `hessboost`, and networks.
 
 use std::num::NonZeroUsize;
 
@@ -7,10 +7,9 @@ use evenkeel_core::forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees
 use crate::boosting::{BoostingSettings, Rows, fit};
 use crate::networks::{NetworkSettings, fit_networks};
 
-/// The level of the quantile that has the least absolute error.
+/// The quantile with the least absolute error.
 const MEDIAN: f64 = 0.5;
 
-/// Trees by `hessboost`, and networks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelTrainer {
     trees: BoostingSettings,
@@ -18,10 +17,8 @@ pub struct ModelTrainer {
 }
 
 impl ModelTrainer {
-    /// A trainer on so many threads, which change the time and not the result.
-    ///
-    /// The settings were chosen on the training parts of recorded loads alone; `docs/project/sources.md` has what was
-    /// tried there and what came of it.
+    /// Threads change the time, not the result. Settings were chosen on the training parts of
+    /// recorded loads alone; `docs/project/sources.md` has the alternatives and their results.
     #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {

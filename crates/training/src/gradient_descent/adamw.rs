@@ -1,23 +1,22 @@
-//! AdamW (`[Loshchilov]`): steps by means of gradients and of their squares, and weights that decay.
+//! AdamW (`[Loshchilov]`): steps by means of gradients and of their squares, with weight decay.
 
-/// Slopes below this are none; far smaller ones would cost a processor many times the work.
+/// Smaller slopes become 0: far smaller ones would cost a processor many times the work.
 pub(crate) const NOTHING: f32 = 1e-12;
-/// The shares of the means before that are kept.
+/// Decay of the running means.
 const KEPT: [f32; 2] = [0.9, 0.999];
 const EPSILON: f32 = 1e-8;
 
-/// The state of the method.
 #[derive(Debug, Clone)]
 pub(crate) struct AdamW {
     decay: f32,
-    /// The running means of the gradient and of its square.
+    /// Running means of the gradient and of its square.
     means: [Vec<f32>; 2],
-    /// The weights that the first values of these means, which are zero, still have.
+    /// The weight that the means' initial zeros still have.
     of_zero: [f32; 2],
 }
 
 impl AdamW {
-    /// For so many parameters, which decay by this share of the rate at each step.
+    /// Parameters decay by this share of the rate at each step.
     pub(crate) fn new(count: usize, decay: f32) -> Self {
         Self {
             decay,
@@ -26,7 +25,6 @@ impl AdamW {
         }
     }
 
-    /// Moves `parameters` against `gradient`.
     pub(crate) fn step(&mut self, parameters: &mut [f32], gradient: &[f32], rate: f32) {
         for (of_zero, kept) in self.of_zero.iter_mut().zip(KEPT) {
             *of_zero *= kept;

@@ -18,7 +18,7 @@ fn settings() -> OwnSettings {
     }
 }
 
-/// A load of 100 that rises to 160 for two minutes at each minute of `spikes` in a period of 40.
+/// 100, and 160 for two minutes at each minute of `spikes` in a period of 40.
 fn series(minutes: usize, spikes: impl Fn(usize) -> bool) -> Minutes {
     let values = (0..minutes).map(|minute| {
         let wobble = [0.0, 1.5, -1.0, 0.5, -2.0, 2.5, -0.5][minute % 7];
@@ -41,7 +41,7 @@ fn what_comes_again_and_again_is_learnt_and_pays() {
     assert!(held_out.own < 0.8 * held_out.global, "{held_out:?}");
 }
 
-/// The harm: trees that have learnt a habit which the load has left would raise floors for nothing.
+/// Trees with a habit that the load has left would raise floors for nothing.
 #[test]
 fn a_habit_that_has_ended_does_not_pay() {
     let held_out = checked(&series(2000, |minute| minute < 1400)).unwrap();
@@ -63,7 +63,7 @@ fn what_is_held_out_is_seen_by_no_window_that_is_learnt_from() {
         let rows = own_rows(&GlobalPeaks::shipped(), &past, window, &settings());
         let (older, newest) = part(&rows, 100, window);
         assert_eq!(newest.len(), 100);
-        // The windows of as many rows as a window is long, less one, reach into it.
+        // The windows of the last rows, a window's length less one, reach into it.
         assert_eq!(older.len(), rows.len() - 100 - (window - 1));
     }
 }

@@ -1,27 +1,27 @@
-//! The gradient of a network's error over a row, by going back through all steps of its window.
+//! The gradient of a network's error over a row, by back-propagation through time.
 
 use evenkeel_core::forecast::{Gru, GruState, GruWeights, NetworkShape, add_products};
 
 use crate::gradient_descent::NOTHING;
 
-/// Errors below this count by their squares, larger ones by their sizes, so that answers are medians and the gradient
-/// does not jump.
+/// Smaller errors count by their squares, larger ones by their sizes, so that answers are medians
+/// and the gradient is continuous.
 const SMALL: f32 = 0.05;
 
-/// A window, its targets, and how often errors count.
+/// A window, its targets, and the weight of errors.
 pub(super) type GruTrainingRow<'a> = (&'a [f32], &'a [f32], f32);
 
-/// The intermediate values of the forward pass through a window, for the backward pass.
+/// Intermediate values of a forward pass, for the backward pass.
 #[derive(Debug, Clone)]
 pub(super) struct WindowActivations {
     shape: NetworkShape,
-    /// The state before each step and, after that, what the step was made of.
+    /// The state before each step, then the parts of the step.
     before: Vec<f32>,
     gates: Vec<f32>,
     to_new: Vec<f32>,
     hidden: GruState,
     answer: Vec<f32>,
-    /// The weights of the units, those to the first gate first.
+    /// Weights of the units, those to the first gate first.
     turned: Vec<f32>,
 }
 
@@ -43,7 +43,6 @@ impl WindowActivations {
         }
     }
 
-    /// The answer of a network with `parameters` to `window`.
     pub(super) fn answer(&mut self, parameters: &[f32], window: &[f32]) -> &[f32] {
         let NetworkShape {
             hidden: units,
@@ -66,7 +65,7 @@ impl WindowActivations {
         &self.answer
     }
 
-    /// Adds the gradients of the errors of all `rows` to `gradient`, counted as [`SMALL`] says.
+    /// Adds the gradients of the errors of all `rows`, counted as [`SMALL`] says.
     pub(super) fn add<'a>(
         &mut self,
         parameters: &[f32],
@@ -143,8 +142,8 @@ impl WindowActivations {
         }
     }
 
-    /// The slopes of the sums of the gates, as far as inputs add to them (`inner`) and units (`outer`); of `down`, the
-    /// part that goes past the gates is left.
+    /// Slopes of the gates' sums, by inputs (`inner`) and units (`outer`); `down` keeps the part
+    /// that bypasses the gates.
     fn back_through_gates(
         &self,
         step: usize,
@@ -174,7 +173,6 @@ impl WindowActivations {
     }
 }
 
-/// Adds `row` times `factor` to `sums`.
 fn add_times(sums: &mut [f32], row: &[f32], factor: f32) {
     for (sum, value) in sums.iter_mut().zip(row) {
         *sum += value * factor;

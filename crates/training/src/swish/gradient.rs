@@ -2,16 +2,15 @@
 
 use evenkeel_core::forecast::{SWISH_STEPS, SwishInput, SwishPass, SwishShape, SwishWeights};
 
-/// A row to learn from or to be judged on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SwishTrainingRow {
     pub(super) input: SwishInput,
     pub(super) targets: [f32; SWISH_STEPS],
-    /// How often its errors count: its scale as a share of the mean one of its load.
+    /// Weight of its errors: its scale relative to its load's mean scale.
     pub(super) weight: f32,
 }
 
-/// The way back through a network.
+/// The backward pass.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SwishBackpropagation {
     shape: SwishShape,
@@ -22,7 +21,7 @@ impl SwishBackpropagation {
         Self { shape }
     }
 
-    /// Adds the gradient of half the weighted sum of squares of `row` to `gradient`.
+    /// Gradient of half the weighted sum of squares of `row`.
     pub(super) fn add(self, parameters: &[f32], row: &SwishTrainingRow, gradient: &mut [f32]) {
         let SwishTrainingRow {
             input,
@@ -48,7 +47,7 @@ impl SwishBackpropagation {
     }
 }
 
-/// From the slopes of a layer's sums to those of what it read.
+/// From the slopes of a layer's sums to those of its inputs.
 fn through_layer(layer: &[f32], read: &[f32], slopes: &[f32], of_layer: &mut [f32]) -> Vec<f32> {
     let outputs = slopes.len();
     let (of_weights, of_biases) = of_layer.split_at_mut(read.len() * outputs);
@@ -69,7 +68,7 @@ fn through_layer(layer: &[f32], read: &[f32], slopes: &[f32], of_layer: &mut [f3
     down.collect()
 }
 
-/// From the slopes of what neurons answer to those of their sums: (x σ)' = σ + x σ (1 − σ).
+/// From the slopes of neurons' answers to those of their sums: (x σ)' = σ + x σ (1 − σ).
 fn through_neurons(pass: &SwishPass, layer: usize, mut slopes: Vec<f32>) -> Vec<f32> {
     let made_of = pass.sums[layer].iter().zip(&pass.gates[layer]);
     for (slope, (sum, gate)) in slopes.iter_mut().zip(made_of) {
@@ -78,7 +77,7 @@ fn through_neurons(pass: &SwishPass, layer: usize, mut slopes: Vec<f32>) -> Vec<
     slopes
 }
 
-/// From the slopes of what the first layer read to those of the embeddings.
+/// From the slopes of the first layer's inputs to those of the embeddings.
 fn through_tables(pass: &SwishPass, input: &SwishInput, slopes: &[f32], of_tables: &mut [f32]) {
     let [load, quarter, day] = pass.rows;
     for (row, of) in [(load, 0), (quarter, 1), (day, 1)] {

@@ -1,4 +1,4 @@
-//! Tests that a network learns two loads and distinguishes them.
+//! A network learns two loads and distinguishes them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::*;
 
 const STEP: SignedDuration = SignedDuration::from_mins(5);
 
-/// A load that jumps by 10 at each fourth value, or falls by as much, with some noise.
+/// Jumps, or falls, by 10 at each fourth value, with some noise.
 fn jumping(count: u32, height: f64) -> Vec<f64> {
     let random = RandomSource::new(2);
     let value = |index: u32| {

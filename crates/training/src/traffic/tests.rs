@@ -24,7 +24,7 @@ fn names(components: &[&str]) -> TrafficNames {
     }
 }
 
-/// The samples of the recorded law, with the count that its author computed without noise.
+/// The recorded samples, each with its author's noise-free count.
 fn recorded() -> Vec<(TrafficSample, f64)> {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/traffic/synthetic_a.csv");
@@ -49,13 +49,13 @@ fn recorded() -> Vec<(TrafficSample, f64)> {
     rows.collect()
 }
 
-/// The samples of Sunday, 03:00 to 05:00.
+/// Sunday, 03:00 to 05:00.
 fn is_in_job(sample: &TrafficSample) -> bool {
     let hour = (sample.at.as_second() - 4 * 86_400).rem_euclid(7 * 86_400) / 3600;
     (6 * 24 + 3..6 * 24 + 5).contains(&hour)
 }
 
-/// The share of samples for which the count that is needed is the one without noise.
+/// Share of samples with the noise-free count.
 fn right(function: &LinearResidual, samples: &[(TrafficSample, f64)]) -> f64 {
     let bounds = ReplicaBounds::new(3, 300).unwrap();
     let same = samples.iter().filter(|(sample, oracle)| {

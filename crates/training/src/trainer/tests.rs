@@ -1,4 +1,5 @@
-//! Trees for steps: medians, the same on any number of threads, and what `gbdt` and `auto` make of them.
+//! Trees for steps: medians, the same on any number of threads, and their effect in `gbdt` and
+//! `auto`.
 
 use std::sync::Arc;
 
@@ -12,8 +13,7 @@ fn threads(count: usize) -> ModelTrainer {
     ModelTrainer::with(NonZeroUsize::new(count).unwrap())
 }
 
-/// Rows with a label of even noise from 0 to 1, raised to the third power, plus 1 if the first
-/// input is above 0.
+/// Labels are uniform noise cubed, plus 1 if the first input is above 0.
 fn rows(count: u16) -> Vec<TreeRow> {
     let random = RandomSource::new(5);
     let row = |step: u16| {
@@ -56,7 +56,7 @@ fn without_rows_it_says_so() {
     assert_eq!(refused, "there are no rows to learn from");
 }
 
-/// The scores at 1 and 12 steps of 5-minute values, with the bits of the last forecast.
+/// Scores at 1 and 12 steps of 5-minute values, with the bits of the last forecast.
 fn scores(model: ModelSet, values: &[f64], threads_of: usize) -> (Vec<Score>, Vec<u64>) {
     let time = |index: i64| jiff::Timestamp::from_second(300 * index).unwrap();
     let samples: Vec<_> = (0..).map(time).zip(values.iter().copied()).collect();
@@ -85,7 +85,7 @@ fn scores(model: ModelSet, values: &[f64], threads_of: usize) -> (Vec<Score>, Ve
     (run.scores(), last)
 }
 
-/// A load that jumps each hour and swings over the day, with noise of 1 %.
+/// Jumps each hour and swings over the day, with noise of 1 %.
 fn jumping(count: u32) -> Vec<f64> {
     let random = RandomSource::new(3);
     let value = |index: u32| {
@@ -136,7 +136,7 @@ fn loads_that_are_flat_huge_tiny_or_short_are_forecast() {
     assert!(scores[0].mae <= 1.1 * scores[0].naive_mae, "{scores:?}");
 }
 
-/// A load with each value the negative of the one before the last, plus some noise.
+/// Each value is the negative of the one before the last, plus noise.
 fn turning(count: usize) -> Vec<f64> {
     let random = RandomSource::new(9);
     let mut values = vec![1.0, 1.0];
@@ -150,7 +150,7 @@ fn turning(count: usize) -> Vec<f64> {
 #[test]
 fn networks_see_what_turns_coming_on_any_number_of_threads() {
     let values = turning(450);
-    // Of 300 values networks alone learn a part only.
+    // On 300 values networks alone learn only a part.
     for (model, share) in [(ModelSet::Gru, 0.85), (ModelSet::ArimaGru, 0.5)] {
         let (found, bits) = scores(model, &values, 1);
         assert!(
