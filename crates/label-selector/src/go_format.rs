@@ -1,8 +1,8 @@
-//! Texts as Go prints them, which errors quote.
+//! Texts as Go prints them in errors.
 
 use std::fmt::Write as _;
 
-/// A text as by `%q`.
+/// As by `%q`.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for character in text.chars() {
@@ -22,7 +22,7 @@ pub(crate) fn quoted(text: &str) -> String {
 fn escape(character: char, text: &mut String) {
     let escaped = character.escape_debug();
     let code = u32::from(character);
-    // A character that is not printed, which Rust and Go write in different forms.
+    // Rust and Go write unprintable characters in different forms.
     let _ = match (escaped.len() > 2, code) {
         (false, _) => write!(text, "{escaped}"),
         (true, ..=0x7f) => write!(text, "\\x{code:02x}"),
@@ -31,7 +31,7 @@ fn escape(character: char, text: &mut String) {
     };
 }
 
-/// A list of texts as in JSON; of an empty one Go says `null`.
+/// As JSON; of an empty list Go prints `null`.
 pub(crate) fn json_list(texts: &[&str]) -> String {
     if texts.is_empty() {
         return "null".to_owned();
@@ -50,7 +50,7 @@ fn json(text: &str) -> String {
             '\n' => write!(json, "\\n"),
             '\r' => write!(json, "\\r"),
             '\t' => write!(json, "\\t"),
-            // Go keeps HTML out of JSON, and the line ends of JavaScript.
+            // Go escapes HTML in JSON, and the line ends of JavaScript.
             '\0'..='\u{1f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
                 write!(json, "\\u{:04x}", u32::from(character))
             }

@@ -1,4 +1,4 @@
-//! The generated type of the Kubernetes API as the selector that it is.
+//! Converts the generated type of the Kubernetes API.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1;
 

@@ -1,32 +1,31 @@
-//! The rules for labels and values, and what Kubernetes says of those that break one.
+//! The rules for labels and values, and Kubernetes' words on violations.
 
 use crate::error::SelectorError;
 use crate::go_format;
 use crate::operator::SelectorOperator;
 
-/// The most bytes of a label without its prefix, and of a value.
+/// Most bytes of a label without its prefix, and of a value.
 const LONGEST: usize = 63;
-/// The most bytes of a label's prefix.
 const LONGEST_PREFIX: usize = 253;
 
-/// The words on a label that is none.
+/// On an invalid label.
 const KEY: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
     with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
     validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-/// The words on a value that is none.
+/// On an invalid value.
 const VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', \
     '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or \
     'my_value',  or '12345', regex used for validation is \
     '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
-/// The words on the prefix of a label that is none.
+/// On an invalid prefix of a label.
 const PREFIX: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, \
     '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex \
     used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// Checks a requirement; `values` are told by their places.
+/// `values` are named by index in errors.
 ///
 /// # Errors
-/// Everything that is wrong with it.
+/// All faults.
 pub(crate) fn requirement(
     key: &str,
     operator: SelectorOperator,
@@ -43,10 +42,10 @@ pub(crate) fn requirement(
     all(&faults)
 }
 
-/// Checks the number of values, and that those that are to be numbers are.
+/// Checks the number of values, and that operands of comparisons are numbers.
 ///
 /// # Errors
-/// Everything that is wrong with them.
+/// All faults.
 pub(crate) fn values(operator: SelectorOperator, values: &[&str]) -> Result<(), SelectorError> {
     all(&arity(operator, values))
 }
@@ -76,7 +75,7 @@ fn invalid(field: &str, found: &str, faults: &[String]) -> String {
     format!("{field}: Invalid value: {found}: {faults}")
 }
 
-/// Faults in the number of values, or in a value that is to be a number.
+/// Faults in the number of values, or in a value that must be a number.
 fn arity(operator: SelectorOperator, values: &[&str]) -> Vec<String> {
     let wrong = |why| {
         vec![format!(

@@ -1,8 +1,9 @@
-//! Kubernetes label selectors, as text in queries and as objects, checked and held against labels.
+//! Kubernetes label selectors, as text in queries and as objects, checked and matched against
+//! labels.
 //!
-//! All of it follows `k8s.io/apimachinery`, to the words of its errors: these stand in conditions,
-//! Events and answers of the API server. The crate knows no type of Kubernetes' API unless the
-//! feature `k8s-openapi` asks for the conversion from one.
+//! All follows `k8s.io/apimachinery`, down to the words of errors, which appear in conditions,
+//! Events and answers of the API server. Only the feature `k8s-openapi` adds a type of Kubernetes'
+//! API, to convert from.
 
 #![forbid(unsafe_code)]
 

@@ -1,6 +1,5 @@
-//! Label selectors as objects of the API have them (`metav1.LabelSelector`), unchecked, with the two
-//! texts that Kubernetes gives them: the one of queries, and the one of Go's `%+v` that stands in
-//! conditions and Events.
+//! Unchecked label selectors of API objects (`metav1.LabelSelector`), with two texts of Kubernetes:
+//! the form of queries, and Go's `%+v` in conditions and Events.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,41 +11,32 @@ use crate::label_rules;
 use crate::operator::SelectorOperator;
 use crate::requirement::Requirement;
 
-/// A selector over labels as an object has it: every requirement has to hold.
-///
-/// It keeps the order in which its parts were written, for [`go_syntax`] and to be written back. Two
-/// that require the same in another order are equal.
+/// Every requirement has to hold. The order of parts is kept for [`go_syntax`] and writing, but
+/// does not matter for equality.
 #[derive(Debug, Clone, Default)]
 pub struct LabelSelector {
-    /// The values that labels have to have.
     pub match_labels: BTreeMap<String, String>,
-    /// Further requirements, in the order given.
+    /// In the order given.
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
 
-/// One requirement on one label.
 #[derive(Debug, Clone)]
 pub struct LabelSelectorRequirement {
-    /// The label.
     pub key: String,
-    /// How the label and the values relate.
     pub operator: LabelOperator,
-    /// The values, in the order given; none for `Exists` and `DoesNotExist`.
+    /// In the order given; empty for `Exists` and `DoesNotExist`.
     pub values: Vec<String>,
 }
 
-/// How a label and the values of a requirement relate.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LabelOperator {
     /// The label has one of the values.
     In,
     /// The label is absent or has another value.
     NotIn,
-    /// The label is there.
     Exists,
-    /// The label is absent.
     DoesNotExist,
-    /// A word that Kubernetes does not know; a selector with it is in error.
+    /// Unknown to Kubernetes; a selector with it is in error.
     Unknown(String),
 }
 
@@ -63,7 +53,6 @@ impl From<&str> for LabelOperator {
 }
 
 impl LabelOperator {
-    /// The word in manifests.
     pub fn as_str(&self) -> &str {
         match self {
             Self::In => "In",
@@ -102,7 +91,7 @@ impl LabelSelectorRequirement {
     }
 }
 
-/// A requirement of either form; an operator that is not known is a word.
+/// A requirement of either form, with any operator.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct SelectorTerm<'a> {
     key: &'a str,
@@ -111,7 +100,7 @@ struct SelectorTerm<'a> {
 }
 
 impl LabelSelector {
-    /// The selector of labels that have exactly these values.
+    /// Labels with exactly these values.
     pub fn from_labels<'a>(labels: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         Self {
@@ -120,8 +109,7 @@ impl LabelSelector {
         }
     }
 
-    /// The selector of requirements; `None` where objects have no word for one, as for a comparison of
-    /// numbers.
+    /// `None` if objects cannot express a requirement, for example a comparison of numbers.
     pub(crate) fn of(requirements: &[Requirement]) -> Option<Self> {
         let mut selector = Self::default();
         for one in requirements {
@@ -139,16 +127,15 @@ impl LabelSelector {
         Some(selector)
     }
 
-    /// True where the selector requires nothing.
+    /// Nothing is required.
     pub fn is_empty(&self) -> bool {
         self.match_labels.is_empty() && self.match_expressions.is_empty()
     }
 
-    /// Checks that every requirement can be understood, and that labels can meet it.
+    /// Checks that every requirement is valid and can be met.
     ///
     /// # Errors
-    /// The first requirement that is wrong. Kubernetes begins with any of `matchLabels`; here they
-    /// come in their order.
+    /// The first wrong requirement in order. Kubernetes begins with any of `matchLabels`.
     pub fn check(&self) -> Result<(), SelectorError> {
         for (key, value) in &self.match_labels {
             label_rules::requirement(key, SelectorOperator::Equals, &[value])?;
@@ -161,7 +148,7 @@ impl LabelSelector {
         Ok(())
     }
 
-    /// The requirements with operators that are known.
+    /// Those with known operators.
     pub(crate) fn requirements(&self) -> impl Iterator<Item = Requirement> {
         self.terms().into_iter().filter_map(|term| {
             let operator = term.operator.ok()?;
@@ -169,7 +156,7 @@ impl LabelSelector {
         })
     }
 
-    /// The requirements of both forms in the order of their labels.
+    /// Requirements of both forms, in the order of labels.
     fn terms(&self) -> Vec<SelectorTerm<'_>> {
         let labels = self.match_labels.iter().map(|(key, value)| SelectorTerm {
             key,
@@ -186,7 +173,7 @@ impl LabelSelector {
         terms
     }
 
-    /// The requirements in one order, whichever they were given in.
+    /// Independent of the given order.
     fn identity(&self) -> Vec<SelectorTerm<'_>> {
         let mut terms = self.terms();
         terms.sort();
@@ -221,7 +208,7 @@ impl Hash for LabelSelector {
 }
 
 impl fmt::Display for LabelSelector {
-    /// The form of the `labelSelector` parameter of the API: `a=b,c in (d,e),f,!g`.
+    /// As in the API's `labelSelector` parameter: `a=b,c in (d,e),f,!g`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         for term in self.terms() {
@@ -245,8 +232,8 @@ impl fmt::Display for SelectorTerm<'_> {
     }
 }
 
-/// A selector as Go prints it with `%+v`, which is how the HPA controller words that of a metric in
-/// conditions, Events and errors.
+/// Go's `%+v`, by which the HPA controller words a metric's selector in conditions, Events and
+/// errors.
 pub fn go_syntax(selector: Option<&LabelSelector>) -> String {
     let Some(selector) = selector else {
         return "nil".to_owned();

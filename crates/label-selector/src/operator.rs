@@ -1,30 +1,25 @@
-//! The operators of requirements, and the text of a requirement with each.
+//! The operators of requirements, and their text.
 
 use std::fmt;
 
-/// How a label and the values of a requirement relate.
+/// Between a label and the values of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SelectorOperator {
-    /// The label has the value.
     Equals,
     /// The label is absent or has another value.
     NotEquals,
-    /// The label has one of the values.
     In,
     /// The label is absent or has none of the values.
     NotIn,
-    /// The label is there.
     Exists,
-    /// The label is absent.
     DoesNotExist,
-    /// The label is a whole number above the value.
+    /// The label is an integer above the value.
     GreaterThan,
-    /// The label is a whole number below the value.
+    /// The label is an integer below the value.
     LessThan,
 }
 
 impl SelectorOperator {
-    /// Writes the requirement on the label `key` with this operator.
     pub(crate) fn write<'a>(
         self,
         f: &mut fmt::Formatter<'_>,

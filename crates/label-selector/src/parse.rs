@@ -9,7 +9,6 @@ use crate::label_rules;
 use crate::operator::SelectorOperator;
 use crate::requirement::Requirement;
 
-/// The requirements of a text.
 pub(crate) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError> {
     let mut tokens = Tokens(text);
     let mut requirements = Vec::new();
@@ -36,7 +35,7 @@ pub(crate) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError
     Ok(requirements)
 }
 
-/// The words and marks of a selector; white space only separates them.
+/// White space only separates tokens.
 struct Tokens<'a>(&'a str);
 
 const MARKS: [char; 7] = ['(', ')', ',', '!', '=', '<', '>'];
@@ -62,7 +61,6 @@ impl<'a> Tokens<'a> {
         Some(token)
     }
 
-    /// The next token, which has to be a word.
     fn word(&mut self) -> Result<&'a str, SelectorError> {
         let token = self.next();
         let word = token.filter(|token| is_word(token));
@@ -87,7 +85,7 @@ fn requirement(tokens: &mut Tokens<'_>) -> Result<Requirement, SelectorError> {
         tokens.next();
     }
     let key = tokens.word()?;
-    // Kubernetes has no name for what is wrong here.
+    // Kubernetes has no name for the field here.
     label_rules::key("<nil>", key).map_err(SelectorError::Invalid)?;
     if is_absent {
         return Requirement::new(key, SelectorOperator::DoesNotExist, &[]);
@@ -119,7 +117,7 @@ fn operator(tokens: &mut Tokens<'_>) -> Result<SelectorOperator, SelectorError> 
     })
 }
 
-/// One value; an empty one where none stands.
+/// May be empty.
 fn value<'a>(tokens: &mut Tokens<'a>) -> Result<&'a str, SelectorError> {
     match tokens.peek() {
         None | Some(",") => Ok(""),

@@ -7,7 +7,6 @@ use crate::error::SelectorError;
 use crate::label_rules;
 use crate::operator::SelectorOperator;
 
-/// A requirement on one label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirement {
     pub(crate) key: String,
@@ -16,7 +15,6 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// The requirement, as it is.
     pub(crate) fn unchecked<'a>(
         key: &str,
         operator: SelectorOperator,
@@ -29,10 +27,10 @@ impl Requirement {
         }
     }
 
-    /// The requirement, once it is checked; errors tell of values by their places.
+    /// Checked; errors name values by index.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All faults.
     pub(crate) fn new(
         key: &str,
         operator: SelectorOperator,
@@ -42,12 +40,11 @@ impl Requirement {
         Ok(Self::unchecked(key, operator, values.iter().copied()))
     }
 
-    /// The requirement that a node selector spells with key, operator and values. It may be on a field
-    /// of the node. Fields and labels follow different rules for names, so neither is checked.
+    /// A requirement of a node selector, on a label or a field of the node. Their names follow
+    /// different rules, so neither is checked.
     ///
     /// # Errors
-    /// An operator that Kubernetes does not know, a wrong number of values, or a bound that is no
-    /// whole number.
+    /// An operator unknown to Kubernetes, a wrong number of values, or a bound that is no integer.
     pub fn of_node(key: &str, operator: &str, values: &[String]) -> Result<Self, SelectorError> {
         let operator = match operator {
             "In" => SelectorOperator::In,
@@ -63,7 +60,6 @@ impl Requirement {
         Ok(Self::unchecked(key, operator, values))
     }
 
-    /// True where the labels fulfil the requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         let value = labels.get(&self.key);
         let has = || value.is_some_and(|value| self.values.contains(value));
@@ -84,7 +80,7 @@ impl Requirement {
 }
 
 impl fmt::Display for Requirement {
-    /// The form of queries, such as `tier in (a,b)`.
+    /// As in queries, such as `tier in (a,b)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let values = self.values.iter().map(String::as_str);
         self.operator.write(f, &self.key, values)

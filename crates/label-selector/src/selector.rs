@@ -1,4 +1,4 @@
-//! Selectors that have been checked and are held against labels.
+//! Checked selectors, matched against labels.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,24 +9,24 @@ use crate::operator::SelectorOperator;
 use crate::parse;
 use crate::requirement::Requirement;
 
-/// A selector over labels: every requirement has to hold. They stand in the order of their labels.
+/// Every requirement has to hold, in the order of labels.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Selector {
     requirements: Vec<Requirement>,
-    /// True where no labels match, whatever is required.
+    /// No labels match, whatever is required.
     is_nothing: bool,
 }
 
 impl Selector {
-    /// Reads the text form, such as `app=web,tier in (a,b),!old`; the empty text selects everything.
+    /// For example `app=web,tier in (a,b),!old`; the empty text selects everything.
     ///
     /// # Errors
-    /// Text that is no selector, in the words of Kubernetes.
+    /// Invalid text, in the words of Kubernetes.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         parse::requirements(text).map(Self::of)
     }
 
-    /// The selector that no labels match.
+    /// Matches no labels.
     pub const fn nothing() -> Self {
         Self {
             requirements: Vec::new(),
@@ -34,8 +34,8 @@ impl Selector {
         }
     }
 
-    /// The selector of labels that have exactly these values. What no label can be is no error here:
-    /// it matches nothing.
+    /// Matches labels with exactly these values. An impossible label is no error, but matches
+    /// nothing.
     pub fn from_labels(labels: &BTreeMap<String, String>) -> Self {
         let requirements = labels.iter().map(|(key, value)| {
             Requirement::unchecked(key, SelectorOperator::Equals, [value.as_str()])
@@ -43,19 +43,17 @@ impl Selector {
         Self::of(requirements.collect())
     }
 
-    /// True where everything is selected.
     pub const fn is_empty(&self) -> bool {
         self.requirements.is_empty() && !self.is_nothing
     }
 
-    /// True where the labels fulfil every requirement.
+    /// The labels fulfil every requirement.
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         let mut requirements = self.requirements.iter();
         !self.is_nothing && requirements.all(|requirement| requirement.matches(labels))
     }
 
-    /// The selector as objects have it; `None` where they have no word for it: a comparison of numbers,
-    /// and what no labels match.
+    /// `None` if objects cannot express it: a comparison of numbers, or [`Self::nothing`].
     pub fn to_object(&self) -> Option<LabelSelector> {
         let requirements = Some(&self.requirements).filter(|_| !self.is_nothing);
         LabelSelector::of(requirements?)

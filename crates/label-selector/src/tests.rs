@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::*;
 
-/// Objects and texts with the text or the error that `metav1.LabelSelectorAsSelector` and
-/// `labels.Parse` of Kubernetes 1.36 have for each.
+/// Objects and texts, each with the text or error of `metav1.LabelSelectorAsSelector` and
+/// `labels.Parse` in Kubernetes 1.36.
 const KUBERNETES: &str = include_str!("../fixtures/kubernetes-1.36.jsonl");
 
 fn labels() -> BTreeMap<String, String> {
