@@ -1,9 +1,9 @@
-//! The one place where the machine's clocks are read, and the [`Clock`] that a cluster goes by.
+//! The one place where the machine's clocks are read, and the [`Clock`] of a cluster.
 //!
 //! Decisions take the time as an argument; the edge of the process (a request, a tick) reads it
-//! once and passes it on. Whatever is compared with the times in objects, measurements or Events
-//! is read from the cluster's [`Clock`], which is the machine's unless a simulation lets it run
-//! faster. Certificates, deadlines of sockets and latencies of the process go by the machine's.
+//! once. Times of objects, measurements and Events are compared with the cluster's [`Clock`], which
+//! is the machine's unless a simulation makes it faster. Certificates, socket deadlines and
+//! latencies use the machine's.
 
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -16,53 +16,53 @@ pub fn now() -> Timestamp {
     Timestamp::now()
 }
 
-/// The machine's monotonic clock, for latencies and deadlines of the process itself.
+/// Monotonic, for latencies and deadlines of the process itself.
 #[allow(clippy::disallowed_methods)] // this is the named place
 pub fn instant() -> Instant {
     Instant::now()
 }
 
-/// The runtime's monotonic clock, by which its time limits go: the machine's, unless a test moves it.
+/// The runtime's monotonic clock for its time limits: the machine's, unless a test moves it.
 #[allow(clippy::disallowed_methods)] // this is the named place
 pub fn runtime() -> tokio::time::Instant {
     tokio::time::Instant::now()
 }
 
-/// Time that the calling thread has spent on a processor, for measurements of what work costs.
+/// Processor time of the calling thread, for measurements of cost.
 #[must_use]
 pub fn thread_time() -> Duration {
     processor_time(ClockId::ThreadCPUTime)
 }
 
-/// Time that all threads of this process, ended ones too, have spent on processors.
+/// Processor time of all threads of this process, including ended ones.
 #[must_use]
 pub fn process_time() -> Duration {
     processor_time(ClockId::ProcessCPUTime)
 }
 
 fn processor_time(clock: ClockId) -> Duration {
-    // Neither is negative, nor are there more nanoseconds than make a second.
+    // Neither is negative, and nanoseconds are below a second.
     Duration::try_from(clock_gettime(clock)).unwrap_or_default()
 }
 
-/// A loop of a clock that runs fast turns no more often than this: a turn takes real work.
+/// Loops of a fast clock have no shorter period, because a turn takes real work.
 const LEAST_PERIOD: Duration = Duration::from_millis(200);
 
-/// A clock that shows a date of its own at one moment and runs at a speed of its own from there. The speed may
-/// change while it runs; the date never jumps, and never goes back.
+/// Shows its own date at one moment and runs at its own speed from there. The speed may change; the
+/// date never jumps or goes back.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
-    /// `None` for the machine's clock itself. Copies share it; it lives as long as the process, because copies
-    /// may stand anywhere.
+    /// `None` for the machine's clock. Copies share it; it lives as long as the process, because
+    /// copies may be anywhere.
     pace: Option<&'static RwLock<ClockPace>>,
 }
 
-/// The date that a clock shows at one moment, and its speeds before and after.
+/// The date of a clock at one moment, and its speeds before and after.
 #[derive(Debug, Clone, Copy)]
 struct ClockPace {
-    /// The moment, by the machine's clock.
+    /// By the machine's clock.
     origin: Timestamp,
-    /// The date that is shown then.
+    /// The date shown at `origin`.
     shown: Timestamp,
     /// The speed until then: a moment that was read before a change counts by it.
     before: f64,
@@ -94,14 +94,13 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// The machine's clock itself.
     #[must_use]
     pub const fn real() -> Self {
         Self { pace: None }
     }
 
-    /// A clock that shows `shown` when the machine's shows `origin`, and runs `speed` times as
-    /// fast; a speed of zero or less is taken for 1.
+    /// Shows `shown` when the machine shows `origin`, and runs `speed` times as fast; a speed of 0
+    /// or less becomes 1.
     #[must_use]
     pub fn accelerated(speed: f64, shown: Timestamp, origin: Timestamp) -> Self {
         let speed = usable(speed).unwrap_or(1.0);
@@ -116,20 +115,20 @@ impl Clock {
         }
     }
 
-    /// Runs `speed` times as fast as the machine's from now on. The machine's clock itself keeps its speed, and a
-    /// speed of zero or less changes nothing.
+    /// Runs `speed` times as fast as the machine from now on. The machine's own clock keeps its
+    /// speed; a speed of 0 or less changes nothing.
     pub fn set_speed(&self, speed: f64) {
         self.set_speed_from(speed, now);
     }
 
-    /// The moment of the change is read while no date can be: a date that was read after that moment at the old
+    /// The moment of the change is read while no date can be read: a date read after it at the old
     /// speed could be later than the next one.
     fn set_speed_from(self, speed: f64, real: impl FnOnce() -> Timestamp) {
         let (Some(pace), Some(speed)) = (self.pace, usable(speed)) else {
             return;
         };
         let mut pace = pace.write().unwrap_or_else(PoisonError::into_inner);
-        // A moment before the last change is over: it would let the date of that change go back.
+        // A moment before the last change would let that change's date go back.
         let origin = real().max(pace.origin);
         *pace = ClockPace {
             origin,
@@ -139,7 +138,7 @@ impl Clock {
         };
     }
 
-    /// The seconds that pass on it while one passes on the machine.
+    /// Seconds per second of the machine.
     #[must_use]
     pub fn speed(&self) -> f64 {
         self.pace().map_or(1.0, |pace| pace.speed)
@@ -150,26 +149,25 @@ impl Clock {
         Some(*pace.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The date that it shows now.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.at(now())
     }
 
-    /// The date that it shows when the machine's clock shows `real`.
+    /// The date when the machine shows `real`.
     #[must_use]
     pub fn at(&self, real: Timestamp) -> Timestamp {
         self.pace().map_or(real, |pace| pace.at(real))
     }
 
-    /// The time that passes on it while `real` passes on the machine, at its speed of now.
+    /// Time on this clock while `real` passes on the machine, at the present speed.
     #[must_use]
     pub fn elapsed(&self, real: Duration) -> SignedDuration {
         let real = SignedDuration::try_from(real).unwrap_or(SignedDuration::MAX);
         scaled(real, self.speed())
     }
 
-    /// The time that the machine takes while `span` passes on it, at its speed of now; zero for a negative span.
+    /// Time on the machine while `span` passes here, at the present speed; 0 for a negative span.
     #[must_use]
     pub fn wait(&self, span: SignedDuration) -> Duration {
         scaled(span, self.speed().recip())
@@ -177,15 +175,15 @@ impl Clock {
             .unsigned_abs()
     }
 
-    /// The time that the machine takes between two turns of a loop that turns every `span` on it;
-    /// however fast it runs, not below 200 ms, or `span` itself where that is shorter.
+    /// Period on the machine of a loop with the period `span` here; at least 200 ms, or `span`
+    /// itself if shorter.
     #[must_use]
     pub fn period(&self, span: SignedDuration) -> Duration {
         let least = span.max(SignedDuration::ZERO).unsigned_abs();
         self.wait(span).max(LEAST_PERIOD.min(least))
     }
 
-    /// The turns of a loop that turns every `span` on it, as [`Self::period`] says, whatever its speed becomes.
+    /// Turns of a loop with [`Self::period`], whatever the speed becomes.
     #[must_use]
     pub const fn ticks(self, span: SignedDuration) -> Ticks {
         Ticks {
@@ -196,7 +194,7 @@ impl Clock {
     }
 }
 
-/// The turns of a loop. A loop that is late by a whole turn leaves out the turns that it has missed.
+/// A loop that is late by a whole turn skips the missed turns.
 #[derive(Debug)]
 pub struct Ticks {
     clock: Clock,
@@ -206,7 +204,7 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// Waits for the next turn; the first one is due at once. A wait that is given up loses no turn.
+    /// The first turn is due at once. A cancelled wait loses no turn.
     pub async fn tick(&mut self) {
         let due = self.next.unwrap_or_else(runtime);
         tokio::time::sleep_until(due).await;
@@ -217,12 +215,12 @@ impl Ticks {
     }
 }
 
-/// A speed that a clock can run at.
+/// `None` if no clock can run at it.
 fn usable(speed: f64) -> Option<f64> {
     Some(speed).filter(|speed| *speed > 0.0 && speed.is_finite())
 }
 
-/// A span of the largest size that there is stands for one that is larger.
+/// Saturates at the largest span.
 fn scaled(span: SignedDuration, by: f64) -> SignedDuration {
     if by.total_cmp(&1.0).is_eq() {
         return span;
@@ -306,7 +304,7 @@ mod tests {
                 let halfway = clock.at(between);
                 clock.set_speed_from(next, || real);
                 prop_assert_eq!(clock.at(real), shown);
-                // A moment that was read before the change, but for the rounding to nanoseconds.
+                // A moment read before the change, up to rounding to nanoseconds.
                 let moved = clock.at(between).duration_since(halfway).abs();
                 prop_assert!(moved <= SignedDuration::from_nanos(2), "{:?}", moved);
                 prop_assert!(before <= halfway && halfway <= shown);
@@ -333,7 +331,7 @@ mod tests {
         assert_eq!(real.at(second(7)), second(7));
     }
 
-    /// The harm: a date that was read between the moment of a change and the change was later than the next one.
+    /// A date read between the moment of a change and the change was later than the next one.
     #[test]
     fn no_date_is_read_between_the_moment_of_a_change_and_the_change() {
         let clock = Clock::accelerated(20.0, second(0), second(0));

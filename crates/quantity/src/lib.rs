@@ -1,19 +1,18 @@
-//! Kubernetes quantities on integers.
-//!
-//! Everything that the API server accepts parses (also a sign or a suffix alone, which are 0), and
-//! prints in the server's canonical form. The value is held in billionths, the finest that
-//! Kubernetes keeps, rounded away from zero, in 128 bits; 10^29 units bound it.
+//! Kubernetes quantities on integers. Everything that the API server accepts parses (also a sign or
+//! a suffix alone, which are 0), and prints in the server's canonical form. The value is in
+//! billionths, the finest that Kubernetes keeps, rounded away from zero, in 128 bits; 10^29 units
+//! bound it.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// The largest magnitude, in billionths.
+/// Largest magnitude, in billionths.
 const MOST: u128 = 10_u128.pow(38);
-/// The powers of ten of the finest and of the coarsest last digit.
+/// Powers of ten of the finest and of the coarsest last digit.
 const FINEST: i8 = -9;
 const LARGEST: i8 = 28;
-/// One unit in billionths.
+/// In billionths.
 const UNIT: u128 = 1_000_000_000;
 /// Kubernetes holds binary quantities to 64 bits, in billionths here.
 const MOST_BINARY: u128 = (i64::MAX as u128) * UNIT;
@@ -21,7 +20,7 @@ const MOST_BINARY: u128 = (i64::MAX as u128) * UNIT;
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/// The family of suffixes that a quantity was written in, and is printed in where it can be.
+/// Suffixes of a quantity as written, used for printing where possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuantityFormat {
     /// Powers of 1000 by letter: `12M`.
@@ -32,21 +31,19 @@ pub enum QuantityFormat {
     DecimalExponent,
 }
 
-/// A Kubernetes quantity. Equality and order are those of the value, whatever the format.
+/// Equality and order ignore the format.
 #[derive(Debug, Clone, Copy)]
 pub struct Quantity {
     nano: i128,
     format: QuantityFormat,
-    /// The power of ten of the last digit as written; only [`Quantity::approximate_f64`] tells
-    /// quantities of one value apart by it.
+    /// Power of ten of the last digit as written; it matters for [`Quantity::approximate_f64`]
+    /// only.
     scale: i8,
 }
 
-/// Text that is no quantity, with what is accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted; accepted: a Kubernetes quantity such as 500m, 1.5, 2Gi or 1e3")]
 pub struct QuantityError {
-    /// The text as given.
     pub given: String,
 }
 
@@ -63,14 +60,12 @@ impl Quantity {
         self.ceil_in(UNIT / 1_000)
     }
 
-    /// True below 0.
     #[must_use]
     pub const fn is_negative(self) -> bool {
         self.nano < 0
     }
 
-    /// Thousandths of a unit, rounded away from zero as `MilliValue` of Kubernetes is; too large
-    /// gives the largest, too small the smallest.
+    /// Thousandths of a unit, rounded away from zero like Kubernetes' `MilliValue`; saturates.
     #[must_use]
     pub fn milli_value(self) -> i64 {
         let milli = self.nano.unsigned_abs().div_ceil(UNIT / 1_000);
@@ -78,7 +73,7 @@ impl Quantity {
         if self.nano < 0 { -milli } else { milli }
     }
 
-    /// `milli` thousandths of a unit, printed in `format` where that loses nothing.
+    /// Printed in `format` if that loses nothing.
     #[must_use]
     pub fn from_milli(milli: i64, format: QuantityFormat) -> Self {
         Self {
@@ -88,7 +83,7 @@ impl Quantity {
         }
     }
 
-    /// `micro` millionths of a unit, printed in `format` where that loses nothing.
+    /// Printed in `format` if that loses nothing.
     #[must_use]
     pub fn from_micro(micro: i64, format: QuantityFormat) -> Self {
         Self {
@@ -98,9 +93,9 @@ impl Quantity {
         }
     }
 
-    /// The value as `AsApproximateFloat64` of Kubernetes computes it: all digits as one integer
-    /// times a power of ten. `0.29` and `290m` may differ by one unit in the last place, and so may
-    /// either from the nearest float.
+    /// As Kubernetes' `AsApproximateFloat64`: all digits as one integer times a power of ten.
+    /// `0.29` and `290m` may differ by one unit in the last place from each other and from the
+    /// nearest float.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // what Go loses is to be lost here too
     pub fn approximate_f64(self) -> f64 {
@@ -152,9 +147,8 @@ impl FromStr for Quantity {
     }
 }
 
-/// The factor of a suffix.
 enum Multiplier {
-    /// A power of ten, by suffix or by exponent.
+    /// By suffix or by exponent.
     Ten(i64, QuantityFormat),
     /// 1024 to this power.
     Binary(u32),
@@ -191,8 +185,8 @@ fn parse(text: &str) -> Option<Quantity> {
     })
 }
 
-/// The power of ten of the last digit of `whole.fraction * 10^exponent`, as far as Kubernetes keeps
-/// it: what has more than 18 digits, or is finer than a billionth, it holds in billionths.
+/// Power of ten of the last digit of `whole.fraction * 10^exponent` as Kubernetes keeps it: more
+/// than 18 digits, or finer than a billionth, are held in billionths.
 fn decimal_scale(whole: &str, fraction: &str, exponent: i64) -> i8 {
     let digits = whole.trim_start_matches('0').len().max(1) + fraction.len();
     let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
@@ -233,7 +227,7 @@ fn decimal_nano(whole: &str, fraction: &str, exponent: i64) -> u128 {
         let digits = whole.bytes().chain(fraction.bytes());
         digits.skip_while(|&digit| digit == b'0')
     };
-    // How many of the digits stand left of the point once the value is in billionths.
+    // Digits left of the point once the value is in billionths.
     let places = i64::try_from(digits().count())
         .unwrap_or(i64::MAX)
         .saturating_sub_unsigned(fraction.len() as u64)
@@ -257,8 +251,7 @@ fn decimal_nano(whole: &str, fraction: &str, exponent: i64) -> u128 {
 /// `whole.fraction * 1024^power` in billionths, rounded up, at most [`MOST_BINARY`].
 fn binary_nano(whole: &str, fraction: &str, power: u32) -> u128 {
     let factor = 1_u128 << (10 * power);
-    // Schoolbook division by ten from the last digit on: what is dropped on the way only decides
-    // whether the result is rounded up.
+    // Schoolbook division by ten from the last digit on: dropped digits only decide the rounding.
     let mut carry = 0_u128;
     let mut rest = false;
     for digit in fraction.bytes().rev() {
@@ -275,7 +268,7 @@ fn binary_nano(whole: &str, fraction: &str, power: u32) -> u128 {
 }
 
 impl fmt::Display for Quantity {
-    /// The canonical form: the largest suffix that leaves a whole number.
+    /// The largest suffix that leaves an integer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let magnitude = self.nano.unsigned_abs();
         if magnitude == 0 {
@@ -317,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    /// Texts with the canonical form that `resource.ParseQuantity` of Kubernetes 1.36 gives them.
+    /// With the canonical form of `resource.ParseQuantity` in Kubernetes 1.36.
     const CANONICAL: [(&str, &str); 51] = [
         ("0", "0"),
         ("1", "1"),
@@ -375,7 +368,7 @@ mod tests {
         ("1.0000000001Ti", "1099511627885951162778n"),
     ];
 
-    /// Texts that `resource.ParseQuantity` of Kubernetes 1.36 refuses.
+    /// Refused by `resource.ParseQuantity` in Kubernetes 1.36.
     const REFUSED: [&str; 20] = [
         "1e", "1ee5", "1mi", "1K", "1Ki5", "0x10", "1_0", "1,5", "NaN", "1e1e1", "1u5", "e",
         "1.2.3", "1e+", "1--", "-+1", "1M5", "1Mi+3", "1 ", " 1",
@@ -422,7 +415,7 @@ mod tests {
         }
     }
 
-    /// Texts with thousandths and with what `AsApproximateFloat64` of Kubernetes makes of them.
+    /// With thousandths and the result of Kubernetes' `AsApproximateFloat64`.
     #[test]
     fn values_are_converted_as_kubernetes_does() {
         for (text, milli, float) in [
