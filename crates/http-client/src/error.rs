@@ -1,4 +1,4 @@
-//! Ways in which a call fails, told apart by what a caller can do about them.
+//! Failures of a call, distinguished by what a caller can do about them.
 
 use std::error::Error as StdError;
 
@@ -7,10 +7,10 @@ use hyper_util::client::legacy;
 /// A call without a whole answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The request is none: an address that does not parse, or a header that HTTP cannot hold.
+    /// An address that does not parse, or a header that HTTP cannot hold.
     #[error("invalid request: {0}")]
     Request(#[source] http::Error),
-    /// No connection: refused, no such host, or a TLS handshake that failed.
+    /// Refused, no such host, or a failed TLS handshake.
     #[error("cannot connect: {}", causes(.0))]
     Connect(#[source] legacy::Error),
     /// No whole answer within the time limit.
@@ -19,13 +19,11 @@ pub enum Error {
     /// The connection broke before the answer was whole.
     #[error("connection broke: {}", causes(.0.as_ref()))]
     Broken(#[source] Box<dyn StdError + Send + Sync>),
-    /// The body is longer than the caller reads.
     #[error("answer longer than {limit} bytes")]
     TooLarge {
         /// Most bytes that are read.
         limit: usize,
     },
-    /// The body is not UTF-8.
     #[error("the answer is not text")]
     NotText,
 }
@@ -39,7 +37,7 @@ impl Error {
         }
     }
 
-    /// The cause as one word of a closed set, for metric labels and conditions.
+    /// One word of a closed set, for metric labels and conditions.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -53,7 +51,7 @@ impl Error {
     }
 }
 
-/// An error with its causes; hyper's own text names none of them.
+/// hyper's own text has no causes.
 fn causes(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

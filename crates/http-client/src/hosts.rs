@@ -1,4 +1,4 @@
-//! Where the host of an address is: where the system says, or at one place, whatever its name.
+//! Resolves hosts by the system, or all to one address.
 
 use std::future::ready;
 use std::io;
@@ -9,11 +9,11 @@ use std::task::{Context, Poll};
 use hyper_util::client::legacy::connect::dns::{GaiResolver, Name};
 use tower_service::Service;
 
-/// The source of the addresses of hosts. The port is that of the URI.
+/// The source of hosts' addresses. The port is that of the URI.
 #[derive(Debug, Clone)]
 pub(crate) enum Hosts {
     System(GaiResolver),
-    /// All of them are here.
+    /// For every host.
     At(IpAddr),
 }
 

@@ -1,8 +1,8 @@
 //! A small HTTP/1.1 client on hyper and rustls, the libraries of kube's own client.
 //!
 //! It follows no redirect and uses no proxy of the environment: either would send a bearer token to
-//! a server outside of the configuration. Every call has a time limit for the whole answer, and
-//! every body a size limit. So a server that hangs or floods ends in a distinct error.
+//! a server outside of the configuration. A call has a time limit for the whole answer, and a body
+//! a size limit, so a server that hangs or floods ends in a distinct error.
 
 mod error;
 mod hosts;
@@ -30,31 +30,30 @@ use rustls::ClientConfig;
 
 use hosts::Hosts;
 
-/// A pool of connections; clones share it.
+/// A connection pool; clones share it.
 #[derive(Debug, Clone)]
 pub struct PooledHttpClient {
     http: legacy::Client<HttpsConnector<HttpConnector<Hosts>>, Full<Bytes>>,
 }
 
 impl PooledHttpClient {
-    /// A client that believes servers as `trust` says, and shows them `identity` where they ask
-    /// for a client certificate.
+    /// Trusts servers by `trust`, and shows `identity` if a server asks for a client certificate.
     ///
     /// # Errors
-    /// A certificate or key that cannot be used, or a system without a store of certificates.
+    /// An unusable certificate or key, or a system without a certificate store.
     pub fn new(trust: TrustAnchors<'_>, identity: Option<Identity<'_>>) -> Result<Self, TlsError> {
         Ok(Self::with_tls(tls::config(trust, identity)?, system()))
     }
 
-    /// A client for `http://` addresses. Over TLS it trusts no server.
+    /// For `http://` addresses. Over TLS it trusts no server.
     #[must_use]
     pub fn plain() -> Self {
         Self::with_tls(tls::nobody(), system())
     }
 
-    /// A client that connects to `address` for every host of a request. It still sends that host,
-    /// and a server needs its name in the certificate. Over TLS it trusts no server if `trust` is
-    /// `None`. If the host is itself an IP address, the client connects to that address.
+    /// Connects to `address` for every host of a request, except an IP address. It still sends the
+    /// host, and a server needs that name in its certificate. Without `trust`, it trusts no server
+    /// over TLS.
     ///
     /// # Errors
     /// Those of [`PooledHttpClient::new`].
@@ -81,11 +80,11 @@ impl PooledHttpClient {
         Self { http }
     }
 
-    /// Sends `request`, which needs an absolute address. `limit` is the time for all of it,
-    /// including the body of the answer.
+    /// `request` needs an absolute address. `limit` is the time for all of it, including the
+    /// answer's body.
     ///
     /// # Errors
-    /// No connection, no answer in time, or a connection that breaks.
+    /// No connection, no answer in time, or a broken connection.
     pub async fn send(
         &self,
         request: Request<Full<Bytes>>,
@@ -100,10 +99,10 @@ impl PooledHttpClient {
         Ok(Response::new(answer, deadline))
     }
 
-    /// Asks for `address` with GET, as [`PooledHttpClient::send`] does.
+    /// GET by [`PooledHttpClient::send`].
     ///
     /// # Errors
-    /// An address that is none, and those of [`PooledHttpClient::send`].
+    /// An invalid address, and those of [`PooledHttpClient::send`].
     pub async fn get(
         &self,
         address: impl TryInto<Uri, Error: Into<http::Error>>,

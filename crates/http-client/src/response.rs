@@ -1,5 +1,4 @@
-//! An answer with its head; the body is read within the time limit of the call and a size limit of
-//! the reader's.
+//! An answer with its head; the body is read within the call's time limit and a size limit.
 
 use std::pin::Pin;
 
@@ -11,7 +10,7 @@ use tokio::time::Sleep;
 
 use crate::Error;
 
-/// An answer before its body is read.
+/// Before the body is read.
 #[derive(Debug)]
 pub struct Response {
     head: Parts,
@@ -40,8 +39,8 @@ impl Response {
     /// The whole body, of at most `limit` bytes.
     ///
     /// # Errors
-    /// A longer body, of which no more is read, one that does not end in time, or a connection that
-    /// breaks.
+    /// A longer body, of which no more is read, one that does not end in time, or a broken
+    /// connection.
     pub async fn bytes(mut self, limit: usize) -> Result<Vec<u8>, Error> {
         let announced = self.body.size_hint().exact().unwrap_or(0);
         let announced = usize::try_from(announced).unwrap_or(usize::MAX);
@@ -67,7 +66,7 @@ impl Response {
         }
     }
 
-    /// The whole body as text, of at most `limit` bytes.
+    /// As [`Response::bytes`], for text.
     ///
     /// # Errors
     /// Those of [`Response::bytes`], and bytes that are not UTF-8.

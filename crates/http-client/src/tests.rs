@@ -7,7 +7,7 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// A server that reads one head and answers these bytes; it then stays silent or breaks off.
+/// Reads one head and sends these bytes; then stays silent or breaks off.
 async fn server(answer: &'static str, stays: bool) -> Uri {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

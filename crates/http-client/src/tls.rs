@@ -1,4 +1,4 @@
-//! TLS settings: the trusted servers, and the certificate that the client shows.
+//! TLS settings: trusted servers, and the client's certificate.
 
 use std::sync::Arc;
 
@@ -8,41 +8,38 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt as _;
 
-/// The issuers of the server certificates that the client trusts.
 #[derive(Debug, Clone, Copy)]
 pub enum TrustAnchors<'a> {
-    /// Those that the operating system trusts.
     System,
-    /// Those of the authorities in this PEM, and no others.
+    /// Those in this PEM, and no others.
     Authorities(&'a [u8]),
 }
 
-/// A client certificate with its chain, and its private key, both PEM.
+/// A certificate chain and its private key, both PEM.
 #[derive(Clone, Copy)]
 pub struct Identity<'a> {
     pub chain: &'a [u8],
     pub key: &'a [u8],
 }
 
-/// Certificates or keys with which no client can be made.
+/// Unusable certificates or keys.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The PEM holds no certificate.
     #[error("the CA file holds no certificate")]
     NoAuthority,
     #[error("certificate: {0}")]
     Certificate(#[source] rustls::pki_types::pem::Error),
     #[error("private key: {0}")]
     Key(#[source] rustls::pki_types::pem::Error),
-    /// The certificates are refused, or the system's store cannot be used.
+    /// The certificates are refused, or the system's store is unusable.
     #[error(transparent)]
     Refused(#[from] rustls::Error),
 }
 
-/// TLS as a client that believes servers as `trust` says, and shows them `identity`.
+/// Trusts servers by `trust`, and shows `identity`.
 ///
 /// # Errors
-/// A certificate or key that cannot be used, or a system without a store of certificates.
+/// An unusable certificate or key, or a system without a certificate store.
 pub fn config(
     trust: TrustAnchors<'_>,
     identity: Option<Identity<'_>>,
@@ -61,7 +58,7 @@ pub fn config(
     Ok(builder.with_client_auth_cert(chain, key)?)
 }
 
-/// Trust in no certificate at all.
+/// Trusts no server.
 pub(crate) fn nobody() -> ClientConfig {
     builder()
         .with_root_certificates(RootCertStore::empty())

@@ -1,12 +1,12 @@
-//! Addresses as an operator writes them, addresses below a base address, and forms.
+//! Addresses from operators, addresses below a base address, and forms.
 
 use http::Uri;
 use http::uri::PathAndQuery;
 
-/// Why a text is not the address of a server.
+/// Why a text is no server's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It carries a user name or password. The text must not be repeated in a message.
+    /// The text must not be repeated in a message.
     #[error("a user name or password in the URL is not accepted")]
     Credentials,
     #[error("expected an http or https URL, such as http://prometheus.monitoring.svc:9090")]
@@ -15,11 +15,11 @@ pub enum AddressError {
     Port,
 }
 
-/// The address of a server: `http` or `https`, a host, and a port that is one where it is given.
+/// `http` or `https`, a host, and an optional valid port.
 ///
 /// # Errors
-/// Whatever [`Uri`] would let pass and the connector would then guess, such as port 80 in place of
-/// one that is not a number.
+/// Texts that [`Uri`] accepts and the connector would guess at, such as port 80 in place of one
+/// that is not a number.
 pub fn server_address(text: &str) -> Result<Uri, AddressError> {
     let (_, rest) = text.split_once("://").ok_or(AddressError::NotHttp)?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
@@ -39,8 +39,7 @@ pub fn server_address(text: &str) -> Result<Uri, AddressError> {
     }
 }
 
-/// The address of `path` below `base`. It keeps the path and query of `base`, for servers behind a
-/// prefix.
+/// `path` below `base`, whose path and query stay, for servers behind a prefix.
 ///
 /// # Errors
 /// A path that no address can hold, or a base without host.
@@ -59,7 +58,6 @@ pub fn join(base: &Uri, path: &str, query: &[(&str, &str)]) -> Result<Uri, http:
     Ok(Uri::from_parts(parts)?)
 }
 
-/// Names and values as a form or a query holds them.
 #[must_use]
 pub fn form(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new())
