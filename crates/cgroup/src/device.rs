@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of a device, written `8:16`.
+/// Written `8:16`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Device {
@@ -13,7 +13,6 @@ pub struct Device {
     pub minor: u32,
 }
 
-/// A text that is no number of a device.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a device; accepted: two numbers with a colon between them, such as 8:16")]
 pub struct DeviceError(pub String);

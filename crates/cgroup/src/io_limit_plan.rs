@@ -1,15 +1,13 @@
-//! Computes the changes from the present limits to the wanted ones, for the node agent.
-//!
-//! A limit is our own if it equals a limit that we wrote before. The plan keeps every foreign
-//! limit. It removes an own limit that is no longer wanted, even if a foreign writer set the other
-//! direction of the same device.
+//! Computes the changes from the present limits to the wanted ones, for the node agent. A limit is
+//! our own if it equals one that we wrote before. The plan keeps every foreign limit, and removes
+//! an own limit that is no longer wanted, even if a foreign writer set the other direction of the
+//! same device.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::device::Device;
 use crate::limits::{IoMax, Limit, Sides};
 
-/// A limit to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoLimitChange {
     pub device: Device,
@@ -17,18 +15,16 @@ pub struct IoLimitChange {
     pub sides: Sides,
 }
 
-/// The work on one cgroup.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IoLimitPlan {
-    /// In the order of the devices.
     pub changes: Vec<IoLimitChange>,
-    /// The devices with a foreign limit: another writer set it.
+    /// Devices with a limit by another writer.
     pub foreign: Vec<Device>,
-    /// The devices on which no own limit is left to remember.
+    /// Devices without an own limit left to remember.
     pub forgotten: Vec<Device>,
 }
 
-/// The plan by the limits that are wanted, those that stand, and all that may have been written before.
+/// From the wanted limits, the present ones, and all that may have been written before.
 #[must_use]
 pub fn plan(
     wanted: &BTreeMap<Device, Limit>,
@@ -68,7 +64,7 @@ pub fn plan(
     plan
 }
 
-/// The directions of `stands` that are still our own, if another writer set the other direction.
+/// The directions of `stands` that are our own if another writer set the other direction.
 fn left(stands: Limit, written: Option<&BTreeSet<Limit>>) -> Limit {
     let own = |of: fn(&Limit) -> Option<u64>| {
         let mut written = written.into_iter().flatten();
@@ -143,15 +139,15 @@ mod tests {
             (Some(5), None, None, set(5)),
             (Some(5), Some(5), Some(&[5][..]), IoLimitPlan::default()),
             (Some(7), Some(5), Some(&[5]), set(7)),
-            // Broken off between the record and the write, before and after it.
+            // Interrupted between the record and the write, before and after it.
             (Some(7), Some(5), Some(&[5, 7]), set(7)),
             (Some(5), Some(7), Some(&[5, 7]), set(5)),
             (Some(5), None, Some(&[5]), set(5)),
-            // The annotation has gone.
+            // The annotation is gone.
             (None, Some(5), Some(&[5]), taken_away.clone()),
             (None, Some(7), Some(&[5, 7]), taken_away),
             (None, None, Some(&[5]), forgotten.clone()),
-            // A foreign limit, from the start or in the place of an own one.
+            // A foreign limit, from the start or in place of an own one.
             (Some(5), Some(9), None, foreign.clone()),
             (Some(5), Some(5), None, foreign),
             (None, Some(9), None, IoLimitPlan::default()),
@@ -225,7 +221,7 @@ mod tests {
             let again = plan(&wanted, &IoMax(after.clone()), &own_after);
             prop_assert_eq!(again.changes, []);
             prop_assert_eq!(again.forgotten, []);
-            // With nothing wanted, nothing of one's own is left.
+            // If nothing is wanted, no own limit is left.
             let undone = plan(&BTreeMap::new(), &IoMax(after.clone()), &own_after);
             for device in after.keys() {
                 let left = undone.changes.iter().all(|change| change.device != *device);

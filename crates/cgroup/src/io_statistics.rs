@@ -1,19 +1,18 @@
-//! Bytes that were read and written, and the time that tasks waited for them.
+//! Bytes read and written, and the time that tasks waited for them.
 
 use std::collections::BTreeMap;
 
 use crate::device::Device;
 
-/// Bytes since a cgroup was made, or the machine was started.
+/// Since the creation of the cgroup, or the start of the machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IoByteCounts {
     pub read: u64,
     pub written: u64,
 }
 
-/// The bytes by device in `io.stat` of a cgroup, those of its children and of children that are gone
-/// among them. Lines without them, which some kernels write for devices that were never used, are
-/// passed over.
+/// Bytes by device in a cgroup's `io.stat`, present and former children included. Lines without
+/// bytes, which some kernels write for unused devices, are skipped.
 #[must_use]
 pub fn io_stat(text: &str) -> BTreeMap<Device, IoByteCounts> {
     let mut all = BTreeMap::new();
@@ -37,10 +36,10 @@ pub fn io_stat(text: &str) -> BTreeMap<Device, IoByteCounts> {
     all
 }
 
-/// The unit of the kernel's sectors, whatever a disk's own are.
+/// The kernel's sector, whatever the disk's own.
 const SECTOR: u64 = 512;
 
-/// The bytes in `/sys/block/NAME/stat`, since the machine was started.
+/// In `/sys/block/NAME/stat`, since the start of the machine.
 #[must_use]
 pub fn disk_stat(text: &str) -> Option<IoByteCounts> {
     let mut fields = text.split_ascii_whitespace();
@@ -52,16 +51,16 @@ pub fn disk_stat(text: &str) -> Option<IoByteCounts> {
     })
 }
 
-/// The time that was lost by waiting (PSI), in microseconds.
+/// Time lost by waiting (PSI), in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pressure {
-    /// In which at least one task waited.
+    /// At least one task waited.
     pub some: u64,
-    /// In which all tasks that had work waited; older kernels do not tell it of every resource.
+    /// All tasks with work waited; older kernels do not report it for every resource.
     pub full: Option<u64>,
 }
 
-/// The totals in `io.pressure` of a cgroup or in `/proc/pressure/io`; `None` where there are none.
+/// Totals in `io.pressure` of a cgroup or in `/proc/pressure/io`; `None` without any.
 #[must_use]
 pub fn pressure(text: &str) -> Option<Pressure> {
     let total = |line: &str| {

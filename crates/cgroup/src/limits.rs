@@ -1,7 +1,6 @@
-//! `io.max`: the most bytes a second that a cgroup may read from and write to each device.
-//!
-//! A written line changes only the keys that it names. So limits of operations per second (`riops`,
-//! `wiops`) are neither read nor touched here.
+//! `io.max`: the most bytes per second that a cgroup may read from and write to each device. A
+//! written line changes only the keys that it names, so limits of operations (`riops`, `wiops`) are
+//! neither read nor touched.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{Device, DeviceError};
 
-/// The most bytes a second in each direction; `None` for no limit, and never zero, which the kernel
-/// refuses.
+/// In bytes per second; `None` for no limit, and never 0, which the kernel refuses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Limit {
     pub read: Option<u64>,
@@ -20,13 +18,12 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// No limit in either direction.
     pub const NONE: Self = Self {
         read: None,
         write: None,
     };
 
-    /// The line that sets these directions of the limit for `device`.
+    /// The line that sets these directions for `device`.
     #[must_use]
     pub fn line(self, device: Device, sides: Sides) -> String {
         let (read, write) = (Rate(self.read), Rate(self.write));
@@ -37,7 +34,7 @@ impl Limit {
         }
     }
 
-    /// The directions in which it limits anything; `None` where it limits nothing.
+    /// The limited directions; `None` without any.
     #[must_use]
     pub const fn sides(self) -> Option<Sides> {
         match self {
@@ -66,7 +63,7 @@ pub enum Sides {
     Write,
 }
 
-/// A number of bytes a second as the kernel writes it.
+/// Bytes per second as the kernel writes them.
 struct Rate(Option<u64>);
 
 impl fmt::Display for Rate {
@@ -78,11 +75,10 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The limits of a cgroup, by device; a device without one is not listed.
+/// A device without a limit is not listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IoMax(pub BTreeMap<Device, Limit>);
 
-/// A text that is no `io.max`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IoMaxError {
     #[error("a line of io.max does not begin with a device")]
@@ -92,7 +88,6 @@ pub enum IoMaxError {
 }
 
 impl IoMax {
-    /// The limit of a device.
     #[must_use]
     pub fn of(&self, device: Device) -> Limit {
         self.0.get(&device).copied().unwrap_or(Limit::NONE)
@@ -157,7 +152,7 @@ mod tests {
         assert_eq!(read.of(SDB), expected);
         assert_eq!(read.0.len(), 2);
         assert_eq!("".parse(), Ok(IoMax::default()));
-        // Limits of operations are another's.
+        // Limits of operations belong to other writers.
         assert_eq!(
             "8:16 rbps=max wbps=max riops=max wiops=120".parse(),
             Ok(IoMax::default())

@@ -1,32 +1,29 @@
-//! `mountinfo`: which filesystem holds a folder, and which device holds the filesystem.
-//!
-//! Most filesystems have the number of their device. Those of several devices or of subvolumes (btrfs) have
-//! an anonymous one and name the device that they were mounted from; tmpfs, overlay and network filesystems
-//! have none. A device file that is mounted by itself is a raw block volume.
+//! `mountinfo`: the filesystem of a folder, and the device of the filesystem. Most filesystems have
+//! the number of their device. Those of several devices or of subvolumes (btrfs) have an anonymous
+//! one and name the device that they were mounted from; tmpfs, overlay and network filesystems have
+//! none. A device file that is mounted by itself is a raw block volume.
 
 use crate::device::Device;
 
-/// One mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// The number of the filesystem; its major part is 0 where no single device stands behind it.
+    /// Number of the filesystem; its major part is 0 without a single device.
     pub device: Device,
-    /// The part of the filesystem that is mounted.
+    /// The mounted part of the filesystem.
     pub root: String,
     /// The folder, or file, that it is mounted on.
     pub point: String,
     pub fs_type: String,
-    /// The thing that was mounted, in the words of the filesystem.
+    /// In the words of the filesystem.
     pub source: String,
-    /// The folder of an overlay that takes what is written.
+    /// The folder of an overlay that receives writes.
     pub upper: Option<String>,
 }
 
-/// The storage behind a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackingDevice<'a> {
     Device(Device),
-    /// The device of this name below `/dev`.
+    /// Name below `/dev`.
     Named(&'a str),
     /// Memory, a network, or other filesystems.
     NoDevice,
@@ -37,7 +34,7 @@ impl Mount {
         let mut words = line.split(' ');
         let device = words.nth(2)?.parse().ok()?;
         let (root, point) = (unescaped(words.next()?), unescaped(words.next()?));
-        // Optional fields, as many as there are, end with a hyphen.
+        // Any number of optional fields ends with a hyphen.
         words.find(|word| *word == "-")?;
         let (fs_type, source) = (words.next()?.to_owned(), unescaped(words.next()?));
         let options = words.next().unwrap_or_default();
@@ -54,7 +51,6 @@ impl Mount {
         })
     }
 
-    /// The storage of its content.
     #[must_use]
     pub fn backing(&self) -> BackingDevice<'_> {
         let named =
@@ -71,7 +67,7 @@ impl Mount {
     }
 }
 
-/// The text in which the kernel writes blanks and backslashes as three octal digits.
+/// The kernel writes blanks and backslashes as three octal digits.
 fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -90,44 +86,43 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// All mounts of a process, in the order in which they were made.
+/// Mounts of a process, in the order of mounting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mounts(Vec<Mount>);
 
 impl Mounts {
-    /// The mounts in a `mountinfo`; a line that is none is left out.
+    /// Invalid lines are left out.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self(text.lines().filter_map(Mount::parse).collect())
     }
 
-    /// The mount that holds `path`: of those above it the deepest, and of these the last.
+    /// The deepest mount above `path`, and of several the last.
     #[must_use]
     pub fn holding(&self, path: &str) -> Option<&Mount> {
         let above = self.0.iter().filter(|mount| contains(&mount.point, path));
         above.max_by_key(|mount| mount.point.len())
     }
 
-    /// The mounts below the folder `path`.
     pub fn below(&self, path: &str) -> impl Iterator<Item = &Mount> {
         let path = path.trim_end_matches('/').to_owned();
         let below = move |mount: &&Mount| mount.point != path && contains(&path, &mount.point);
         self.0.iter().filter(below)
     }
 
-    /// The device files that are mounted on a file named `name`.
+    /// Device files that are mounted on a file `name`.
     pub fn device_files(&self, name: &str) -> impl Iterator<Item = &Mount> {
         let files = self.0.iter().filter(|mount| mount.fs_type == "devtmpfs");
         files.filter(move |mount| mount.point.rsplit('/').next() == Some(name))
     }
 
-    /// The folders that take what is written into overlays.
+    /// The folders of overlays that receive writes.
     pub fn upper_folders(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|mount| mount.upper.as_deref())
     }
 }
 
-/// True where `folder` is `path` or one of the folders above it.
+/// `folder` is `path` or above it.
 fn contains(folder: &str, path: &str) -> bool {
     let folder = folder.trim_end_matches('/');
     let rest = path.strip_prefix(folder);
