@@ -1,7 +1,6 @@
-//! The Helm chart: the same objects as templates, with components as flags of its values.
-//!
-//! A test of the program writes the files into `deploy/chart` and fails where they differ. What no manifest holds
-//! (notes, helpers, the test hook) stands there only.
+//! The Helm chart: the same objects as templates, with components as flags of its values. A test of
+//! the program writes `deploy/chart` and fails on differences. Notes, helpers and the test hook
+//! exist there only.
 
 mod chart_metadata;
 mod template;
@@ -15,10 +14,10 @@ use serde_json::Value;
 use crate::{CONFIGURATION, ManifestError, Manifests, sources};
 use template::Template;
 
-/// The generated files, by their paths in the folder of the chart. `configuration` holds the default of each field.
+/// By path in the chart's folder. `configuration` holds the default of each field.
 ///
 /// # Errors
-/// A file of the manifests that is not understood.
+/// An invalid manifest file.
 pub fn files(configuration: &Value) -> Result<BTreeMap<String, String>, ManifestError> {
     let manifests = Manifests::read()?;
     let mut files = templates(&manifests).map_err(ManifestError)?;
@@ -34,7 +33,6 @@ pub fn files(configuration: &Value) -> Result<BTreeMap<String, String>, Manifest
     Ok(files)
 }
 
-/// One file for each file of the manifests.
 fn templates(manifests: &Manifests) -> Result<BTreeMap<String, String>, String> {
     let template = Template::new(manifests);
     let mut files: BTreeMap<String, String> = BTreeMap::new();
@@ -45,13 +43,12 @@ fn templates(manifests: &Manifests) -> Result<BTreeMap<String, String>, String> 
             format!("{{{{- /* Generated from {file}; run `just chart` to regenerate it. */ -}}}}\n")
         });
         let object = template.object(object)?;
-        // Writing to a text cannot fail.
         let _ = write!(text, "{object}");
     }
     Ok(files)
 }
 
-/// The path of the template that holds the objects of a file.
+/// The path of a manifest file's template.
 fn place(file: &str) -> String {
     let steps: Vec<&str> = file.split('/').collect();
     let name = match steps[..] {

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// The annotation in which `kubectl apply` keeps the object as it was applied.
+/// `kubectl apply` keeps the applied object in it.
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// Fields that tell the items of a list apart; the first that all items have counts.
+/// Fields that identify items of a list; the first that all items have counts.
 const KEYS: [&str; 2] = ["name", "mountPath"];
 
-/// The paths of the fields that differ between the object and the one in the cluster. Fields that only the cluster
-/// has are defaults or others' and count where `kubectl apply` wrote them before.
+/// Paths of differing fields. Fields that only the cluster has are defaults or foreign, and count
+/// only if `kubectl apply` wrote them before.
 #[must_use]
 pub fn changed_fields(desired: &Value, live: &Value) -> Vec<String> {
     let applied = live["metadata"]["annotations"][APPLIED].as_str();
@@ -45,7 +45,7 @@ fn compare(path: &str, desired: &Value, live: &Value, applied: &Value, changed: 
     }
 }
 
-/// The API server leaves out what is empty.
+/// The API server leaves out empty values.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -113,7 +113,8 @@ fn compare_items(
             None => changed.push(path),
         }
     }
-    // Another controller may have added items; without a record of what was applied, all are taken for ours.
+    // Another controller may have added items; without a record of the applied object, all count as
+    // ours.
     for item in live {
         let name = &item[*key];
         let was_ours = before.is_none_or(|items| named(items, name).is_some());
@@ -123,7 +124,7 @@ fn compare_items(
     }
 }
 
-/// Texts that are YAML files differ in the fields that they hold.
+/// Compares texts that are YAML files by their fields.
 fn compare_texts(path: &str, desired: &str, live: &str, changed: &mut Vec<String>) {
     if desired == live {
         return;

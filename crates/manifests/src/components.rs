@@ -1,16 +1,15 @@
-//! The components of an installation, by the names of their overlays.
+//! The components of an installation, named like their overlays.
 
-/// One component.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Component {
-    /// The name of its folder, and of its overlay.
+    /// Also of its folder and overlay.
     pub name: &'static str,
-    /// One line for `--help` and for the values of the chart.
+    /// For `--help` and the chart's values.
     pub about: &'static str,
 }
 
 impl Component {
-    /// The name in the values of the chart, in camel case.
+    /// In the chart's values, in camel case.
     pub(crate) fn flag(&self) -> String {
         let mut name = String::new();
         for (at, word) in self.name.split('-').enumerate() {
@@ -22,7 +21,7 @@ impl Component {
     }
 }
 
-/// All components, in the order in which they are applied: a component stands after those that it changes.
+/// In the order of application: a component stands after those that it changes.
 pub const COMPONENTS: [Component; 17] = [
     Component {
         name: "prometheus-operator",

@@ -1,7 +1,5 @@
-//! Objects with parts that depend on components.
-//!
-//! One tree stands for an object under every choice of components. `install` reads it for one choice, and the chart
-//! prints it with its conditions.
+//! Objects with parts that depend on components: one tree for all choices. `install` reads it for
+//! one choice, and the chart prints it with its conditions.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +7,16 @@ use serde_json::{Map, Value};
 
 use crate::condition::ComponentCondition;
 
-/// A value that may hold conditional parts.
+/// May hold conditional parts.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ManifestPart {
     Scalar(Value),
-    /// Fields; one name may stand more than once, under conditions that exclude each other.
+    /// A name may recur under conditions that exclude each other.
     Map(Vec<(String, ConditionalPart)>),
     List(Vec<ConditionalPart>),
 }
 
-/// A part with the condition under which it is there.
+/// With the condition under which it exists.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ConditionalPart {
     pub(crate) when: ComponentCondition,
@@ -26,7 +24,7 @@ pub(crate) struct ConditionalPart {
 }
 
 impl ConditionalPart {
-    /// A value that the component brings, or that is always there.
+    /// By the component, or always.
     pub(crate) fn new(value: &Value, cause: Option<&'static str>) -> Self {
         Self {
             when: ComponentCondition::caused_by(cause),
@@ -34,8 +32,8 @@ impl ConditionalPart {
         }
     }
 
-    /// Gives it another value. Where a component is the cause, the value before stays for the case that it is off,
-    /// and the choice for the case that it is on is returned.
+    /// Sets another value. If a component is the cause, the old value stays for the component being
+    /// off, and the choice for it being on is returned.
     pub(crate) fn replace(&mut self, value: &Value, cause: Option<&'static str>) -> Option<Self> {
         let Some(component) = cause else {
             self.part = ManifestPart::from(value);
@@ -72,13 +70,13 @@ impl From<&Value> for ManifestPart {
 }
 
 impl ManifestPart {
-    /// The value with these components on and all others off.
+    /// With these components on and all others off.
     pub(crate) fn with(&self, on: &BTreeSet<&'static str>) -> Value {
         self.read(&|when| Some(when.holds(on)))
             .expect("a condition holds or does not")
     }
 
-    /// The value, where nothing in it depends on a component.
+    /// The value, if nothing in it depends on a component.
     pub(crate) fn plain(&self) -> Option<Value> {
         self.read(&|when| when.is_always().then_some(true))
     }
@@ -107,7 +105,7 @@ impl ManifestPart {
         }
     }
 
-    /// The field of a map that stands there once.
+    /// The field of a map, if its name occurs once.
     pub(crate) fn field_mut(&mut self, name: &str) -> Option<&mut ConditionalPart> {
         let Self::Map(fields) = self else { return None };
         let mut found = fields.iter_mut().filter(|(key, _)| key == name);
@@ -115,7 +113,6 @@ impl ManifestPart {
         found.next().is_none().then_some(choice)
     }
 
-    /// The part at a path of fields.
     pub(crate) fn at_mut(&mut self, path: &[&str]) -> Option<&mut Self> {
         path.iter()
             .try_fold(self, |part, name| Some(&mut part.field_mut(name)?.part))

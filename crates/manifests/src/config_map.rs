@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// One ConfigMap of `configMapGenerator`.
+/// An entry of `configMapGenerator`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Generator {
@@ -25,10 +25,10 @@ struct GeneratorOptions {
 }
 
 impl Generator {
-    /// The ConfigMap, with the texts that `read` finds.
+    /// `read` finds the texts.
     ///
     /// # Errors
-    /// A file that is not there.
+    /// A missing file.
     pub(crate) fn make(
         &self,
         read: impl Fn(&str) -> Result<&'static str, String>,
@@ -52,8 +52,8 @@ impl Generator {
     }
 }
 
-/// The hash that kustomize puts behind the name: SHA-256 of the object in Go's JSON, without its name, ten digits in
-/// letters that spell no word.
+/// kustomize's hash behind the name: SHA-256 of the object in Go's JSON without its name, as ten
+/// letters and digits that spell no word.
 fn suffix(data: &Value) -> String {
     let encoded = json!({"data": data, "kind": "ConfigMap", "name": ""}).to_string();
     let encoded = encoded
@@ -76,7 +76,7 @@ fn suffix(data: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// The first is from kustomize's own test of its hash, the second from what it builds.
+    /// The first is from kustomize's test of its hash, the second from its output.
     #[test]
     fn the_hash_is_that_of_kustomize() {
         assert_eq!(suffix(&json!({"one": ""})), "9g67k2htb6");

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::conditional_part::{ConditionalPart, ManifestPart};
 
-/// One operation of a patch.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum JsonPatchOperation {
@@ -15,17 +14,17 @@ pub(crate) enum JsonPatchOperation {
     Test { path: String, value: Value },
 }
 
-/// The last step of a path.
 enum PatchLocation<'a> {
     Field(&'a mut Vec<(String, ConditionalPart)>, String),
     Item(&'a mut Vec<ConditionalPart>, usize),
     End(&'a mut Vec<ConditionalPart>),
 }
 
-/// Applies operations in their order; `cause` is the component that brings them, where they are not always there.
+/// `cause` is the component of the operations, if any.
 ///
 /// # Errors
-/// A path that leads nowhere, a test that fails, an index that depends on components, or an insertion before items.
+/// A path that leads nowhere, a failed test, an index that depends on components, or an insertion
+/// before items.
 pub(crate) fn apply(
     part: &mut ManifestPart,
     operations: &[JsonPatchOperation],
@@ -81,7 +80,7 @@ fn place<'a>(part: &'a mut ManifestPart, path: &str) -> Result<PatchLocation<'a>
     }
 }
 
-/// An index into a list, up to which nothing depends on a component.
+/// An index up to which no item depends on a component.
 fn index(items: &[ConditionalPart], step: &str) -> Result<usize, String> {
     let at: usize = step.parse().map_err(|_| format!("{step:?} is no index"))?;
     match items.get(..=at) {
@@ -165,7 +164,7 @@ fn test(place: PatchLocation<'_>, value: &Value) -> Result<(), String> {
     }
 }
 
-/// The place of a field that stands in a map once.
+/// The index of a field that occurs once in a map.
 fn only(fields: &[(String, ConditionalPart)], name: &str) -> Result<usize, String> {
     let mut found = (0..fields.len()).filter(|at| fields[*at].0 == name);
     match (found.next(), found.next()) {

@@ -1,4 +1,4 @@
-//! Kustomizations: the fields that the manifests use. Any other field is an error.
+//! Kustomizations, with the fields that the manifests use. Any other field is an error.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,7 +10,6 @@ use crate::json_patch::{self, JsonPatchOperation};
 use crate::merge::merge;
 use crate::sources::{documents, text};
 
-/// A `kustomization.yaml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Kustomization {
@@ -53,10 +52,8 @@ struct Image {
     new_tag: String,
 }
 
-/// An object of the installation.
 #[derive(Debug, Clone)]
 pub(crate) struct ManifestObject {
-    /// The file that it comes from.
     pub(crate) file: String,
     pub(crate) kind: String,
     pub(crate) name: String,
@@ -64,7 +61,6 @@ pub(crate) struct ManifestObject {
 }
 
 impl Kustomization {
-    /// Reads the one of a folder.
     pub(crate) fn read(folder: &str) -> Result<Self, String> {
         let text = text_of(&format!("{folder}/kustomization.yaml"))?;
         serde_saphyr::from_str(text).map_err(|error| error.to_string())
@@ -75,7 +71,7 @@ fn text_of(path: &str) -> Result<&'static str, String> {
     text(path).ok_or_else(|| format!("there is no file {path}"))
 }
 
-/// The path that a relative one leads to from a folder.
+/// The path of `relative` from a folder.
 pub(crate) fn joined(folder: &str, relative: &str) -> String {
     let mut steps: Vec<&str> = folder.split('/').collect();
     for step in relative.split('/') {
@@ -88,7 +84,8 @@ pub(crate) fn joined(folder: &str, relative: &str) -> String {
     steps.join("/")
 }
 
-/// Adds the objects of a folder, and applies its patches to all objects. `cause` is the component of the folder.
+/// Adds the objects of a folder, and applies its patches to all objects. `cause` is the folder's
+/// component.
 pub(crate) fn add(
     objects: &mut Vec<ManifestObject>,
     folder: &str,
@@ -143,7 +140,7 @@ fn object(
     })
 }
 
-/// Follows the name of a ConfigMap that was given a hash, in the volumes that mount it.
+/// Renames a ConfigMap with its hash in the volumes that mount it.
 fn rename(objects: &mut [ManifestObject], from: &str, to: &str) {
     for object in objects {
         object.choice.part.for_each_field(&mut |name, part| {
@@ -203,12 +200,12 @@ impl Patch {
     }
 }
 
-/// The component on which a change within an object depends; none where the whole object does already.
+/// The component of a change within an object; `None` if the whole object depends on it already.
 fn remaining(when: &ComponentCondition, cause: Option<&'static str>) -> Option<&'static str> {
     cause.filter(|component| !when.needs(component))
 }
 
-/// A merge patch without the fields that only name its object.
+/// Without the fields that only name the object.
 fn changed(patch: &Map<String, Value>) -> Map<String, Value> {
     let mut patch = patch.clone();
     patch.remove("apiVersion");

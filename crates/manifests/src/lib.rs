@@ -1,8 +1,7 @@
-//! The manifests of an installation, from one source: the folder `deploy`.
-//!
-//! The files are compiled in. [`Manifests::read`] applies all components at once, and each part of an object keeps the
-//! components that it depends on. So [`Manifests::objects`] gives what kustomize builds for one choice of components,
-//! and [`chart`] prints the same objects as a Helm chart.
+//! The manifests of an installation, from the folder `deploy`, which is compiled in.
+//! [`Manifests::read`] applies all components at once, and each part of an object keeps the
+//! components that it depends on. So [`Manifests::objects`] gives what kustomize builds for one
+//! choice, and [`chart`] prints the same objects as a Helm chart.
 
 pub mod chart;
 mod comparison;
@@ -26,25 +25,22 @@ pub use options::{ComponentSelection, InstallOptions};
 
 use kustomization::{Kustomization, ManifestObject, add, joined};
 
-/// The namespace that the files name.
 pub const NAMESPACE: &str = "evenkeel-system";
-/// The image that the files name.
 pub const IMAGE: &str = concat!("ghcr.io/evenkeel/evenkeel:", env!("CARGO_PKG_VERSION"));
-/// The image of the component `second-scheduler`, without its tag.
+/// Image of the component `second-scheduler`, without its tag.
 const SCHEDULER_IMAGE: &str = "registry.k8s.io/kube-scheduler";
 /// The ConfigMap of the configuration, and its key.
 pub const CONFIGURATION: (&str, &str) = ("evenkeel", "config.yaml");
 
-/// A file of the manifests that is not understood.
 #[derive(Debug, Error)]
 #[error("the manifests of this program cannot be built: {0}")]
 pub struct ManifestError(String);
 
-/// All objects, each with the components that it depends on.
+/// Each with the components that it depends on.
 #[derive(Debug)]
 pub struct Manifests {
     objects: Vec<ManifestObject>,
-    /// The folders of components that each overlay lists.
+    /// Component folders by overlay.
     overlays: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
@@ -52,7 +48,7 @@ impl Manifests {
     /// Reads the files and applies all components.
     ///
     /// # Errors
-    /// A file that is not understood. Files are compiled in, so a test finds that.
+    /// An invalid file. Files are compiled in, so a test finds that.
     pub fn read() -> Result<Self, ManifestError> {
         Self::build().map_err(ManifestError)
     }
@@ -73,7 +69,6 @@ impl Manifests {
     }
 }
 
-/// The components that an overlay lists.
 fn listed(overlay: &str) -> Result<Vec<&'static str>, String> {
     let folder = format!("deploy/overlays/{overlay}");
     let own = Kustomization::read(&folder)?;

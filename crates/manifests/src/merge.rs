@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::conditional_part::{ConditionalPart, ManifestPart};
 
-/// Merges a patch into an object; `cause` is the component that brings it, where it is not always there.
+/// `cause` is the component of the patch, if any.
 ///
 /// # Errors
-/// The patch holds something that is not implemented: a directive, a null, a list without a known key, or a field
-/// that another component writes as well.
+/// An unimplemented part of the patch: a directive, a null, a list without a known key, or a field
+/// that another component writes too.
 pub(crate) fn merge(
     part: &mut ManifestPart,
     patch: &Map<String, Value>,
@@ -41,7 +41,7 @@ pub(crate) fn merge(
     Ok(())
 }
 
-/// Makes a list or map that other components bring one that this component brings, too; what is in it stays theirs.
+/// Adds this component to a list or map of other components; the content stays theirs.
 fn share(choice: &mut ConditionalPart, cause: Option<&'static str>) -> Result<(), String> {
     if choice.when.is_always() {
         return Ok(());
@@ -58,7 +58,7 @@ fn share(choice: &mut ConditionalPart, cause: Option<&'static str>) -> Result<()
     Ok(())
 }
 
-/// Merges a value into one field; returns what takes its place where the component is on.
+/// Merges into one field; returns the replacement for the component being on.
 fn merge_choice(
     choice: &mut ConditionalPart,
     name: &str,
@@ -80,7 +80,7 @@ fn merge_choice(
     }
 }
 
-/// Merges items into those with the same key; others come first, as kustomize puts them.
+/// Merges items with the same key; others come first, as in kustomize.
 fn merge_list(
     items: &mut Vec<ConditionalPart>,
     name: &str,

@@ -1,4 +1,4 @@
-//! The choices of one installation, and the objects that they give.
+//! The options of one installation, and the resulting objects.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,13 @@ use serde_json::{Value, json};
 
 use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IMAGE};
 
-/// Components that are on, by the names of [`COMPONENTS`].
+/// Enabled components, by the names of [`COMPONENTS`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ComponentSelection(BTreeSet<&'static str>);
 
 impl ComponentSelection {
-    /// The components of these names.
-    ///
     /// # Errors
-    /// A name that is none of [`COMPONENTS`].
+    /// The first name that is none of [`COMPONENTS`].
     pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, &'a str> {
         let names = names.into_iter().map(|name| {
             let mut known = COMPONENTS.iter().map(|component| component.name);
@@ -24,20 +22,18 @@ impl ComponentSelection {
     }
 }
 
-/// The choices of one installation.
 #[derive(Debug, Clone)]
 pub struct InstallOptions {
     pub components: ComponentSelection,
     pub namespace: String,
-    /// The image of Evenkeel with its tag.
     pub image: String,
-    /// The image of the component `second-scheduler` with its tag, unless it is that of the files.
+    /// Image of the component `second-scheduler` with its tag; `None` keeps that of the files.
     pub scheduler_image: Option<String>,
-    /// Replicas of the service, unless it is the number of the files.
+    /// `None` keeps the number of the files.
     pub replicas: Option<u32>,
     /// TCP ports that the service may call, beside those of the files.
     pub egress_ports: Vec<u16>,
-    /// The file of the configuration, unless it is that of the files.
+    /// `None` keeps the file of the manifests.
     pub configuration: Option<String>,
 }
 
@@ -55,7 +51,6 @@ impl Default for InstallOptions {
     }
 }
 
-/// The egress rule of TCP ports.
 fn egress_rule(ports: &[u16]) -> Value {
     let ports = ports
         .iter()
@@ -64,7 +59,7 @@ fn egress_rule(ports: &[u16]) -> Value {
 }
 
 impl Manifests {
-    /// The objects of an installation, in the order in which they are applied.
+    /// In the order of application.
     #[must_use]
     pub fn objects(&self, options: &InstallOptions) -> Vec<Value> {
         let chosen = &options.components.0;
@@ -89,7 +84,7 @@ impl InstallOptions {
             .as_str()
             .filter(|_| is_own)
             .map(str::to_owned);
-        // First, since it is not for what the user has written.
+        // First, because it must not change the user's text.
         self.set_texts(object);
         match (kind.as_deref(), &self.configuration, self.replicas) {
             (Some("Deployment"), _, Some(replicas)) => object["spec"]["replicas"] = json!(replicas),

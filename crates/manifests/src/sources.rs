@@ -1,8 +1,8 @@
-//! The files of the manifests, compiled in; a test compares the list with the folders.
+//! The manifest files, compiled in; a test compares the list with the folders.
 
 use serde_json::Value;
 
-/// Lists files of the repository with their texts.
+/// Repository files with their texts.
 macro_rules! files {
     ($($path:literal),* $(,)?) => {
         &[$(($path, include_str!(concat!("../../../", $path)))),*]
@@ -96,13 +96,13 @@ const FILES: &[(&str, &str)] = files![
     "webhook-config/mutating-webhook.yaml",
 ];
 
-/// The text of a file, if it is one of the manifests'.
+/// `None` if it is no manifest file.
 pub(crate) fn text(path: &str) -> Option<&'static str> {
     let found = FILES.iter().find(|(name, _)| *name == path);
     found.map(|(_, text)| *text)
 }
 
-/// Reads all documents of a text as kubectl reads them: numbers and booleans are those of YAML 1.1.
+/// As kubectl reads them: numbers and booleans are those of YAML 1.1.
 pub(crate) fn documents(text: &str) -> Result<Vec<Value>, String> {
     let options = serde_saphyr::options! { strict_booleans: false, legacy_octal_numbers: true };
     let documents = serde_saphyr::from_multiple_with_options(text, options);

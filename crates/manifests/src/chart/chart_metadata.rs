@@ -6,10 +6,9 @@ use serde_json::Value;
 
 use crate::{IMAGE, Manifests};
 
-/// The versions of Kubernetes that Evenkeel supports.
+/// Kubernetes versions that Evenkeel supports.
 const KUBERNETES: &str = ">=1.33.0-0 <1.38.0-0";
 
-/// The text of `Chart.yaml`.
 pub(super) fn chart(manifests: &Manifests) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let repository = env!("CARGO_PKG_REPOSITORY");
@@ -25,7 +24,6 @@ pub(super) fn chart(manifests: &Manifests) -> String {
             .next()
             .unwrap_or_default()
             .trim_end_matches('.');
-        // Writing to a text cannot fail.
         let _ = write!(
             kinds,
             "    - kind: {kind}\n      version: {}\n      name: {}\n      displayName: {kind}\n      description: {}\n",
@@ -73,7 +71,7 @@ annotations:
     )
 }
 
-/// The definitions of Evenkeel's own kinds.
+/// Definitions of Evenkeel's own kinds.
 fn definitions(manifests: &Manifests) -> impl Iterator<Item = Value> {
     let objects = manifests.objects.iter();
     let definitions = objects.filter(|object| object.kind == "CustomResourceDefinition");

@@ -9,20 +9,20 @@ use crate::conditional_part::{ConditionalPart, ManifestPart};
 use crate::kustomization::ManifestObject;
 use crate::{COMPONENTS, CONFIGURATION, IMAGE, Manifests, NAMESPACE, SCHEDULER_IMAGE};
 
-/// Texts in templates that the values of the chart set. One that is a whole value is quoted: a namespace may be called
+/// Texts in templates that chart values set. A whole value is quoted: a namespace may be called
 /// 123, which YAML reads as a number.
 const SETTINGS: [(&str, &str); 2] = [
     (NAMESPACE, ".Release.Namespace"),
     (IMAGE, "include \"evenkeel.image\" ."),
 ];
 
-/// Marks for what the values of the chart set; each is replaced in the text.
+/// Marks that are replaced in the text.
 const REPLICAS: &str = "VALUE_REPLICAS";
 const EGRESS: &str = "VALUE_EGRESS";
 const CONFIG: &str = "VALUE_CONFIG";
 const KEEP: &str = "VALUE_KEEP";
 
-/// The rule of further ports, set in as deep as the other rules.
+/// The rule of further ports, indented like the other rules.
 fn egress_rule(before: &str) -> String {
     format!(
         "{{{{- with .Values.egressPorts }}}}\n{before}- ports:\n{{{{- range . }}}}\n\
@@ -30,9 +30,8 @@ fn egress_rule(before: &str) -> String {
     )
 }
 
-/// Prints objects as templates.
 pub(super) struct Template {
-    /// For each component the expression that is true where it is on.
+    /// By component, true where it is on.
     expressions: BTreeMap<&'static str, String>,
 }
 
@@ -52,7 +51,7 @@ impl Template {
         }
     }
 
-    /// The template of an object, with the line before a document.
+    /// With the line before a document.
     pub(super) fn object(&self, object: &ManifestObject) -> Result<String, String> {
         let mut choice = object.choice.clone();
         mark(object, &mut choice.part);
@@ -68,7 +67,7 @@ impl Template {
         Ok(guarded(&text, expression))
     }
 
-    /// The fields of a map, at the left margin.
+    /// At the left margin.
     fn fields(&self, fields: &[(String, ConditionalPart)]) -> Result<String, String> {
         let mut parts = Vec::new();
         for (name, choice) in fields {
@@ -87,7 +86,7 @@ impl Template {
         Ok(together(parts))
     }
 
-    /// The items of a list, at the left margin.
+    /// At the left margin.
     fn items(&self, items: &[ConditionalPart]) -> Result<String, String> {
         let mut parts = Vec::new();
         for item in items {
@@ -110,7 +109,7 @@ impl Template {
         Ok(together(parts))
     }
 
-    /// The expression of a condition; `None` for what is always there.
+    /// `None` for what is always there.
     fn expression(&self, when: &ComponentCondition) -> Option<String> {
         if when.is_always() {
             return None;
@@ -130,7 +129,7 @@ impl Template {
     }
 }
 
-/// Puts marks where the values of the chart have a say.
+/// Marks the places that chart values set.
 fn mark(object: &ManifestObject, part: &mut ManifestPart) {
     let set = |part: Option<&mut ManifestPart>, mark: &str| {
         *part.expect("the manifests have the field") = ManifestPart::Scalar(Value::from(mark));
@@ -153,7 +152,7 @@ fn mark(object: &ManifestObject, part: &mut ManifestPart) {
     }
 }
 
-/// Replaces what the values of the chart set.
+/// Replaces the marks.
 fn set_values(text: &str) -> String {
     let (_, key) = CONFIGURATION;
     let scheduler = format!("image: {SCHEDULER_IMAGE}");
@@ -179,7 +178,7 @@ fn set_values(text: &str) -> String {
     })
 }
 
-/// Replaces each line that holds a mark; `line` is given what stands before it.
+/// Replaces each line with a mark; `line` gets the text before it.
 fn replace_line(text: &str, mark: &str, line: impl Fn(&str) -> String) -> String {
     let mut replaced = String::new();
     for before in text.lines() {
@@ -192,7 +191,6 @@ fn replace_line(text: &str, mark: &str, line: impl Fn(&str) -> String) -> String
     replaced
 }
 
-/// An operator over expressions, or the one expression.
 fn joined(operator: &str, expressions: &[String]) -> String {
     match expressions {
         [only] => only.clone(),
@@ -200,7 +198,7 @@ fn joined(operator: &str, expressions: &[String]) -> String {
     }
 }
 
-/// The text within an `if`, where there is an expression.
+/// Within an `if`, if there is an expression.
 fn guarded(text: &str, expression: Option<String>) -> String {
     match expression {
         None => text.to_owned(),
@@ -208,7 +206,7 @@ fn guarded(text: &str, expression: Option<String>) -> String {
     }
 }
 
-/// Parts with their expressions; neighbours of one expression share its `if`.
+/// Neighbours with one expression share its `if`.
 fn together(parts: Vec<(Option<String>, String)>) -> String {
     let mut parts = parts.into_iter().peekable();
     let mut text = String::new();
@@ -221,7 +219,7 @@ fn together(parts: Vec<(Option<String>, String)>) -> String {
     text
 }
 
-/// The lines behind `first` or `other`; instructions of the template stay at the margin.
+/// The lines behind `first` or `other`; template instructions stay at the margin.
 fn indented(text: &str, first: &str, other: &str) -> String {
     let mut indented = String::new();
     for (at, line) in text.lines().enumerate() {
@@ -234,7 +232,7 @@ fn indented(text: &str, first: &str, other: &str) -> String {
     indented
 }
 
-/// A value as YAML, with a line end.
+/// With a line end.
 fn yaml(value: &Value) -> Result<String, String> {
     let text = serde_saphyr::to_string(value).map_err(|error| error.to_string())?;
     if text.contains("{{") {

@@ -1,4 +1,4 @@
-//! `values.yaml`, and the schema that Helm checks values by.
+//! `values.yaml`, and its schema for Helm.
 
 use std::fmt::Write as _;
 
@@ -6,20 +6,17 @@ use serde_json::{Map, Value, json};
 
 use crate::{COMPONENTS, IMAGE};
 
-/// The replicas of the manifests.
 const REPLICAS: u32 = 2;
-/// The tag of kube-scheduler in the component `second-scheduler`.
+/// Image tag of kube-scheduler in the component `second-scheduler`.
 const SCHEDULER_TAG: &str = "v1.33.0";
 
 /// An image without its tag, and the tag, which a digest may follow.
 const REPOSITORY: &str = "^[A-Za-z0-9]([A-Za-z0-9._:/-]*[A-Za-z0-9])?$";
 const TAG: &str = "[A-Za-z0-9_][A-Za-z0-9._-]{0,127}(@sha256:[0-9a-f]{64})?";
-/// The name of an object.
 const NAME: &str = "^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$";
-/// A duration in one of its forms, such as 1h30m or PT90M; 0 where none is one.
+/// For example 1h30m or PT90M; 0 means none.
 const DURATION: &str = "^[0-9P]";
 
-/// The text of `values.yaml`.
 pub(super) fn values() -> String {
     let repository = IMAGE.split(':').next().unwrap_or_default();
     let mut text = format!(
@@ -66,7 +63,6 @@ components:
 "
     );
     for component in &COMPONENTS {
-        // Writing to a text cannot fail.
         let _ = write!(
             text,
             "  # {}.\n  {}: false\n",
@@ -77,7 +73,6 @@ components:
     text
 }
 
-/// The text of `values.schema.json`.
 pub(super) fn schema(configuration: &Value) -> String {
     let image = |tag: &str| {
         object([
@@ -120,7 +115,7 @@ pub(super) fn schema(configuration: &Value) -> String {
     format!("{schema:#}\n")
 }
 
-/// The schema of an object with these fields and no others.
+/// With these fields and no others.
 fn object<N: Into<String>>(fields: impl IntoIterator<Item = (N, Value)>) -> Value {
     let fields = fields
         .into_iter()
@@ -129,13 +124,13 @@ fn object<N: Into<String>>(fields: impl IntoIterator<Item = (N, Value)>) -> Valu
     json!({"type": "object", "additionalProperties": false, "properties": properties})
 }
 
-/// True for a text such as 10s or 744h.
+/// For example 10s or 744h.
 fn is_duration(text: &str) -> bool {
     let unit = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     unit.len() < text.len() && ["ms", "s", "m", "h"].contains(&unit)
 }
 
-/// The schema of fields with these defaults. What a field takes is checked where the service reads it.
+/// The service itself checks the values.
 fn fields(defaults: &Value) -> Value {
     match defaults {
         Value::Object(defaults) if !defaults.is_empty() => {
