@@ -1,7 +1,5 @@
-//! Warnings to users about annotations with values that are not accepted, or that no node can meet.
-//!
-//! The name of the Event is made from the object and the text. So one value gives one Event, however
-//! often and by however many replicas it is seen.
+//! Warnings to users about invalid or excessive annotations. The Event's name is a digest of object
+//! and text, so one value gives one Event, whatever the number of replicas.
 
 use jiff::Timestamp;
 
@@ -12,17 +10,14 @@ use crate::demand::ExcessiveClaim;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 
-/// An annotation of one object, with a value that is not accepted or cannot be met.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AnnotationWarning {
-    /// The object that carries the annotation.
     pub regarding: RegardingObject,
     /// The annotation, its value and what is accepted or possible, in words.
     pub note: String,
 }
 
 impl AnnotationWarning {
-    /// The warning about one annotation of the object with this metadata.
     #[must_use]
     pub fn new(kind: Kind, metadata: &Meta, invalid: &InvalidAnnotation) -> Self {
         Self {
@@ -31,7 +26,6 @@ impl AnnotationWarning {
         }
     }
 
-    /// The warning about a claim of the Pod with this metadata.
     #[must_use]
     pub fn of_claim(metadata: &Meta, claim: &ExcessiveClaim) -> Self {
         Self {

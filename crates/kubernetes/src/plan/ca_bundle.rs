@@ -1,6 +1,6 @@
-//! The CA bundle in the webhook configuration and in the APIService, kept in step with the certificates that are served.
-//!
-//! Only with certificates of our own: with cert-manager its injector owns the field.
+//! Keeps the CA bundle in the webhook configuration and in the APIService in step with the served
+//! certificates. Only with Evenkeel's own certificates: with cert-manager its injector owns the
+//! field.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,9 +13,7 @@ use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 
 /// The change that makes every webhook of the configuration trust `bundle` (PEM), if one does not.
-///
-/// `configuration` is the whole object as read; its list of webhooks is written back with nothing
-/// but the bundles changed, since a merge patch replaces lists.
+/// A merge patch replaces lists, so the whole list of webhooks is written back.
 #[must_use]
 pub fn plan(configuration: &Value, bundle: &str) -> Option<ObjectChange> {
     let encoded = STANDARD.encode(bundle);
@@ -42,8 +40,8 @@ pub fn plan(configuration: &Value, bundle: &str) -> Option<ObjectChange> {
     })
 }
 
-/// The change that makes the APIService trust `bundle` (PEM), if it does not and is that of Evenkeel in
-/// the namespace `own`. Another's is not touched.
+/// The change that makes the APIService of Evenkeel in the namespace `own` trust `bundle` (PEM), if
+/// it does not. Another's APIService is not touched.
 #[must_use]
 pub fn plan_api_service(api_service: &APIService, own: &str, bundle: &str) -> Option<ObjectChange> {
     let trusted = api_service

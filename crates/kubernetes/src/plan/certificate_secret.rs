@@ -10,7 +10,6 @@ use super::write::{ObjectChange, WriteOperation};
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
 
-/// Contents by file name.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// The change that makes the Secret; that it exists already is as good.
@@ -30,8 +29,7 @@ pub fn create(namespace: &str, name: &str, files: &Files) -> ObjectChange {
     change(namespace, name, WriteOperation::Create(body))
 }
 
-/// The change that puts other contents in place of those of `resource_version`, and sets
-/// annotations or takes them off.
+/// The change that replaces the contents of `resource_version`, and sets or removes annotations.
 #[must_use]
 pub fn replace(
     namespace: &str,
@@ -54,8 +52,7 @@ pub fn replace(
     change(namespace, name, WriteOperation::Merge(patch))
 }
 
-/// The change that makes a Secret hold `wanted` and nothing else, where it does not; `found` is its
-/// version with its contents, where there is one.
+/// The change that makes a Secret hold `wanted` and nothing else; `found` is its present version.
 #[must_use]
 pub fn hold(
     namespace: &str,

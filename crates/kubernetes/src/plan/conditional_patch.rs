@@ -1,9 +1,7 @@
-//! JSON patches that fail where what they were decided on has changed.
-//!
-//! An object changes all the time in fields that a decision never read: the HPA controller alone
-//! writes a status every 15 seconds. So a patch does not name the version of the whole object but
-//! tests the fields that it was decided on; a null test holds where the field is absent too, as the
-//! API server's patches go.
+//! JSON patches that fail if the basis of their decision has changed. Unrelated fields change all
+//! the time: the HPA controller writes a status every 15 seconds. So a patch tests the fields of
+//! its decision, not the object's version; a null test holds for an absent field too, as in the API
+//! server.
 
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, TestOperation};
@@ -21,8 +19,7 @@ pub struct ConditionalPatch {
 }
 
 impl ConditionalPatch {
-    /// A patch that changes nothing yet, of the very object that has this metadata: one that was
-    /// made anew under the same name is another.
+    /// A patch without changes, for the object with this UID only.
     #[must_use]
     pub fn of(metadata: &Meta) -> Self {
         let mut patch = Self {
@@ -92,7 +89,6 @@ impl ConditionalPatch {
         })
     }
 
-    /// True where nothing is changed.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.changes.is_empty()
@@ -104,7 +100,6 @@ impl ConditionalPatch {
         &self.tests
     }
 
-    /// The patch as it is sent.
     #[must_use]
     pub fn to_patch(&self) -> Patch {
         Patch([self.tests.as_slice(), &self.changes].concat())

@@ -1,8 +1,7 @@
-//! Deletion costs on the Pods of ReplicaSets that are scaled in. [`choose`] chooses the Pods that go
-//! first, and [`Rounds`] decides how long a choice stands.
-//!
-//! A patch tests both annotations that it was decided on, so it never overwrites a cost that another
-//! writer sets meanwhile. An Event reports a choice once the Pods show it.
+//! Deletion costs on the Pods of ReplicaSets that are scaled in: [`choose`] chooses the Pods that
+//! go first, and [`Rounds`] decides how long a choice stands. A patch tests both annotations of its
+//! decision, so it never overwrites another writer's cost. An Event reports a choice once the Pods
+//! show it.
 
 mod constraints;
 mod pod_choice;
@@ -24,8 +23,8 @@ pub use constraints::{NamespacePods, NodeLabels};
 pub use pod_choice::{DeletionCostRefusal, Situation, choose, count_to_mark, looks};
 pub use rounds::{DeletionCostChoice, DueCostWrites, Rounds};
 
-/// The write that gives a Pod its cost, or takes Evenkeel's away; `None` where it stands already, or
-/// where the Pod has the user's and nothing of Evenkeel's.
+/// The write that gives a Pod its cost, or removes Evenkeel's; `None` if nothing changes, or if the
+/// cost is the user's.
 #[must_use]
 pub fn write(pod: &RemovablePod, cost: Option<&Cost>, purpose: Purpose) -> Option<Write> {
     let found = &pod.mark;
@@ -59,7 +58,6 @@ pub fn clear(pods: &[Arc<RemovablePod>], purpose: Purpose) -> Vec<Write> {
     pods.iter().filter_map(clear).collect()
 }
 
-/// The Pod as writes name it.
 #[must_use]
 pub fn object(pod: &RemovablePod) -> ObjectRef {
     ObjectRef::in_namespace(Kind::Pod, &*pod.common.namespace, &*pod.name)
@@ -76,8 +74,7 @@ fn regarding(pod: &RemovablePod) -> Option<RegardingObject> {
     })
 }
 
-/// The Event that tells why the ReplicaSet of a Pod is left alone: the same one for as long as it is for
-/// the same reason.
+/// The Event that reports why a Pod's ReplicaSet is left alone; the same Event for the same reason.
 #[must_use]
 pub fn left_alone(
     pod: &RemovablePod,

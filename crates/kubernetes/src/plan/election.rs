@@ -1,15 +1,12 @@
-//! Leader election by a Lease, as a function of what was seen and when.
-//!
-//! A contender trusts no clock but its own: a lease is over when its record has not changed for
-//! the lease's duration *as seen here*. The holder stops earlier than that, after the renew
-//! deadline, counted from before its last successful renewal was sent; so between two holders
-//! there is always a time with none.
+//! Leader election by a Lease, as a function of what was seen and when. A contender trusts only its
+//! own clock: a lease is over when its record has not changed for the lease's duration *as seen
+//! here*. The holder stops earlier, at the renew deadline, counted from before its last successful
+//! renewal was sent. So between two holders there is always a time with none.
 
 use std::time::{Duration, Instant};
 
 use crate::lease::LeaseRecord;
 
-/// Times of the election.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// The time for which others wait for a silent holder.
@@ -30,29 +27,21 @@ impl Default for Timing {
     }
 }
 
-/// The next step of a contender.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ElectionStep {
     Create,
     /// Take the Lease over; the record with this resourceVersion must still stand.
     Take {
-        /// The version that was seen.
         resource_version: String,
-        /// The number of times that it has then changed hands.
         transitions: i32,
     },
-    /// Renew the Lease that is ours.
     Renew {
-        /// The version that was seen.
         resource_version: String,
-        /// The number of times that it has changed hands.
         transitions: i32,
     },
-    /// Another contender holds it.
     Wait,
 }
 
-/// The memory of one contender.
 #[derive(Debug, Clone)]
 pub struct Election {
     identity: String,

@@ -1,7 +1,5 @@
-//! Events: how one is named, worded and addressed so that the API server takes it.
-//!
-//! The name is a digest of the object and of a seed: with the same seed the same Event is the same
-//! object, however often and by however many replicas it is written.
+//! Events: their names, words and addresses, as the API server accepts them. The name is a digest
+//! of the object and a seed: the same seed gives the same Event, from every replica.
 
 use std::fmt::Write as _;
 
@@ -14,21 +12,15 @@ use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 
-/// The object that an Event is about, as its field `regarding` names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RegardingObject {
-    /// The kind of the object.
     pub kind: Kind,
-    /// The namespace; `None` for objects of the cluster.
     pub namespace: Option<String>,
-    /// The name of the object.
     pub name: String,
-    /// The identity of the object over time.
     pub uid: String,
 }
 
 impl RegardingObject {
-    /// The object of this kind with this metadata.
     #[must_use]
     pub fn of(kind: Kind, metadata: &Meta) -> Self {
         Self {
@@ -40,16 +32,12 @@ impl RegardingObject {
     }
 }
 
-/// The severity of an Event, its `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventSeverity {
-    /// Something happened as it should have.
     Normal,
-    /// Something did not happen as it should have.
     Warning,
 }
 
-/// The content of an Event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventContent<'a> {
     /// The reason for which it is written, as metrics and logs name it.
@@ -57,7 +45,6 @@ pub struct EventContent<'a> {
     pub severity: EventSeverity,
     /// The cause in one word of a closed set, such as `FloorRaised`.
     pub reason: &'static str,
-    /// The action that was taken, in one word.
     pub action: &'static str,
     /// The occurrence in words; cut at 1 KiB.
     pub note: &'a str,
@@ -99,8 +86,7 @@ impl EventContent<'_> {
         Write::new(self.purpose, target, WriteOperation::Create(body))
     }
 
-    /// The write of an Event that happened at `now`: another object than the same Event at another
-    /// time.
+    /// The write of an Event that happened at `now`: at another time it is another object.
     #[must_use]
     pub fn at(&self, regarding: &RegardingObject, reporter: &str, now: Timestamp) -> Write {
         let RegardingObject { kind, uid, .. } = regarding;
@@ -109,12 +95,10 @@ impl EventContent<'_> {
     }
 }
 
-/// The name of the object with a digest of the seed.
 fn name(regarding: &RegardingObject, seed: &str) -> String {
     let digest = Sha256::digest(seed);
     let mut suffix = String::with_capacity(16);
     for byte in digest.iter().take(8) {
-        // Writing to a text cannot fail.
         let _ = write!(suffix, "{byte:02x}");
     }
     // Names end at 253 characters, and each part of one with a letter or a digit.

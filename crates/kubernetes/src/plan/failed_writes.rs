@@ -1,8 +1,6 @@
-//! A pause for each write that failed, so that an object that refuses its write costs next to nothing.
-//! The pause doubles each time the API server refuses the same write.
-//!
-//! If the basis of a write changes, it is tried at once. If the API server does not answer, that says
-//! nothing about the write: the pause is then 5 seconds.
+//! A pause for each failed write, so that a refused write costs next to nothing. The pause doubles
+//! with each refusal of the same write. If the basis of a write changes, it is tried at once. If
+//! the API server does not answer, the pause is 5 seconds.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,10 +15,8 @@ const UNANSWERED: Duration = Duration::from_secs(5);
 /// The number of entries from which those that are over are looked for.
 const MANY: usize = 1024;
 
-/// How a write failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The API server refuses it.
     Refused,
     /// The API server was not reached, did not answer in time, or failed itself.
     Unanswered,
@@ -75,7 +71,6 @@ impl<K: Eq + Hash> FailedWrites<K> {
         }
     }
 
-    /// Forgets the failures of a write that has been made, or is not wanted any more.
     pub fn forget(&mut self, place: &K) {
         self.resting.remove(place);
     }

@@ -1,9 +1,7 @@
-//! Wakes refused Pods when headroom returns.
-//!
-//! Falling load moves nothing in the cluster that kube-scheduler would notice, so a refused Pod
-//! could wait for its periodic flush of five minutes. A change of a node's annotation wakes it. A
-//! node is touched when it turns from not fitting to fitting some kind of waiting Pod; while it
-//! goes on fitting Pods that do not come (a taint, an affinity), it is touched ever more rarely.
+//! Wakes refused Pods when headroom returns. kube-scheduler does not notice falling load, so a
+//! refused Pod could wait five minutes for its periodic flush. A change of a node's annotation
+//! wakes it. A node is touched when it starts to fit a kind of waiting Pod, and ever more rarely
+//! while it fits Pods that do not come (a taint, an affinity).
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +19,6 @@ use evenkeel_core::placement::headroom;
 use evenkeel_core::placement::node_table::{NodeSet, NodeState};
 use evenkeel_core::units::{Amount, Ratio, Resources};
 
-/// The limits on how often nodes are touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Between two touches of any nodes: each wakes every refused Pod of the cluster.
@@ -51,27 +48,24 @@ pub struct RefusedPod {
 }
 
 impl RefusedPod {
-    /// A refused Pod with the rules that hold for it now.
     #[must_use]
     pub fn of(pod: &Pod, call: &PlacementContext<'_>) -> Self {
         let judgement = PlacementRules::if_judged(pod, call);
         Self {
             demand: judgement.demand.amounts,
             headroom: judgement.headroom,
-            // Where nothing has headroom the policy may send it to the least loaded nodes; and a
-            // Pod that is not judged any more, since its namespace opted out, is to be asked about
-            // again as well.
+            // Without headroom the policy may send the Pod to the least loaded nodes. A Pod that is
+            // no longer judged, because its namespace opted out, is to be asked about again as
+            // well.
             relaxed: judgement.relaxes(call, true)
                 || placement_rules::exemption(pod, call).is_some(),
         }
     }
 }
 
-/// Classes of Pods that are looked at in a round: with 5,000 nodes some milliseconds of work. The
-/// Pods of one workload are one class.
+/// Classes of Pods in a round: with 5,000 nodes some milliseconds of work. A workload is one class.
 const CLASSES: usize = 128;
 
-/// The memory of one class of waiting Pods.
 #[derive(Debug, Clone, Default)]
 struct Class {
     /// The nodes that fitted when they were last looked at.
@@ -118,7 +112,6 @@ impl Class {
         self.fitting = fitting;
     }
 
-    /// The node to touch for this class, if it is due.
     fn touch(&mut self, settings: &Settings, now: Timestamp) -> Option<Arc<str>> {
         let base = settings.min_interval * 4;
         let (node, backoff) = match (self.news.take(), self.touched) {
@@ -135,11 +128,9 @@ impl Class {
 }
 
 impl Wake {
-    /// The node to touch now, if any.
-    ///
-    /// Waiting Pods that ask for the same are one class. A class is due when a node fits it that
-    /// did not before, or when nodes have gone on fitting it for its backoff. One touch wakes all
-    /// refused Pods, so one node a round is enough, and it counts for every class that is due.
+    /// The node to touch now, if any. Waiting Pods with the same demand are one class. A class is
+    /// due when a new node fits it, or when nodes have fitted it for its backoff. One touch wakes
+    /// all refused Pods, so one node a round is enough and counts for every due class.
     pub fn plan(
         &mut self,
         nodes: &NodeSet,
@@ -196,7 +187,6 @@ fn has_passed(since: Timestamp, wait: SignedDuration, now: Timestamp) -> bool {
     now < since || now.duration_since(since) >= wait
 }
 
-/// The write that touches a node.
 #[must_use]
 pub fn write(node: &str, resource_version: &str, now: Timestamp) -> Write {
     let patch = json!({

@@ -1,29 +1,27 @@
-//! A change of all keys that an operator requests, as it is stored on the signer's Secret.
-//!
-//! The request is an annotation, which the signer removes when it begins. The signer stores the rotation
-//! in a second annotation, with times of its own clock, so that no other machine's clock counts. New
-//! authorities are published at once and sign after half of the overlap; the old ones leave at its end.
-//! A request to finish brings both times forward, but leaves the time in which clients follow by
-//! themselves ([`SETTLE`]).
+//! A rotation of all keys that an operator requests, as stored on the signer's Secret. The signer
+//! removes the request's annotation when it begins and stores the rotation in a second one, with
+//! times of its own clock. New authorities are published at once and sign after half of the
+//! overlap; the old ones leave at its end. A request to finish brings both times forward, but
+//! leaves clients time to follow ([`SETTLE`]).
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::{SignedDuration, Timestamp};
 
-/// The annotation on the signer's Secret by which an operator asks for a rotation: the overlap, or [`FINISH`].
+/// On the signer's Secret, an operator's request for a rotation: the overlap, or [`FINISH`].
 pub const REQUEST: &str = "evenkeel.dev/rotate-keys";
 /// On the signer's Secret, written: the rotation that goes by it, as `<began>/<signs>/<ends>`.
 pub const ROTATION: &str = "evenkeel.dev/key-rotation";
 /// The request to end a rotation as soon as no client depends on the old keys.
 pub const FINISH: &str = "finish";
 
-/// The time in which every client that follows the certificates by itself has taken up a change:
-/// replicas look every ten seconds, API servers watch.
+/// The time in which every client follows a change of certificates: replicas look every ten
+/// seconds, API servers watch.
 pub const SETTLE: SignedDuration = SignedDuration::from_mins(2);
 
-/// The shortest overlap: time for the new authorities to be known, and for the new certificate to
-/// be served, with as much to spare.
+/// The shortest overlap: time to publish the authorities and to serve the certificate, with as much
+/// to spare.
 pub const LEAST_OVERLAP: SignedDuration = SignedDuration::from_mins(5);
 
 /// The longest overlap, which is as long as that of a renewal by itself.
@@ -31,7 +29,6 @@ pub const MOST_OVERLAP: SignedDuration = SignedDuration::from_hours(182 * 24);
 
 const ACCEPTED: &str = "an overlap from 5m to 4368h, such as 24h, or finish";
 
-/// A request of an operator about the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyRotationRequest {
     /// New keys, with the old ones trusted for so long.
@@ -40,13 +37,12 @@ pub enum KeyRotationRequest {
     Finish,
 }
 
-/// A rotation that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyRotation {
     /// The moment of the request: keys that were made before it go, and all others stay.
     pub began: Timestamp,
-    /// The moment from which the new authority signs. From then on, a client that trusts only the old
-    /// authority refuses the certificate.
+    /// From this moment the new authority signs, and a client that trusts only the old one refuses
+    /// the certificate.
     pub signs: Timestamp,
     /// The moment from which the old keys may leave.
     pub ends: Timestamp,
@@ -108,9 +104,8 @@ impl fmt::Display for KeyRotationRequest {
 }
 
 impl KeyRotation {
-    /// The rotation that starts at `now` in whole seconds, and later than `newest`, the moment at
-    /// which the last of the old authorities was made. The new authority signs from the middle of the
-    /// overlap.
+    /// The rotation that starts at `now` in whole seconds, and later than `newest`, when the last
+    /// of the old authorities was made. The new authority signs from the middle of the overlap.
     #[must_use]
     pub fn starting(now: Timestamp, newest: Timestamp, overlap: SignedDuration) -> Self {
         let seconds = now.as_second().max(newest.as_second().saturating_add(1));
@@ -123,8 +118,8 @@ impl KeyRotation {
         }
     }
 
-    /// The same rotation, which ends as soon after `now` as clients can follow by themselves. `signed` is the
-    /// moment at which the certificate in use was issued, if a new authority has signed it.
+    /// The same rotation, ended as soon after `now` as clients can follow. `signed` is when a new
+    /// authority issued the certificate in use, if one did.
     #[must_use]
     pub fn finished(self, now: Timestamp, signed: Option<Timestamp>) -> Self {
         let now = whole(now);
@@ -152,7 +147,7 @@ fn later(moment: Timestamp, time: SignedDuration) -> Timestamp {
     moment.saturating_add(time).unwrap_or(Timestamp::MAX)
 }
 
-/// The middle of an overlap, but not before clients know the authority ([`SETTLE`] after the start).
+/// The middle of an overlap, but not before clients know the authority ([`SETTLE`] after start).
 fn middle(began: Timestamp, ends: Timestamp) -> Timestamp {
     let half = ends.duration_since(began) / 2;
     later(began, half.max(SETTLE))

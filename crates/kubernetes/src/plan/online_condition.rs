@@ -1,8 +1,6 @@
-//! The condition that opens the readiness gate of a Pod, and shuts it while the Pod is out of traffic.
-//!
-//! It follows from the Pod alone: from the label of its state. So every replica comes to the same, and none
-//! undoes what another has done; what makes it another is the leader's write of the label. The first time is
-//! that of the Pod itself, so that two replicas that are as quick write the same to the byte.
+//! The condition that opens a Pod's readiness gate, and closes it while the Pod is out of traffic.
+//! It follows from the Pod's state label alone, which the leader writes, so all replicas agree. The
+//! first time is the Pod's own, so that two replicas write the same bytes.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -13,8 +11,7 @@ use crate::object_ref::ObjectRef;
 use crate::pod::Pod;
 use evenkeel_core::scaling::replica_profile::PodState;
 
-/// The strategic merge patch of the status of the Pod with this UID. It keeps the other conditions, even if
-/// other writers change them meanwhile.
+/// The strategic merge patch of the status of the Pod with this UID. It keeps other conditions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnlinePatch {
     pub target: ObjectRef,
@@ -23,8 +20,8 @@ pub struct OnlinePatch {
     pub status: &'static str,
 }
 
-/// The patch that brings the condition in line with the Pod's state; `None` where it is, or where the Pod has
-/// no gate or has ended.
+/// The patch that brings the condition in line; `None` if it is, or if the Pod has no gate or has
+/// ended.
 #[must_use]
 pub fn patch(pod: &Pod, now: Timestamp) -> Option<OnlinePatch> {
     if !pod.is_gated() || pod.is_finished() {

@@ -1,7 +1,5 @@
-//! The namespace annotation that opts in, mirrored to a label.
-//!
-//! A webhook's selector reads labels, not annotations; the mirror lets the API server skip the
-//! call for namespaces that have not opted in. Only our own label is touched.
+//! The namespace annotation that opts in, mirrored to a label. A webhook's selector reads only
+//! labels, so the mirror spares calls for other namespaces. Only Evenkeel's label is touched.
 
 use serde_json::{Value, json};
 
@@ -16,13 +14,10 @@ pub struct MirroredNamespace<'a> {
     pub name: &'a str,
     /// The version that this was read at.
     pub resource_version: &'a str,
-    /// True where its annotation opts in.
     pub enabled: bool,
-    /// The label as it stands.
     pub label: Option<&'a str>,
 }
 
-/// The write that brings the label in line, if it is not.
 #[must_use]
 pub fn plan(namespace: &MirroredNamespace<'_>) -> Option<Write> {
     let wanted = namespace.enabled.then_some("true");

@@ -1,8 +1,6 @@
-//! The condition `NotOptedIn` of CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles. Until the namespace
-//! opts in, the main condition of the kind is `False`.
-//!
-//! An object gets the condition once. The plan of the kind replaces it when the namespace opts in. Where another writer
-//! removes it, or where the status cannot be read, the object gets it at most once a minute.
+//! The condition `NotOptedIn` of CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles, with the
+//! kind's main condition `False`, until the namespace opts in. The plan of the kind replaces it. If
+//! another writer removes it, or the status is unreadable, it is written at most once a minute.
 
 use std::collections::HashMap;
 
@@ -29,18 +27,16 @@ const AT_ONCE: usize = 8;
 /// The least time between two writes of the condition of one object.
 const PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
-/// An object that lacks the condition.
 #[derive(Debug, Clone)]
 pub struct UnnoticedObject {
     pub kind: Kind,
     pub metadata: Meta,
 }
 
-/// The memory of one round for the next: the objects with a condition that was written last, or is still to be.
+/// The memory between rounds: the objects with a condition that was written or is due.
 #[derive(Debug, Clone, Default)]
 pub struct NoticeMemory(HashMap<ObjectRef, ConditionWriteAttempt>);
 
-/// The last write of the condition of one object.
 #[derive(Debug, Clone, Copy)]
 struct ConditionWriteAttempt {
     /// The transition time in the condition. It stays, so that a repeated write changes nothing.
@@ -59,8 +55,8 @@ const fn condition_type(kind: Kind) -> Option<&'static str> {
     }
 }
 
-/// True where an object with these conditions is to get the condition. Generators of others write conditions of
-/// HorizontalPortraits too, and a list with theirs stays as it is.
+/// True if an object with these conditions is to get the condition. Foreign generators write
+/// conditions of HorizontalPortraits too, and a list with theirs stays as it is.
 #[must_use]
 pub fn lacks_notice(kind: Kind, conditions: &[Condition]) -> bool {
     let Some(own) = condition_type(kind) else {
@@ -78,7 +74,6 @@ fn is_notice(own: &str, condition: &Condition) -> bool {
         && condition.reason == NOT_OPTED_IN
 }
 
-/// The writes of the condition for some of the objects that lack it.
 #[must_use]
 pub fn plan(lacking: &[UnnoticedObject], memory: &mut NoticeMemory, now: Timestamp) -> Vec<Write> {
     let objects: HashMap<ObjectRef, &UnnoticedObject> = lacking

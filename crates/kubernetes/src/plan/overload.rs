@@ -1,8 +1,6 @@
 //! The taints of overloaded nodes: the taints to set and to remove, and the Events about them.
-//!
-//! Other writers also change `spec.taints`, which is one list. A write tests the whole list that it was
-//! decided on, so that it never reverts another writer's change. A write may be refused, and is then
-//! repeated every second. So an Event is written only once the node shows the change.
+//! `spec.taints` is one list with other writers' taints, so a write tests the whole list. A refused
+//! write is repeated every second, so an Event is written only once the node shows the change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +29,6 @@ pub struct Settings {
     pub disk: bool,
 }
 
-/// A node as far as its taints are planned by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaintedNode {
     /// Its name and identity.
@@ -58,13 +55,11 @@ impl TaintedNode {
         }
     }
 
-    /// The name of the node.
     #[must_use]
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
-    /// The node as verdicts are found by it.
     #[must_use]
     pub fn candidate(&self) -> TaintCandidate<'_> {
         TaintCandidate {
@@ -75,7 +70,6 @@ impl TaintedNode {
         }
     }
 
-    /// The write that makes the taints these, if they are others.
     fn write(&self, wanted: &Taints, purpose: Purpose) -> Option<Write> {
         if *wanted == self.taints {
             return None;
@@ -109,15 +103,13 @@ struct OverloadTaintChange {
     note: String,
 }
 
-/// The changes that were asked for.
 #[derive(Debug, Default)]
 pub struct PendingTaintChanges {
     asked: BTreeMap<String, OverloadTaintChange>,
 }
 
 impl PendingTaintChanges {
-    /// The writes of taints by these verdicts, on nodes that have them otherwise, and the Events of
-    /// those that were made.
+    /// The writes that apply these verdicts to the nodes' taints, and the Events of completed ones.
     pub fn plan(
         &mut self,
         nodes: &[Arc<TaintedNode>],
@@ -147,7 +139,7 @@ impl PendingTaintChanges {
     }
 }
 
-/// Adds to a patch of a node that its taints become these, where they are still those that were found.
+/// Adds to a node's patch that its taints become these, if they are still those that were found.
 pub(super) fn change_taints(patch: &mut ConditionalPatch, found: &Taints, wanted: &Taints) {
     let found = found.to_value();
     let is_there = !found.is_null();
@@ -155,7 +147,6 @@ pub(super) fn change_taints(patch: &mut ConditionalPatch, found: &Taints, wanted
     patch.change(&TAINTS, is_there, wanted.to_value());
 }
 
-/// The writes that take away all taints of Evenkeel.
 #[must_use]
 pub fn clear(nodes: &[Arc<TaintedNode>], purpose: Purpose) -> Vec<Write> {
     let clear = |node: &Arc<TaintedNode>| node.write(&node.taints.without_own(), purpose);

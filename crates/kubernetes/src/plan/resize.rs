@@ -1,8 +1,6 @@
-//! The patch of a Pod's subresource `resize` for given resources of its containers, or the reason why there is
-//! none. All parts that resize Pods use it: tuning by use, and standby Pods of staged replicas.
-//!
-//! The rules are those of the API server and of kubelet, so that they refuse no patch. The class of service
-//! stays, no absent value is added and no present value is removed.
+//! The patch of a Pod's subresource `resize` for given resources, or the reason why there is none.
+//! Tuning and standby Pods of staged replicas use it. The rules are those of the API server and
+//! kubelet: the class of service stays, no absent value is added and no present value is removed.
 
 mod refusal;
 
@@ -29,12 +27,12 @@ pub use refusal::ResizeRefusal;
 pub struct ResizeRules {
     /// True where containers may be resized that are started anew for it.
     pub may_restart: bool,
-    /// True where the API server takes a lower memory limit of a container that goes on running: from
-    /// Kubernetes 1.34 on. Elsewhere that part of a resize is left out.
+    /// True if the API server accepts a lower memory limit of a running container (Kubernetes 1.34
+    /// on). Otherwise that part of a resize is left out.
     pub may_lower_memory_limits: bool,
 }
 
-/// The values that containers are to have, held to the rules; those that would change nothing are left out.
+/// The values for containers, held to the rules, without those that change nothing.
 ///
 /// # Errors
 /// The Pod is not resized, and why.
@@ -98,8 +96,8 @@ fn checked(
     Ok(changes)
 }
 
-/// The wanted values, without what the API server would refuse as a lower memory limit. Where the limit
-/// stays, the request beside it stays too.
+/// The wanted values without lower memory limits that the API server would refuse. If the limit
+/// stays, its request stays too.
 fn allowed(
     before: CpuMemory<RequestAndLimit>,
     mut wanted: CpuMemory<RequestAndLimit>,
@@ -137,7 +135,6 @@ fn above_limit(container: &str, values: &CpuMemory<RequestAndLimit>) -> Result<(
     Ok(())
 }
 
-/// The class of service with these changes.
 fn class_with(pod: &ResizablePod, changes: &ContainerValues) -> QosClass {
     QosClass::of(pod.containers.iter().map(|container| {
         let wanted = changes.get(&container.name);
@@ -159,7 +156,7 @@ pub fn resize(
     Ok(patch(pod, &changes, purpose))
 }
 
-/// The write that withdraws a resize that is under way: the containers are asked to have what they had.
+/// The write that withdraws a running resize: containers are asked for their former values.
 ///
 /// # Errors
 /// The Pod cannot be resized any more, and why.
@@ -205,8 +202,8 @@ fn text(resource: TunedResource, amount: Option<Amount>) -> Value {
     })
 }
 
-/// A patch of the very Pod as it was seen: its containers stand by numbers in it, and kubelet writes
-/// little else than what a resize is decided on.
+/// A patch of the Pod's exact version: it addresses containers by index, and kubelet writes little
+/// else than what a resize is based on.
 fn of_version(pod: &ResizablePod) -> ConditionalPatch {
     let mut patch = ConditionalPatch::of(&pod.metadata());
     let version = Value::from(&*pod.resource_version);
@@ -255,10 +252,10 @@ pub fn record(
     Ok(record)
 }
 
-/// The record that stands, if it is that of this resizer and matches the Pod's resources.
+/// The record, if it is this resizer's and matches the Pod's resources.
 ///
 /// # Errors
-/// The record is another resizer's or another writer's, or cannot be read, or the resources have changed since.
+/// The record is another resizer's or writer's, or unreadable, or the resources have changed since.
 pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, ResizeRefusal> {
     match &pod.record {
         None => Ok(None),
@@ -293,12 +290,13 @@ pub fn annotate(
     Some(Write::new(purpose, object(pod), operation))
 }
 
-/// The write that puts a Pod back to what it was made with: first its resources, later the record. If another
-/// writer has resized the Pod since, only the record goes. A record of another writer stays. So does one that
-/// cannot be read: the version that wrote it can put the Pod back by it.
+/// The write that restores a Pod's original resources, and later removes the record. If another
+/// writer has resized the Pod since, only the record goes. Another writer's record stays, and so
+/// does an unreadable one: the version that wrote it can use it.
 ///
 /// # Errors
-/// A value that cannot be asked for. The record stays, because it is the only memory of the original values.
+/// A value that cannot be asked for. The record stays, because it is the only memory of the
+/// original values.
 pub fn put_back(
     pod: &ResizablePod,
     rules: ResizeRules,
@@ -324,8 +322,8 @@ pub fn put_back(
     Err(ResizeRefusal::MemoryLimitStays(left.unwrap_or_default()))
 }
 
-/// The record of a Pod that does not ask yet for what it was made with. What stands against asking for it now may
-/// be gone in a minute: a Pod owes it for as long as it is there.
+/// The record of a Pod that does not yet ask for its original resources. An obstacle may be gone in
+/// a minute, so the Pod owes it as long as it exists.
 #[must_use]
 pub fn owed(pod: &ResizablePod) -> Option<&ResizeRecord> {
     let record = pod.record.as_ref()?.as_ref().ok()?;
@@ -339,7 +337,6 @@ fn is_owed(record: &ResizeRecord, pod: &ResizablePod) -> bool {
     is_ours && !record.marks.left && !record.is_put_back(&asked)
 }
 
-/// The Pod as writes name it.
 #[must_use]
 pub fn object(pod: &ResizablePod) -> ObjectRef {
     ObjectRef::in_namespace(Kind::Pod, &*pod.namespace, &*pod.name)

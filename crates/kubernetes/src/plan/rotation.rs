@@ -1,11 +1,8 @@
-//! Rotation of the certificates that Evenkeel makes itself, decided from their lifetimes alone.
-//!
-//! An authority gets a successor when a tenth of its life is left. The successor is published beside it
-//! and signs nothing for half of that time. Then it signs the server's certificate, and the old authority
-//! stays published until its own end. So clients have time to learn of an authority before it signs.
-//!
-//! A [`KeyRotation`] that an operator requests goes the same way, faster: its authorities get
-//! successors at once, and leave at its end.
+//! Rotation of Evenkeel's own certificates, decided from their lifetimes alone. An authority gets a
+//! successor when a tenth of its life is left. The successor is published and signs nothing for
+//! half of that time, so that clients learn of it. Then it signs the server's certificate; the old
+//! authority stays published until its end. A requested [`KeyRotation`] goes the same way, faster,
+//! and its old authorities leave at its end.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,9 +13,9 @@ const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// The time by which a certificate is valid before it is made, for clients with slow clocks.
 const CLOCK_SKEW: SignedDuration = SignedDuration::from_hours(1);
 
-/// An authority is replaced over the last tenth of its life. In the first half of that time (half a year,
-/// for ten years) its successor is published and not used. So an operator can add the new authority to a
-/// kube-scheduler configuration file that names the authorities.
+/// An authority is replaced over the last tenth of its life. In the first half of that time (half a
+/// year, for ten years) its successor is published and not used, so that an operator can add it to
+/// a kube-scheduler configuration file.
 const RENEWAL_SHARE: i32 = 10;
 
 /// The time in which a certificate is valid: from `not_before`, and before `not_after`.
@@ -30,7 +27,7 @@ pub struct Lifetime {
 
 impl Lifetime {
     /// The life of a certificate made at `now`: from a little earlier, `life` long, and never
-    /// beyond `limit`. In whole seconds, which is what a certificate states.
+    /// beyond `limit`. In whole seconds, as certificates are.
     #[must_use]
     pub fn starting(now: Timestamp, life: SignedDuration, limit: Timestamp) -> Self {
         let whole = |moment: Timestamp| {
@@ -73,7 +70,6 @@ pub struct Validity {
     rotate_before: SignedDuration,
 }
 
-/// Life times that do not go together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {accepted}")]
 pub struct ValidityError {
@@ -111,20 +107,17 @@ impl Validity {
         })
     }
 
-    /// Life of an authority.
     #[must_use]
     pub const fn authority(&self) -> SignedDuration {
         self.authority
     }
 
-    /// Life of a leaf.
     #[must_use]
     pub const fn leaf(&self) -> SignedDuration {
         self.leaf
     }
 
-    /// Time between the publication of an authority and its first signature under the server's
-    /// certificate.
+    /// Time between an authority's publication and its first signature of the server's certificate.
     #[must_use]
     pub fn overlap(&self) -> SignedDuration {
         self.renew_authority_before() / 2
@@ -156,7 +149,6 @@ pub struct Renewal {
     pub successor: bool,
 }
 
-/// The rules by which certificates are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RotationRules {
     pub validity: Validity,
@@ -187,8 +179,8 @@ impl RotationRules {
     }
 }
 
-/// The change that is due to `authorities` at `now`; `None` where they are good as they are.
-/// `settled` returns true for the position of an authority that no client depends on any more.
+/// The change that is due to `authorities` at `now`; `None` if none. `settled` is true for the
+/// index of an authority that no client depends on.
 #[must_use]
 pub fn renewal(
     now: Timestamp,
@@ -219,9 +211,9 @@ pub fn is_settled(now: Timestamp, leaf: Lifetime) -> bool {
         .is_ok_and(|settled| settled <= now)
 }
 
-/// Position of the authority that signs at `now`, out of one or more, oldest first: the newest that
-/// has been published long enough. Where none has (the first of all, or a service that slept
-/// through the renewal) the oldest that outlives the next rotation, and else the newest.
+/// Index of the authority that signs at `now`, of one or more, oldest first: the newest that has
+/// been published long enough. Otherwise (the first of all, or after a missed renewal) the oldest
+/// that outlives the next rotation, and else the newest.
 #[must_use]
 pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &RotationRules) -> usize {
     let RotationRules { validity, keys } = rules;
@@ -241,8 +233,8 @@ pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &RotationRules) -
         .unwrap_or(authorities.len().saturating_sub(1))
 }
 
-/// True where a leaf may stay at `now` under the authority that signs: valid, and with more life left
-/// than the rotation wants, or as much as a new one would have.
+/// True if a leaf may stay at `now`: valid, and with more life left than the rotation wants, or as
+/// much as a new one would have.
 #[must_use]
 pub fn leaf_stays(now: Timestamp, leaf: Lifetime, signer: Lifetime, validity: &Validity) -> bool {
     let new = now.saturating_add(validity.leaf).unwrap_or(Timestamp::MAX);

@@ -1,9 +1,6 @@
-//! The write of a replica count, through the subresource `scale` of whatever has one.
-//!
-//! It names the count that was decided on and the object by its UID, and not the object's version:
-//! the status of a workload changes with each of its Pods, and what was decided on is the count.
-//! Where another writer has set another one meanwhile the API server refuses it, and the decision is
-//! taken anew on what that writer left.
+//! The write of a replica count, through the subresource `scale`. It tests the count and the UID,
+//! not the version: a workload's status changes with each of its Pods. If another writer has set
+//! another count meanwhile, the API server refuses the write, and the decision is taken anew.
 
 use serde_json::Value;
 
@@ -14,8 +11,8 @@ use crate::object_ref::ObjectRef;
 
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
-/// Sets the replicas of an object from one count to another; `None` where they are the same.
-/// `metadata` is that of the object itself: its Scale has the same UID.
+/// Sets the replicas of an object; `None` if they are the same. `metadata` is the object's own: its
+/// Scale has the same UID.
 #[must_use]
 pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> Option<Write> {
     if from == to {

@@ -1,8 +1,7 @@
-//! The life of a resize, from the decision to its end. The Pod itself shows how far its resize is, so that
-//! a new leader goes on where the one before stopped.
-//!
-//! A decision becomes a record on the Pod ([`begin`]), and the record becomes the resize ([`follow`]). A resize that
-//! kubelet has not done is reported and later withdrawn. If tuning is switched off, Evenkeel undoes the resize.
+//! The life of a resize, from the decision to its end. The Pod itself shows its stage, so a new
+//! leader continues. A decision becomes a record on the Pod ([`begin`]), and the record becomes the
+//! resize ([`follow`]). A resize that kubelet has not done is reported and later withdrawn. If
+//! tuning is switched off, Evenkeel undoes the resize.
 
 mod context;
 mod events;
@@ -29,7 +28,6 @@ pub use workload::{TunedWorkload, scaled_by, scaled_by_metrics};
 /// The time for which a record waits for its resize to be written: the API server may refuse it.
 const UNASKED: SignedDuration = SignedDuration::from_mins(2);
 
-/// The writes and the report for one Pod.
 #[derive(Debug, Default, PartialEq)]
 pub struct PodResizePlan {
     pub writes: Vec<Write>,
@@ -77,7 +75,6 @@ pub fn begin(
     Ok(annotate(pod, Some(&record), Purpose::Resize))
 }
 
-/// The next step for a Pod that carries a record of tuning.
 #[must_use]
 pub fn follow(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
     if context.mode != TuningMode::On || pod.is_skipped {
@@ -98,8 +95,8 @@ pub fn follow(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan 
     }
 }
 
-/// Leaves a Pod alone for its lifetime because another writer has changed it: nothing is put back, and nothing is
-/// decided on it. A record that cannot be read stays for the version that wrote it.
+/// Leaves a Pod alone for its lifetime because another writer has changed it: nothing is decided or
+/// put back. An unreadable record stays for the version that wrote it.
 fn leave(pod: &ResizablePod, refusal: ResizeRefusal, context: &TuningContext<'_>) -> PodResizePlan {
     if let Some(stands) = stands_partly(pod) {
         return PodResizePlan::of(annotate(pod, Some(&stands), Purpose::Resize));
@@ -116,8 +113,8 @@ fn leave(pod: &ResizablePod, refusal: ResizeRefusal, context: &TuningContext<'_>
     PodResizePlan::of(left).telling(pod, PodResizeEvent::LeftAlone(refusal), context)
 }
 
-/// The record of a Pod that was put back as far as the API server took it, and is tuned again since: what it has
-/// now is where it goes on from, and what it was made with is kept.
+/// The record of a Pod that was partly put back and is tuned again: its present values are the
+/// start, and its original values are kept.
 fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
     let record = pod.record.as_ref()?.as_ref().ok()?;
     let asked = pod.values();
@@ -133,7 +130,6 @@ fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
     })
 }
 
-/// Puts a Pod back if tuning is no longer asked for.
 #[must_use]
 pub fn undo(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
     if !pod.is_resized_by(Resizer::Tuning) {
@@ -187,8 +183,8 @@ fn done(pod: &ResizablePod, record: &ResizeRecord, context: &TuningContext<'_>) 
     followed
 }
 
-/// Kubelet has done it: such a change has not failed any more, and where what was first stands again with nothing
-/// to be remembered, the record goes.
+/// Kubelet has done it: the change counts as no longer failed, and if the original values stand
+/// again with nothing to remember, the record goes.
 fn settle(pod: &ResizablePod, record: &ResizeRecord) -> Option<Write> {
     let marks = if record.marks.withdrawn {
         record.marks.clone()
@@ -203,8 +199,8 @@ fn settle(pod: &ResizablePod, record: &ResizeRecord) -> Option<Write> {
     annotate(pod, (!is_over).then_some(&settled), Purpose::Resize)
 }
 
-/// Since when a resize waits: since it was decided, or since kubelet says so. A decision that is still to come was
-/// dated by a clock that is wrong and says nothing; with nothing else to go by, it has been long enough.
+/// Since when a resize waits: since kubelet reports it, or since the decision. A decision in the
+/// future was dated by a wrong clock; without other data, it has waited long enough.
 fn since(told: Option<Timestamp>, decided: Timestamp, context: &TuningContext<'_>) -> Timestamp {
     let decided = Some(decided).filter(|at| context.now.duration_since(*at) > -UNASKED);
     let long_ago = context.now.checked_sub(context.withdraw_after);
@@ -241,7 +237,7 @@ fn take_back(
     PodResizePlan::of(annotate(pod, Some(&back), Purpose::Resize)).telling(pod, told, context)
 }
 
-/// The record stands and the resize is to be written, also over one that is under way and was withdrawn.
+/// The record is there; the resize is to be written, also over one that was withdrawn.
 fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &TuningContext<'_>) -> PodResizePlan {
     let write = if pod.resize.is_some() {
         withdraw(pod, &record.to, context.rules, Purpose::Resize)
@@ -255,13 +251,13 @@ fn ask(pod: &ResizablePod, record: &ResizeRecord, context: &TuningContext<'_>) -
             PodResizeEvent::Resized(record.clone()),
             context,
         ),
-        // The API server has refused it, or the rules leave nothing of it: what stands is what there is.
+        // The API server has refused it, or the rules leave nothing of it: the present values stay.
         Ok(_) => give_up(pod, record, PodResizeEvent::Refused(None), context),
         Err(refusal) => give_up(pod, record, PodResizeEvent::Refused(Some(refusal)), context),
     }
 }
 
-/// Gives a resize up that cannot be asked for: the record says what the Pod has, and what has failed.
+/// Gives up a resize that cannot be asked for: the record gets the Pod's values and the failure.
 fn give_up(
     pod: &ResizablePod,
     record: &ResizeRecord,

@@ -1,10 +1,8 @@
-//! The traces that Evenkeel leaves on objects that are not its own, and the patch that removes them.
-//!
-//! Bounds are put back to the user's values, edits since the last write included. A record that does not parse,
-//! makes no sense or is another writer's says nothing about the user's values. So its object is not changed. The
-//! user's own annotations stay. A workload without replicas by mode direct gets one again, because nothing else
-//! would wake it. A Pod out of traffic comes back: its label goes here, and [`super::online_condition`] opens
-//! its readiness gate, as that of a new Pod.
+//! The traces that Evenkeel leaves on foreign objects, and the patch that removes them. Bounds
+//! return to the user's values, including later edits. An object stays as it is if its record does
+//! not parse, makes no sense or is another writer's. The user's own annotations stay. A workload at
+//! zero replicas by mode direct gets one again, because nothing else would wake it. A Pod out of
+//! traffic loses its label here, and [`super::online_condition`] opens its gate.
 
 pub mod installation;
 
@@ -57,34 +55,31 @@ pub const BOUNDED: [Kind; 5] = [
     Kind::ReplicaSet,
 ];
 
-/// The time after the end of the last contribution until any run may put the bounds back. A live leader does
-/// so within a minute.
+/// Time after the end of the last contribution until any run may restore the bounds; a live leader
+/// does so within a minute.
 const LAPSED: SignedDuration = SignedDuration::from_hours(1);
 
 /// A live replica opens the readiness gate of a new Pod within a second. After this time none does.
 const UNOPENED: SignedDuration = SignedDuration::from_mins(5);
 
-/// The part of the traces that is to be taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Everything that Evenkeel wrote.
     All,
-    /// The traces on objects with bounds that no contributor holds any more ([`ObjectTraces::have_lapsed`]), and
+    /// Traces on objects with bounds without a contributor ([`ObjectTraces::have_lapsed`]), and
     /// readiness gates that no replica opens.
     Lapsed,
-    /// The same, and taints, deletion costs, resizes and Pods out of traffic, because there has been no leader to
-    /// remove them for a long time.
+    /// As `Lapsed`, and taints, deletion costs, resizes and Pods out of traffic: no leader has
+    /// existed for long.
     Abandoned,
 }
 
-/// The traces on one object.
 #[derive(Debug, Default)]
 pub struct ObjectTraces {
     /// The bounds of an object that carries a record of them.
     pub bounds: Option<Result<ObservedBounds, RefusedRecord>>,
     /// Annotations beside the record that Evenkeel wrote.
     pub annotations: Vec<&'static str>,
-    /// The label that mirrors the annotation of a namespace, or that says which Pod is out of traffic.
+    /// The label that mirrors a namespace's annotation, or that marks a Pod as out of traffic.
     pub label: Option<&'static str>,
     /// The readiness gate of a Pod, where it keeps the Pod out of traffic.
     pub shut: Option<ClosedReadinessGate>,
@@ -94,7 +89,6 @@ pub struct ObjectTraces {
     pub own: Vec<String>,
 }
 
-/// A readiness gate that is not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosedReadinessGate {
     /// True where the gate should be open, and no replica has opened it within 5 minutes.
@@ -102,8 +96,8 @@ pub struct ClosedReadinessGate {
 }
 
 impl ObjectTraces {
-    /// True for bounds that no contributor has held for an hour. The replica that should have put them back
-    /// is gone.
+    /// True for bounds without a contributor for an hour: the replica that should have restored
+    /// them is gone.
     #[must_use]
     pub fn have_lapsed(&self, now: Timestamp) -> bool {
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.as_ref().ok());
@@ -111,7 +105,6 @@ impl ObjectTraces {
         held_until.is_some_and(|until| now.duration_since(until) >= LAPSED)
     }
 
-    /// True where nothing is left.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let Self {
@@ -130,7 +123,6 @@ impl ObjectTraces {
         self.shut.is_some_and(|shut| shut.is_forgotten)
     }
 
-    /// True where something is to be taken away.
     #[must_use]
     pub fn are_due(&self, extent: Extent, now: Timestamp) -> bool {
         match extent {
@@ -152,8 +144,8 @@ enum TracedObject {
     Autoscaler(Box<Autoscaler>),
     ScaledObject(Box<ScaledObject>),
     Workload(Box<Workload>),
-    /// An object with bounds that Evenkeel does not change, such as the ReplicaSet of a Deployment, which
-    /// carries copies of the annotations there.
+    /// An object with unchanged bounds, such as a Deployment's ReplicaSet, which carries copies of
+    /// the annotations.
     Other(Box<Meta>),
 }
 
@@ -187,8 +179,7 @@ impl TracedObject {
         }
     }
 
-    /// The bounds of an object with a record of them; what was edited since the last write is the
-    /// user's.
+    /// The bounds of an object with a record; edits since the last write are the user's.
     fn bounds(&self, now: Timestamp) -> Option<Result<ObservedBounds, RefusedRecord>> {
         self.metadata().annotation(BOUNDS)?;
         let owner = self.owner()?;
@@ -200,13 +191,11 @@ impl TracedObject {
     }
 }
 
-/// True for an object that another one manages.
 fn is_controlled(object: &Value) -> bool {
     let owners = object["metadata"]["ownerReferences"].as_array();
     owners.is_some_and(|owners| owners.iter().any(|owner| owner["controller"] == true))
 }
 
-/// The traces on an object of this kind, whole or its metadata alone.
 #[must_use]
 pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> ObjectTraces {
     let metadata = &object["metadata"];
@@ -234,7 +223,6 @@ pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> ObjectTraces {
     let written = [SCALING_STATUS, TUNING_STATUS, HEADROOM_RETURNED]
         .into_iter()
         .chain(copied);
-    // Which portraits have a job.
     let vouched = (kind == Kind::Namespace).then_some(PORTRAIT_JOBS);
     let written = written.chain(vouched);
     let left = written
@@ -286,8 +274,8 @@ fn shut(object: &Value, now: Timestamp) -> Option<ClosedReadinessGate> {
     })
 }
 
-/// True for a Pod with resources that are still to be put back. The original values are in its record alone. A
-/// Pod or a record that cannot be read counts as such a Pod.
+/// True for a Pod with resources to restore, or with an unreadable object or record. The original
+/// values are in its record alone.
 fn is_owed_resources(object: &Value) -> bool {
     let Ok(pod) = Pod::deserialize(object) else {
         return true;
@@ -442,7 +430,7 @@ mod tests {
         }
     }
 
-    /// The harm: an older version deleted the record of a newer one, and with it the only memory of the Pod's own
+    /// The harm: an older version deleted a newer one's record, the only memory of the Pod's own
     /// resources.
     #[test]
     fn a_record_of_another_version_stays_on_a_pod_that_runs() {

@@ -11,11 +11,10 @@ use crate::kinds::Kind;
 use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 
-/// The change that a write makes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WriteOperation {
-    /// A JSON merge patch. It holds `metadata.resourceVersion`, so that it fails when the object
-    /// has changed since.
+    /// A JSON merge patch with `metadata.resourceVersion`, so that it fails if the object has
+    /// changed.
     Merge(Value),
     /// A patch that fails where what it was decided on has changed since.
     Conditional(ConditionalPatch),
@@ -25,19 +24,17 @@ pub enum WriteOperation {
     Delete { uid: String },
 }
 
-/// A change of one object, for a caller that makes it by itself and for no other purpose than its task.
+/// A change of one object, for a caller that makes it itself, only for its own task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObjectChange {
     pub target: ObjectRef,
     pub operation: WriteOperation,
 }
 
-/// One write for the leader to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Write {
     /// The reason, which also decides how urgent the write is.
     pub purpose: Purpose,
-    /// The object that is changed.
     pub target: ObjectRef,
     pub operation: WriteOperation,
     /// The replicas that the object has too few of: of two bounds the larger gap goes first.
@@ -45,7 +42,6 @@ pub struct Write {
 }
 
 impl Write {
-    /// A write that closes no gap.
     #[must_use]
     pub const fn new(purpose: Purpose, target: ObjectRef, operation: WriteOperation) -> Self {
         Self {
@@ -56,8 +52,8 @@ impl Write {
         }
     }
 
-    /// The write that makes a status of the one that the object has, down to what is in it no more; `None` where
-    /// they are the same.
+    /// The write that turns the object's status into this one, removed fields included; `None` if
+    /// equal.
     #[must_use]
     pub fn status<S: Serialize>(
         kind: Kind,
@@ -83,10 +79,9 @@ impl Write {
         ))
     }
 
-    /// A number that is another where the write was decided on something else, or for something
-    /// else: its reason, the tests of a conditional patch with the direction of its bounds, and all of
-    /// any other write but the version of its object. So a raise that is refused holds up neither the
-    /// way down nor a restore.
+    /// A hash of the basis of a write: its reason, the tests of a conditional patch and the
+    /// direction of its bounds, or all of any other write but the version. So a refused raise holds
+    /// up neither the way down nor a restore.
     #[must_use]
     pub fn basis(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -114,7 +109,6 @@ impl Write {
 /// The reason of a write, from a closed set: the label of metrics and logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
-    /// The namespace's opt-in annotation is mirrored to a label.
     MirrorNamespace,
     /// Refused Pods are woken because a node has headroom again.
     WakePods,
@@ -124,8 +118,7 @@ pub enum Purpose {
     ScalingBounds,
     /// The replicas of a workload follow what was decided.
     ScalingReplicas,
-    /// The bounds of an object are put back and everything else that was written on it is taken away,
-    /// because nothing is to be left of it.
+    /// An object's bounds are restored and all other traces are removed.
     Restore,
     /// The status of a target is kept, and the record of bounds that stay as they are.
     ScalingStatus,
@@ -147,7 +140,7 @@ pub enum Purpose {
     ResizeEvent,
     /// The state of a Pod is written on it, or taken away.
     PodState,
-    /// An Event tells which Pods take traffic and which do not, and what a ReplicaProfile cannot have.
+    /// An Event reports which Pods take traffic, and what a ReplicaProfile cannot have.
     PodStateEvent,
     /// An Event tells of a limit of disk I/O that was set, or why none is.
     DiskIoEvent,

@@ -1,10 +1,9 @@
-//! The order in which waiting writes are made.
-//!
-//! Writes that wake refused Pods go first: they are few. Writes that change how targets behave go before writes
-//! that only report, so that ten thousand statuses delay no floor. Changes of single Pods come after all other
-//! changes, because one scale-in makes hundreds. Every eighth turn belongs to writes that report. In each lane the
-//! namespaces take turns, and in each namespace the largest gap goes first. If a lane is full, it drops the last
-//! write of the namespace with the most writes, so that no namespace delays or displaces another.
+//! The order of waiting writes. Writes that wake refused Pods go first, because they are few.
+//! Writes that change targets precede writes that only report, so that ten thousand statuses delay
+//! no floor. Changes of single Pods follow, because one scale-in makes hundreds. Every eighth turn
+//! belongs to reports. In each lane the namespaces take turns, and in each namespace the largest
+//! gap goes first. A full lane drops the last write of the namespace with the most writes, so that
+//! no namespace displaces another.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -12,24 +11,19 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use super::{Purpose, Write};
 use crate::object_ref::ObjectRef;
 
-/// The lane that a write waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WritePriority {
     /// Writes that wake refused Pods.
     Wakes,
-    /// Changes of how the cluster behaves.
     Acts,
-    /// Changes of single Pods, costs of deletion and resizes: they are many, and what waits for them goes on
-    /// without.
+    /// Changes of single Pods, deletion costs and resizes: they are many, and what waits for them
+    /// can go on.
     Pods,
-    /// Statuses.
     Tells,
-    /// Events, and other notices to people.
     Events,
 }
 
 impl WritePriority {
-    /// The lane of writes for this purpose.
     #[must_use]
     pub const fn of(purpose: Purpose) -> Self {
         match purpose {
@@ -58,10 +52,8 @@ impl WritePriority {
 /// Of so many writes one is taken from the lanes that tell, where one waits there.
 const TURN: u64 = 8;
 
-/// The writes that wait, and the objects that are being written.
 #[derive(Debug)]
 pub struct Lanes {
-    /// The most writes in each lane.
     length: usize,
     wakes: WaitingWrites,
     acts: WaitingWrites,
@@ -73,7 +65,6 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Empty lanes for `length` writes each.
     #[must_use]
     pub fn new(length: usize) -> Self {
         Self {
@@ -98,9 +89,8 @@ impl Lanes {
         }
     }
 
-    /// Takes a write, in the place of one for the same object that waits in its lane already. One
-    /// that is being made stands: the plan is made again on what it leaves behind. Gives the write
-    /// for which there was no room.
+    /// Adds a write, in place of a waiting one for the same object in its lane. A write under way
+    /// stands: the plan follows on its result. Returns the write without room.
     pub fn put(&mut self, write: Write) -> Option<Write> {
         let (lane, length) = (WritePriority::of(write.purpose), self.length);
         if self.writing.contains(&(lane, write.target.clone())) {
@@ -160,14 +150,11 @@ type ObjectNamespace = Option<String>;
 /// The place of a write in its namespace: the larger gap first, then the older.
 type Rank = (Reverse<u32>, u64);
 
-/// The writes of one lane.
 #[derive(Debug, Default)]
 struct WaitingWrites {
     namespaces: HashMap<ObjectNamespace, InNamespace>,
-    /// The namespaces with writes that wait, the next first.
     turns: VecDeque<ObjectNamespace>,
     length: usize,
-    /// The writes that have come so far.
     came: u64,
 }
 
@@ -232,7 +219,7 @@ impl WaitingWrites {
         shed
     }
 
-    /// Takes out one write, and its namespace where it was the last; its turn is left to the caller.
+    /// Takes out one write, and its namespace after the last; the caller handles the turn.
     fn take(&mut self, namespace: &ObjectNamespace, rank: Rank) -> Option<Write> {
         let inside = self.namespaces.get_mut(namespace)?;
         let write = inside.writes.remove(&rank)?;

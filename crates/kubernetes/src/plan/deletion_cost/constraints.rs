@@ -1,8 +1,7 @@
 //! The topology spread constraints of the Pods that may go, with the Pod counts of their domains.
-//!
-//! Pods of one template have the same constraints. If they differ, each constraint counts for the Pods that
-//! carry it. Tenants write the constraints of their Pods: a ReplicaSet with too many of them is left alone.
-//! Pods without constraints are spread by the default of kube-scheduler.
+//! If Pods differ, each constraint counts for the Pods that carry it; Pods without constraints get
+//! kube-scheduler's default. Tenants write constraints: a ReplicaSet with too many of them is left
+//! alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,14 +18,13 @@ pub(super) const MOST_CONSTRAINTS: usize = 12;
 /// The most terms of all of them, each of which may be compared with every Pod of the namespace.
 const MOST_TERMS: usize = 200;
 
-/// The default constraints of kube-scheduler, as its documentation has them under `defaultingType: System`:
-/// the label of the nodes, and the maximum skew. They count the Pods of the same ReplicaSet.
+/// The default constraints of kube-scheduler (documented under `defaultingType: System`): the node
+/// label and the maximum skew. They count the Pods of the same ReplicaSet.
 const DEFAULTS: [(&str, u32); 2] = [
     ("kubernetes.io/hostname", 3),
     ("topology.kubernetes.io/zone", 5),
 ];
 
-/// The labels of the nodes, by name.
 pub type NodeLabels = HashMap<Arc<str>, Arc<AllLabels>, RandomState>;
 
 /// The Pods of a namespace, which are read once for all of its ReplicaSets.
@@ -34,8 +32,8 @@ pub type NamespacePods = Arc<Vec<Arc<RemovablePod>>>;
 
 type LabelledConstraint<'a> = (&'a TopologySpread, &'a AllLabels);
 
-/// The constraints of the Pods, hard ones first; `None` where there are more than are gone by. The Pods `around`
-/// are asked for where a constraint counts them.
+/// The constraints of the Pods, hard ones first; `None` if there are too many. `around` is read
+/// only if a constraint counts its Pods.
 pub(super) fn constraints(
     pods: &[Arc<RemovablePod>],
     around: &dyn Fn() -> NamespacePods,
@@ -100,13 +98,12 @@ fn defaults(pods: &[Arc<RemovablePod>], labels: &NodeLabels) -> Vec<SpreadConstr
     counted.into()
 }
 
-/// The value of a Pod's node under a label.
 fn domain<'l>(pod: &RemovablePod, key: &str, labels: &'l NodeLabels) -> Option<&'l str> {
     let node = labels.get(pod.node.as_deref()?)?;
     node.get(key).map(String::as_str)
 }
 
-/// The Pods of each domain among those `around`, and the position of each Pod's own in these counts.
+/// The Pods of each domain among those `around`, and the index of each Pod's own count.
 fn counted<'l>(
     pods: &[Arc<RemovablePod>],
     around: &[Arc<RemovablePod>],

@@ -1,5 +1,5 @@
-//! The choice of the Pods of a ReplicaSet that go first, in the order of [`evenkeel_core::placement::deletion_cost`].
-//! Its input: the nodes, each Pod's own part of their loads, and the domains that the constraints name.
+//! Chooses the Pods of a ReplicaSet that go first ([`evenkeel_core::placement::deletion_cost`]), by
+//! the nodes, each Pod's part of their loads, and the domains of the constraints.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,28 +18,26 @@ use crate::extender::placement_rules::headroom_for;
 use crate::namespace_policy::NamespacePolicy;
 use crate::removable_pod::{Cost, RemovablePod};
 
-/// A scale-in that takes few Pods may be followed by others before the next round: so many times as many Pods
-/// are marked, one time for each tick of the HPA within a round's minute.
+/// Factor of Pods to mark: other scale-ins may follow before the next round, one for each HPA tick
+/// within a round's minute.
 const AHEAD: usize = 4;
 /// No more Pods than this are marked ahead.
 const MOST_AHEAD: usize = 20;
-/// No more are marked in a round: the writer makes a hundred writes a second, and the scale-in waits.
+/// The most marks in a round: the writer makes a hundred writes a second, and the scale-in waits.
 const MOST: usize = 200;
 
-/// The number of Pods to mark for a scale-in of `pods` by `removed`. At least one Pod stays without a mark.
+/// The number of Pods to mark for a scale-in of `pods` by `removed`. At least one stays unmarked.
 #[must_use]
 pub fn count_to_mark(removed: usize, pods: usize) -> usize {
     let ahead = removed.saturating_mul(AHEAD).min(MOST_AHEAD);
     removed.max(ahead).min(MOST).min(pods.saturating_sub(1))
 }
 
-/// The circumstances in which Pods are chosen.
 #[derive(Clone, Copy)]
 pub struct Situation<'a> {
     pub nodes: &'a NodeSet,
     pub labels: &'a NodeLabels,
     pub policy: &'a SchedulingPolicy,
-    /// The policy of the Pods' namespace.
     pub namespace: &'a NamespacePolicy,
     /// The resources that go with a Pod, by its UID: its measured use, or else its demand.
     pub usage: &'a dyn Fn(&str) -> Resources<Amount>,
@@ -47,8 +45,8 @@ pub struct Situation<'a> {
     pub around: &'a dyn Fn() -> NamespacePods,
 }
 
-/// The most looks at a Pod or a node that the choice of so many of `pods` takes: each that goes is looked for among
-/// all, by each constraint, and moves the mean of all nodes; constraints count the Pods `around`.
+/// The upper bound of steps to choose `count` of `pods`: each choice looks at all Pods, by each
+/// constraint, and moves the mean of all nodes; constraints count the Pods `around`.
 #[must_use]
 pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> usize {
     let once = pods
@@ -58,7 +56,6 @@ pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> us
     count.saturating_mul(once).saturating_add(counted)
 }
 
-/// A reason for which no Pod of a workload is given a cost.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeletionCostRefusal {
     /// A Pod carries a cost that is not Evenkeel's.
@@ -67,10 +64,9 @@ pub enum DeletionCostRefusal {
         key = POD_DELETION_COST
     )]
     UsersCost(String),
-    /// Its Pods belong to no ReplicaSet. Only the ReplicaSet controller reads costs.
     #[error("its Pods belong to no ReplicaSet")]
     NoReplicaSet,
-    /// Its Pods belong to several ReplicaSets. The controller moves the counts of these by its own rules.
+    /// Its Pods belong to several ReplicaSets, whose counts the controller moves by its own rules.
     #[error("it is being rolled out: its Pods belong to several ReplicaSets")]
     Rollout,
     /// Too little is known of the cluster.
@@ -90,7 +86,6 @@ pub enum DeletionCostRefusal {
 }
 
 impl DeletionCostRefusal {
-    /// The reason in a word, for metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {

@@ -1,8 +1,6 @@
-//! Rounds of choices: at most one a minute for each ReplicaSet. A choice stands until two minutes after
-//! the last scale-in that wanted it.
-//!
-//! The Pods themselves hold the only record. A new leader knows no round: it removes the costs that
-//! no scale-in has wanted during the first two minutes of its lead.
+//! Rounds of choices: at most one a minute for each ReplicaSet. A choice stands until two minutes
+//! after the last scale-in that wanted it. The Pods hold the only record, so a new leader removes
+//! the costs that no scale-in has wanted during its first two minutes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -16,13 +14,12 @@ use crate::removable_pod::{Cost, RemovablePod};
 
 /// The least time between two choices for one ReplicaSet.
 const ROUND: SignedDuration = SignedDuration::from_mins(1);
-/// The time for which costs stay after the last scale-in: deletions are seen late, and one scale-in
-/// follows another.
+/// Costs stay for this time after the last scale-in: deletions are seen late, and scale-ins follow
+/// each other.
 const OVER: SignedDuration = SignedDuration::from_mins(2);
 /// The most Pods that an Event names.
 const NAMED: usize = 5;
 
-/// A choice for a ReplicaSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletionCostChoice {
     /// The costs by the UIDs of the Pods that are given one.
@@ -42,7 +39,6 @@ struct DeletionCostRound {
     failed: HashSet<Arc<str>>,
 }
 
-/// The writes that bring the Pods of a ReplicaSet in line with its choice.
 #[derive(Debug, Default)]
 pub struct DueCostWrites {
     /// Those that have not failed, which a scale-in waits for.
@@ -51,7 +47,6 @@ pub struct DueCostWrites {
     pub again: Vec<Write>,
 }
 
-/// The rounds of all ReplicaSets.
 #[derive(Debug, Default)]
 pub struct Rounds {
     sets: BTreeMap<ControllerKey, DeletionCostRound>,
@@ -60,14 +55,12 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// True where a choice may be made for a ReplicaSet.
     #[must_use]
     pub fn is_due(&self, set: &ControllerKey, now: Timestamp) -> bool {
         let last = self.sets.get(set);
         last.is_none_or(|round| now.duration_since(round.at) >= ROUND)
     }
 
-    /// When the choice for a ReplicaSet was made.
     #[must_use]
     pub fn chosen_at(&self, set: &ControllerKey) -> Option<Timestamp> {
         self.sets.get(set).map(|round| round.at)
@@ -94,7 +87,6 @@ impl Rounds {
         }
     }
 
-    /// Forgets the choice for a ReplicaSet that is to be left alone.
     pub fn forget(&mut self, set: &ControllerKey) {
         self.sets.remove(set);
     }
@@ -106,7 +98,6 @@ impl Rounds {
         self.sets.retain(|_, round| stands(round));
     }
 
-    /// The ReplicaSets with a choice that stands.
     pub fn sets(&self) -> impl Iterator<Item = &ControllerKey> {
         self.sets.keys()
     }
@@ -127,7 +118,6 @@ impl Rounds {
         round.failed.extend(of_choice.map(|pod| pod.uid.clone()));
     }
 
-    /// The writes that bring the Pods of a ReplicaSet in line with its choice.
     #[must_use]
     pub fn writes(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> DueCostWrites {
         let mut due = DueCostWrites::default();
@@ -161,8 +151,8 @@ impl Rounds {
             .collect()
     }
 
-    /// True where no cost of a ReplicaSet's choice is waited for. Each Pod that is there shows its cost, or
-    /// the write of its cost has failed.
+    /// True if no cost of the choice is awaited: each present Pod shows its cost, or its write has
+    /// failed.
     #[must_use]
     pub fn is_settled(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> bool {
         let round = self.sets.get(set);
@@ -205,7 +195,7 @@ impl DeletionCostRound {
     }
 }
 
-/// The text of an Event: the Pods that go first, their nodes and the reason; `None` if no Pod goes first.
+/// The text of an Event: the first Pods to go, their nodes and the reason; `None` without any.
 fn note(chosen: &DeletionCostChoice, pods: &[Arc<RemovablePod>]) -> Option<String> {
     let DeletionCostChoice { costs, from, to } = chosen;
     let mut first: Vec<(&Cost, &Arc<RemovablePod>)> = pods

@@ -22,7 +22,6 @@ fn at(second: i64) -> Timestamp {
     NOW + SignedDuration::from_secs(second)
 }
 
-/// The key of the ReplicaSet `web`.
 fn set() -> ControllerKey {
     ControllerKey::new("shop", "set")
 }
@@ -64,7 +63,7 @@ fn policy() -> SchedulingPolicy {
     }
 }
 
-/// The Pods that go first, if each of `pods` uses a core. Each node has 10 cores, with so many of them in use.
+/// The first Pods to go. Each of `pods` uses a core; each node has 10, with so many in use.
 fn chosen(
     pods: &[Arc<RemovablePod>],
     around: &[Arc<RemovablePod>],

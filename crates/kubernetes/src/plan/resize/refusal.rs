@@ -7,7 +7,6 @@ use crate::resizable_pod::{Obstacle, ResizePhase};
 use crate::resize_record::RefusedRecord;
 use evenkeel_core::tuning::TunedResource;
 
-/// Why a Pod is not resized.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResizeRefusal {
     #[error(transparent)]

@@ -254,7 +254,7 @@ fn a_record_that_cannot_be_read_is_acted_on_by_nobody_and_kept() {
     );
 }
 
-/// The harm: a record to put back 64 cores counts only if Evenkeel wrote it. A forged record stays where it is.
+/// The harm: a forged record would restore 64 cores. Only Evenkeel's own records count.
 #[test]
 fn a_forged_record_is_acted_on_by_nobody() {
     let mut pod = running(&burstable());

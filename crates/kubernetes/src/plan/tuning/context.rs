@@ -6,14 +6,12 @@ use crate::plan::resize::ResizeRules;
 use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::tuning::TuningMode;
 
-/// The inputs of the plan for a Pod's resize.
 #[derive(Debug, Clone, Copy)]
 pub struct TuningContext<'a> {
     pub mode: TuningMode,
     pub rules: ResizeRules,
     /// The policy of the workload's owner; `None` for a Pod of an unknown workload.
     pub policy: Option<&'a TuningPolicy>,
-    /// The time after which a resize that kubelet has not done is withdrawn.
     pub withdraw_after: SignedDuration,
     /// This replica's name in Events.
     pub reporter: &'a str,

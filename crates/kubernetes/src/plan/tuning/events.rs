@@ -13,14 +13,12 @@ use crate::plan::write::{Purpose, Write};
 use crate::resizable_pod::{ResizablePod, ResizePhase};
 use crate::resize_record::{FIELDS, ResizeRecord, differences};
 
-/// News of a Pod's resize.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PodResizeEvent {
     /// It was asked for.
     Resized(ResizeRecord),
     /// Kubelet has not done it.
     UnderWay(PendingResize),
-    /// It was withdrawn after this time.
     Withdrawn(ResizePhase, SignedDuration),
     /// The rules or the API server refuse it, or it was not seen to be taken in time.
     Refused(Option<ResizeRefusal>),
@@ -119,7 +117,6 @@ impl PodResizeEvent {
     }
 }
 
-/// The changes of a resize, container by container.
 fn changes(record: &ResizeRecord) -> String {
     let mut text = String::new();
     for (name, after) in &record.to {

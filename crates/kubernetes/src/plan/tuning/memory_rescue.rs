@@ -1,7 +1,5 @@
-//! Memory for containers that were killed for want of it below what they were made with, or do not start there:
-//! they get that back at once, and keep it.
-//!
-//! Nothing else would: what does not run is not measured, and without samples nothing is decided.
+//! Restores the original memory of containers that were killed for lack of it, or do not start with
+//! less. A container that does not run has no samples, so tuning would decide nothing.
 
 use super::context::TuningContext;
 use crate::plan::resize::withdraw;
@@ -12,8 +10,8 @@ use crate::tuning_policy::TuningPolicy;
 use evenkeel_core::tuning::{RequestAndLimit, TunedResource};
 use evenkeel_core::units::Amount;
 
-/// The record of what gives such containers their memory back; `None` where there is none of them, it is asked
-/// for already, or cannot be.
+/// The record that restores their memory; `None` if there are none, or it is already asked for, or
+/// impossible.
 pub(super) fn rescue(
     pod: &ResizablePod,
     record: &ResizeRecord,
@@ -32,7 +30,7 @@ pub(super) fn rescue(
             .and_modify(|values| values.memory = memory);
     }
     let is_news = to != record.to && to != from;
-    // The reason why cpu could not grow says nothing about memory: only attempts for lack of memory rest.
+    // Why cpu could not grow says nothing about memory: only attempts for lack of memory rest.
     let was_tried = marks.lacked == record.marks.lacked;
     let rests = || marks.rests_until(ResizeKind::Raise, context.now).is_some();
     if !is_news || was_tried && rests() {
@@ -78,7 +76,7 @@ fn lacks(
     is_lowered && (container.lacks_memory || record.marks.lacked.contains(&container.name))
 }
 
-/// True for a record that gives a container its memory back, which is not withdrawn however long it takes.
+/// True for a record that restores a container's memory, which is never withdrawn for slowness.
 pub(super) fn is_rescue(record: &ResizeRecord, context: &TuningContext<'_>) -> bool {
     let memory =
         |all: &ContainerValues, name: &str| all.get(name).and_then(|values| values.memory.limit);

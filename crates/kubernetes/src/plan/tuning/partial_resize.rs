@@ -1,7 +1,6 @@
-//! The part of a decision that is asked for at once: raises before cuts, and cuts of cpu apart from those of memory.
-//!
-//! Kubelet does all of a resize or nothing. A memory limit that it cannot lower, since a container holds more with
-//! its caches, would keep the cpu beside it from growing.
+//! The part of a decision to ask for at once: raises before cuts, and cuts of cpu apart from
+//! memory. Kubelet does all of a resize or nothing: a memory limit that it cannot lower would keep
+//! the cpu from growing.
 
 use jiff::Timestamp;
 

@@ -1,5 +1,5 @@
-//! The status of a workload's tuning, in an annotation: the recommended resources of each container with the
-//! reasons, and the resizes that wait.
+//! The annotation with a workload's tuning status: recommended resources with reasons, and pending
+//! resizes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,6 @@ use crate::plan::write::{Purpose, Write, WriteOperation};
 /// The most resizes that wait that are named; a workload may have thousands of Pods.
 const NAMED: usize = 5;
 
-/// The content of the annotation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TuningStatus {
@@ -26,14 +25,12 @@ pub struct TuningStatus {
     pub held: Option<String>,
     /// By container: the newest decision of a Pod among the highest of its node.
     pub containers: BTreeMap<String, TunedContainer>,
-    /// The Pods that carry a resize.
     pub resized: usize,
     /// The resizes that kubelet has not done, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<PendingResize>,
 }
 
-/// The recommended resources of one container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TunedContainer {
@@ -43,20 +40,18 @@ pub struct TunedContainer {
     pub reasons: BTreeMap<String, String>,
 }
 
-/// A resize that kubelet has not done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingResize {
     pub pod: String,
     /// `Unseen`, `Deferred`, `Infeasible`, `InProgress` or `Error`.
     pub phase: String,
     pub since: Timestamp,
-    /// The message of kubelet.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
 impl TuningStatus {
-    /// The write of the status on its workload, or the one that takes it away; `None` where it stands so.
+    /// The write of the status on its workload, or its removal; `None` if nothing changes.
     #[must_use]
     pub fn write(
         status: Option<Self>,

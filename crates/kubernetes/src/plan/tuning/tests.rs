@@ -301,7 +301,7 @@ fn a_container_that_lacks_lowered_memory_gets_it_back_at_once_and_keeps_it() {
     }
 }
 
-/// The harm: a raise of cpu that had failed kept memory from a container that was killed for want of it.
+/// The harm: a failed raise of cpu kept memory from a container that was killed for lack of it.
 #[test]
 fn cpu_that_could_not_grow_keeps_no_memory_from_who_lacks_it() {
     let mut life = Life::new();
@@ -325,7 +325,7 @@ fn cpu_that_could_not_grow_keeps_no_memory_from_who_lacks_it() {
     assert_eq!(life.follow(TuningMode::On, 745), Some("MemoryPutBack"));
 }
 
-/// The harm: what the owner allows was asked for by each turn, and what the container was made with by each look.
+/// The harm: each turn asked for what the owner allows, each look for the original values.
 #[test]
 fn memory_is_given_back_as_far_as_its_owner_allows() {
     let annotations = json!({"evenkeel.dev/max-allowed": "memory=300Mi"});

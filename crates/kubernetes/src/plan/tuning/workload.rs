@@ -1,4 +1,4 @@
-//! A workload with tuned Pods, and the resources with requests that a metric counts its replicas by.
+//! A tuned workload, and the resources by whose requests a metric counts its replicas.
 
 use std::sync::Arc;
 
@@ -18,17 +18,15 @@ pub struct TunedWorkload {
     pub policy: TuningPolicy,
     /// The mode that holds: its own, its namespace's, or the configuration's.
     pub mode: TuningMode,
-    /// The controllers of its Pods.
     pub controllers: Vec<ControllerKey>,
 }
 
-/// The resources that scale a target by their requests: as a share of the request, or by one container.
+/// The resources that scale a target by their requests: as a share of them, or by one container.
 #[must_use]
 pub fn scaled_by(observed: &TargetObjects) -> CpuMemory<bool> {
     scaled_by_metrics(&counted_by(observed))
 }
 
-/// The same by the metrics themselves.
 #[must_use]
 pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
     let counts = |metric: &MetricSpec, resource: TunedResource| match metric {

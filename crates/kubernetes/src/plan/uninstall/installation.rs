@@ -11,19 +11,13 @@ const KUBE_SYSTEM: &str = "kube-system";
 const LABELLED: &str = "app.kubernetes.io/name in (evenkeel, evenkeel-scheduler)";
 /// The name that the leader's Lease has unless the configuration says otherwise.
 pub const LEASE: &str = "evenkeel";
-/// The label of the Leases that the service makes, and the value of it.
 pub const LEASE_LABEL: (&str, &str) = ("app.kubernetes.io/name", "evenkeel");
-/// The label selector of such Leases.
 pub const LEASE_LABELLED: &str = "app.kubernetes.io/name=evenkeel";
 
-/// The place of an object of the installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallationScope {
-    /// The cluster, outside of namespaces.
     Cluster,
-    /// The namespace of Evenkeel.
     OwnNamespace,
-    /// The namespace `kube-system`.
     KubeSystem,
 }
 
@@ -39,7 +33,6 @@ impl InstallationScope {
     }
 }
 
-/// The kinds of which an installation is made.
 pub const KINDS: [(InstallationScope, Kind); 25] = [
     (InstallationScope::OwnNamespace, Kind::Deployment),
     (InstallationScope::OwnNamespace, Kind::DaemonSet),
@@ -74,16 +67,15 @@ pub const KINDS: [(InstallationScope, Kind); 25] = [
     (InstallationScope::OwnNamespace, Kind::Lease),
 ];
 
-/// The label selector that finds the objects of a kind; `None` for kinds with objects that carry no
-/// label and are identified by [`is_own`].
+/// The label selector that finds the objects of a kind; `None` for kinds that [`is_own`]
+/// identifies.
 #[must_use]
 pub fn label_selector(kind: Kind) -> Option<&'static str> {
     (![Kind::Lease, Kind::ApiService].contains(&kind)).then_some(LABELLED)
 }
 
-/// True for an object that belongs to an installation in the namespace `own`, given its metadata and
-/// spec: the leader's Lease, which versions before made without a label, or an APIService that Evenkeel serves.
-/// Objects of other kinds are told by their labels.
+/// True for an unlabelled object of an installation in the namespace `own`: the leader's Lease,
+/// which earlier versions made without a label, or an APIService that Evenkeel serves.
 #[must_use]
 pub fn is_own(kind: Kind, metadata: &ObjectMeta, spec: &Value, own: &str) -> bool {
     match kind {
