@@ -1,8 +1,6 @@
-//! The scheduler extender: filters nodes by headroom for a Pod, and scores them by balance.
-//!
-//! A call is a function of the request, one [`Snapshot`] and the [`Policy`]. Whatever keeps it
-//! from judging (a namespace that has not opted in, missing data) lets every node pass with no
-//! preference, so that the scheduler goes on as if Evenkeel were not there.
+//! The scheduler extender: filters nodes by headroom for a Pod, and scores them by balance. A call
+//! is a function of the request, one [`Snapshot`] and the [`Policy`]. If Evenkeel cannot judge (no
+//! opt-in, missing data), every node passes with no preference.
 
 pub mod bind_notice;
 pub mod candidate_nodes;

@@ -1,8 +1,7 @@
-//! The notice of kube-scheduler's choice: its call to bind a Pod, which Evenkeel does not answer by binding it.
-//!
-//! An extender that binds owns every failure of binding. If the extender is `ignorable` and answers with an
-//! error, kube-scheduler goes on and binds by itself. The call has then named the chosen node, some 50
-//! milliseconds before a watch sees the binding. kube-scheduler places the next Pod meanwhile, so nothing waits.
+//! The notice of kube-scheduler's choice: its call to bind a Pod, which Evenkeel answers with an
+//! error. An extender that binds owns every failure of binding. kube-scheduler ignores the error of
+//! an `ignorable` extender and binds by itself. The call names the node some 50 ms before a watch
+//! shows the binding, in time for the next Pod; nothing waits.
 
 use std::borrow::Cow;
 

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use evenkeel_core::placement::node_table::NodeSet;
 
-/// Where each node asked about stands in a set of nodes, in the order asked.
-///
-/// Kept with an answer: of thousands of names, to look them up takes longer than to judge the nodes.
+/// The position of each requested node in a [`NodeSet`], in request order. Kept with an answer,
+/// because to look up thousands of names takes longer than to judge the nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CandidateNodes(Box<[Option<usize>]>);
 

@@ -22,16 +22,15 @@ use evenkeel_core::placement::{
 use evenkeel_core::profile::{self, ProfileChoice};
 use evenkeel_core::units::{Amount, ResourceSet, Resources};
 
-/// The share of the capacity by which the fullest resource of a node may exceed that of the least loaded node when
-/// the headroom rule is relaxed. Such nodes count as equally good; a single node would take every such Pod.
+/// If the headroom rule is relaxed, nodes whose fullest resource is within this share of capacity
+/// of the best node count as equally good; a single node would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
 
-/// Time from the answer to prioritize in which the notice of the choice is waited for by an answer that is
-/// [`doubted`](Filtered::doubted). It mostly comes within a millisecond or two, and on a busy machine later. A
-/// quarter of the time after which kube-scheduler, as shipped, goes on without an answer.
+/// Time for which prioritize waits for the notice of the choice, if the answer is
+/// [`doubted`](Filtered::doubted). The notice mostly comes within 2 ms, later on a busy machine. A
+/// quarter of kube-scheduler's default timeout.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The answer to filter.
 #[derive(Debug, Clone)]
 pub struct FilterResult {
     /// For each node asked about, the resources that refuse; it passes where none does.
@@ -42,8 +41,8 @@ pub struct FilterResult {
     pub relaxed: bool,
     /// True where the node that the Pod is nominated for passes without headroom.
     pub nominated: bool,
-    /// True where a node is refused, or passes, only for a guess of where another Pod went: to be told
-    /// may change the answer.
+    /// True if a node is refused, or passes, only by a guess of another Pod's node: a notice may
+    /// change the answer.
     pub doubted: bool,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
@@ -59,8 +58,8 @@ impl FilterResult {
         refused.is_none_or(|refused| refused.is_empty())
     }
 
-    /// The position of the only node that passes, if there is exactly one: prioritize is then not
-    /// called, and the Pod will go there.
+    /// The position of the only passing node, if there is exactly one: kube-scheduler then skips
+    /// prioritize.
     #[must_use]
     pub fn only(&self) -> Option<usize> {
         let mut passed = (0..self.refused.len()).filter(|&position| self.passes(position));
@@ -116,7 +115,8 @@ pub fn filter(
     };
     keep_nomination(&mut filtered, request);
     let none_passes = nodes > 0 && !filtered.refused.iter().any(|refused| refused.is_empty());
-    // Of nodes that kube-scheduler's own filters keep from the Pod, such as another pool's, none helps it.
+    // A node that kube-scheduler's own filters keep from the Pod, such as another pool's, does not
+    // help.
     let all = call.snapshot.nodes.len();
     let hides = call.policy.nodes_to_score.hides(nodes, all);
     if none_passes && judgement.relaxes(call, hides && verdicts.room_somewhere()) {
@@ -132,10 +132,8 @@ struct Refusals {
     doubted: bool,
 }
 
-/// Judges each node asked about.
-///
-/// A Pod may be on another node than the one it is counted on. While that is possible, a node needs room for it
-/// as well. If no node has that room, the doubt refuses no Pod.
+/// Judges each requested node. A Pod may be on another node than the one it is counted on. While
+/// that is possible, both nodes keep room for it, unless no node then has room.
 fn refusals(
     asked: &CandidateNodes,
     snapshot: &Snapshot,
@@ -171,8 +169,8 @@ fn refusals(
     }
 }
 
-/// Lets the Pod pass to the node that others were preempted on for it: kube-scheduler takes a nominated
-/// node that is refused for a reason to evict on the next one, again and again.
+/// Lets the Pod pass to its nominated node, where others were preempted for it: kube-scheduler
+/// takes a nominated node that is refused on the next one, again and again.
 fn keep_nomination(filtered: &mut FilterResult, request: &ExtenderRequest<'_>) {
     let nominated = request.pod.nominated_to();
     let at = nominated.and_then(|node| request.names.iter().position(|name| name == node));
@@ -182,8 +180,8 @@ fn keep_nomination(filtered: &mut FilterResult, request: &ExtenderRequest<'_>) {
     }
 }
 
-/// Lets the least loaded of the nodes asked about pass: the nodes on which the fullest resource would be
-/// within [`RELAXED_BAND`] of the best.
+/// Lets the least loaded nodes pass: those with their fullest resource within [`RELAXED_BAND`] of
+/// the best.
 fn relax(
     filtered: &mut FilterResult,
     request: &ExtenderRequest<'_>,
@@ -209,7 +207,6 @@ fn relax(
     filtered.relaxed = true;
 }
 
-/// The answer to prioritize.
 #[derive(Debug, Clone)]
 pub struct PrioritizeResult {
     /// For each node asked about, 0 to 10.
@@ -220,7 +217,6 @@ pub struct PrioritizeResult {
     pub best: Option<usize>,
     /// The nodes that kube-scheduler may choose as well.
     pub near: NearTies,
-    /// The profile that gave the weights.
     pub profile: Option<String>,
     /// The demand R; `None` where it was not needed.
     pub demand: Option<Resources<Amount>>,
@@ -228,8 +224,7 @@ pub struct PrioritizeResult {
     pub asked: Option<CandidateNodes>,
 }
 
-/// Scores each of the nodes asked about by how well it would keep the cluster in balance,
-/// `[CLBP] (4.4) to (4.11)`.
+/// Scores each requested node by the resulting balance of the cluster, `[CLBP] (4.4) to (4.11)`.
 #[must_use]
 pub fn prioritize(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) -> PrioritizeResult {
     let none = |why, demand| PrioritizeResult {
@@ -269,11 +264,9 @@ pub fn prioritize(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) ->
     }
 }
 
-/// The scores that are answered, and the node that the Pod most likely gets.
-///
-/// Of equals, and of those that are [`ranking::ALIKE`] to a Pod of cpu and memory alone, that one is the best which
-/// kube-scheduler's own plugins prefer by requests, and of those that are alike to them too, one by a hash of Pod and
-/// node, so that none is favoured. `known` says which of the nodes asked about have a score.
+/// The scores to answer, and the node that the Pod most likely gets. Ties, and scores that are
+/// [`ranking::ALIKE`] for a Pod of cpu and memory alone, are broken by a model of kube-scheduler's
+/// plugins, then by a hash of Pod and node. `known` says which nodes have a score.
 pub(super) fn ranked(
     request: &ExtenderRequest<'_>,
     snapshot: &Snapshot,

@@ -1,7 +1,6 @@
-//! The explanation of a decision: every term of it for each node, for people and programs.
-//!
-//! It asks filter and prioritize themselves, on the snapshot that they decided on, and puts the terms
-//! beside what they say, so that what it shows is what was answered.
+//! The explanation of a decision: every term for each node, for people and programs. It calls
+//! filter and prioritize themselves, on the snapshot of the decision, so it shows what was
+//! answered.
 
 mod node;
 mod reason;
@@ -30,14 +29,11 @@ pub use node::{NodeExplanation, ResourceExplanation, ResourceMap};
 pub struct Explanation {
     pub namespace: String,
     pub pod: String,
-    /// The exemption by which every node passes. Scores are sent all the same where it is one of the
-    /// headroom rule alone; otherwise the rest is only informative.
+    /// The exemption by which every node passes. If it is from the headroom rule alone, scores are
+    /// still sent; otherwise the rest is only informative.
     pub unjudged: Option<Cow<'static, str>>,
-    /// The demand of the Pod, with the source of each number.
     pub demand: ResourceMap<DemandExplanation>,
-    /// The profile that gives the weights.
     pub profile: String,
-    /// The weight of each resource.
     pub weights: ResourceMap<f64>,
     /// The way in which deviations become a score: `joint` or `per-resource`.
     pub normalization: Cow<'static, str>,
@@ -51,17 +47,15 @@ pub struct Explanation {
     pub best: Option<String>,
     /// Annotations of the Pod that are not understood, or claim more than any node has.
     pub warnings: Vec<String>,
-    /// The nodes, best first.
     pub nodes: Vec<NodeExplanation>,
 }
 
-/// One number of a demand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DemandExplanation {
     /// R in the headroom rule, in millicores, bytes or bytes per second.
     pub amount: u64,
-    /// R in the score, and as it counts for other Pods: of one that says nothing of cpu or memory what
-    /// kube-scheduler assumes.
+    /// R in the score, and as it counts for other Pods: without a request for cpu or memory,
+    /// kube-scheduler's assumption.
     pub assumed: u64,
     /// `annotation`, `requests`, `history`, `caps` or `unknown`.
     pub source: Cow<'static, str>,
@@ -87,7 +81,7 @@ pub fn explain_among(
 ) -> Explanation {
     let table = &call.snapshot.nodes;
     let is_open = |name: &str| table.get(name).is_some_and(|node| node.schedulable);
-    // kube-scheduler asks about nodes that are open to the Pod; of the others the rule alone is told.
+    // kube-scheduler asks only about nodes that are open to the Pod; the others get the rule alone.
     let (open, closed): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_open(name));
     let mut asked = request(pod, open);
     let mut filtered = decide::filter(&asked, call, &VerdictCache::default());
@@ -109,14 +103,12 @@ pub fn explain_among(
     explained(&asked, call, &filtered, &scored)
 }
 
-/// Explains an answer to filter, given the circumstances in which it was made.
 #[must_use]
 pub fn explain_filter(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) -> Explanation {
     let filtered = decide::filter(request, call, &VerdictCache::default());
     explained(request, call, &filtered, &[])
 }
 
-/// Explains an answer to prioritize, given the circumstances in which it was made.
 #[must_use]
 pub fn explain_prioritize(
     request: &ExtenderRequest<'_>,
@@ -206,7 +198,6 @@ fn explained(
     }
 }
 
-/// The scores of some nodes, by name.
 struct Scores<'a> {
     nodes: HashMap<&'a str, (NodeScore, u8)>,
     best: Option<String>,

@@ -1,7 +1,5 @@
-//! The verdicts on all nodes for one demand, kept for as long as the nodes do not change.
-//!
-//! Every bind and delete in the cluster makes kube-scheduler ask again for each refused Pod; while
-//! the nodes are the same, the answer is looked up.
+//! The verdicts on all nodes for one demand, cached while the nodes do not change. Every bind and
+//! delete in the cluster makes kube-scheduler ask again for each refused Pod.
 
 use std::sync::Arc;
 
@@ -93,8 +91,7 @@ pub struct VerdictCache(Cache<VerdictCacheKey, Arc<FilterCache>>);
 
 impl Default for VerdictCache {
     fn default() -> Self {
-        // Moka's own policy keeps what was asked for often, which here are verdicts on nodes as they
-        // never will be again.
+        // Moka's default policy keeps frequent entries, which here belong to nodes of the past.
         let policy = EvictionPolicy::lru();
         let cache = Cache::builder().max_capacity(CAPACITY);
         Self(cache.eviction_policy(policy).build())

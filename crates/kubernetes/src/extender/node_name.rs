@@ -1,8 +1,6 @@
-//! The name of a node object, read from its raw text without parsing the rest.
-//!
-//! Node objects are large (some 6 KB each) and the extender needs one word of them. Go writes
-//! `metadata` first and `name` first in it, so reading stops within the first bytes; an object
-//! written in another order is read as far as needed.
+//! Reads the name of a node object from its raw text without parsing the rest. Node objects have
+//! some 6 KB. Go writes `metadata.name` first, so reading stops within the first bytes; other
+//! orders are read as far as needed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,8 +12,8 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 pub(super) fn read(object: &str) -> Option<Cow<'_, str>> {
     let mut found = None;
     let mut deserializer = serde_json::Deserializer::from_str(object);
-    // Reading is broken off with an error as soon as the name is known: the text was checked to be
-    // JSON when it was cut out of the body, and nothing after the name matters.
+    // An error stops the reading once the name is known: the text was checked to be JSON when it
+    // was cut out of the body, and the rest does not matter.
     let _ = JsonPathVisitor {
         path: &["metadata", "name"],
         found: &mut found,

@@ -14,11 +14,8 @@ use evenkeel_core::units::Ratio;
 /// The circumstances in which one Pod is judged.
 #[derive(Debug, Clone, Copy)]
 pub struct PlacementContext<'a> {
-    /// The cluster as it is known now.
     pub snapshot: &'a Snapshot,
-    /// The policy of the configuration.
     pub policy: &'a SchedulingPolicy,
-    /// The time of the request.
     pub now: Timestamp,
     /// The time since which this Pod has been refused; `None` while it has not been.
     pub refused_since: Option<Timestamp>,
@@ -31,7 +28,6 @@ pub enum Exemption {
     NamespaceUnknown,
     /// The Pod's namespace has not opted in.
     NotOptedIn,
-    /// The Pod is annotated to be skipped.
     Skipped,
     /// The Pod belongs to a DaemonSet: its node is given.
     DaemonSet,
@@ -46,7 +42,6 @@ pub enum Exemption {
 }
 
 impl Exemption {
-    /// All reasons.
     pub const ALL: [Self; 8] = [
         Self::NamespaceUnknown,
         Self::NotOptedIn,
@@ -64,7 +59,7 @@ impl Exemption {
         Self::ALL.into_iter().find(|one| one.as_str() == name)
     }
 
-    /// True where prioritize scores the nodes all the same: the Pod is exempt from the headroom rule alone.
+    /// True if prioritize scores the nodes anyway: the Pod is exempt from the headroom rule alone.
     #[must_use]
     pub const fn is_scored(self) -> bool {
         matches!(self, Self::DaemonSet | Self::Mirror | Self::Critical)
@@ -110,7 +105,6 @@ pub(crate) struct PlacementRules<'a> {
     pub demand: Demand,
     /// h in `[CLBP] (4.1)`: the largest share of a node that may be in use.
     pub headroom: Ratio,
-    /// The policy of its namespace.
     pub namespace: &'a NamespacePolicy,
 }
 
@@ -132,8 +126,7 @@ impl<'a> PlacementRules<'a> {
         Ok(Self::within(namespace, pod, call.policy))
     }
 
-    /// The rules that would hold for `pod` if it were judged. A namespace that is not known has no
-    /// policy of its own.
+    /// The rules for `pod` if it were judged. An unknown namespace has no policy of its own.
     #[must_use]
     pub(crate) fn if_judged(pod: &Pod, call: &PlacementContext<'a>) -> Self {
         static NO_POLICY: NamespacePolicy = NamespacePolicy {
@@ -154,12 +147,10 @@ impl<'a> PlacementRules<'a> {
         )
     }
 
-    /// True where the Pod goes to the least loaded nodes, given that no node asked about has
-    /// headroom.
-    ///
-    /// By policy it does so, unless another node has room that kube-scheduler may only not have shown. One
-    /// that has waited long enough does even then: that node was not among those asked about for as long as
-    /// it waited, so the Pod cannot go there.
+    /// True if the Pod goes to the least loaded nodes, given that no requested node has headroom.
+    /// The policy decides, unless another node has room that kube-scheduler may only not have
+    /// shown. A Pod that has waited long enough goes anyway: that node was not among those
+    /// requested meanwhile.
     #[must_use]
     pub(crate) fn relaxes(&self, call: &PlacementContext<'_>, room_elsewhere: bool) -> bool {
         let mode = self
@@ -190,8 +181,7 @@ impl<'a> PlacementRules<'a> {
     }
 }
 
-/// The exemption that holds for a Pod, if there is one; one from any score comes before one from the headroom rule
-/// alone.
+/// The Pod's exemption; one from any score comes before one from the headroom rule alone.
 #[must_use]
 pub fn exemption(pod: &Pod, call: &PlacementContext<'_>) -> Option<Exemption> {
     PlacementRules::of(pod, call)
@@ -213,7 +203,6 @@ pub(crate) fn headroom_for(
         .unwrap_or(policy.headroom)
 }
 
-/// The exemption from the headroom rule alone, by the kind of Pod.
 pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
     if pod.is_mirror() {
         Some(Exemption::Mirror)
@@ -226,8 +215,8 @@ pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
     }
 }
 
-/// True where the headroom rule holds for Pods of this kind, so that what they claim was held against
-/// the node that they are on. What others claim was held against nothing.
+/// True if the headroom rule holds for Pods of this kind, so that their claims were checked against
+/// the node.
 #[must_use]
 pub fn has_checked_claims(pod: &Pod) -> bool {
     !pod.is_skipped() && headroom_exemption(pod).is_none()

@@ -1,8 +1,6 @@
-//! Preemption: Evenkeel keeps only the nodes of kube-scheduler's proposal on which an eviction helps the Pod.
-//!
-//! kube-scheduler chooses victims by requests. A node that stays over the line without them would
-//! refuse the Pod again when it comes to take its place, and the eviction would be for nothing.
-//! Evenkeel drops such nodes and never adds one to the proposal.
+//! Preemption: keeps only the proposed nodes on which an eviction helps the Pod. kube-scheduler
+//! chooses victims by requests. A node that stays over the headroom line without them would refuse
+//! the Pod again, and the eviction would be useless.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,7 +20,6 @@ use evenkeel_core::units::{Amount, Resources};
 #[derive(Debug)]
 pub struct PreemptionRequest<'a> {
     pub pod: Pod,
-    /// The proposals by node, in the order of the nodes' names.
     pub nodes: BTreeMap<Cow<'a, str>, Victims<'a>>,
 }
 
@@ -106,7 +103,7 @@ fn of<'a, P>(proposal: Option<VictimsJson<P>>, uid: impl Fn(P) -> Cow<'a, str>) 
     }
 }
 
-/// The answer: whether each proposed node stays, in the order of [`PreemptionRequest::nodes`].
+/// `None` if nodes were judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreemptionResult {
     pub kept: Vec<bool>,
@@ -114,10 +111,9 @@ pub struct PreemptionResult {
     pub exemption: Option<Exemption>,
 }
 
-/// Judges each proposed node by the headroom rule once its victims have gone.
-///
-/// `relief` gives the load that would leave a node with these Pods and with the Pods that it already
-/// deletes. A node with an estimated load stays as proposed.
+/// Judges each proposed node by the headroom rule without its victims. `relief` gives the load that
+/// leaves a node with these Pods and with the Pods under deletion. A node with an estimated load
+/// stays as proposed.
 #[must_use]
 pub fn preempt(
     request: &PreemptionRequest<'_>,

@@ -1,22 +1,17 @@
-//! The refusal of a Pod for want of headroom: its text, and how it is known again in the status of a
-//! Pod, into which kube-scheduler writes it.
+//! The text of a refusal for lack of headroom, and how it is recognised in a Pod's status.
 
 use jiff::Timestamp;
 
 use crate::pod::{Pod, PodCondition};
 
-/// The text of every refusal.
-///
-/// kube-scheduler joins the texts of all nodes into the Pod's condition, and a condition that
-/// changes wakes the Pod at once: one constant text, without numbers and without `%`, which its
-/// events would take for a format.
+/// The text of every refusal. kube-scheduler joins the texts of all nodes into the Pod's condition,
+/// and a changed condition wakes the Pod at once. So the text is constant, without numbers, and
+/// without `%`, which Events would take for a format.
 pub const REFUSAL: &str = "evenkeel: no headroom";
 
-/// The time since which a Pod waits because it was refused; `None` for one that does not.
-///
-/// `known` is the time found before, and `listed` tells whether all Pods have been listed once. The
-/// condition tells since when a Pod has been unschedulable for whatever cause, so its time is taken
-/// only for Pods of the first list, when nothing better is known.
+/// The time since which a Pod waits after a refusal; `None` if it does not wait. `known` is the
+/// time found before; `listed` is true once all Pods have been listed. The condition's time covers
+/// any cause, so it counts only for Pods of the first list.
 #[must_use]
 pub fn refused_since(
     pod: &Pod,

@@ -1,8 +1,6 @@
-//! The bodies that kube-scheduler sends, read without copying what is only passed through.
-//!
-//! Go's types have no JSON tags, so keys are capitalised and absent parts are `null`; lower-case
-//! keys are taken as well, as Go itself would. Node objects, where they are sent, are kept as raw
-//! text: they go back as they came, and only their names are read.
+//! The bodies that kube-scheduler sends, read without a copy of what is passed through. Go's types
+//! have no JSON tags: keys are capitalised and absent parts are `null`; lower-case keys are
+//! accepted too, as in Go. Node objects stay raw text: only their names are read.
 
 use std::borrow::Cow;
 
@@ -19,22 +17,18 @@ pub enum WireError {
     /// Not JSON, or not of the shape of `ExtenderArgs`.
     #[error("the body is not a kube-scheduler ExtenderArgs: {0}")]
     Malformed(#[from] serde_json::Error),
-    /// Not JSON, or not of the shape of `ExtenderBindingArgs`.
     #[error("the body is not a kube-scheduler ExtenderBindingArgs: {0}")]
     Binding(serde_json::Error),
-    /// Not JSON, or not of the shape of `ExtenderPreemptionArgs`.
     #[error("the body is not a kube-scheduler ExtenderPreemptionArgs: {0}")]
     Preemption(serde_json::Error),
     /// Neither `Nodes` nor `NodeNames` is there.
     #[error("the body holds neither NodeNames nor Nodes: one of them is needed")]
     NoNodes,
-    /// A node object without a name.
     #[error("item {0} of Nodes has no metadata.name")]
     NamelessNode(usize),
 }
 
 impl WireError {
-    /// The label of metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -48,7 +42,6 @@ impl WireError {
 /// The question of filter and prioritize: a Pod and the nodes it might go to.
 #[derive(Debug)]
 pub struct ExtenderRequest<'a> {
-    /// The Pod to be placed.
     pub pod: Pod,
     /// The nodes by name, in the order asked.
     pub names: Vec<Cow<'a, str>>,
@@ -119,8 +112,8 @@ impl<'a> ExtenderRequest<'a> {
     }
 }
 
-/// Writes the answer to filter: the nodes that pass, in the order asked, and the others as not to
-/// be helped by preemption.
+/// Writes the answer to filter: the passing nodes, and the others as not to be helped by
+/// preemption.
 #[must_use]
 pub fn filter_answer(request: &ExtenderRequest<'_>, passes: impl Fn(usize) -> bool) -> Vec<u8> {
     let (kept, refused): (Vec<usize>, Vec<usize>) =
@@ -198,8 +191,8 @@ fn separated(body: &mut Vec<u8>, positions: &[usize], mut write: impl FnMut(&mut
     }
 }
 
-/// Writes a JSON string. One that was borrowed from the body stood there between quotes as it is,
-/// without escapes, and goes back so.
+/// Writes a JSON string. A borrowed name stood in the body without escapes, so it is copied as it
+/// is.
 #[allow(clippy::ptr_arg)] // what matters is whether it was borrowed
 fn quoted(body: &mut Vec<u8>, text: &Cow<'_, str>) {
     match text {

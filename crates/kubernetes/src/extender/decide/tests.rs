@@ -176,7 +176,7 @@ fn each_exemption_lets_every_node_pass() {
     }
 }
 
-/// Pods of all kinds: for each, what an explanation says of a node is what filter and prioritize answer.
+/// For Pods of all kinds: an explanation says of a node what filter and prioritize answer.
 #[test]
 fn an_explanation_agrees_with_both_answers_whatever_the_pod_is_exempt_from() {
     let policy = policy();

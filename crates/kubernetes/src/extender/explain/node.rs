@@ -15,11 +15,9 @@ use evenkeel_core::placement::node_forecast::HORIZON;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::units::{Amount, Resource, ResourceSet, Resources};
 
-/// The findings on one node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeExplanation {
-    /// The name of the node.
     pub name: String,
     /// True for a node that is Ready and not cordoned.
     pub schedulable: bool,
@@ -27,16 +25,14 @@ pub struct NodeExplanation {
     pub estimated: bool,
     /// True where the answer lets the Pod pass.
     pub passes: bool,
-    /// The resources that refuse; of a node that passes without headroom, those that it has none of.
+    /// The resources that refuse; for a node that passes without headroom, those that lack it.
     pub refused_by: Vec<Cow<'static, str>>,
-    /// The terms for each resource.
     pub resources: ResourceMap<ResourceExplanation>,
     /// The balance score among the nodes that are scored, before it is rounded; 0 to 10.
     pub total: Option<f64>,
-    /// The score as kube-scheduler gets it.
     pub score: Option<u8>,
-    /// The score by requests of kube-scheduler's own plugins, from a model of two of them. By this model the
-    /// others, such as taints, affinity and topology, score every node the same.
+    /// The score of kube-scheduler's own plugins, from a model of two of them. The model assumes
+    /// that the others (taints, affinity, topology) score every node the same.
     pub modelled_in_tree: i64,
     /// That and the score with the shipped weight: by the same model the sum that decides.
     pub modelled_sum: Option<i64>,
@@ -46,22 +42,22 @@ pub struct NodeExplanation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceExplanation {
-    /// N: the measured load with Pods in flight added and Pods that are gone taken off; without a fresh
-    /// measurement the larger of the last one and of what its Pods demand.
+    /// N: the measured load, plus Pods in flight, minus Pods that are gone; without a fresh
+    /// measurement the larger of the last one and the Pods' demands.
     pub load: u64,
     /// T; absent when it is not known, and the resource then takes no part.
     pub capacity: Option<u64>,
     /// The load as a share of the capacity, N / T.
     pub ratio: Option<f64>,
-    /// The load that is foreseen within `horizonSeconds`, where it is more than N and the forecast of it
-    /// is trusted; the headroom rule takes it in the place of N.
+    /// The forecast load within `horizonSeconds`, if it exceeds N and the forecast is trusted. The
+    /// headroom rule then uses it in place of N.
     pub foreseen: Option<u64>,
     /// How far ahead that is.
     pub horizon_seconds: Option<i64>,
     /// (R + N) / T, which must be below h; with the foreseen load for N where there is one.
     pub ratio_after: Option<f64>,
-    /// True where the capacity is not known, and tasks of the node wait for the resource so much that
-    /// it counts as over the line.
+    /// True if the capacity is unknown, and tasks wait for the resource so much that it counts as
+    /// full.
     pub pressed: bool,
     /// The share of the time in which tasks waited for the resource, where that is measured.
     pub pressure: Option<f64>,
@@ -69,18 +65,15 @@ pub struct ResourceExplanation {
     pub fits: bool,
     /// `fresh`, `stale` or `absent`.
     pub freshness: Cow<'static, str>,
-    /// The newest measurement.
     pub measured: Option<u64>,
-    /// Its age in seconds.
     pub age_seconds: Option<i64>,
     /// The load of Pods that are placed there and not measured yet.
     pub in_flight: u64,
     /// The part of the measured load that comes from Pods that are gone.
     pub gone: u64,
-    /// The demand of all Pods on the node.
     pub demanded: u64,
-    /// The demand of Pods that may come here and are counted elsewhere, which headroom is kept for while
-    /// other nodes have it.
+    /// The demand of Pods that may come here but are counted elsewhere. Headroom is kept for them
+    /// while other nodes have room.
     pub possible: u64,
     /// D: the deviation among the scored nodes with the Pod here `[CLBP] (4.9)`.
     pub deviation: Option<f64>,
@@ -88,13 +81,10 @@ pub struct ResourceExplanation {
     pub score: Option<f64>,
 }
 
-/// The findings on one node.
 pub(super) struct NodeFindings<'a> {
     pub(super) node: &'a NodeState,
     pub(super) possible: Resources<Amount>,
-    /// The resources that refuse.
     pub(super) refused: ResourceSet,
-    /// True where nodes may pass without headroom.
     pub(super) without_headroom: bool,
     pub(super) score: Option<(&'a NodeScore, u8)>,
 }
@@ -185,7 +175,6 @@ impl NodeFindings<'_> {
     }
 }
 
-/// The names of the resources that refuse.
 fn named(refused: ResourceSet) -> Vec<Cow<'static, str>> {
     let names = refused.iter().map(Resource::as_str);
     names.map(Cow::Borrowed).collect()

@@ -4,7 +4,6 @@ use super::{Explanation, NodeExplanation};
 use crate::extender::placement_rules::Exemption;
 use evenkeel_core::units::{Amount, Resource};
 
-/// The words for a choice that the answer left open.
 const LEFT_OPEN: &str = "kube-scheduler's own preference";
 
 /// Scores of 0 to 10 that differ by less are the same but for rounding.
@@ -14,8 +13,7 @@ const ALIKE: f64 = 1e-6;
 const UNSEEN: f64 = 0.005;
 
 impl Explanation {
-    /// The reason why the Pod went to `node`, by the answer that these terms are of; `None` where they do
-    /// not say.
+    /// Why the Pod went to `node`, by the answer with these terms; `None` if they do not say.
     #[must_use]
     pub fn reason(&self, node: &str) -> Option<String> {
         let here = self.nodes.iter().find(|one| one.name == node)?;
@@ -77,7 +75,6 @@ impl Explanation {
         }
     }
 
-    /// The use of a resource that the Pod needs, with the Pod there, as a share of the capacity.
     fn with_the_pod(&self, node: &NodeExplanation, resource: Resource) -> Option<f64> {
         let demand = &self.demand.0[resource];
         let term = &node.resources.0[resource];
@@ -118,8 +115,8 @@ mod tests {
     use crate::extender::explain::explain_among;
     use crate::pod::Pod;
 
-    /// The reason why a Pod that needs `cpu` millicores went to `node`, of nodes of 1000 of everything that
-    /// use so much of it.
+    /// The reason for a Pod of `cpu` millicores on `node`; each node has 1000 of everything and
+    /// uses so much.
     fn reason(namespace: &str, cpu: &str, nodes: &[(&str, u64)], node: &str) -> Option<String> {
         let pod: Value = json!({
             "metadata": {"name": "p", "namespace": namespace, "uid": "1"},

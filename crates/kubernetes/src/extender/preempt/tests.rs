@@ -16,8 +16,8 @@ fn amounts(value: u64) -> Resources<Amount> {
     Resources::new([Amount::new(value); 5])
 }
 
-/// The question about a Pod of 100 millicores, with one victim on each of two nodes, two on a third
-/// and none on a fourth.
+/// A Pod of 100 millicores, with one victim on each of two nodes, two on a third and none on a
+/// fourth.
 fn question() -> String {
     json!({
         "Pod": {
