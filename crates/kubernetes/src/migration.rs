@@ -1,8 +1,7 @@
-//! Converts manifests of other products to Evenkeel's: those that scale by the calendar to CronHPAs, and those
-//! of Kapacity to the kinds of the same names.
-//!
-//! If Evenkeel does otherwise than a manifest says, a note reports it. If Evenkeel cannot do it, the conversion
-//! refuses the manifest with the path, because a silent change would mislead. An unknown field is refused too.
+//! Converts manifests of other products: those that scale by the calendar to CronHPAs, and those of
+//! Kapacity to the kinds of the same names. A note reports each difference in behaviour. A manifest
+//! that Evenkeel cannot follow, or with an unknown field, is refused with the path, because a
+//! silent change would mislead.
 
 mod aliyun;
 mod conversion;
@@ -40,7 +39,7 @@ fn is_calendarless(document: &Value) -> bool {
     is_scaled && keda::is_without_crons(document)
 }
 
-/// Converts a manifest; `None` for one of another product, or of a kind that holds no scaling by the calendar.
+/// Converts a manifest; `None` for another product, or a kind without scaling by the calendar.
 ///
 /// # Errors
 /// Evenkeel cannot do a part of the manifest as it is meant.
@@ -95,7 +94,6 @@ pub fn migrate(
     Some(whole())
 }
 
-/// The conversion of one kind.
 type MigrateFunction = fn(&Value, &Circumstances<'_>) -> Result<ConvertedManifest, MigrateError>;
 
 #[cfg(test)]

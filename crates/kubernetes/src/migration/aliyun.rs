@@ -91,11 +91,10 @@ fn cron(
     })
 }
 
-/// A schedule of Aliyun's controller as one of Evenkeel's.
-///
-/// Its fields are six with seconds first, of which the day of week may be missing; Evenkeel reads five as
-/// without seconds. And a field with `*` among its parts restricts together with the other one, also with a
-/// step, of which robfig/cron makes a difference since its version 3: that is a `+` here.
+/// A schedule of Aliyun's controller as one of Evenkeel's. Aliyun has six fields with seconds
+/// first, and the day of week may be missing; Evenkeel reads five as without seconds. A field with
+/// `*` among its parts, also with a step, restricts together with the other one (robfig/cron from
+/// version 3 differs): that is a `+` here.
 fn six_fields(text: &str) -> String {
     let mut fields: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     if fields.len() == 5 && !text.trim_start().starts_with('@') {

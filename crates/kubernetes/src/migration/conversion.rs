@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use crate::cron_hpa::{CronHpaSpec, check};
 use crate::kinds::Kind;
 
-/// A manifest that is not converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct MigrateError {
@@ -16,7 +15,6 @@ pub struct MigrateError {
 }
 
 impl MigrateError {
-    /// The kind of error.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "NotConverted"
@@ -30,16 +28,12 @@ impl MigrateError {
     }
 }
 
-/// A manifest of another product, converted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConvertedManifest {
-    /// The object of Evenkeel's.
     pub manifest: Value,
-    /// The notes for the user, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// The circumstances of a conversion.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
     pub now: Timestamp,
@@ -54,7 +48,7 @@ pub(super) struct CronHpaConversion {
 }
 
 impl CronHpaConversion {
-    /// The manifest of it, with the name, the labels and the annotations of the one that it comes from.
+    /// Its manifest, with the source's name, labels and annotations.
     pub(super) fn finish(self, document: &Value) -> Result<ConvertedManifest, MigrateError> {
         let Self { spec, notes } = self;
         check(&spec).map_err(|error| MigrateError::new("as a CronHPA", error.to_string()))?;
@@ -88,8 +82,7 @@ impl CronHpaConversion {
     }
 }
 
-/// The manifest of a kind of Evenkeel's, with the name, the labels and the annotations of the one that it
-/// comes from.
+/// The manifest of a kind of Evenkeel's, with the source's name, labels and annotations.
 pub(super) fn manifest(kind: Kind, spec: &Value, document: &Value) -> Value {
     let mut metadata = json!({});
     for key in ["name", "namespace", "labels", "annotations"] {

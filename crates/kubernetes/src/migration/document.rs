@@ -21,7 +21,6 @@ pub(super) fn lost(unknown: &[String], known: &str) -> MigrateError {
     MigrateError::new(unknown.join(", "), message)
 }
 
-/// An object in a manifest, with its place.
 pub(super) struct ManifestFields<'a> {
     path: String,
     fields: Option<&'a Map<String, Value>>,
@@ -53,7 +52,6 @@ impl<'a> ManifestFields<'a> {
         Ok(Self { path, fields })
     }
 
-    /// The place of one of its fields.
     pub(super) fn at(&self, field: &str) -> String {
         at(&self.path, field)
     }
@@ -66,7 +64,6 @@ impl<'a> ManifestFields<'a> {
         Self::new(self.at(field), self.get(field), known)
     }
 
-    /// A field; null where it is absent.
     pub(super) fn get(&self, field: &str) -> &'a Value {
         const NULL: &Value = &Value::Null;
         let value = self.fields.and_then(|fields| fields.get(field));
@@ -118,7 +115,6 @@ impl<'a> ManifestFields<'a> {
         Ok(list.unwrap_or_default())
     }
 
-    /// A reference to what is scaled.
     pub(super) fn reference(&self, field: &str) -> Result<Option<ScaledRef>, MigrateError> {
         if self.get(field).is_null() {
             return Ok(None);

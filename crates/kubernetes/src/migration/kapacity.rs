@@ -1,9 +1,7 @@
 //! Kapacity's IntelligentHorizontalPodAutoscaler, HorizontalPortrait and ReplicaProfile,
-//! `autoscaling.kapacitystack.io/v1alpha1`.
-//!
-//! The fields have the same names here and there, so that a spec is taken over as it is, but for the few that
-//! Evenkeel has not. What its own definition does not know is refused, and what is left is checked as
-//! any object of a user.
+//! `autoscaling.kapacitystack.io/v1alpha1`. Most fields have the same names, so a spec is taken
+//! over as it is. Fields that Kapacity's definition lacks are refused, and the result is checked as
+//! any user's object.
 
 mod algorithm;
 mod checkers;
@@ -21,7 +19,6 @@ use crate::ihpa::{IhpaSpec, check};
 use crate::kinds::Kind;
 use crate::replica_profile::ReplicaProfileSpec;
 
-/// An IntelligentHorizontalPodAutoscaler as one of Evenkeel's.
 pub(super) fn convert_ihpa(
     document: &Value,
     circumstances: &Circumstances<'_>,
@@ -53,7 +50,6 @@ pub(super) fn convert_ihpa(
     Ok(migrated)
 }
 
-/// A HorizontalPortrait as one of Evenkeel's.
 pub(super) fn convert_portrait(
     document: &Value,
     _circumstances: &Circumstances<'_>,
@@ -81,7 +77,6 @@ pub(super) fn convert_portrait(
     Ok(migrated)
 }
 
-/// A ReplicaProfile as one of Evenkeel's.
 pub(super) fn convert_profile(
     document: &Value,
     _circumstances: &Circumstances<'_>,
@@ -107,8 +102,8 @@ pub(super) fn convert_profile(
     Ok(migrated)
 }
 
-/// Takes over the behaviour of a ReplicaProfile, a field of `parent` at a path. What others are to do for it is
-/// refused: Kapacity declares that, and does not do it either.
+/// Takes over the behaviour of a ReplicaProfile, a field of `parent` at a path. External parts are
+/// refused: Kapacity declares them and does not implement them either.
 fn take_profile_behavior(parent: &mut Value, field: &str, path: &str) -> Result<(), MigrateError> {
     let Some(fields) = parent.as_object_mut() else {
         return Ok(());
@@ -132,7 +127,7 @@ fn take_profile_behavior(parent: &mut Value, field: &str, path: &str) -> Result<
     Ok(())
 }
 
-/// Refuses windows that Kapacity opens at other hours, in the field `crons` of the object at a path.
+/// Refuses windows that Kapacity opens at other hours, in the field `crons` at a path.
 fn check_windows(
     path: &str,
     cron: &Value,
@@ -162,7 +157,6 @@ fn read<T: serde::de::DeserializeOwned>(spec: &Value) -> Result<T, MigrateError>
         .map_err(|error| MigrateError::new("spec", error.to_string()))
 }
 
-/// The manifest, unless something in it would be dropped.
 pub(super) fn finish(
     kind: Kind,
     spec: &Value,

@@ -1,8 +1,6 @@
-//! The cron triggers of KEDA's ScaledObject, `keda.sh/v1alpha1`.
-//!
-//! The ScaledObject stays, with its other triggers: a CronHPA raises its bounds. One without others has
-//! nothing more to do, and the CronHPA sets the replicas of its workload. Each field of a ScaledObject is
-//! carried over, named in a note where it is left out, or refused.
+//! The cron triggers of KEDA's ScaledObject, `keda.sh/v1alpha1`. A ScaledObject with other triggers
+//! stays, and a CronHPA raises its bounds. Otherwise the CronHPA replaces it and sets the
+//! workload's replicas. Each field is carried over, named in a note, or refused.
 
 mod annotations;
 
@@ -15,7 +13,6 @@ use super::windows::{self, Product};
 use crate::cron_hpa::{CronHpaSpec, CronRule, HPA, ScaledRef};
 use crate::kinds::{KEDA_MAX_REPLICAS, Kind};
 
-/// True for a ScaledObject that does not scale by the calendar: all of its triggers are of other types.
 pub(super) fn is_without_crons(document: &Value) -> bool {
     let triggers = document["spec"]["triggers"].as_array();
     let is_other = |trigger: &Value| trigger["type"].as_str().is_some_and(|kind| kind != "cron");
@@ -47,7 +44,6 @@ pub(super) fn convert(
     converted.finish(document)
 }
 
-/// A ScaledObject, each of its fields known.
 struct ScaledObject<'a> {
     name: &'a str,
     annotations: KedaAnnotations,
@@ -120,7 +116,6 @@ impl<'a> ScaledObject<'a> {
         })
     }
 
-    /// True if all triggers are of the type cron.
     fn is_alone(&self) -> bool {
         self.triggers.iter().all(|trigger| trigger.is_cron)
     }
@@ -235,7 +230,6 @@ impl<'a> ScaledObject<'a> {
         Ok(())
     }
 
-    /// The HPA that KEDA makes for it.
     fn autoscaler(&self) -> Result<ScaledRef, MigrateError> {
         let own = self.hpa.text("name")?;
         Ok(ScaledRef {

@@ -1,8 +1,7 @@
-//! Windows of other products: which of them a CronHPA opens at the same hours.
-//!
-//! KEDA and Kapacity have a window open whenever its end comes next, and before its start; where both come
-//! at one moment, KEDA has it open until then and Kapacity has not. A CronHPA opens one at each start, until
-//! the next end. All are the same where starts and ends alternate.
+//! Windows of other products that a CronHPA opens at the same hours. KEDA and Kapacity have a
+//! window open if its end comes next, before its start; if both come at once, KEDA has it open and
+//! Kapacity does not. A CronHPA opens it at each start until the next end. All agree if starts and
+//! ends alternate.
 
 use evenkeel_core::scaling::cron::{ExcludedDays, Schedule, Zone};
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -12,10 +11,8 @@ use super::document::ManifestFields;
 
 /// The time over which starts and ends are looked at: a leap day comes in it.
 const LOOKED_AT: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
-/// The most starts that are looked at.
 const STARTS: usize = 20_000;
 
-/// A product with windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Product {
     Keda,
@@ -49,8 +46,8 @@ impl Product {
     }
 }
 
-/// Refuses the window in the fields `start` and `end` of an object where the product reads other
-/// schedules, or opens it at other hours.
+/// Refuses the window in `start` and `end` if the product reads other schedules, or opens it at
+/// other hours.
 pub(super) fn check(
     product: Product,
     of: &ManifestFields<'_>,
@@ -60,8 +57,8 @@ pub(super) fn check(
     let utc = Zone::utc();
     let mut schedules = Vec::new();
     for (field, text) in [("start", start), ("end", end)] {
-        // The check of the whole spec refuses a text that is no schedule. Changes of the clocks are left
-        // out, because only the calendar is compared.
+        // The check of the whole spec refuses invalid schedules. Clock changes are left out,
+        // because only the calendar is compared.
         let Ok(schedule) = Schedule::parse(text, None, &utc) else {
             return Ok(());
         };
@@ -81,7 +78,7 @@ pub(super) fn check(
     differs(product, start, end, now).map_or(Ok(()), |message| Err(refused(message)))
 }
 
-/// Where the product opens a window at other hours than a CronHPA; `None` where starts and ends alternate.
+/// Where the product's window differs from a CronHPA's; `None` if starts and ends alternate.
 fn differs(product: Product, start: &Schedule, end: &Schedule, now: Timestamp) -> Option<String> {
     let until = now + LOOKED_AT;
     // From an end on, the first start is the first of its window.

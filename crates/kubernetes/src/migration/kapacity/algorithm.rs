@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::duration;
 
-/// Kapacity's image for predictive portraits, which its controller fills in where a template names none.
+/// Kapacity's image for predictive portraits, the default of its controller.
 const IMAGE: &str = "ghcr.io/traas-stack/kapacity-algorithm-horizontal-predictive";
 
 /// The container that it does so for.
 const CONTAINER: &str = "algorithm";
 
-/// The settings of the HPA's algorithm that are the same for all targets here, with the values that they have.
+/// The HPA algorithm's settings that are the same for all targets here, with their values.
 const FIXED: [(&str, SignedDuration); 3] = [
     ("syncPeriod", SignedDuration::from_secs(15)),
     ("cpuInitializationPeriod", SignedDuration::from_mins(5)),

@@ -7,7 +7,6 @@ fn cron() -> Value {
         "end": "0 18 * * 1-5", "desiredReplicas": "10"}})
 }
 
-/// A ScaledObject of cron triggers alone.
 fn alone() -> Value {
     json!({
         "apiVersion": "keda.sh/v1alpha1",
@@ -24,7 +23,6 @@ fn beside() -> Value {
     document
 }
 
-/// The same with a value at a path.
 fn with(mut document: Value, pointer: &str, value: Value) -> Value {
     let mut place = &mut document;
     for part in pointer.trim_start_matches('/').split('/') {
@@ -132,7 +130,7 @@ fn between_windows_are_the_replicas_to_which_keda_goes() {
     );
 }
 
-/// Places of a ScaledObject with values there, in JSON, that are refused, and what the refusal says.
+/// Refused values (JSON) at places of a ScaledObject, and what the refusal says.
 const REFUSED: [(&str, &str, &str); 19] = [
     (
         "/apiVersion",
