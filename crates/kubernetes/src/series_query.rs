@@ -1,9 +1,8 @@
-//! Questions for the series of one namespace, at present or in the past: the use by Pods, workloads and single
-//! containers, and custom and external metrics. The source of the answers does not matter here.
-//!
-//! A question names only the namespace that its caller is authorised for, and needs more rights than its own
-//! ([`SeriesQuery::rights`]). So a caller learns nothing that the metrics APIs would refuse. Each question is
-//! checked before it is used, so that no text in it is more than a name.
+//! Queries for the series of one namespace, present or past: use by Pods, workloads and containers,
+//! and custom and external metrics, from any source. A query names only its caller's namespace and
+//! needs the rights of the metrics API too ([`SeriesQuery::rights`]), so a caller learns nothing
+//! that these APIs would refuse. Each query is checked first, so that no text in it is more than a
+//! name.
 
 mod answer;
 mod check;
@@ -30,27 +29,18 @@ use evenkeel_core::units::Resource;
 
 use crate::kinds::Kind;
 
-/// The kinds of question, by the names that requests and rights have for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum QueryKind {
-    /// Use of a resource by single Pods.
     PodResource,
-    /// Use of a resource by one container of single Pods.
     ContainerResource,
-    /// Use of a resource by all Pods of a workload together.
     WorkloadResource,
-    /// Use of a resource by one container of all Pods of a workload together.
     WorkloadContainerResource,
-    /// A custom metric of an object.
     Object,
-    /// An external metric.
     External,
-    /// A metric of the Pods of a workload.
     WorkloadExternal,
 }
 
 impl QueryKind {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::PodResource,
         Self::ContainerResource,
@@ -75,24 +65,20 @@ impl QueryKind {
         }
     }
 
-    /// The kind of this name.
     #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// A question that has been checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeriesQuery {
     pub namespace: Arc<str>,
     pub subject: SeriesSubject,
 }
 
-/// The subject of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeriesSubject {
-    /// A series for each of some Pods.
     Pods {
         pods: ObjectSelection,
         usage: UsageSubject,
@@ -101,7 +87,6 @@ pub enum SeriesSubject {
     Workload {
         workload: WorkloadReference,
         usage: UsageSubject,
-        /// True where Pods count only while they are ready.
         ready_only: bool,
     },
     /// A custom metric of objects of a kind.
@@ -110,9 +95,7 @@ pub enum SeriesSubject {
         objects: ObjectSelection,
         metric: MetricIdentifier,
     },
-    /// An external metric.
     External(MetricIdentifier),
-    /// A metric of the Pods of a workload.
     WorkloadMetric {
         workload: WorkloadReference,
         metric: MetricIdentifier,
@@ -123,7 +106,6 @@ pub enum SeriesSubject {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectSelection {
     Named(String),
-    /// Those that a selector selects, in the text form of selectors.
     Selected(Box<str>),
 }
 
@@ -134,7 +116,6 @@ pub struct UsageSubject {
     pub container: Option<String>,
 }
 
-/// A kind by its group, in whichever version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupKind {
     /// Empty for the core group.
@@ -142,7 +123,6 @@ pub struct GroupKind {
     pub kind: String,
 }
 
-/// A workload of the question's namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadReference {
     pub kind: GroupKind,
@@ -150,7 +130,6 @@ pub struct WorkloadReference {
 }
 
 impl GroupKind {
-    /// The kind in the table of kinds, where that has it.
     #[must_use]
     pub fn known(&self) -> Option<Kind> {
         let Self { group, kind } = self;
@@ -160,7 +139,6 @@ impl GroupKind {
 }
 
 impl SeriesQuery {
-    /// The kind of the question.
     #[must_use]
     pub const fn kind(&self) -> QueryKind {
         match &self.subject {

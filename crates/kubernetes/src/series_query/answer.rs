@@ -1,7 +1,5 @@
-//! Answers: series with their unit, as a list of the API.
-//!
-//! An answer has up to hundreds of thousands of points: each is written as it stands, since a tree of them takes twenty times
-//! the memory of their text.
+//! Answers: series with their unit, as a list of the API. An answer has up to hundreds of thousands
+//! of points, so each is written directly: a tree takes twenty times the memory of its text.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +11,6 @@ use serde::{Serialize, Serializer};
 use super::{QueryKind, SeriesQuery, SeriesSubject};
 use crate::kinds::Kind;
 
-/// The unit of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeriesUnit {
     Cores,
@@ -24,7 +21,6 @@ pub enum SeriesUnit {
 }
 
 impl SeriesUnit {
-    /// The word in answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +31,6 @@ impl SeriesUnit {
         }
     }
 
-    /// The unit of the use of a resource.
     #[must_use]
     pub const fn of(resource: Resource) -> Self {
         match resource {
@@ -46,7 +41,6 @@ impl SeriesUnit {
     }
 }
 
-/// A value at a time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeriesPoint {
     pub at: Timestamp,
@@ -64,7 +58,6 @@ impl Serialize for SeriesPoint {
     }
 }
 
-/// A series with its labels, in the order of time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct LabelledSeries {
     pub labels: BTreeMap<String, String>,
@@ -80,7 +73,6 @@ pub struct SeriesAnswer {
 }
 
 impl SeriesQuery {
-    /// The unit of the values.
     #[must_use]
     pub const fn unit(&self) -> SeriesUnit {
         match &self.subject {
@@ -95,13 +87,11 @@ impl SeriesQuery {
 }
 
 impl SeriesAnswer {
-    /// The points of all series.
     #[must_use]
     pub fn points(&self) -> usize {
         self.series.iter().map(|series| series.points.len()).sum()
     }
 
-    /// The list of the API.
     #[must_use]
     pub fn list(&self, kind: QueryKind, unit: SeriesUnit) -> impl Serialize + '_ {
         SeriesList {

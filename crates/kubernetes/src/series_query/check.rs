@@ -1,7 +1,6 @@
-//! Questions as they are written, in parameters or in messages, and what makes one that can be asked.
-//!
-//! A field that its kind of question does not take is refused, like one that is missing: an answer to
-//! another question than the asker thinks is worse than none.
+//! Queries as written in parameters or messages, and their checks. A field that the kind of query
+//! does not take is refused, like a missing one: an answer to another query than intended is worse
+//! than none.
 
 use evenkeel_core::scaling::signal::MetricIdentifier;
 use evenkeel_core::units::Resource;
@@ -23,13 +22,10 @@ const SELECTOR: usize = 4096;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WrittenQuery {
     pub namespace: String,
-    /// The name of the Pod, the workload or the object.
     pub name: String,
-    /// The selector of the Pods or the objects.
     pub selector: String,
-    /// The API group of the workload or the object; for the core group its version `v1` is taken, too.
+    /// The API group of the workload or the object; `v1` is accepted for the core group too.
     pub group: String,
-    /// The kind of the workload or the object.
     pub kind: String,
     pub resource: String,
     pub container: String,
@@ -103,7 +99,6 @@ impl WrittenQuery {
         })
     }
 
-    /// Refuses fields that questions of this kind do not take.
     fn takes_all(&self, kind: QueryKind) -> Result<(), QueryFault> {
         use QueryKind as K;
         let has_container = matches!(kind, K::ContainerResource | K::WorkloadContainerResource);
@@ -199,7 +194,8 @@ impl WrittenQuery {
 
     fn group_kind(&self, of: QueryKind) -> Result<GroupKind, QueryFault> {
         let accepted = "an API group such as apps, or none for the core group";
-        // A client that sends the part of an apiVersion before its slash sends `v1` for the core group.
+        // A client that sends the part of an apiVersion before its slash sends `v1` for the core
+        // group.
         let group = if self.group.is_empty() || self.group == "v1" {
             String::new()
         } else {

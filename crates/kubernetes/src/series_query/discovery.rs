@@ -23,8 +23,8 @@ pub fn group() -> APIGroup {
     }
 }
 
-/// The resource of the version: `/apis/metrics.evenkeel.dev/v1alpha1`. What it is got by is the kind of
-/// the question.
+/// The resource of the version: `/apis/metrics.evenkeel.dev/v1alpha1`. Its names are the kinds of
+/// query.
 #[must_use]
 pub fn resources() -> APIResourceList {
     APIResourceList {

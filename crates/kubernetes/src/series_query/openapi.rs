@@ -1,13 +1,13 @@
-//! The description of the API in OpenAPI 3, for generated clients and for people. The API server passes it on
-//! to any client that asks for it (`/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1`).
+//! The API in OpenAPI 3, for generated clients and people; the API server serves it at
+//! `/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1`.
 
 use serde_json::{Value, json};
 
 use super::QueryKind;
 use crate::kinds::Kind;
 
-/// The documents that there are: `/openapi/v3`. The hash changes with the document, by which the API
-/// server knows whether to fetch it again.
+/// The index of documents, `/openapi/v3`. The hash tells the API server whether to fetch the
+/// document again.
 #[must_use]
 pub fn index(hash: &str) -> Value {
     let path = format!("apis/{}", Kind::MetricSeries.api_version());
@@ -15,7 +15,6 @@ pub fn index(hash: &str) -> Value {
     json!({"paths": {path: {"serverRelativeURL": address}}})
 }
 
-/// The document of the one version.
 #[must_use]
 pub fn document() -> Value {
     let group_version = Kind::MetricSeries.api_version();

@@ -1,13 +1,12 @@
-//! Questions in the parameters of a path: `.../series/workload-resource?group=apps&kind=Deployment&...`.
-//!
-//! With `start`, `end` and `step` it is one for the past, without them for what is newest.
+//! Queries in the parameters of a path:
+//! `.../series/workload-resource?group=apps&kind=Deployment&...`. With `start`, `end` and `step`
+//! for the past, otherwise for the newest values.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::{QueryKind, RangeLimits, SeriesQuery, SeriesRange, SeriesRefusal, WrittenQuery};
 use crate::truncate::{OF_VALUE, excerpt};
 
-/// The parameters, as a refusal names them.
 pub(super) const ACCEPTED: &str = "name, selector, group, kind, resource, container, readyPodsOnly, \
                                    metric, metricSelector, start, end, step";
 

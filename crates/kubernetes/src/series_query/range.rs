@@ -5,7 +5,6 @@ use jiff::{SignedDuration, Timestamp};
 /// The shortest step: scrapes are never more frequent.
 const SHORTEST_STEP: SignedDuration = SignedDuration::from_secs(1);
 
-/// The times that a question asks for, at equal distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeriesRange {
     pub first: Timestamp,

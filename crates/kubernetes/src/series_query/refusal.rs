@@ -11,7 +11,6 @@ pub enum SeriesRefusal {
     /// The caller is not known.
     #[error("{0}")]
     Unauthenticated(String),
-    /// The caller lacks the right.
     #[error("{user:?} may not {right}")]
     Forbidden { user: String, right: String },
     /// The right of the caller could not be checked.
@@ -37,7 +36,6 @@ pub enum SeriesRefusal {
     /// There is no such thing, or nothing that answers for it.
     #[error("{0}")]
     NotFound(String),
-    /// The answer would be too large.
     #[error("{0}")]
     TooLarge(String),
     /// Too many questions about this namespace wait at a time.
@@ -57,7 +55,6 @@ pub enum SeriesRefusal {
 }
 
 impl SeriesRefusal {
-    /// The code of the answer.
     #[must_use]
     pub const fn code(&self) -> u16 {
         match self {
@@ -74,7 +71,6 @@ impl SeriesRefusal {
         }
     }
 
-    /// The reason, as Kubernetes names it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -91,7 +87,6 @@ impl SeriesRefusal {
         }
     }
 
-    /// The object that is answered.
     #[must_use]
     pub fn status(&self) -> Status {
         api_status::status(self.code(), self.reason(), self.to_string())

@@ -1,5 +1,5 @@
-//! The rights that a question needs: its own, and the one by which the metrics API behind it would give its caller
-//! the same answer. So a caller without access to that API learns nothing through Evenkeel, which has access.
+//! The rights that a query needs: its own, and that of the metrics API behind it. So a caller
+//! without access to that API learns nothing through Evenkeel.
 
 use k8s_openapi::api::authorization::v1::ResourceAttributes;
 
@@ -7,7 +7,6 @@ use super::{GroupKind, ObjectSelection, SeriesQuery, SeriesSubject};
 use crate::kinds::{Kind, guessed_plural};
 
 impl SeriesQuery {
-    /// The rights that a caller needs, all of them.
     #[must_use]
     pub fn rights(&self) -> [ResourceAttributes; 2] {
         let own = ResourceAttributes {
