@@ -1,9 +1,8 @@
-//! The admission webhook: it makes a response from an AdmissionReview and a snapshot.
-//!
-//! A review is a pure function. Its patch only adds annotations and, if they are configured, the scheduler's name
-//! and the readiness gate of a ReplicaProfile. No operation of the patch can fail on this Pod. Evenkeel still
-//! applies it here before it sends it: the API server refuses the Pod if the patch does not apply, under any
-//! failure policy. A second review of the patched Pod changes nothing.
+//! The admission webhook: a pure function from an AdmissionReview and a snapshot to a response. The
+//! patch only adds annotations and, if configured, the scheduler's name and the readiness gate of a
+//! ReplicaProfile. The API server refuses a Pod if its patch does not apply, under any failure
+//! policy, so Evenkeel applies the patch here before it sends it. A second review of the patched
+//! Pod changes nothing.
 
 pub mod patch;
 pub mod review;

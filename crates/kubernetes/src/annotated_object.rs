@@ -1,4 +1,4 @@
-//! Objects of any kind, as far as it takes to judge the annotations on them and to see what came of them.
+//! Objects of any kind, reduced to what shows their annotations and the outcome.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -77,7 +77,6 @@ impl AnnotatedObject {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
@@ -93,14 +92,12 @@ impl AnnotatedObject {
         Some(&template.metadata.annotations)
     }
 
-    /// The conditions in its status.
     #[must_use]
     pub fn conditions(&self) -> &[ReportedCondition] {
         let status = self.status.as_ref();
         status.map_or(&[], |status| &status.conditions)
     }
 
-    /// True for an object that a controller made.
     #[must_use]
     pub fn is_made_by_controller(&self) -> bool {
         self.metadata.controller().is_some()

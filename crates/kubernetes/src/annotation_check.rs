@@ -1,5 +1,4 @@
-//! The faults of an object's annotations: values that do not parse, names that do not exist, and
-//! annotations that Evenkeel does not read on objects of this kind.
+//! Faults of annotations: invalid values, unknown names, and annotations on the wrong kind.
 
 use std::collections::BTreeMap;
 
@@ -25,12 +24,10 @@ use crate::scaling_policy::ScalingPolicy;
 use crate::suggestion::nearest;
 use crate::tuning_policy::TuningPolicy;
 
-/// The kind of object that carries an annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     Namespace,
     Node,
-    /// A Pod, or the template that Pods are made from.
     Pod,
     /// An object that makes Pods and can be scaled or tuned; custom resources are included.
     Workload,
@@ -42,7 +39,6 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// The carrier for objects of this kind.
     #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {
@@ -60,7 +56,6 @@ impl Carrier {
         }
     }
 
-    /// Such objects in words.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -110,7 +105,7 @@ const READ: [(&str, &[Carrier]); 29] = [
     (RESUME, &[Ihpa]),
 ];
 
-/// The annotations that Evenkeel writes, which may stand on anything that is copied from what it wrote.
+/// The annotations that Evenkeel writes; they may be on anything copied from such an object.
 const WRITTEN: [&str; 14] = [
     PROFILE_SOURCE,
     DEMAND,
@@ -128,12 +123,9 @@ const WRITTEN: [&str; 14] = [
     PORTRAIT_JOBS,
 ];
 
-/// Something that is wrong with an annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnnotationFault {
-    /// The value does not parse.
     Invalid(InvalidAnnotation),
-    /// No annotation has this name.
     Unknown {
         key: String,
         /// The name that was most likely meant.
@@ -142,12 +134,10 @@ pub enum AnnotationFault {
     /// It stands on an object of which nothing reads it.
     Unread {
         key: &'static str,
-        /// The carriers on which Evenkeel reads it.
         read_of: &'static [Carrier],
     },
 }
 
-/// The annotations of users, by name.
 pub fn read() -> impl Iterator<Item = &'static str> {
     READ.iter().map(|(key, _)| *key)
 }
@@ -159,7 +149,7 @@ pub fn asks(carrier: Carrier, annotations: &BTreeMap<String, String>) -> bool {
         .any(|(key, read_of)| read_of.contains(&carrier) && annotations.contains_key(*key))
 }
 
-/// The annotations with values that are not accepted, among those that Evenkeel reads on this carrier.
+/// The annotations with invalid values, among those that Evenkeel reads on this carrier.
 #[must_use]
 pub fn invalid(carrier: Carrier, annotations: &RelevantAnnotations) -> Vec<InvalidAnnotation> {
     let metadata = || Meta {
@@ -234,10 +224,9 @@ mod tests {
 
     use super::*;
 
-    /// A value that each annotation of users refuses.
     const REFUSED: &str = "\u{0}no value of anything\u{0}";
-    /// Annotations of which every text is a value: a profile may be one of the configuration, and a target
-    /// stands beside a query.
+    /// Annotations that accept every text: a profile may be configured, and a target depends on its
+    /// query.
     const FREE: [&str; 2] = [PROFILE, QUERY_TARGET];
 
     fn annotated(of: &[(&str, &str)]) -> RelevantAnnotations {

@@ -1,8 +1,6 @@
-//! The annotations that Evenkeel reads and writes, and the message about a value that does not
-//! parse.
-//!
-//! A wrong value is never guessed at: the default applies, and the annotation, its value and what
-//! is accepted are named in a warning or an Event.
+//! The annotations that Evenkeel reads and writes, and the message about an invalid value. If a
+//! value is invalid, the default applies, and a warning or an Event names the annotation, the value
+//! and what is accepted.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +14,8 @@ pub const PREFIX: &str = "evenkeel.dev/";
 
 /// On a namespace: `true` opts in. The label that mirrors it has the same name.
 pub const ENABLED: &str = "evenkeel.dev/enabled";
-/// On a namespace, written: the UIDs of its HorizontalPortraits that have a job, without which the guard lets none run.
+/// On a namespace, written: the UIDs of its HorizontalPortraits with a job; the guard lets no other
+/// run.
 pub const PORTRAIT_JOBS: &str = "evenkeel.dev/portrait-jobs";
 /// On a namespace: the headroom ratio.
 pub const HEADROOM: &str = "evenkeel.dev/headroom";
@@ -39,7 +38,8 @@ pub const PROFILE: &str = "evenkeel.dev/profile";
 pub const PROFILE_SOURCE: &str = "evenkeel.dev/profile-source";
 /// On a Pod: `true` leaves it alone.
 pub const SKIP: &str = "evenkeel.dev/skip";
-/// On a Pod, written at admission: the five numbers as compact JSON, and which of them other Pods used.
+/// On a Pod, written at admission: the five numbers as compact JSON, marked if from other Pods'
+/// use.
 pub const DEMAND: &str = "evenkeel.dev/demand";
 
 /// On a node: the rate that its network can carry in one direction.
@@ -69,7 +69,7 @@ pub(crate) const TRAFFIC: &str = "evenkeel.dev/traffic";
 pub(crate) const BEHAVIOR: &str = "evenkeel.dev/behavior";
 /// On an autoscaler or a workload: the rule by which replicas are taken away.
 pub(crate) const SCALE_DOWN: &str = "evenkeel.dev/scale-down";
-/// On an autoscaler or a workload: `true` forecasts its memory too, which each Pod holds of its own.
+/// On an autoscaler or a workload: `true` also forecasts its memory, which each Pod holds itself.
 pub(crate) const PREDICT_MEMORY: &str = "evenkeel.dev/predict-memory";
 /// On an autoscaler, a workload or a namespace: the share of time in which a floor may be too low.
 pub(crate) const RISK: &str = "evenkeel.dev/risk";
@@ -78,14 +78,13 @@ pub const BOUNDS: &str = "evenkeel.dev/bounds";
 /// On an autoscaler or a workload, written: the last decision, and the conditions.
 pub const SCALING_STATUS: &str = "evenkeel.dev/scaling-status";
 
-/// On an IntelligentHorizontalPodAutoscaler: the time at which a user asked Evenkeel to continue a change
-/// that a stability check holds.
+/// On an IntelligentHorizontalPodAutoscaler: when a user asked Evenkeel to resume a held change.
 pub const RESUME: &str = "evenkeel.dev/resume";
 
-/// On a Pod, written: the cost of its deletion that stands beside it, and its ground, while its ReplicaSet is
-/// scaled in. A cost without it is the user's.
+/// On a Pod, written while its ReplicaSet is scaled in: its deletion cost and the reason. A cost
+/// without this annotation is the user's.
 pub const DELETION_COST: &str = "evenkeel.dev/deletion-cost";
-/// On a Pod, read by its ReplicaSet's controller: of ready Pods those with the lowest are deleted first.
+/// On a Pod, read by its ReplicaSet's controller: ready Pods with the lowest cost go first.
 pub const POD_DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
 /// On a namespace or a workload: how far the tuning of its Pods goes.
@@ -105,7 +104,6 @@ pub const POD_STATE: &str = "evenkeel.dev/pod-state";
 /// A readiness gate of Pods and the condition that opens it: whether the Pod takes traffic.
 pub const ONLINE: &str = "evenkeel.dev/online";
 
-/// The prefix of the annotations by which KEDA's ScaledObjects are paused.
 const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
 
 /// Set by kubelet on the mirror of a static Pod.
@@ -115,8 +113,7 @@ pub const INGRESS_BANDWIDTH: &str = "kubernetes.io/ingress-bandwidth";
 /// Cap on outgoing traffic in bits per second, read by the CNI bandwidth plugin.
 pub const EGRESS_BANDWIDTH: &str = "kubernetes.io/egress-bandwidth";
 
-/// Labels, and keys of taints, of the nodes on which the cluster's own parts run; the second is that of
-/// clusters that were made before 1.24.
+/// Labels and taint keys of control-plane nodes; the second is from clusters older than 1.24.
 pub(crate) const CONTROL_PLANE: [&str; 2] = [
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
@@ -140,14 +137,10 @@ pub(super) fn is_read(key: &str) -> bool {
         .contains(&key)
 }
 
-/// An annotation with a value that is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAnnotation {
-    /// The name with its prefix.
     pub key: &'static str,
-    /// The value as given.
     pub value: String,
-    /// The values that would have been accepted.
     pub accepted: &'static str,
 }
 
@@ -176,7 +169,7 @@ impl InvalidAnnotation {
     }
 }
 
-/// The words in a text that lists nothing but words, such as `off, recommend or on`; none otherwise.
+/// The words in a text that lists only words, such as `off, recommend or on`; otherwise none.
 fn choices(accepted: &'static str) -> Vec<&'static str> {
     let words = accepted.split(", ").flat_map(|part| part.split(" or "));
     let words: Vec<&str> = words.map(|word| word.trim_matches('"')).collect();
@@ -205,11 +198,8 @@ impl fmt::Display for InvalidAnnotation {
     }
 }
 
-/// A reader of one annotation.
 pub(super) struct AnnotationParser<T> {
-    /// The name with its prefix.
     pub(super) key: &'static str,
-    /// The accepted values, for messages.
     pub(super) accepted: &'static str,
     /// The value in a text; `None` where it is not accepted.
     pub(super) parse: fn(&str) -> Option<T>,

@@ -1,23 +1,18 @@
-//! The APIServices by which the API server routes the requests for an API group to Evenkeel. The cluster
-//! has one APIService for each group, so the server that holds it serves the whole group.
+//! The APIServices that route requests for an API group to Evenkeel. The cluster has one per group,
+//! so the server that holds it serves the whole group.
 
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
-/// The name of that of external metrics.
 pub const EXTERNAL_METRICS: &str = "v1beta1.external.metrics.k8s.io";
 
-/// The name of that of the metrics provider.
 pub const METRICS_PROVIDER: &str = "v1alpha1.metrics.evenkeel.dev";
 
-/// The Service of Evenkeel that it leads to.
 pub const SERVICE: &str = "evenkeel";
 
-/// The server that an APIService leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// Evenkeel in the namespace that was given.
     Own,
-    /// Another, by namespace and name.
     Other(String),
 }
 

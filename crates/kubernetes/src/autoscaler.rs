@@ -1,5 +1,5 @@
-//! `autoscaling/v2` HorizontalPodAutoscalers, with what scaling reads of them, and their translation
-//! to the HPA algorithm ([`evenkeel_core::scaling::hpa`]).
+//! `autoscaling/v2` HorizontalPodAutoscalers and their translation to
+//! [`evenkeel_core::scaling::hpa`].
 
 mod behavior;
 mod metrics;
@@ -17,34 +17,27 @@ use evenkeel_core::scaling::signal::ObjectReference;
 pub use metrics::{FOLLOWED, HpaMetrics, ObservedMetric};
 pub use status::AutoscalerStatus;
 
-/// A HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Autoscaler {
-    /// Name, annotations and owners.
     #[serde(deserialize_with = "null_is_default")]
     pub metadata: Meta,
     /// The wanted state: target, bounds, metrics and behaviour.
     #[serde(deserialize_with = "null_is_default")]
     pub spec: AutoscalerSpec,
-    /// The state that its controller last reported.
     #[serde(deserialize_with = "null_is_default")]
     pub status: AutoscalerStatus,
 }
 
-/// The `spec` of an autoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AutoscalerSpec {
-    /// The workload that it scales.
     #[serde(deserialize_with = "null_is_default")]
     pub scale_target_ref: ScaleTarget,
     /// The least replicas; 1 where there is none.
     pub min_replicas: Option<i32>,
-    /// The most replicas.
     #[serde(deserialize_with = "null_is_default")]
     pub max_replicas: i32,
-    /// The metrics that it scales by.
     #[serde(deserialize_with = "null_is_default")]
     pub metrics: HpaMetrics,
     /// How fast it may scale, completed as Kubernetes does; `None` where the object does not say.
@@ -52,11 +45,9 @@ pub struct AutoscalerSpec {
     pub behavior: Option<Behavior>,
 }
 
-/// The reference to the workload of an autoscaler.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ScaleTarget {
-    /// Group and version of the kind.
     #[serde(deserialize_with = "null_is_default")]
     pub api_version: String,
     #[serde(deserialize_with = "null_is_default")]
@@ -81,7 +72,7 @@ impl AutoscalerSpec {
         }
     }
 
-    /// The spec as the HPA algorithm reads it, with what Kubernetes fills in filled in.
+    /// The spec for the HPA algorithm, with the defaults of Kubernetes.
     pub fn hpa(&self) -> hpa::HpaSpec {
         let ScaleTarget {
             api_version,
@@ -103,7 +94,6 @@ impl AutoscalerSpec {
 }
 
 impl Autoscaler {
-    /// The KEDA ScaledObject that manages it, by name.
     #[must_use]
     pub fn scaled_object(&self) -> Option<&str> {
         let owner = self.metadata.controller()?;

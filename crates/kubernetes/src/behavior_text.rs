@@ -1,6 +1,6 @@
-//! `behavior` as the JSON of an annotation, held to what the API server takes in an HPA.
-//!
-//! No API server has checked the text. A part that cannot be read is named and counts as absent, and the rest holds.
+//! `behavior` as the JSON of an annotation, held to what the API server accepts in an HPA. No API
+//! server has checked the text: an unreadable part is named and counts as absent, and the rest
+//! holds.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,6 @@ use evenkeel_core::scaling::hpa::{
 };
 use evenkeel_core::units::Quantity;
 
-/// The accepted texts, for messages.
 const ACCEPTED: &str = "the JSON of behavior in an autoscaling/v2 HorizontalPodAutoscaler, \
     such as {\"scaleDown\": {\"policies\": [{\"type\": \"Pods\", \"value\": 1, \"periodSeconds\": 60}]}}";
 const ACCEPTED_POLICY: &str =
@@ -23,12 +22,10 @@ const ACCEPTED_POLICY: &str =
 const LONGEST_WINDOW: i32 = 3600;
 const LONGEST_PERIOD: i32 = 1800;
 
-/// A part that the API server would not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnreadablePart {
     /// The path below the behavior, such as `.scaleUp.tolerance`; empty for all of it.
     pub(super) path: String,
-    /// The JSON as given.
     pub(super) given: String,
     pub(super) accepted: &'static str,
 }
@@ -52,7 +49,6 @@ pub(super) fn annotated(
     Some(behavior)
 }
 
-/// The complete rules in JSON, and the parts of it that cannot be read.
 pub(super) fn read(written: &Value) -> (Behavior, Vec<UnreadablePart>) {
     let mut reading = BehaviorParser(Vec::new());
     let known = ["scaleUp", "scaleDown"];

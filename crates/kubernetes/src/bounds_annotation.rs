@@ -1,14 +1,9 @@
-//! The record of an object's bounds as the JSON of the annotation `evenkeel.dev/bounds`.
-//!
-//! Another version of the program may have written fields that this version does not know. Their text is kept,
-//! so that no bounds are lost on the way between versions. A contribution of an unknown contributor counts by
-//! its known fields, until its own end. A contribution that cannot be read, or that asks for no valid count, is
-//! kept without effect. The record is of no use only if its user's or its written bounds cannot be read.
-//!
-//! Any user with the right to write the object can write the annotation, and every tick reads every marked
-//! object. So a record is refused if it is longer than any that makes sense, before it is parsed. It is also
-//! refused if no object can have its bounds. The object's managed fields ([`crate::managed_fields`]) show if
-//! this program wrote it.
+//! The record of an object's bounds as the JSON of the annotation `evenkeel.dev/bounds`. Fields of
+//! other versions are kept as text. A contribution of an unknown contributor counts by its known
+//! fields until its end; an unreadable or invalid contribution is kept without effect. Any user who
+//! may write the object can write the annotation, and every tick reads it. So a record is refused,
+//! before parsing, if it is too long, and afterwards if no object can have its bounds. The managed
+//! fields ([`crate::managed_fields`]) show if Evenkeel wrote it.
 
 mod raw_values;
 
@@ -24,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use self::raw_values::{RawBoundsValue, RawFields, take};
 use crate::managed_fields::MANAGER;
 
-/// The most bytes of a record. Sixteen contributions of 100 bytes fit, by contributors with names of
-/// 150: Kubernetes allows names of 253, and few are longer than 60.
+/// The most bytes of a record. Sixteen contributions of 100 bytes fit, by contributors with names
+/// of 150; Kubernetes allows 253, and few are longer than 60.
 const LONGEST: usize = 4096;
 
 /// The most contributions in a record. A schedule is one, and an object has a handful of them.
@@ -40,10 +35,8 @@ pub enum BoundsAnnotationError {
     /// The text has this many bytes.
     #[error("the record of the bounds has {0} bytes, more than the {LONGEST} that are read")]
     TooLong(usize),
-    /// The record has this many contributions.
     #[error("the record of the bounds has {0} contributions, more than {MOST_CONTRIBUTIONS}")]
     TooMany(usize),
-    /// The record has bounds that no object can have.
     #[error("the record of the bounds is invalid: {0}")]
     Nonsense(#[from] BoundsError),
     /// Another writer wrote the record, by the object's managed fields.
@@ -52,7 +45,6 @@ pub enum BoundsAnnotationError {
 }
 
 impl BoundsAnnotationError {
-    /// The kind of error, for conditions, Events and metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -66,7 +58,6 @@ impl BoundsAnnotationError {
 /// The record of an object's bounds, with everything beside it that the annotation holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundsAnnotation {
-    /// The record itself, see [`BoundsRecord`].
     pub record: BoundsRecord,
     unknown: UnknownBoundsFields,
 }
@@ -101,7 +92,6 @@ struct RecordJson<'a> {
     unknown: &'a RawFields,
 }
 
-/// A value with the fields beside it that are not known.
 #[derive(Serialize)]
 struct WithUnknown<'a, T> {
     #[serde(flatten)]
@@ -131,7 +121,6 @@ struct ContributionJson {
 }
 
 impl BoundsAnnotation {
-    /// The record of an object that only its user has written so far.
     #[must_use]
     pub fn of_user(user: ObjectBounds) -> Self {
         Self {
@@ -173,8 +162,8 @@ impl BoundsAnnotation {
         Ok(annotation)
     }
 
-    /// The record, where the object takes `least` or more replicas: it is given back no fewer. An HPA
-    /// that the user has scale by other metrics since may not have the 0 that he once set.
+    /// The record, with counts of at least `least`. The HPA may use other metrics since, which no
+    /// longer allow the user's former 0.
     #[must_use]
     pub fn with_least(mut self, least: i32) -> Self {
         let min = &mut self.record.user.min;
@@ -182,8 +171,7 @@ impl BoundsAnnotation {
         self
     }
 
-    /// The end of the last contribution, after which no contributor holds the bounds. `None` if there is no
-    /// contribution, and if one of them cannot be read.
+    /// The end of the last contribution. `None` without contributions, or if one is unreadable.
     #[must_use]
     pub fn held_until(&self) -> Option<Timestamp> {
         let until = self.record.held_until();
@@ -213,12 +201,11 @@ impl BoundsAnnotation {
         self.record.contributions = readable.into_iter().collect();
     }
 
-    /// The text of the annotation; `None` where the record says nothing that has to be kept, and the
-    /// annotation goes.
+    /// The text of the annotation; `None` if there is nothing to keep, and the annotation goes.
     ///
     /// # Errors
-    /// A record that would not be read again: it is too long, has too many contributions, or bounds
-    /// that no object can have.
+    /// A record that would not be read again: it is too long, has too many contributions, or
+    /// invalid bounds.
     ///
     /// # Panics
     /// Never: the record has nothing that JSON cannot hold.
@@ -238,14 +225,13 @@ impl BoundsAnnotation {
         Ok(Some(text))
     }
 
-    /// True where both say the same and differ at most in the ends of contributions.
     #[must_use]
     pub fn differs_in_time_only(&self, other: &Self) -> bool {
         self.record.differs_in_time_only(&other.record) && self.unknown == other.unknown
     }
 
-    /// Removes the contributions that have ended, as [`BoundsRecord::settle`], with all that was
-    /// kept of them.
+    /// Removes the contributions that have ended ([`BoundsRecord::settle`]), with their unknown
+    /// fields.
     pub fn settle(&mut self, now: Timestamp) -> ObjectBounds {
         let before = self.record.contributions.clone();
         let bounds = self.record.settle(now);
@@ -260,7 +246,6 @@ impl BoundsAnnotation {
         bounds
     }
 
-    /// Forgets all contributions but that of prediction.
     pub fn forget_others(&mut self) {
         let prediction = self.record.contributions.of(&Contributor::Prediction);
         self.record.contributions = prediction.cloned().into_iter().collect();
@@ -269,8 +254,7 @@ impl BoundsAnnotation {
         self.unknown.fields.retain(|who, _| is_prediction(who));
     }
 
-    /// The contributors with contributions that cannot be read. These have no effect and no end here, and
-    /// stay as they are.
+    /// The contributors with unreadable contributions. These have no effect and no end.
     fn unreadable(&self) -> impl Iterator<Item = &Contributor> {
         let all = self.unknown.contributions.keys();
         all.filter(|who| self.record.contributions.of(who).is_none())
@@ -296,8 +280,8 @@ impl BoundsAnnotation {
         }
     }
 
-    /// A contribution as it is written: to the letter where its contributor is not known, but for an
-    /// end that has been brought nearer.
+    /// A contribution as written: verbatim if its contributor is unknown, except for an earlier
+    /// end.
     fn contribution(&self, one: &ReplicaRecommendation) -> RawBoundsValue {
         let ReplicaRecommendation { who, until, .. } = one;
         let kept = self.unknown.contributions.get(who);
@@ -317,7 +301,6 @@ impl BoundsAnnotation {
     }
 }
 
-/// Takes out bounds, without which there is no record, and the fields beside them.
 fn take_bounds(
     fields: &mut RawFields,
     name: &'static str,

@@ -3,10 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ConditionStatus {
-    /// The condition holds.
     True,
     /// It does not hold.
     False,
@@ -15,7 +13,6 @@ pub enum ConditionStatus {
 }
 
 impl ConditionStatus {
-    /// The word in conditions.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -26,18 +23,13 @@ impl ConditionStatus {
     }
 }
 
-/// One condition, in the form of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
-    /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: String,
-    /// `True` if the condition holds, otherwise `False` or `Unknown`.
     pub status: ConditionStatus,
-    /// The reason, from a closed set.
     pub reason: String,
-    /// The reason in words.
     pub message: String,
     /// Since when the status is what it is.
     pub last_transition_time: Timestamp,
@@ -72,8 +64,8 @@ impl From<bool> for ConditionStatus {
     }
 }
 
-/// Gives each condition the time since which it has its status: that of the one `before` with the same,
-/// otherwise `now`. All are made of the object of this `generation`.
+/// Sets the transition times: that of the condition in `before` with the same status, otherwise
+/// `now`. All conditions get this `generation`.
 pub fn settle(
     conditions: &mut [Condition],
     before: &[Condition],

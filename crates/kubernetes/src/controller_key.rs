@@ -1,31 +1,27 @@
-//! The key of a controller of Pods: its namespace and its UID.
-//!
-//! An owner reference may carry any UID, because the author of the Pod writes it. A controller is always in the
-//! namespace of its Pods. So a UID from another namespace names a controller that does not exist.
+//! The key of a controller of Pods: its namespace and its UID. The author of a Pod can write any
+//! UID into an owner reference. A controller is in the namespace of its Pods, so a UID from another
+//! namespace matches none.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::meta::{Meta, OwnerReference};
 
-/// A namespace and the UID of a controller in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ControllerKey(Arc<str>);
 
 impl ControllerKey {
-    /// The key of the controller with this UID.
     #[must_use]
     pub fn new(namespace: &str, uid: &str) -> Self {
         Self(format!("{namespace}/{uid}").into())
     }
 
-    /// The key of the controller that an object of this namespace names; `None` for a reference without a UID.
+    /// The key of the controller that a reference names; `None` for a reference without a UID.
     #[must_use]
     pub fn of_reference(namespace: &str, controller: &OwnerReference) -> Option<Self> {
         (!controller.uid.is_empty()).then(|| Self::new(namespace, &controller.uid))
     }
 
-    /// The key of an object that is itself a controller.
     #[must_use]
     pub fn of_object(metadata: &Meta) -> Self {
         let namespace = metadata.namespace.as_deref().unwrap_or_default();

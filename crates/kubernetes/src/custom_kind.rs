@@ -1,8 +1,6 @@
-//! Kinds of custom resources that have the subresource `scale`, and the fields that it reads of an object.
-//!
-//! The API server makes the Scale of a custom resource from fields that its definition names. Evenkeel reads
-//! them from the objects that a watch brings anyway, without a call for each object. It skips the rest as it
-//! reads: templates of Pods, which are most of an object, and parts that nest too deep.
+//! Kinds of custom resources with the subresource `scale`, and the fields that it reads. Evenkeel
+//! reads these fields from watched objects, without a call for each object. Templates of Pods,
+//! which are most of an object, and deeply nested parts are skipped while parsing.
 
 use std::fmt;
 
@@ -16,8 +14,7 @@ use crate::meta::Meta;
 /// The most keys of a path below `spec` or `status` that are followed.
 const DEEPEST: usize = 16;
 
-/// A kind of custom resource. Its names live as long as the program, as do those of the table of kinds: a
-/// few are configured, and each is made once it is found.
+/// A kind of custom resource. Its names are leaked: few kinds exist, and each is made once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CustomKind(&'static DiscoveredKind);
 
@@ -86,7 +83,6 @@ impl CustomKind {
         self.0.plural.as_str()
     }
 
-    /// The keys from the object to its count.
     pub(crate) fn count_path(self) -> Vec<&'static str> {
         segments(&self.0.paths.replicas).collect()
     }
@@ -97,12 +93,10 @@ impl CustomKind {
 }
 
 impl CustomObject {
-    /// The whole number at a path; `None` where there is none.
     pub(crate) fn count(&self, path: &str) -> Option<i32> {
         i32::try_from(self.at(path)?.as_i64()?).ok()
     }
 
-    /// The text at a path.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.at(path)?.as_str()
     }

@@ -1,13 +1,9 @@
-//! The demand of a Pod for each resource, R in `[CLBP] (4.1)`, and the source of each number.
-//!
-//! The first known source counts: an annotation, then requests, then the use by other Pods of the workload, up to
-//! the caps of the CNI bandwidth plugin. Last come these caps, if the configuration lets them count. A number
-//! without a source is zero and marked unknown.
-//!
-//! kube-scheduler and quotas check requests. Annotations and caps are claims: no program checks the words of the
-//! Pod's author. Use is a claim too, because it is read from an annotation that the author may have written.
-//! A Pod is judged by its own claims in full. In the sums by which Evenkeel judges other Pods, its claims count
-//! only as [`counted`](Demand::counted) says.
+//! The demand of a Pod for each resource, R in `[CLBP] (4.1)`, and the source of each number. The
+//! first known source counts: annotation, requests, use by other Pods of the workload up to the CNI
+//! bandwidth caps, then the caps if configured. A number without a source is zero and marked
+//! unknown. kube-scheduler and quotas check requests. Annotations, caps and use are claims, because
+//! the Pod's author may have written them. A Pod is judged by its own claims in full; in sums that
+//! affect other Pods, claims count only as [`counted`](Demand::counted) says.
 
 pub(crate) mod annotation;
 
@@ -25,10 +21,8 @@ use super::pod_requests;
 use evenkeel_core::placement::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};
 use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
 
-/// The source of one number of a demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DemandSource {
-    /// An annotation of the Pod.
     Annotation,
     /// The effective request, as kube-scheduler counts it.
     Requests,
@@ -41,7 +35,6 @@ pub enum DemandSource {
 }
 
 impl DemandSource {
-    /// The name in answers and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,21 +60,18 @@ impl fmt::Display for DemandSource {
     }
 }
 
-/// The demand of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {
     /// R of each resource; zero where it is unknown.
     pub amounts: Resources<Amount>,
-    /// R as it is scored and counted for others: of a Pod that asks for no cpu or memory, what
-    /// kube-scheduler itself assumes. Without it Pods that say nothing, the most dangerous ones, would
+    /// R as it is scored and counted for others: without a request for cpu or memory,
+    /// kube-scheduler's assumption. Otherwise Pods without requests, the most dangerous ones, would
     /// all go to one node.
     pub assumed: Resources<Amount>,
-    /// The amounts that count for others if claims do not. For cpu and memory that are known by history
-    /// alone, these are the amounts that kube-scheduler assumes.
+    /// The amounts that count for others without claims. For cpu and memory known by history alone,
+    /// kube-scheduler's assumption.
     unclaimed: Resources<Amount>,
-    /// The source of each number.
     pub sources: Resources<DemandSource>,
-    /// Annotations of the Pod that are not accepted, and did not count.
     pub invalid: Vec<InvalidAnnotation>,
 }
 
@@ -90,7 +80,6 @@ pub struct Demand {
 pub struct ExcessiveClaim {
     pub resource: Resource,
     pub claimed: Amount,
-    /// The largest capacity that any node has.
     pub largest: Amount,
 }
 
@@ -107,14 +96,12 @@ impl fmt::Display for ExcessiveClaim {
     }
 }
 
-/// The part of a [`Demand`] that is needed to count it for others, small enough to be kept for every Pod.
-/// It stays valid if claims start or stop to count, or if another node becomes the largest.
+/// The part of a [`Demand`] that counts for others, small enough to be kept for every Pod. It stays
+/// valid if claims start or stop to count, or if another node becomes the largest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CompactDemand {
-    /// The amounts that count if claims do not.
     unclaimed: Resources<Amount>,
     claims: Resources<Amount>,
-    /// The resources with claims that count.
     claimed: Resources<bool>,
     /// The resources with amounts that no program checks, even if their claims do not count.
     unchecked: Resources<bool>,
@@ -139,19 +126,17 @@ impl CompactDemand {
         }
     }
 
-    /// The claims.
     #[must_use]
     pub fn claims(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| self.claimed[resource].then_some(self.claims[resource]))
     }
 
-    /// True where nothing is claimed.
     #[must_use]
     pub fn is_without_claims(&self) -> bool {
         !self.claimed.values().contains(&true)
     }
 
-    /// The demand as it counts, with its claims as far as the largest node can give them, or without.
+    /// The demand as it counts: without claims, or with claims up to the largest node's capacity.
     #[must_use]
     pub fn counted(
         &self,
@@ -181,8 +166,7 @@ impl Demand {
         })
     }
 
-    /// The demand as it counts for others: of `claims` what the largest node can give, and nothing
-    /// of those that are left out of them.
+    /// The demand as it counts for others: `claims` count up to the largest node's capacity.
     #[must_use]
     pub fn counted(
         &self,
@@ -209,8 +193,7 @@ impl Demand {
     }
 }
 
-/// The demand of a Pod by its own spec and annotations, of which [`with_history`] has written what other
-/// Pods of its workload use.
+/// The demand of a Pod by its own spec and annotations, including what [`with_history`] wrote.
 #[must_use]
 pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
     let written = pod.metadata.annotation(DEMAND);
@@ -218,13 +201,14 @@ pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
     demand_beside(pod, caps_as_demand, &used)
 }
 
-/// The demand of a Pod without what others of its workload use, whatever its annotations say of that.
+/// The demand of a Pod without the use by other Pods of its workload, whatever it is annotated
+/// with.
 pub(crate) fn demand_by_itself(pod: &Pod, caps_as_demand: bool) -> Demand {
     demand_beside(pod, caps_as_demand, &Resources::default())
 }
 
-/// A copy of the Pod that carries what others of its workload use of what it does not say itself, and by that no profile that
-/// admission found without it. `None` where nothing is added.
+/// A copy of the Pod with the use by other Pods of its workload in place of missing amounts, and
+/// without a profile that admission found without them. `None` if nothing is added.
 #[must_use]
 pub fn with_history(
     pod: &Pod,
@@ -260,7 +244,7 @@ pub fn with_history(
     Some(pod)
 }
 
-/// The same of a Pod beside which others of its workload use so much; `None` where that is not known.
+/// The same for a Pod with this use by other Pods of its workload; `None` if unknown.
 fn demand_beside(pod: &Pod, caps_as_demand: bool, used: &Resources<Option<Amount>>) -> Demand {
     let annotations = &pod.metadata.annotations;
     let mut invalid = Vec::new();

@@ -1,9 +1,8 @@
-//! `evenkeel.dev/disk-io-limit`: the most that a Pod may read from and write to each disk.
-//!
-//! Kubernetes has no field for it. Each direction has its own rate, because the kernel limits them apart. Their
-//! sum, as `evenkeel.dev/disk-io` counts it, cannot be limited. A limit should slow down only the Pod itself,
-//! but a filesystem is shared: a commit of its journal waits for data of a Pod that may write next to nothing.
-//! So rates below the cluster's least are refused. They are not raised, because no user asked for a higher rate.
+//! `evenkeel.dev/disk-io-limit`: the most that a Pod may read from and write to each disk. Each
+//! direction has its own rate, because the kernel limits them apart. A filesystem is shared: a
+//! commit of its journal waits for data of a limited Pod, even for Pods that write next to nothing.
+//! So rates below the cluster's minimum are refused; they are not raised, because no user asked for
+//! a higher rate.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,13 +19,11 @@ pub struct DiskIoLimit {
     pub write: Option<BytesPerSecond>,
 }
 
-/// A text that is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("accepted: {}", DiskIoLimitError::ACCEPTED)]
 pub struct DiskIoLimitError;
 
 impl DiskIoLimitError {
-    /// The accepted forms, for messages.
     pub const ACCEPTED: &'static str = "a rate for each direction such as 10MiB/s, or read=20MiB/s, \
          or write=5MB/s, or both with a comma between them; rates as 5Mbps (bits), 10MB/s, 10MiB/s, or a \
          number of bytes per second";

@@ -10,14 +10,13 @@ use crate::json::{lenient, null_is_default};
 use crate::meta::Meta;
 use crate::selector::WrittenSelector;
 
-/// A PodDisruptionBudget as it is watched.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(from = "DisruptionBudgetJson")]
 pub struct DisruptionBudget {
     pub metadata: Meta,
     /// The Pods that it is about; `None` where it selects none.
     selector: Option<Selector>,
-    /// The Pods that may still go, by what its controller last saw; 0 while that was another version of it.
+    /// The Pods that may still go, as its controller last saw; 0 while that was another version.
     allowed: u32,
     /// The Pods that are to be healthy, of how many that it is about.
     wanted: Option<[u32; 2]>,
@@ -106,14 +105,13 @@ impl DisruptionBudget {
         self.is_absolute
     }
 
-    /// The Pods that may still go.
     #[must_use]
     pub const fn allowed(&self) -> u32 {
         self.allowed
     }
 
-    /// The Pods that may go at most, where so many of `own` Pods that it is about are ready as it is seen now: its
-    /// controller may see that late, or not at all while there is none. Pods of others count as ready.
+    /// The most Pods that may be evicted, given `ready` of `own` Pods now: the budget's controller
+    /// may see that late, or not at all while there is none. Pods of others count as ready.
     #[must_use]
     pub fn room(&self, ready: u32, own: u32) -> u32 {
         self.wanted.map_or(u32::MAX, |[desired, expected]| {

@@ -2,7 +2,6 @@
 
 use jiff::SignedDuration;
 
-/// The accepted values, for messages.
 pub const ACCEPTED: &str = "a duration such as 90s, 5m or 1h30m, or 0 for never";
 
 /// The duration in `text`, if it is one and not below zero.

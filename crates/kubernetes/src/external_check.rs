@@ -1,7 +1,6 @@
-//! Questions to an external endpoint about a change of replicas that is under way, and its answers.
-//!
-//! The name of the check and its spec identify a question. The stage of the change is sent along, but two
-//! stages are the same question. So after a step the answer from before is still found, and its age is seen.
+//! Questions to an external endpoint about a running change of replicas, and its answers. The
+//! check's name and spec identify a question; the stage is sent but does not count. So after a step
+//! the previous answer is still found, with its age.
 
 mod answer;
 mod body;
@@ -13,13 +12,10 @@ use crate::ihpa::ExternalCheck;
 pub use self::answer::{AnswerError, CheckAnswer};
 pub use self::body::ChangeAsked;
 
-/// A question of one external check.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CheckQuestion {
     pub namespace: Arc<str>,
-    /// The name of the IntelligentHorizontalPodAutoscaler.
     pub autoscaler: Arc<str>,
-    /// The name of the check.
     pub check: Arc<str>,
     pub asked: Arc<ExternalCheck>,
 }

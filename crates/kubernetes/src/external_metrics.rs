@@ -1,10 +1,8 @@
-//! The External metric that Evenkeel serves (`external.metrics.k8s.io/v1beta1`): the load that the
-//! replicas of each target have to be ready for. A plain HPA scales ahead by it.
-//!
-//! The labels of the one metric, [`EXPECTED_LOAD`], name the target and the signal. Its value is for the
-//! whole target, so an HPA with target type `AverageValue` asks for `ceil(value / averageValue)` replicas.
-//! An unknown value is an error, never a smaller sum or an empty list: an HPA keeps its replicas on an
-//! error, and adds up the values of a list.
+//! The External metric that Evenkeel serves (`external.metrics.k8s.io/v1beta1`): the expected load
+//! of each target, by which a plain HPA scales ahead. The labels of the metric, [`EXPECTED_LOAD`],
+//! name the target and the signal. The value is for the whole target, so use target type
+//! `AverageValue`. An unknown value is an error, never a smaller sum or an empty list: an HPA keeps
+//! its replicas on an error, and adds up a list.
 
 mod discovery;
 mod label;
@@ -18,7 +16,6 @@ pub use refusal::ExternalMetricsRefusal;
 
 use evenkeel_core::scaling::signal::Signal;
 
-/// The name of the metric.
 pub const EXPECTED_LOAD: &str = "evenkeel-expected-load";
 
 /// True for the metric that is served here. A load that is made of it would feed on itself.

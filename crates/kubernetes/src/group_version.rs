@@ -1,26 +1,21 @@
-//! The group and version in a reference that a user wrote, checked before they become part of a path.
-//!
-//! The API server accepts nearly any text as an `apiVersion`, and routes by the decoded path. A text
-//! with `%2F` or `?` in it would ask for something else than the kinds of a group.
+//! The group and version in a user's reference, checked before they become part of a path. The API
+//! server accepts nearly any text as `apiVersion` and routes by the decoded path, so `%2F` or `?`
+//! would address something else than the kinds of a group.
 
 use std::fmt;
 
-/// The longest group, a subdomain of DNS.
 const LONGEST_GROUP: usize = 253;
-/// The longest label of DNS.
 const LONGEST_LABEL: usize = 63;
 
-/// A group with one of its versions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GroupVersion {
-    /// Empty for the core group.
     group: String,
     version: String,
 }
 
 impl GroupVersion {
-    /// The group and version in an `apiVersion`: `apps/v1`, or `v1` of the core group, which an empty one
-    /// stands for too. `None` for what is no subdomain and label of DNS.
+    /// The group and version in an `apiVersion`: `apps/v1`, or `v1` (or empty) for the core group.
+    /// `None` unless both parts are valid DNS names.
     #[must_use]
     pub fn parse(api_version: &str) -> Option<Self> {
         let (group, version) = match api_version.split_once('/') {
@@ -42,13 +37,11 @@ impl GroupVersion {
         &self.group
     }
 
-    /// The version of the group.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The path at which the API server lists the kinds of the group.
     #[must_use]
     pub fn path(&self) -> String {
         let Self { group, version } = self;
@@ -59,7 +52,7 @@ impl GroupVersion {
         }
     }
 
-    /// A resource of the group as `kubectl` names it: `deployments.apps`, or `pods` of the core group.
+    /// A resource of the group for `kubectl`: `deployments.apps`, or `pods` of the core group.
     #[must_use]
     pub fn qualified(&self, plural: &str) -> String {
         if self.group.is_empty() {

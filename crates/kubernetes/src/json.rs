@@ -1,7 +1,5 @@
-//! Parsing with the path of what is wrong, and the leniency that Go's JSON asks for.
-//!
-//! A parser that keeps track of the path is slower; so a body is parsed without it, and only one
-//! that is refused is parsed a second time to say where.
+//! Parsing with the path of what is wrong, and the leniency of Go's JSON. A parser that tracks the
+//! path is slower, so only a refused body is parsed a second time to find the path.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +10,6 @@ use serde::{Deserialize, de};
 
 use crate::serde_message::reworded;
 
-/// A body that does not hold what it should.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct ParseError {
@@ -23,7 +20,6 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The kind of error, for metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "malformed"
@@ -78,8 +74,7 @@ where
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-/// The value, or nothing where there is none or it does not parse: for what real API servers never
-/// get wrong, and an object must not be lost for.
+/// The value, or `None` if absent or invalid: for fields that must not make an object unreadable.
 pub(super) fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -89,8 +84,7 @@ where
     Ok(T::deserialize(value).ok())
 }
 
-/// A point in time, or nothing where there is none or it does not parse: no decision is refused
-/// for the sake of a time that only shows how long something has been so.
+/// A time, or `None` if absent or invalid: for times that only show since when something holds.
 pub(super) fn lenient_time<'de, D>(deserializer: D) -> Result<Option<Timestamp>, D::Error>
 where
     D: Deserializer<'de>,

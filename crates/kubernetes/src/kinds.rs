@@ -1,20 +1,16 @@
-//! The one table of kinds: the names by which the API server serves each kind of object that is
-//! read, written or granted, and the fields in which some of them keep bounds.
-//!
-//! Watches, plans, rights, the clean-up and the checks all take a [`Kind`] from here, so that no
-//! name is spelled twice. A custom resource that an operator wants scaled joins the table once it is found
-//! ([`CustomKind`]).
+//! The one table of kinds: the API names of each kind that is read, written or granted, and the
+//! fields of some that hold bounds. A custom resource that an operator wants scaled joins the table
+//! once it is found ([`CustomKind`]).
 
 use evenkeel_core::scaling::NO_MOST;
 use kube_core::{ApiResource, GroupVersionKind};
 
 use crate::custom_kind::CustomKind;
 
-/// The fields of an object's `spec` in which its bounds stand: those of an autoscaler, or the count of
-/// a workload, which is a least without a most.
+/// The fields of `spec` that hold bounds: those of an autoscaler, or a workload's count, which is a
+/// minimum without a maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BoundsFields {
-    /// The field of the least replicas.
     pub min: &'static str,
     /// The field of the most replicas; `None` where there is none.
     pub max: Option<&'static str>,
@@ -22,7 +18,6 @@ pub struct BoundsFields {
     pub default_max: Option<i32>,
 }
 
-/// The bounds of an HPA.
 const HPA: BoundsFields = BoundsFields {
     min: "minReplicas",
     max: Some("maxReplicas"),
@@ -32,21 +27,18 @@ const HPA: BoundsFields = BoundsFields {
 /// The most replicas that KEDA takes where a ScaledObject does not say.
 pub(crate) const KEDA_MAX_REPLICAS: i32 = 100;
 
-/// The bounds of a KEDA ScaledObject.
 const KEDA: BoundsFields = BoundsFields {
     min: "minReplicaCount",
     max: Some("maxReplicaCount"),
     default_max: Some(KEDA_MAX_REPLICAS),
 };
 
-/// The count of a workload.
 const COUNT: BoundsFields = BoundsFields {
     min: "replicas",
     max: None,
     default_max: Some(NO_MOST),
 };
 
-/// One row of the table.
 #[derive(Debug, Clone, Copy)]
 struct KindDefinition {
     group: &'static str,
@@ -63,19 +55,16 @@ impl KindDefinition {
     }
 }
 
-/// A row an item: group, version, kind and plural, after the kind's own name and before what else is
-/// known of it.
+/// A row: group, version, kind and plural, between the kind's own name and other facts.
 macro_rules! kinds {
     ($($name:ident = $group:literal $version:literal $kind:literal $plural:literal
         $(. $more:ident ($value:expr))*;)*) => {
-        /// A kind of object in the Kubernetes API.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Kind {
             $(
                 #[doc = concat!("`", $kind, "`, version `", $version, "` of the API group `", $group, "`.")]
                 $name,
             )*
-            /// A custom resource with the subresource `scale`.
             Custom(CustomKind),
         }
 
@@ -155,8 +144,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The workloads that are watched, for what their annotations ask. All but DaemonSets have the
-    /// subresource `scale`.
+    /// The watched workloads. All but DaemonSets have the subresource `scale`.
     pub const WORKLOADS: [Self; 4] = [
         Self::Deployment,
         Self::StatefulSet,
@@ -164,8 +152,8 @@ impl Kind {
         Self::DaemonSet,
     ];
 
-    /// The workloads that a ReplicaProfile may name and that Evenkeel tunes: those with a count of Pods in their
-    /// spec. A DaemonSet has no such count, because the number of nodes decides it.
+    /// The workloads that Evenkeel tunes and a ReplicaProfile may name: those with a count of Pods
+    /// in their spec. The number of nodes decides the count of a DaemonSet.
     pub const REPLICATED: [Self; 3] = [Self::Deployment, Self::StatefulSet, Self::ReplicaSet];
 
     /// The API group; empty for the core group.
@@ -174,7 +162,6 @@ impl Kind {
         self.row().group
     }
 
-    /// The version of the group that is spoken.
     #[must_use]
     pub const fn version(self) -> &'static str {
         self.row().version
@@ -192,8 +179,8 @@ impl Kind {
         self.row().plural
     }
 
-    /// The name in metrics and logs: in the singular and lower case, for example `deployment`, or
-    /// `rollout.argoproj.io` for a custom resource.
+    /// The name in metrics and logs: singular, lower case, for example `deployment` or
+    /// `rollout.argoproj.io`.
     #[must_use]
     pub fn singular(self) -> String {
         let singular = self.as_str().to_ascii_lowercase();
@@ -203,8 +190,7 @@ impl Kind {
         }
     }
 
-    /// The fields of the bounds, for kinds that scale others between a minimum and a maximum, and for
-    /// workloads with a count.
+    /// The fields of the bounds, for autoscalers and for workloads with a count.
     #[must_use]
     pub const fn bounds_fields(self) -> Option<BoundsFields> {
         self.row().bounds

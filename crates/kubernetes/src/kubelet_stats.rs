@@ -1,8 +1,7 @@
-//! The disk use of Pods on their node, from the answer of kubelet's `/stats/summary`.
-//!
-//! The `ephemeral-storage` of a Pod is the amount by which kubelet itself evicts: the writable layers of its
-//! containers, their logs and its emptyDirs. The node's file systems hold images too, which kubelet limits apart and
-//! removes if room is short, so images are left out. A Pod that cannot be read does not affect the others.
+//! The disk use of Pods on their node, from kubelet's `/stats/summary`. A Pod's `ephemeral-storage`
+//! is what kubelet evicts by: writable layers, logs and emptyDirs. Images are left out: kubelet
+//! limits them apart and removes them if room is short. An unreadable Pod does not affect the
+//! others.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -10,7 +9,6 @@ use serde::Deserialize;
 use super::json::{lenient_time, list, null_is_default};
 use super::lenient_object::{LenientObject, UnreadableItems};
 
-/// The disk use of the Pods on one node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiskUse {
     /// The name that the kubelet gives itself.
@@ -24,7 +22,6 @@ pub struct DiskUse {
     pub unreadable: UnreadableItems,
 }
 
-/// The disk use of one Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PodDiskUse {
     pub namespace: String,
@@ -32,7 +29,6 @@ pub struct PodDiskUse {
     pub bytes: u64,
 }
 
-/// An answer that is no summary, or not of disks.
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
     #[error("{0}")]
@@ -133,7 +129,7 @@ mod tests {
             .iter()
             .map(|pod| (&*pod.namespace, &*pod.name, pod.bytes))
             .collect();
-        // Layers, logs and 4096 bytes of the Pod's own; the volume of the second one's token is in memory.
+        // Layers, logs and 4096 bytes of the Pod's own; the second one's token volume is in memory.
         let (scraper, own) = (13_287_424 + 4096, 4096);
         assert_eq!(
             used,

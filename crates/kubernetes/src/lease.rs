@@ -5,7 +5,6 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 
-/// The content of the Lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRecord {
     /// The name of the holder; `None` when the Lease was given back.
@@ -35,15 +34,15 @@ impl LeaseRecord {
         }
     }
 
-    /// True if the last renewal was `span` or longer ago; `span` exceeds any difference between clocks.
+    /// True if the last renewal was `span` or longer ago; `span` exceeds clock differences.
     #[must_use]
     pub fn is_abandoned(&self, span: SignedDuration, now: Timestamp) -> bool {
         let renewed = self.renewed;
         renewed.is_some_and(|renewed| now.duration_since(renewed) >= span)
     }
 
-    /// True where the holder is late by the clock of this machine, which need not be right: only a
-    /// Lease that does not change for its whole duration is abandoned.
+    /// True if the holder is late by this machine's clock, which may be wrong: only a Lease that
+    /// does not change for its whole duration is abandoned.
     #[must_use]
     pub fn looks_abandoned(&self, now: Timestamp) -> bool {
         self.renewed.is_none_or(|renewed| {

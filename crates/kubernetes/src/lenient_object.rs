@@ -1,8 +1,7 @@
-//! One object of a list or a watch, read so that its faults do not affect the others.
-//!
-//! A list is parsed as a whole, so one object that cannot be read would lose the list for every reader. Evenkeel
-//! therefore cuts out the text of each object before it parses it. No field of another form and no deep nesting can
-//! prevent that. It copies nothing of the text, while kube's own guard holds each object two more times.
+//! One object of a list or a watch, read so that its faults do not affect the others. Evenkeel cuts
+//! out the text of each object before it parses it, so one unreadable or deeply nested object does
+//! not lose the list. It copies nothing of the text; kube's own guard holds each object two more
+//! times.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,12 +15,11 @@ use serde_json::value::RawValue;
 use crate::json::null_is_default;
 use crate::meta::Meta;
 
-/// An object, or what is known of one that cannot be read. It is read from JSON text only, and in a watch from events that
-/// name their type before their object, as those of API servers do.
+/// An object, or what is known of an unreadable one. Only for JSON text; watch events must name
+/// their type before their object, as those of API servers do.
 #[derive(Debug, Clone)]
 pub struct LenientObject<K>(pub Result<K, UnreadableObject>);
 
-/// An object that cannot be read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct UnreadableObject {
@@ -32,7 +30,6 @@ pub struct UnreadableObject {
 }
 
 impl UnreadableObject {
-    /// The kind of error, for metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "unreadable"
@@ -43,12 +40,10 @@ impl UnreadableObject {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UnreadableItems {
     pub count: u64,
-    /// The first of them.
     pub first: Option<UnreadableObject>,
 }
 
 impl UnreadableItems {
-    /// Counts one more.
     pub fn add(&mut self, item: UnreadableObject) {
         self.count += 1;
         self.first.get_or_insert(item);
@@ -80,7 +75,6 @@ impl fmt::Display for UnreadableItems {
     }
 }
 
-/// The part of an object that the API server checks for every kind.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Outline {

@@ -1,9 +1,8 @@
-//! Translation between Kubernetes objects and the decisions of Evenkeel: objects cut down to the
-//! fields that a rule reads, the bodies of webhook and extender, and plans that end in writes.
-//!
-//! Pods and nodes arrive by the thousand, so the types here keep a few hundred bytes of each, and
-//! everything else is skipped while it is parsed. `null` equals absent everywhere, as Go writes it.
-//! Fields that no rule reads may be malformed; a malformed quantity is an error with its path.
+//! Translation between Kubernetes objects and Evenkeel's decisions: reduced objects, the bodies of
+//! webhook and extender, and plans that end in writes. Pods and nodes arrive by the thousand, so
+//! the types keep a few hundred bytes of each and skip the rest while parsing. `null` equals
+//! absent, as Go writes it. Unread fields may be malformed; a malformed quantity is an error with
+//! its path.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,6 @@
-//! The text of a list, cut into the texts of its items while it arrives.
-//!
-//! A page of five hundred objects may be of hundreds of megabytes, so no more of it is held than one item. What is looked for
-//! here is only where an item begins and ends. The rest of the list, in which a 0 stands for each item, is read as JSON at its end.
+//! The text of a list, cut into the texts of its items while it arrives. A page of 500 objects may
+//! have hundreds of megabytes, so only one item is held. Only the bounds of items are searched for;
+//! the rest of the list, with a 0 for each item, is parsed as JSON at its end.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use serde::Deserialize;
@@ -9,7 +8,6 @@ use serde::de::{Error as _, IgnoredAny};
 
 use crate::json::null_is_default;
 
-/// The text of a list as far as it has arrived.
 #[derive(Debug, Default)]
 pub struct ListText {
     /// The text around the items, with a 0 in the place of each item.
@@ -34,7 +32,6 @@ struct Nesting {
     escaped: bool,
 }
 
-/// The part of an item that has arrived.
 #[derive(Debug)]
 struct Item {
     text: Vec<u8>,
@@ -43,7 +40,6 @@ struct Item {
     is_bare: bool,
 }
 
-/// A list without its items.
 #[derive(Deserialize)]
 struct ListEnvelope {
     #[serde(default, deserialize_with = "null_is_default")]
@@ -53,7 +49,7 @@ struct ListEnvelope {
 }
 
 impl ListText {
-    /// Takes `bytes` up to the end of an item, which is the next one, or all of them where none ends in them.
+    /// Takes `bytes` up to the end of an item and returns the item, or takes all if none ends.
     pub fn next_item(&mut self, bytes: &mut &[u8]) -> Option<Vec<u8>> {
         loop {
             if let Some(item) = &mut self.item {
@@ -125,7 +121,6 @@ impl Item {
     /// Takes what of `bytes` belongs to the item; true where it ends.
     fn take(&mut self, bytes: &mut &[u8]) -> bool {
         let end = bytes.iter().position(|byte| self.ends_at(*byte));
-        // A bare item ends before the byte that ends it.
         let length = end.map_or(bytes.len(), |at| at + usize::from(!self.is_bare));
         let (own, rest) = bytes.split_at(length);
         self.text.extend_from_slice(own);
@@ -165,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// The items and the metadata of a list that arrives in pieces of these lengths, again and again.
+    /// The items and the metadata of a list that arrives in pieces of these (repeated) lengths.
     fn arriving(text: &str, lengths: &[usize]) -> serde_json::Result<(Vec<Value>, ListMeta)> {
         let (mut list, mut items) = (ListText::default(), Vec::new());
         let mut rest = text.as_bytes();

@@ -1,9 +1,6 @@
-//! The load that annotations name: a preset, or PromQL of their author's own, with the amount of it that
-//! each Pod is to carry.
-//!
-//! `$namespace` and `$pods` in a query stand for the namespace of the target and, as a regular
-//! expression, the names of its Pods; `$window` for the span that rates are taken over, and `$dcgm` in
-//! the braces of a selector for the matchers of the DCGM exporter.
+//! The load that annotations name: a preset, or PromQL, with the amount for each Pod. In a query,
+//! `$namespace` and `$pods` stand for the target's namespace and its Pod names (a regular
+//! expression), `$window` for the span of rates, and `$dcgm` for the matchers of the DCGM exporter.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +12,8 @@ use crate::annotations::{InvalidAnnotation, QUERY, QUERY_TARGET};
 /// The longest query, in bytes: it is sent with every question.
 pub(crate) const LONGEST: usize = 2048;
 
-/// GPUs at work. The exporter's own labels of the Pod that a GPU is given to are `exported_` where
-/// Prometheus has put its own in their place.
+/// GPUs at work. The exporter's Pod labels are `exported_` if Prometheus has put its own in their
+/// place.
 const GPU: &str = "sum(max by (UUID, GPU_I_ID) (\
      DCGM_FI_DEV_GPU_UTIL{$dcgm,exported_namespace=\"$namespace\",exported_pod=~\"$pods\"} \
      or DCGM_FI_DEV_GPU_UTIL{$dcgm,namespace=\"$namespace\",pod=~\"$pods\"})) / 100";
@@ -26,7 +23,6 @@ const GPU_MEMORY: &str = "sum(max by (UUID, GPU_I_ID) (\
      DCGM_FI_DEV_FB_USED{$dcgm,exported_namespace=\"$namespace\",exported_pod=~\"$pods\"} \
      or DCGM_FI_DEV_FB_USED{$dcgm,namespace=\"$namespace\",pod=~\"$pods\"})) * 1048576";
 
-/// A load by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Preset {
     Cpu,
@@ -38,7 +34,6 @@ pub enum Preset {
 }
 
 impl Preset {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Cpu,
         Self::Memory,
@@ -47,7 +42,6 @@ impl Preset {
         Self::GpuMemory,
     ];
 
-    /// The name in annotations.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -74,7 +68,6 @@ impl Preset {
     }
 }
 
-/// A load that annotations name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadQuery {
     pub signal: Signal,

@@ -1,14 +1,10 @@
-//! `metadata.managedFields`: they show if this program wrote the records on an object, of its bounds and, on a
-//! Pod, of its resize.
-//!
-//! The API server notes the last writer of each field, by the name that the writer gives itself. Any user with the
-//! right to write an object can give that name or clear the list. So the list is no proof. It only separates an
-//! annotation that was written here from one that came with a template, a copy or a backup. The author of a forged
-//! record of bounds could write the same into the spec. A resize needs a right of its own, so
-//! `deploy/base/resize-record-guard.yaml` lets only its holders write a record under this name.
-//!
-//! The list is larger than everything else that is read of an object. So only a bit for each record is kept, and the
-//! rest is skipped while it is parsed. A list of another form claims nothing.
+//! `metadata.managedFields`: they show if Evenkeel wrote the records on an object, of its bounds
+//! and, on a Pod, of its resize. The API server notes each field's last writer by a name that any
+//! writer can give, so the list is no proof. It only separates Evenkeel's annotation from one of a
+//! template, a copy or a backup. A forger of bounds could write the same into the spec. A resize
+//! needs a right of its own, so `deploy/base/resize-record-guard.yaml` lets only its holders write
+//! a record under this name. The list is large, so only a bit for each record is kept. A list of
+//! another form claims nothing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,11 +13,10 @@ use std::ops::{BitAnd, BitOrAssign};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The name by which the API server knows what this program writes.
 pub const MANAGER: &str = "evenkeel";
 
-/// The records on an object that this program wrote. Each has its own bit: a writer of one record is not trusted
-/// for the other.
+/// The records on an object that Evenkeel wrote. Each has its own bit: a writer of one record is
+/// not trusted for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnRecords {
     pub bounds: bool,
@@ -68,12 +63,10 @@ pub(super) fn own_records<'de, D: Deserializer<'de>>(
     ManagedFieldsLevel::Entries.deserialize(deserializer)
 }
 
-/// The part of the list that is looked at.
 #[derive(Clone, Copy)]
 enum ManagedFieldsLevel {
     Entries,
     Entry,
-    /// The name, which has to be that of the manager.
     Manager,
     /// The fields, and what leads to the records in them.
     Fields,

@@ -29,26 +29,22 @@ pub struct Meta<L = RelevantLabels> {
     pub namespace: Option<String>,
     /// The identity over time; an object of the same name made anew has another.
     pub uid: Option<String>,
-    /// The version of the object in the store.
     pub resource_version: Option<String>,
-    /// The number of changes that were made to the spec.
     pub generation: Option<i64>,
     /// The annotations that rules read; all others are left out.
     #[serde(deserialize_with = "null_is_default")]
     pub annotations: RelevantAnnotations,
     #[serde(deserialize_with = "null_is_default")]
     pub labels: L,
-    /// The records on the object that this program wrote, as far as `managedFields` tells
+    /// The records on the object that Evenkeel wrote, by `managedFields`
     /// ([`super::managed_fields`]).
     #[serde(
         rename = "managedFields",
         deserialize_with = "managed_fields::own_records"
     )]
     pub own_records: OwnRecords,
-    /// The owners of the object.
     #[serde(deserialize_with = "list")]
     pub owner_references: Vec<OwnerReference>,
-    /// The time at which the object was made.
     #[serde(deserialize_with = "lenient_time")]
     pub creation_timestamp: Option<Timestamp>,
     /// The time by which the object is gone; set once it is being deleted.
@@ -56,7 +52,6 @@ pub struct Meta<L = RelevantLabels> {
     pub deletion_timestamp: Option<Timestamp>,
 }
 
-/// The annotations of an object that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RelevantAnnotations {
     read: BTreeMap<String, String>,
@@ -108,21 +103,17 @@ impl<'de> Deserialize<'de> for RelevantLabels {
 /// All labels of an object, for rules with keys that an operator chooses.
 pub type AllLabels = BTreeMap<String, String>;
 
-/// One owner of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OwnerReference {
-    /// Group and version of the owner's kind.
     #[serde(deserialize_with = "null_is_default")]
     pub api_version: String,
     #[serde(deserialize_with = "null_is_default")]
     pub kind: String,
     #[serde(deserialize_with = "null_is_default")]
     pub name: String,
-    /// The identity over time.
     #[serde(deserialize_with = "null_is_default")]
     pub uid: String,
-    /// True for the one owner that manages the object.
     #[serde(deserialize_with = "null_is_default")]
     pub controller: bool,
 }
@@ -173,7 +164,6 @@ impl Meta {
         self.annotations.get(key).map(String::as_str)
     }
 
-    /// The owner that manages the object.
     #[must_use]
     pub fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references.iter().find(|owner| owner.controller)
@@ -205,16 +195,17 @@ impl Meta {
     }
 }
 
-/// The most annotations or labels that are kept of an object; rules read about fifty. Without a limit, the author of
-/// an object could add thousands of keys, and each would take six times the memory that it takes in the store.
+/// The most annotations or labels that are kept of an object; rules read about fifty. Without a
+/// limit, an author could add thousands, and each would take six times its memory in the store.
 const MOST_KEYS: usize = 64;
-/// The most bytes of the values that are kept of an object: a status, a record and all that users set.
+/// The most bytes of kept values of an object: a status, a record and all that users set.
 const MOST_BYTES: usize = 64 * 1024;
 /// The longest value that is kept, by a byte longer than the longest that any reader takes.
 const LONGEST_VALUE: usize = 32 * 1024 + 1;
 
-/// The records of what Evenkeel changed. They are kept whole, beyond [`MOST_KEYS`] and [`MOST_BYTES`]: without a record,
-/// Evenkeel does not undo the change, and a write that replaces one tests all of its text. They take no room from others.
+/// The records of Evenkeel's changes. They are kept whole, beyond [`MOST_KEYS`] and [`MOST_BYTES`]:
+/// without a record, Evenkeel cannot undo the change, and a write that replaces a record tests all
+/// of its text.
 const RECORDS: [&str; 4] = [
     annotations::BOUNDS,
     annotations::RESIZED,
@@ -222,7 +213,7 @@ const RECORDS: [&str; 4] = [
     annotations::POD_DELETION_COST,
 ];
 
-/// A map of texts from which only what rules read is kept, and no more than [`MOST_KEYS`] and [`MOST_BYTES`] beside the
+/// A map that keeps only what rules read, at most [`MOST_KEYS`] and [`MOST_BYTES`] beside the
 /// [`RECORDS`].
 struct RelevantEntries(BTreeMap<String, String>);
 
@@ -324,7 +315,8 @@ mod tests {
         assert_eq!(meta.identity().name.as_deref(), Some("web-0"));
     }
 
-    /// The harm: annotations with Evenkeel's prefix and any names cost a replica six times what they have in the store.
+    /// The harm: annotations with Evenkeel's prefix cost a replica six times their size in the
+    /// store.
     #[test]
     fn no_object_makes_its_readers_keep_more_than_so_much() {
         let read = |annotations: BTreeMap<String, String>| -> Meta {

@@ -1,8 +1,5 @@
-//! The questions for signals that no round of measurements answers: each is one target's own, asked
-//! of a metrics API or of Prometheus.
-//!
-//! Paths and selectors are those that the HPA controller asks with, so that an adapter answers both
-//! alike.
+//! The queries for signals of one target alone, to a metrics API or to Prometheus. Paths and
+//! selectors are the HPA controller's own, so that an adapter answers both alike.
 
 use std::sync::Arc;
 
@@ -20,7 +17,6 @@ use crate::kinds::Kind;
 use crate::truncate::{OF_VALUE, excerpt};
 use crate::{metric_values, pod_metrics};
 
-/// Everything but what no part of an address gives a meaning to.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -34,12 +30,10 @@ pub struct MetricQuery {
     pub subject: MetricSubject,
 }
 
-/// The subject of a question.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MetricSubject {
     /// A metric that the API server serves, itself or by an adapter.
     Served(ServedMetric),
-    /// The text of a PromQL query.
     PromQl(Arc<str>),
 }
 
@@ -57,7 +51,6 @@ pub enum ServedMetric {
         selector: Box<str>,
         resource: ResourceName,
     },
-    /// A custom metric of each Pod that a selector selects.
     Pods {
         selector: Box<str>,
         metric: MetricIdentifier,
@@ -68,16 +61,13 @@ pub enum ServedMetric {
         selector: Box<str>,
         metric: MetricIdentifier,
     },
-    /// A custom metric of one object.
     Object {
         object: Box<ObjectReference>,
         metric: MetricIdentifier,
     },
-    /// An external metric.
     External(MetricIdentifier),
 }
 
-/// Why a metric cannot be asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryError {
     #[error("its selector is invalid: {0}")]
@@ -85,7 +75,7 @@ pub enum QueryError {
     /// It would be another path than that of a metric.
     #[error("{0:?} is not a valid name in a path")]
     Name(String),
-    /// The group and version of a described object, which would be another path than that of its kinds.
+    /// The group and version of a described object: another path than that of its kinds.
     #[error(
         "{0:?} is not an apiVersion; accepted: a group and a version, such as networking.k8s.io/v1"
     )]
@@ -93,7 +83,6 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    /// The kind of error, for metrics and conditions.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -103,18 +92,15 @@ impl QueryError {
     }
 }
 
-/// The names by which a cluster serves custom metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CustomNames<'a> {
-    /// The version of `custom.metrics.k8s.io`.
     pub version: &'a str,
-    /// The resource of the described object, such as `ingresses.networking.k8s.io`; not read for other
+    /// The described object's resource, such as `ingresses.networking.k8s.io`; unused for other
     /// metrics.
     pub resource: &'a str,
 }
 
 impl MetricQuery {
-    /// The API that answers.
     #[must_use]
     pub const fn api(&self) -> MetricsApi {
         match &self.subject {
@@ -199,8 +185,8 @@ fn identifier_bytes(metric: &MetricIdentifier) -> usize {
 }
 
 impl ServedMetric {
-    /// The question for `signal` of the Pods that `selector` selects; `None` for a signal that is not
-    /// asked for by itself, or that needs a selector where there is none.
+    /// The query for `signal` of the Pods that `selector` selects; `None` if the signal has no
+    /// query of its own, or lacks the selector that it needs.
     #[must_use]
     pub fn of(signal: &Signal, selector: Option<&str>) -> Option<Self> {
         Some(match signal {
@@ -225,7 +211,6 @@ impl ServedMetric {
         })
     }
 
-    /// The API that serves it.
     #[must_use]
     pub const fn api(&self) -> MetricsApi {
         match self {
@@ -329,8 +314,7 @@ fn usage(
     Ok(MetricsApiReading::Pods(samples))
 }
 
-/// The selector of a metric as text; the HPA controller asks for a metric without one as for one with
-/// an empty one.
+/// The selector of a metric as text; as for the HPA controller, none equals an empty one.
 fn of_metric(metric: &MetricIdentifier) -> Result<String, QueryError> {
     let empty = LabelSelector::default();
     let selector = metric.selector.as_ref().unwrap_or(&empty);
@@ -349,7 +333,6 @@ fn encoded(text: &str) -> String {
     utf8_percent_encode(text, ENCODED).to_string()
 }
 
-/// A query of the fields that hold something.
 fn query(fields: &[(&str, &str)]) -> String {
     let fields = fields.iter().filter(|(_, value)| !value.is_empty());
     let written: Vec<_> = fields

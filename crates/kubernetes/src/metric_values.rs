@@ -1,8 +1,7 @@
-//! The values in the answers of `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
-//!
-//! A list without a value is an error, as for the HPA controller, and never a zero. A value without a time, or with
-//! one in the future, counts as of the moment at which Evenkeel asked for it. A value that cannot be read leaves its
-//! Pod without a value. If values are added up, it makes the whole sum an error.
+//! The values in answers of `custom.metrics.k8s.io` and `external.metrics.k8s.io`. A list without a
+//! value is an error, as for the HPA controller, never a zero. A value without a time, or with a
+//! future one, counts from the time of the query. An unreadable value leaves its Pod without a
+//! value, and makes a sum an error.
 
 use evenkeel_core::scaling::hpa::{MetricsApiReading, summed_series};
 use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
@@ -19,16 +18,12 @@ use crate::yaml_values::YamlText;
 /// The window of a value that does not tell one, as the HPA controller has it.
 const WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
-/// Why an answer has no value to scale by.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValuesError {
-    /// It is no such list.
     #[error("the answer is not a list of values: {0}")]
     Malformed(#[from] ParseError),
-    /// A value that is no quantity.
     #[error("{0:?} is not a quantity")]
     NoQuantity(String),
-    /// There is none.
     #[error("the answer has no value")]
     Empty,
     /// Several values for one object, so it is not clear which of them counts.
@@ -37,7 +32,6 @@ pub enum ValuesError {
 }
 
 impl ValuesError {
-    /// The kind of error, for metrics and conditions.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -79,7 +73,6 @@ struct ExternalMetricValue {
     value: YamlText,
 }
 
-/// The values of Pods.
 pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<MetricsApiReading, ValuesError> {
     let items = items::<MetricValue>(body)?;
     let sample = |item: Result<MetricValue, ValuesError>| {
@@ -105,7 +98,6 @@ pub(super) fn of_pods(body: &[u8], asked: Timestamp) -> Result<MetricsApiReading
     }
 }
 
-/// The value of one object.
 pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<MetricsApiReading, ValuesError> {
     let mut items = items::<MetricValue>(body)?;
     let (Some(item), true) = (items.pop(), items.is_empty()) else {
@@ -118,8 +110,7 @@ pub(super) fn of_object(body: &[u8], asked: Timestamp) -> Result<MetricsApiReadi
     }))
 }
 
-/// The values of all series of an external metric, as few that count as all do: an answer may hold tens of
-/// thousands.
+/// The sum of all series of an external metric: an answer may hold tens of thousands.
 pub(super) fn of_series(body: &[u8], asked: Timestamp) -> Result<MetricsApiReading, ValuesError> {
     let items = items::<ExternalMetricValue>(body)?;
     let sample = |item: Result<ExternalMetricValue, ValuesError>| {

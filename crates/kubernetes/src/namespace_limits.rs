@@ -1,7 +1,6 @@
-//! The resources that LimitRanges and ResourceQuotas of a namespace leave to its containers, by the rules
-//! with which the API server checks a resize.
-//!
-//! A quota with scopes counts for every Pod here, so the result is at worst too small.
+//! What LimitRanges and ResourceQuotas leave to the containers of a namespace, by the API server's
+//! rules for a resize. A quota with scopes counts for every Pod, so the result is at worst too
+//! small.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,6 @@ use crate::resource_list::ResourceList;
 use evenkeel_core::tuning::{CpuMemory, Range, RequestAndLimit, ResourceBudget, TunedResource};
 use evenkeel_core::units::Amount;
 
-/// A LimitRange, cut down to what a resize is held to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct LimitRange {
@@ -45,7 +43,6 @@ struct LimitRangeItem {
     max_limit_request_ratio: ResourceList,
 }
 
-/// A ResourceQuota, cut down to what a resize is held to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ResourceQuota {
@@ -64,16 +61,13 @@ struct QuotaStatus {
     used: BTreeMap<String, String>,
 }
 
-/// The resources that a namespace leaves to its containers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamespaceLimits {
     ranges: Vec<LimitRangeItem>,
-    /// The budget that its quotas leave.
     pub quotas: ResourceBudget,
 }
 
 impl NamespaceLimits {
-    /// The limits by all of a namespace's objects.
     #[must_use]
     pub fn of(ranges: Vec<LimitRange>, quotas: &[ResourceQuota]) -> Self {
         let left = |prefixes: &[&str]| {
@@ -95,7 +89,7 @@ impl NamespaceLimits {
         }
     }
 
-    /// The limits that LimitRanges leave one container of a Pod, beside what others of it are `given`.
+    /// What LimitRanges leave one container of a Pod, beside what its others are `given`.
     #[must_use]
     pub fn range(
         &self,
@@ -135,7 +129,7 @@ impl NamespaceLimits {
     }
 }
 
-/// The amount of a resource by this name that all quotas together leave; `None` if no quota limits it.
+/// The amount of a resource that all quotas together leave; `None` if no quota limits it.
 fn left_of(quotas: &[ResourceQuota], name: &str, resource: TunedResource) -> Option<Amount> {
     let amount = |texts: &BTreeMap<String, String>| {
         let text = texts.get(name)?;
@@ -148,8 +142,8 @@ fn left_of(quotas: &[ResourceQuota], name: &str, resource: TunedResource) -> Opt
     left.min()
 }
 
-/// The limits of the other containers of a Pod, as they are or are given, whichever is more: what is given to one may
-/// be asked for before what is taken from another.
+/// The limits of a Pod's other containers, the larger of present and given: a raise may be written
+/// before a cut.
 fn others(
     pod: &ResizablePod,
     given: &ContainerValues,
@@ -172,7 +166,6 @@ fn thousandths(list: ResourceList, resource: TunedResource) -> Option<u64> {
         .map(|(_, amount)| amount)
 }
 
-/// So many thousand times an amount.
 fn times((amount, thousandths): (Amount, u64)) -> Amount {
     let product = u128::from(amount.get()) * u128::from(thousandths) / 1000;
     Amount::new(u64::try_from(product).unwrap_or(u64::MAX))

@@ -1,5 +1,4 @@
-//! The annotations of a namespace: its opt-in, and its policy where it differs from the
-//! configuration.
+//! The annotations of a namespace: its opt-in, and its deviations from the configured policy.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +38,6 @@ pub struct NamespacePolicy {
     pub relax_after: Option<RelaxAfter>,
     /// The mode of scaling targets that do not name theirs.
     pub scaling: Option<ScalingMode>,
-    /// The risk of scaling targets that do not name theirs.
     pub risk: Option<Risk>,
     /// How far the Pods of workloads are tuned that do not say so.
     pub tuning: Option<tuning::TuningMode>,
@@ -63,7 +61,8 @@ impl NamespacePolicy {
         (policy, invalid)
     }
 
-    /// The share from which a resource is dominant here, `[CLBP] (4.2)`: the namespace's own, else the cluster's.
+    /// The share from which a resource is dominant, `[CLBP] (4.2)`: the namespace's, else the
+    /// cluster's.
     #[must_use]
     pub fn threshold(&self, policy: &SchedulingPolicy) -> Ratio {
         self.profile_threshold.unwrap_or(policy.profile_threshold)

@@ -17,7 +17,6 @@ use super::taint::Taints;
 use evenkeel_core::placement::node_table::NodeFacts;
 use evenkeel_core::units::{Amount, Bytes, MilliCpu, Quantity, Resource, Resources};
 
-/// A node, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "WrittenNode")]
 pub struct Node {
@@ -57,7 +56,6 @@ impl From<WrittenNode> for Node {
     }
 }
 
-/// The specification of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeSpec {
@@ -68,23 +66,19 @@ pub struct NodeSpec {
     pub taints: Taints,
 }
 
-/// The state of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodeStatus {
-    /// The resources that it has for Pods.
     #[serde(deserialize_with = "null_is_default")]
     pub allocatable: ResourceList,
-    /// All that it has.
     #[serde(deserialize_with = "null_is_default")]
     pub capacity: NodeCapacity,
     /// True while its kubelet says that it can take Pods.
     #[serde(rename = "conditions", deserialize_with = "is_ready")]
     pub ready: bool,
-    /// Its InternalIPs, in the order of the object: one of each family, and more where it has several networks.
+    /// Its InternalIPs, in the object's order: one of each family, more with several networks.
     #[serde(rename = "addresses", deserialize_with = "internal_ips")]
     pub internal_ips: Box<[IpAddr]>,
-    /// The port of its kubelet, where it tells one.
     #[serde(rename = "daemonEndpoints", deserialize_with = "kubelet_port")]
     pub kubelet_port: Option<u16>,
 }
@@ -188,11 +182,10 @@ impl Node {
     }
 }
 
-/// The facts about a node that placement reads, and its annotations that are not accepted.
-///
-/// The capacity T of cpu, memory and disk is what the node can allocate, and where cpu and memory are
-/// measured, which is of the node as a whole, what it has; that of network and disk I/O stands in
-/// annotations, or in `told` by the node's labels or for all nodes.
+/// The node facts that placement reads, and the invalid annotations. T of disk, and of cpu and
+/// memory without measurements, is what is allocatable; measurements of cpu and memory are of the
+/// whole node, so their T is the node's capacity. T of network and disk I/O comes from annotations,
+/// or else from `told`.
 #[must_use]
 pub fn node_facts(node: &Node, told: &Capacities) -> (NodeFacts, Vec<InvalidAnnotation>) {
     let mut invalid = Vec::new();

@@ -1,7 +1,5 @@
-//! Pods as the agent of their node sees them: by which cgroup, and with which of the node's folders.
-//!
-//! The service keeps all Pods of the cluster and needs none of this; the agent keeps those of one node and
-//! needs little else.
+//! Pods as the agent of their node sees them: their cgroup and the host folders that they mount.
+//! The service keeps all Pods of the cluster and needs none of this; the agent needs little else.
 
 use serde::Deserialize;
 
@@ -11,7 +9,6 @@ use super::meta::Meta;
 use super::pod::PodStatusPhase;
 use super::qos_class::QosClass;
 
-/// A Pod of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodePod {
@@ -23,7 +20,6 @@ pub struct NodePod {
     pub status: NodePodStatus,
 }
 
-/// The part of the specification that concerns the node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct NodePodSpec {
@@ -31,7 +27,6 @@ pub struct NodePodSpec {
     pub volumes: Vec<Volume>,
 }
 
-/// A volume, as far as it is a folder of the node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Volume {
@@ -39,7 +34,6 @@ pub struct Volume {
     pub host_path: Option<HostPath>,
 }
 
-/// A folder of the node's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct HostPath {
@@ -47,7 +41,6 @@ pub struct HostPath {
     pub path: String,
 }
 
-/// The part of the status that concerns the node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NodePodStatus {
@@ -58,9 +51,9 @@ pub struct NodePodStatus {
 }
 
 impl NodePod {
-    /// The UID by which kubelet knows it. If kubelet runs the Pod from a file, its object in the API is a mirror
-    /// with another UID, and an annotation holds the Pod's own. Any user may write that annotation on a Pod. So
-    /// it counts only if it is a digest, as UIDs of static Pods are and those of other Pods are not.
+    /// The UID by which kubelet knows the Pod. A mirror of a static Pod has another UID in the API,
+    /// and an annotation holds the Pod's own. Any user may write that annotation, so it counts only
+    /// if it is a digest, as only UIDs of static Pods are.
     #[must_use]
     pub fn kubelet_uid(&self) -> Option<&str> {
         match self.metadata.annotation(MIRROR) {

@@ -1,8 +1,5 @@
-//! The full name of an object: group, version and resource as URLs spell them, namespace, name and
-//! subresource.
-//!
-//! Kinds of the table need no allocation for their names; objects of any other kind, such as a
-//! custom resource with a `scale` subresource, can be named as well.
+//! The full name of an object: group, version, resource, namespace, name and subresource. Kinds of
+//! the table need no allocation; objects of any other kind can be named as well.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,31 +16,25 @@ const RESIZE: &str = "resize";
 /// The subresource through which a status is written.
 const STATUS: &str = "status";
 
-/// One object, or a subresource of it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectRef {
     /// The API group; empty for the core group.
     pub group: Cow<'static, str>,
-    /// The version of the group.
     pub version: Cow<'static, str>,
-    /// The resource in the plural, for example `deployments`.
     pub resource: Cow<'static, str>,
     /// The namespace; `None` for objects of the cluster.
     pub namespace: Option<String>,
-    /// The name of the object.
     pub name: String,
     /// The subresource, for example `scale`; `None` for the object itself.
     pub subresource: Option<Cow<'static, str>>,
 }
 
 impl ObjectRef {
-    /// An object of the cluster.
     #[must_use]
     pub fn of_cluster(kind: Kind, name: impl Into<String>) -> Self {
         Self::new(kind, None, name.into())
     }
 
-    /// An object in a namespace.
     #[must_use]
     pub fn in_namespace(kind: Kind, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self::new(kind, Some(namespace.into()), name.into())
@@ -60,21 +51,18 @@ impl ObjectRef {
         }
     }
 
-    /// The subresource `scale` of the object.
     #[must_use]
     pub fn scale(mut self) -> Self {
         self.subresource = Some(SCALE.into());
         self
     }
 
-    /// The subresource `status` of the object.
     #[must_use]
     pub fn status(mut self) -> Self {
         self.subresource = Some(STATUS.into());
         self
     }
 
-    /// The subresource `resize` of a Pod.
     #[must_use]
     pub fn resize(mut self) -> Self {
         self.subresource = Some(RESIZE.into());
@@ -88,7 +76,6 @@ impl ObjectRef {
         all.find(|&kind| self.is(kind))
     }
 
-    /// True for an object of this kind.
     #[must_use]
     pub fn is(&self, kind: Kind) -> bool {
         self.resource == kind.plural() && self.group == kind.group()

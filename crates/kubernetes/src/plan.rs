@@ -1,8 +1,6 @@
-//! Pure functions from observation to writes, one module for each loop.
-//!
-//! A plan never writes; the one writer of the leader does. Each write names what its decision was
-//! taken on, the resourceVersion or the fields, so that a leader that has lost touch overwrites
-//! nothing, and no plan asks for a write that would change nothing.
+//! Pure functions from observation to writes, one module for each loop. Each write names what its
+//! decision was based on, the resourceVersion or the fields, so that a former leader overwrites
+//! nothing. No plan asks for a write that would change nothing.
 
 pub mod annotation_warning;
 pub mod ca_bundle;

@@ -28,7 +28,6 @@ pub use topology_spread::TopologySpread;
 /// The policy of resizing by which a container is started anew.
 const RESTART_CONTAINER: &str = "RestartContainer";
 
-/// A Pod, cut down to the fields that rules read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "WrittenPod")]
 pub struct Pod {
@@ -39,7 +38,6 @@ pub struct Pod {
     pub status: PodStatus,
 }
 
-/// A Pod as the API server shows it.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct WrittenPod {
@@ -68,36 +66,28 @@ impl From<WrittenPod> for Pod {
     }
 }
 
-/// The specification of a Pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
-    /// The node that it is bound to.
     pub node_name: Option<String>,
     #[serde(deserialize_with = "list")]
     pub containers: Vec<Container>,
     /// The containers that run before them or, with a restart policy of `Always`, beside them.
     #[serde(deserialize_with = "list")]
     pub init_containers: Vec<Container>,
-    /// Requests and limits of the Pod as a whole.
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
     /// The resources that the runtime class takes beside the containers.
     #[serde(deserialize_with = "null_is_default")]
     pub overhead: ResourceList,
-    /// The name of its priority class.
     pub priority_class_name: Option<String>,
-    /// The priority that the class stands for.
     pub priority: Option<i32>,
-    /// The scheduler that places it.
     pub scheduler_name: Option<String>,
-    /// True where it shares the network of its node.
     #[serde(deserialize_with = "null_is_default")]
     pub host_network: bool,
     /// True where one of its volumes is a claim, for which a volume may have to be made.
     #[serde(rename = "volumes", deserialize_with = "any_claim")]
     pub claims_volumes: bool,
-    /// True where it claims devices.
     #[serde(rename = "resourceClaims", deserialize_with = "any_item")]
     pub claims_devices: bool,
     /// How it is to be spread over domains such as zones.
@@ -106,12 +96,10 @@ pub struct PodSpec {
     /// The conditions without which it is not ready.
     #[serde(deserialize_with = "list")]
     pub readiness_gates: Vec<ReadinessGate>,
-    /// The operating system that it says to need.
     #[serde(deserialize_with = "lenient")]
     pub os: Option<OperatingSystem>,
 }
 
-/// A condition without which a Pod is not ready.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReadinessGate {
@@ -119,7 +107,6 @@ pub struct ReadinessGate {
     pub condition_type: String,
 }
 
-/// The operating system of a Pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct OperatingSystem {
@@ -127,18 +114,16 @@ pub struct OperatingSystem {
     pub name: String,
 }
 
-/// One container of a Pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
-    /// The name, which no other container of the Pod has.
     #[serde(deserialize_with = "lenient")]
     pub name: Option<String>,
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
     /// Of an init container: whether it goes on running beside the others.
     pub restart_policy: Option<RestartPolicy>,
-    /// The effect of a change of its resources; a resource that is not named changes without a restart.
+    /// The effect of a change of its resources; a resource that is missing needs no restart.
     #[serde(deserialize_with = "list")]
     pub resize_policy: Vec<ResizePolicy>,
 }
@@ -154,7 +139,6 @@ pub struct ResizePolicy {
 }
 
 impl Container {
-    /// True where a change of this resource starts the container anew.
     #[must_use]
     pub fn restarts_for(&self, resource: TunedResource) -> bool {
         let mut policies = self.resize_policy.iter();
@@ -169,12 +153,10 @@ impl Container {
 pub enum RestartPolicy {
     /// Whenever it ends; an init container with it is a sidecar.
     Always,
-    /// As the Pod's own policy says.
     #[serde(other)]
     Other,
 }
 
-/// Requests and limits of a container or a Pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ResourceRequirements {
@@ -187,7 +169,6 @@ pub struct ResourceRequirements {
 }
 
 impl ResourceRequirements {
-    /// The two resources that can be resized.
     #[must_use]
     pub fn tuned(&self) -> CpuMemory<RequestAndLimit> {
         CpuMemory::from_fn(|resource| RequestAndLimit {
@@ -198,7 +179,6 @@ impl ResourceRequirements {
 }
 
 impl Container {
-    /// True for an init container that runs beside the containers of the Pod.
     #[must_use]
     pub fn is_sidecar(&self) -> bool {
         self.restart_policy == Some(RestartPolicy::Always)
@@ -259,8 +239,8 @@ impl Pod {
         self.metadata.annotations.contains_key(MIRROR)
     }
 
-    /// True where the cluster depends on it: it has one of the two priority classes that Kubernetes
-    /// makes for this.
+    /// True if it has one of the two priority classes that Kubernetes makes for system-critical
+    /// Pods.
     #[must_use]
     pub(crate) fn is_system_critical(&self) -> bool {
         matches!(
@@ -349,8 +329,8 @@ impl Pod {
             .or(self.status.start_time)
     }
 
-    /// The time at which the last of its containers started; `None` while one of them has not. One
-    /// that waits to be started again, as in a crash loop, counts from when it last was.
+    /// When the last of its containers started; `None` while one has not. A container that waits to
+    /// restart (a crash loop) counts from its previous start.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         self.all_started(ContainerStatus::started_at)

@@ -1,14 +1,11 @@
-//! The names by which kubelet keeps the cgroups of Pods, below a folder of its own.
-//!
-//! Everything follows from the name of that folder: `kubepods.slice` with the driver `systemd`, `kubepods`
-//! with `cgroupfs`, and with systemd a root of the operator's own (`--cgroup-root=/kubelet`) in front of it,
-//! `kubelet-kubepods.slice`, which all names below repeat.
+//! The names of kubelet's cgroups for Pods. All follow from the name of kubelet's folder:
+//! `kubepods.slice` with the driver `systemd`, `kubepods` with `cgroupfs`. With systemd and an
+//! operator's own root (`--cgroup-root=/kubelet`), all names below repeat `kubelet-kubepods.slice`.
 
 use std::path::PathBuf;
 
 use crate::qos_class::QosClass;
 
-/// The cgroups of all Pods of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PodCgroups {
     /// Named by systemd; the text is the name of kubelet's own slice without its ending.
@@ -16,7 +13,6 @@ pub enum PodCgroups {
     Cgroupfs,
 }
 
-/// A folder that is not kubelet's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not accepted; accepted: the kubelet's directory for Pods, kubepods.slice (or \
@@ -39,7 +35,7 @@ impl PodCgroups {
         }
     }
 
-    /// The way from kubelet's folder to the cgroup of a Pod; `None` where `uid` could lead elsewhere.
+    /// The way from kubelet's folder to a Pod's cgroup; `None` if `uid` could lead elsewhere.
     #[must_use]
     pub fn path(&self, class: QosClass, uid: &str) -> Option<PathBuf> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';

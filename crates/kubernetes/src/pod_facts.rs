@@ -15,7 +15,6 @@ use crate::resource_list::ResourceList;
 
 type Quantities = BTreeMap<String, Written>;
 
-/// The facts of a Pod that scaling reads.
 pub fn pod_facts(pod: &Pod) -> PodFacts {
     let (spec, status) = (pod.spec.as_ref(), pod.status.as_ref());
     let phase = status.and_then(|status| status.phase.as_deref());

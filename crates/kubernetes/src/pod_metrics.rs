@@ -1,7 +1,6 @@
-//! The answer of `metrics.k8s.io` for Pods: the usage of each container with its own time.
-//!
-//! An item that cannot be read leaves the others as they are. For a namespace's Pods the list is kept; for all Pods of a cluster it is read one after another,
-//! since the texts of a hundred thousand of them would take more memory than all else.
+//! The answer of `metrics.k8s.io` for Pods: the usage of each container with its own time. An
+//! unreadable item does not affect the others. A namespace's list is kept; a cluster's is read item
+//! by item, because the texts of a hundred thousand Pods would take more memory than all else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +22,6 @@ pub struct PodMetricsList {
     items: Vec<Item>,
 }
 
-/// The usage of one Pod of a list.
 #[derive(Debug)]
 pub struct PodUsage {
     pub namespace: String,
@@ -32,10 +30,10 @@ pub struct PodUsage {
     pub unreadable: usize,
 }
 
-/// Reads a `PodMetricsList`, hands over one Pod after another, and returns the items that cannot be read.
+/// Reads a `PodMetricsList`, hands over Pod by Pod, and returns the unreadable items.
 ///
 /// # Errors
-/// The body is no such list; what stands before the fault has been handed over.
+/// The body is no such list; items before the fault have been handed over.
 pub fn for_each(body: &[u8], take: impl FnMut(PodUsage)) -> serde_json::Result<UnreadableItems> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let mut unreadable = UnreadableItems::default();
@@ -141,7 +139,6 @@ struct ContainerMetricsJson {
 }
 
 impl PodMetricsList {
-    /// The usage of the Pods of a namespace that `is_wanted` names.
     pub fn of(&self, namespace: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<PodMetrics> {
         let ours = self
             .items
@@ -152,8 +149,8 @@ impl PodMetricsList {
 }
 
 impl Item {
-    /// A window that does not parse is none: the usage is then that of one moment. A time that is not
-    /// given is long past, as Go has it.
+    /// An unparsable window counts as none: the usage is of one moment. A missing time is long
+    /// past, as in Go.
     fn read(&self) -> PodMetrics {
         let window: Option<SignedDuration> = self.window.parse().ok();
         PodMetrics {

@@ -2,13 +2,12 @@
 
 use crate::kinds::Kind;
 
-/// The ending of a Deployment's Pods: the hash of the template, a number of 32 bits written in the
-/// alphabet that Kubernetes makes such endings of, and five random characters. Below six digits there
-/// is no such number in ten thousand, and a DaemonSet's or Job's name ends like that more often.
+/// The ending of a Deployment's Pods: the template's 32-bit hash in Kubernetes' alphabet for such
+/// endings, and five random characters. Fewer than six digits occur less than once in ten thousand,
+/// and names of DaemonSets and Jobs end like that more often.
 pub const DEPLOYMENT: &str =
     "-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}";
 
-/// The ending of a StatefulSet's Pods.
 pub const STATEFUL_SET: &str = "-[0-9]+";
 
 /// The longest name of a workload that its Pods' names contain in full, in characters.
@@ -17,7 +16,6 @@ const LONGEST_NAME: usize = 46;
 /// The characters of such endings.
 const SAFE: &str = "bcdfghjklmnpqrstvwxz2456789";
 
-/// True for a Pod's name that a workload of this kind and name gives its Pods.
 #[must_use]
 pub fn is_of(kind: Kind, workload: &str, pod: &str) -> bool {
     let rest = pod.strip_prefix(workload);
@@ -34,8 +32,8 @@ pub fn is_of(kind: Kind, workload: &str, pod: &str) -> bool {
     }
 }
 
-/// A regular expression for what the Pods of a workload have behind its name; `None` where their names
-/// do not tell which workload they belong to.
+/// A regular expression for the part of Pod names after the workload's name; `None` if Pod names do
+/// not identify the workload.
 #[must_use]
 pub fn ending(kind: Option<Kind>, workload: &str) -> Option<&'static str> {
     let ending = match kind? {

@@ -1,22 +1,18 @@
-//! The effective request of a Pod, exactly as kube-scheduler counts it.
-//!
-//! Containers and sidecars run together; init containers run one after the other, each beside the
-//! sidecars declared before it. What the Pod asks for as a whole replaces the sum, and the overhead
-//! of its runtime class is added. Limits stand for requests that are absent: the API server fills
-//! them in, manifests do not.
+//! The effective request of a Pod, exactly as kube-scheduler counts it. Containers and sidecars run
+//! together; init containers run one after the other, beside the sidecars declared before them. A
+//! Pod-level request replaces the sum, and the runtime class's overhead is added. Limits stand for
+//! absent requests: the API server fills them in, manifests do not.
 
 use super::pod::{Container, ContainerStatus, Pod, PodSpec, ResourceRequirements};
 use super::resource_list::ResourceList;
 
-/// The effective request of a Pod.
 #[must_use]
 pub fn effective(spec: &PodSpec) -> ResourceList {
     whole(spec, spec.resources.requests.pod_level(), own)
 }
 
-/// The effective request of a Pod as it is in force. While a resize in place is under way, a container, and a Pod that
-/// asks for something as a whole, counts as the larger of what it is to have, what kubelet has set aside for it and
-/// what it has; a resize that its node cannot do counts nothing.
+/// The effective request in force. During a resize in place, a container or Pod-level request
+/// counts as the largest of requested, allocated and actual; an infeasible resize does not count.
 #[must_use]
 pub fn in_force(pod: &Pod) -> ResourceList {
     if pod.spec.node_name.is_none() {
@@ -51,8 +47,7 @@ pub fn in_force(pod: &Pod) -> ResourceList {
     whole(&pod.spec, as_a_whole, container)
 }
 
-/// The containers that run together, which kube-scheduler assumes something of where a Pod says
-/// nothing.
+/// The containers that run together, for which kube-scheduler assumes default requests.
 #[must_use]
 pub(crate) fn running_together(spec: &PodSpec) -> u64 {
     let sidecars = spec
@@ -63,7 +58,6 @@ pub(crate) fn running_together(spec: &PodSpec) -> u64 {
     u64::try_from(together).unwrap_or(u64::MAX)
 }
 
-/// The request of a Pod that asks for so much as a whole.
 fn whole(
     spec: &PodSpec,
     pod_level: ResourceList,

@@ -13,7 +13,6 @@ pub enum QosClass {
 }
 
 impl QosClass {
-    /// The word in Kubernetes.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

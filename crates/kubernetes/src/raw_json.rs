@@ -1,8 +1,7 @@
-//! A field in which any JSON may stand. Its text is kept for its readers, up to a limit of length and depth.
-//!
-//! The author of such an object decides how much its readers hold. A list of zeros takes sixteen times its text in
-//! memory. A parser refuses a value that nests too deep, with everything around it. So the field is not parsed into
-//! a tree: its text is copied as it is read, and a value that is longer or deeper is skipped and marked.
+//! A field in which any JSON may stand, kept as text up to a limit of length and depth. The
+//! object's author decides its size: a list of zeros takes sixteen times its text in memory, and a
+//! parser refuses deep nesting with everything around it. So the text is copied unparsed, and a
+//! longer or deeper value is skipped and marked.
 
 use std::fmt;
 
@@ -13,13 +12,12 @@ use serde_json::Value;
 /// The most bytes of the text: several times what a CronJob takes.
 pub const LONGEST: usize = 32 * 1024;
 
-/// The deepest nesting: several times that of a CronJob, and with what stands around the field less than a parser follows.
+/// The deepest nesting: several times a CronJob's, and with its surroundings within a parser's
+/// limit.
 pub const DEEPEST: usize = 64;
 
-/// The accepted values, for messages.
 pub const ACCEPTED: &str = "at most 32 KiB of JSON that nests at most 64 deep";
 
-/// The value of a field in which anything may stand.
 #[derive(Debug, Clone)]
 pub struct RawJson(Result<Box<str>, TooMuch>);
 
@@ -29,7 +27,6 @@ pub struct RawJson(Result<Box<str>, TooMuch>);
 pub struct TooMuch;
 
 impl TooMuch {
-    /// The kind of error, for metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "TooMuch"
@@ -61,7 +58,6 @@ impl RawJson {
         serde_json::from_str(text).map_err(|_| TooMuch)
     }
 
-    /// True for a value that was too much to be kept.
     #[must_use]
     pub const fn is_too_much(&self) -> bool {
         self.0.is_err()

@@ -1,8 +1,6 @@
-//! A Pod with the facts that decide if it may go when its ReplicaSet is scaled in: its controller, its node,
-//! the constraints on its spread, and its annotations of deletion costs.
-//!
-//! A cost is Evenkeel's if the annotation beside it says the same. Any other cost is the user's, and Evenkeel
-//! never changes it.
+//! A Pod with the facts that decide if it may go when its ReplicaSet is scaled in. A deletion cost
+//! is Evenkeel's if the annotation beside it says the same. Any other cost is the user's, and
+//! Evenkeel never changes it.
 
 use std::sync::Arc;
 
@@ -14,21 +12,16 @@ use crate::kinds::foreign_group;
 use crate::meta::{AllLabels, Meta, RelevantAnnotations};
 use crate::pod::{Pod, PodStatusPhase, TopologySpread};
 
-/// A Pod that may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovablePod {
     pub name: Box<str>,
     pub uid: Arc<str>,
-    /// The node that it is bound to.
     pub node: Option<Arc<str>>,
-    /// True where the ReplicaSet's controller deletes it before any ready Pod, whatever it costs: it
-    /// is not bound, does not run yet, or is not ready.
+    /// True if the ReplicaSet's controller deletes it before any ready Pod, whatever its cost: not
+    /// bound, not running or not ready.
     pub goes_first: bool,
-    /// The name of its profile, where it says one.
     pub profile: Option<Arc<str>>,
-    /// The data that it shares with the other Pods of its ReplicaSet.
     pub common: Arc<ReplicaSetPodData>,
-    /// Its annotations of deletion costs.
     pub mark: DeletionCostAnnotations,
 }
 
@@ -38,21 +31,17 @@ pub struct ReplicaSetPodData {
     pub namespace: String,
     /// The ReplicaSet that controls them; no controller reads the costs of other Pods.
     pub replica_set: Option<ReplicaSetName>,
-    /// All of their labels.
     pub labels: AllLabels,
-    /// The constraints on their spread.
     pub spread: Vec<TopologySpread>,
     pub priority_class: Option<String>,
 }
 
-/// A ReplicaSet by its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaSetName {
     pub name: String,
     pub key: ControllerKey,
 }
 
-/// The annotations of a Pod about the cost of its deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DeletionCostAnnotations {
     /// The cost that its ReplicaSet's controller reads.
@@ -63,7 +52,6 @@ pub struct DeletionCostAnnotations {
     pub is_annotated: bool,
 }
 
-/// The cost that a Pod is given, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
     pub cost: i32,
@@ -71,7 +59,6 @@ pub struct Cost {
 }
 
 impl DeletionCostAnnotations {
-    /// The annotations of deletion costs on an object.
     #[must_use]
     pub fn of(annotations: &RelevantAnnotations) -> Self {
         Self {
@@ -81,7 +68,6 @@ impl DeletionCostAnnotations {
         }
     }
 
-    /// The mark with a cost, or without one.
     #[must_use]
     pub fn with(&self, cost: Option<&Cost>) -> Self {
         Self {
@@ -91,7 +77,6 @@ impl DeletionCostAnnotations {
         }
     }
 
-    /// True for a cost that is not Evenkeel's.
     #[must_use]
     pub fn is_users(&self) -> bool {
         let own = self.own.as_deref().and_then(|own| own.split(' ').next());
@@ -147,18 +132,16 @@ impl RemovablePod {
         })
     }
 
-    /// Shares with another Pod what both have in common.
     pub fn share(&mut self, other: &Self) {
         if self.common == other.common {
             self.common = Arc::clone(&other.common);
         }
-        // Admission writes what fits the cluster of the moment, so that it may differ within a ReplicaSet.
+        // Admission writes what fits the cluster at that moment, so it may differ in a ReplicaSet.
         if self.profile == other.profile {
             self.profile.clone_from(&other.profile);
         }
     }
 
-    /// Its identity, for a patch.
     #[must_use]
     pub fn metadata(&self) -> Meta {
         let mut metadata = Meta {

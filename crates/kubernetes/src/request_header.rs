@@ -1,8 +1,7 @@
-//! The caller of an extension API server, by the headers of the API server's front proxy.
-//!
-//! The API server authenticates the caller. It passes the request on with its own client certificate and with the
-//! caller's names in headers. The ConfigMap [`CONFIG_MAP`] of [`NAMESPACE`] names that certificate and these headers.
-//! A reader must verify the certificate before it reads the headers.
+//! The caller of an extension API server, by the headers of the API server's front proxy. The API
+//! server authenticates the caller and passes the request on with its own client certificate and
+//! with the caller's names in headers. The ConfigMap [`CONFIG_MAP`] of [`NAMESPACE`] names that
+//! certificate and these headers. A reader must verify the certificate before it reads the headers.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +20,6 @@ const UID_HEADERS: &str = "requestheader-uid-headers";
 const GROUP_HEADERS: &str = "requestheader-group-headers";
 const EXTRA_PREFIXES: &str = "requestheader-extra-headers-prefix";
 
-/// How the front proxy introduces callers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestHeaders {
     /// The authorities of the proxy's client certificate, as PEM.
@@ -43,7 +41,6 @@ pub struct HeaderNames {
 /// A ConfigMap from which no caller can be identified.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestHeadersError {
-    /// The API server has no front proxy.
     #[error(
         "{0} is missing: the API server runs without --requestheader-client-ca-file and passes nothing on"
     )]
@@ -53,7 +50,6 @@ pub enum RequestHeadersError {
 }
 
 impl RequestHeadersError {
-    /// A short name for logs and metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -87,7 +83,6 @@ impl RequestHeaders {
         })
     }
 
-    /// The names of the headers.
     #[must_use]
     pub const fn headers(&self) -> &HeaderNames {
         &self.headers
@@ -113,9 +108,9 @@ fn lower(names: &[String]) -> Vec<String> {
 }
 
 impl HeaderNames {
-    /// The caller by the headers of a request, each with its name in lower case; `None` without a
-    /// username. As in Kubernetes the first of the names that has a value counts, for groups each value
-    /// of each name, and keys of extra values are percent-encoded.
+    /// The caller by the headers of a request, with names in lower case; `None` without a username.
+    /// As in Kubernetes, the first header with a value counts, groups take all values, and keys of
+    /// extra values are percent-encoded.
     #[must_use]
     pub fn caller(&self, headers: &[(&str, &str)]) -> Option<UserInfo> {
         let first = |names: &[String]| {

@@ -1,8 +1,6 @@
-//! A Pod as far as changes of its resources in place read it: what its containers ask for, what stands
-//! against a resize, and how far one is that is under way.
-//!
-//! The resources of the spec are what was asked for last; kubelet tells in conditions what became of
-//! that, and by the resources in the status what the containers have.
+//! A Pod as far as in-place resizes read it: its requests, obstacles to a resize, and the stage of
+//! a running one. The spec holds what was asked for last; kubelet reports the progress in
+//! conditions, and the actual resources in the status.
 
 mod obstacle;
 
@@ -24,7 +22,6 @@ pub use obstacle::Obstacle;
 /// The least cpu limit that kubelet can give a container, in millicores.
 const LEAST_CPU: Amount = Amount::new(10);
 
-/// A Pod that may be resized, or tells why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizablePod {
     pub namespace: Arc<str>,
@@ -32,23 +29,18 @@ pub struct ResizablePod {
     pub uid: Arc<str>,
     pub resource_version: Box<str>,
     pub node: Option<Arc<str>>,
-    /// Its controller.
     pub controller: Option<ControllerKey>,
     /// True where it has annotations at all, to which one may be added.
     pub is_annotated: bool,
-    /// True where an annotation asks to leave the Pod alone.
     pub is_skipped: bool,
     /// The record of the last resize in its annotation; `None` if it has none.
     pub record: Option<Result<ResizeRecord, RefusedRecord>>,
     /// Those of `spec.containers`, then those of `spec.initContainers`.
     pub containers: Vec<ResizableContainer>,
-    /// The obstacle to any resize of it.
     pub obstacle: Option<Obstacle>,
-    /// The resize that is under way.
     pub resize: Option<Resize>,
 }
 
-/// One container of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizableContainer {
     pub name: Box<str>,
@@ -60,7 +52,6 @@ pub struct ResizableContainer {
     pub lacks_memory: bool,
 }
 
-/// The place of a container in the spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContainerPlace {
     Container(usize),
@@ -81,17 +72,13 @@ impl ContainerPlace {
     }
 }
 
-/// A resize that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resize {
     pub phase: ResizePhase,
-    /// Since when it has been so, where that is told.
     pub since: Option<Timestamp>,
-    /// The message of kubelet about it.
     pub message: Box<str>,
 }
 
-/// How far a resize is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResizePhase {
     /// Kubelet has not said anything of it yet.
@@ -107,7 +94,6 @@ pub enum ResizePhase {
 }
 
 impl ResizePhase {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Unseen,
         Self::Deferred,
@@ -116,7 +102,6 @@ impl ResizePhase {
         Self::Error,
     ];
 
-    /// The word in conditions, metrics and answers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -167,8 +152,8 @@ impl ResizablePod {
         !matches!(self.record, None | Some(Err(RefusedRecord::Foreign)))
     }
 
-    /// True where this part of Evenkeel is to put back what was resized: by its own record. One that
-    /// cannot be read is told of.
+    /// True if this part of Evenkeel must restore the resources: by its own record, or by an
+    /// unreadable one.
     #[must_use]
     pub fn is_resized_by(&self, resizer: Resizer) -> bool {
         match &self.record {
@@ -178,7 +163,6 @@ impl ResizablePod {
         }
     }
 
-    /// Its class of service.
     #[must_use]
     pub fn class(&self) -> QosClass {
         QosClass::of(self.containers.iter().map(|container| &container.values))
@@ -193,7 +177,6 @@ impl ResizablePod {
         all.any(|container| is_limited(&container.values))
     }
 
-    /// The container of this name.
     #[must_use]
     pub fn container(&self, name: &str) -> Option<&ResizableContainer> {
         let mut containers = self.containers.iter();
@@ -226,7 +209,6 @@ impl ResizablePod {
             || record.is_some_and(|record| record.marks.lacked.contains(container))
     }
 
-    /// Its identity, for a patch.
     #[must_use]
     pub fn metadata(&self) -> Meta {
         let mut metadata = Meta {
@@ -241,8 +223,8 @@ impl ResizablePod {
     }
 }
 
-/// The record in an annotation, for these containers. The text of a record that is of no use is not kept: any user
-/// can write a quarter of a megabyte of it.
+/// The record in an annotation, for these containers. The text of an unusable record is not kept:
+/// any user can write a quarter of a megabyte of it.
 fn record(
     text: &str,
     is_own: bool,

@@ -1,8 +1,6 @@
-//! The record, in an annotation of a Pod, of the resources that it was created with and was resized to. Evenkeel
-//! puts the original resources back by it, and tells a change by another writer from its own.
-//!
-//! Evenkeel writes the record before the resize, so that no resize is without it. The containers then have either
-//! `from` or `to`; any other values come from another writer.
+//! The record, in a Pod's annotation, of its original and its resized resources. Evenkeel restores
+//! the originals by it, and recognises changes by other writers. The record is written before the
+//! resize, so containers have either `from` or `to`; any other values are another writer's.
 
 mod resize_marks;
 mod values;
@@ -24,29 +22,24 @@ pub use values::ContainerValues;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Resizer {
-    /// Tuning by what containers use.
     Tuning,
     /// Stages of replicas: a Pod that is kept ready without load.
     Standby,
 }
 
-/// The content of the annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizeRecord {
     pub by: Resizer,
-    /// The resources that the containers were created with.
     pub original: ContainerValues,
-    /// The resources that they had when the resize was decided.
     pub from: ContainerValues,
     /// The resources that they are to have.
     pub to: ContainerValues,
     pub marks: Marks,
-    /// When the resize was decided.
     pub at: Timestamp,
 }
 
-/// The longest record that is read and written, in bytes. A container of the longest name takes half a kilobyte.
-/// An annotation may be eight times as long.
+/// The longest record, in bytes: half a kilobyte for a container with the longest name. An
+/// annotation may be eight times as long.
 const LONGEST: usize = 32 * 1024;
 
 /// A text that is no usable record of a resize; Evenkeel ignores it.
@@ -109,8 +102,8 @@ impl ResizeRecord {
         self.to_string().len() > LONGEST
     }
 
-    /// True where the containers ask for what they were resized from or to, container by container: anything
-    /// else is another's.
+    /// True if each container asks for its values from before or after the resize: anything else is
+    /// another writer's.
     #[must_use]
     pub fn explains(&self, asked: &ContainerValues) -> bool {
         asked.iter().all(|(name, values)| {
@@ -120,8 +113,8 @@ impl ResizeRecord {
         })
     }
 
-    /// True where the containers ask, resource by resource, for what they were made with or for what they were
-    /// resized from or to: the API server took a part of what was to be put back, and the rest still is to be.
+    /// True if each resource has its original value, or its value from before or after the resize:
+    /// the API server took part of a restore, and the rest is still due.
     #[must_use]
     pub fn is_partly_put_back(&self, asked: &ContainerValues) -> bool {
         let known = [&self.original, &self.from, &self.to];
@@ -135,26 +128,22 @@ impl ResizeRecord {
         })
     }
 
-    /// True where the containers ask for what they were made with.
     #[must_use]
     pub fn is_put_back(&self, asked: &ContainerValues) -> bool {
         holds(&self.original, asked)
     }
 
-    /// True where the containers ask for what was decided.
     #[must_use]
     pub fn is_done(&self, asked: &ContainerValues) -> bool {
         holds(&self.to, asked)
     }
 }
 
-/// True where all containers that are named ask for these values.
 fn holds(wanted: &ContainerValues, asked: &ContainerValues) -> bool {
     let mut wanted = wanted.iter();
     wanted.all(|(name, values)| asked.get(name).is_none_or(|asked| asked == values))
 }
 
-/// The record as it is written.
 #[derive(Deserialize)]
 struct ResizeRecordJson {
     by: Resizer,
@@ -167,7 +156,6 @@ struct ResizeRecordJson {
 }
 
 impl fmt::Display for ResizeRecord {
-    /// The text of the annotation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             by,
@@ -218,7 +206,6 @@ pub fn resources(values: &CpuMemory<RequestAndLimit>) -> serde_json::Value {
     written.into()
 }
 
-/// One of the two amounts of values.
 type AmountAccessor = fn(&RequestAndLimit) -> Option<Amount>;
 
 /// The two fields of `resources`.

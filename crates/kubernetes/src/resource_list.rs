@@ -1,7 +1,5 @@
-//! A list of resources as Pods and nodes hold them, cut down to the three that rules read.
-//!
-//! Amounts are thousandths, rounded up, in 64 bits: to these the API server rounds every quantity
-//! that it stores, so sums are exactly those of Kubernetes.
+//! A resource list cut down to the three that rules read. Amounts are thousandths, rounded up, in
+//! 64 bits: the API server rounds stored quantities so, and sums equal those of Kubernetes.
 
 use std::fmt;
 
@@ -10,7 +8,6 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use evenkeel_core::tuning::TunedResource;
 use evenkeel_core::units::{Amount, Bytes, MilliCpu, Quantity};
 
-/// Quantities of cpu, memory and ephemeral storage, each where it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceList {
     cpu: Option<u64>,

@@ -1,5 +1,5 @@
-//! How many Pods of a workload may be unavailable: the arithmetic of the deployment and stateful set
-//! controllers.
+//! How many Pods of a workload may be unavailable, as the deployment and stateful set controllers
+//! compute it.
 
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -12,7 +12,6 @@ use crate::rollout_progress::PodReplacementSpec;
 /// The value of either bound of a Deployment where it does not say.
 const DEFAULT: &str = "25%";
 
-/// How a workload replaces and waits for its Pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rollout {
     /// The most Pods that may be unavailable, and those that may be too many.
@@ -31,11 +30,9 @@ enum Limit {
     /// A Deployment that replaces all Pods at once counts as available with all of them alone.
     All,
     Rolling(RollingUpdate),
-    /// A StatefulSet that says how many.
     StatefulSet(IntOrString),
 }
 
-/// The bounds of a rolling update as they are written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RollingUpdate {
@@ -53,8 +50,8 @@ pub struct RollingBounds {
 }
 
 impl RollingUpdate {
-    /// The bounds of a Deployment of `desired` Pods: surge is rounded up, what may be unavailable down,
-    /// and where neither lets anything happen one Pod may be unavailable.
+    /// The bounds of a Deployment of `desired` Pods: surge is rounded up, unavailable down; if both
+    /// are 0, one Pod may be unavailable.
     #[must_use]
     pub fn bounds(&self, desired: i32) -> RollingBounds {
         let default = IntOrString::String(DEFAULT.to_owned());
@@ -86,7 +83,7 @@ fn resolve(bound: &IntOrString, total: i32, round: i64) -> i32 {
 }
 
 impl Rollout {
-    /// The most Pods of `replicas` that may be unavailable; `None` where the workload sets no limit.
+    /// The most Pods of `replicas` that may be unavailable; `None` without a limit.
     #[must_use]
     pub fn max_unavailable(&self, replicas: i32) -> Option<u32> {
         let most = match &self.limit {
@@ -145,7 +142,6 @@ struct StatefulSetUpdate {
 }
 
 impl WrittenRollout {
-    /// The Pods that it replaces.
     pub(crate) fn replaced(&self) -> PodReplacementSpec {
         let update = self.update_strategy.as_ref();
         let partition = update.and_then(|update| update.rolling_update.partition);
@@ -156,7 +152,6 @@ impl WrittenRollout {
         }
     }
 
-    /// The rollout of a workload of this kind.
     pub(crate) fn of(self, kind: Kind) -> Rollout {
         let Self {
             strategy,

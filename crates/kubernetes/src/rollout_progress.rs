@@ -1,9 +1,8 @@
-//! How far a Deployment or a StatefulSet has brought its version out, by what its controller tells.
-//!
-//! A Deployment is done once all Pods have been available together, which its condition `Progressing` then keeps
-//! saying; one that has no deadline has no such condition, and one that is paused brings nothing out. A StatefulSet
-//! is done once its two revisions are one, or with a partition once all Pods above it are of the newer one; one
-//! that replaces Pods on their deletion does nothing by itself.
+//! The progress of a rollout of a Deployment or a StatefulSet, as its controller reports it. A
+//! Deployment is done once all Pods have been available together, which its condition `Progressing`
+//! keeps; without a deadline it has no such condition. A StatefulSet is done once its two revisions
+//! are equal, or with a partition once all Pods above it are new. Paused and `OnDelete` workloads
+//! replace nothing.
 
 use serde::Deserialize;
 
@@ -11,14 +10,11 @@ use crate::json::{list, null_is_default};
 use crate::kinds::Kind;
 use evenkeel_core::scaling::replica_profile::RolloutProgress;
 
-/// The Pods that a workload replaces, by its spec.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PodReplacementSpec {
-    /// True if it is paused and replaces none.
     pub(crate) paused: bool,
     /// True if it replaces only Pods that a user or another program deletes.
     pub(crate) on_delete: bool,
-    /// The lowest ordinal of the Pods that it replaces.
     pub(crate) partition: i32,
 }
 
@@ -47,7 +43,6 @@ struct WrittenCondition {
 }
 
 impl WrittenStatus {
-    /// How far a workload of this kind, generation and count is.
     pub(crate) fn progress(
         &self,
         kind: Kind,

@@ -1,5 +1,5 @@
-//! The kinds of custom resources that an operator wants scaled: what of them is accepted, and whether the
-//! cluster serves one that can be.
+//! The custom resources that an operator wants scaled: which are accepted, and whether the cluster
+//! serves them.
 
 use std::fmt;
 
@@ -13,11 +13,9 @@ use crate::kinds::Kind;
 /// The most kinds that are taken: each is a watch of all its objects.
 pub const MOST: usize = 16;
 
-/// The accepted kinds, for messages.
 pub const ACCEPTED: &str =
     "the apiVersion and kind of a custom resource, such as argoproj.io/v1alpha1 and Rollout";
 
-/// A kind of custom resource that is to be scaled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaledKind {
     group: String,
@@ -25,7 +23,6 @@ pub struct ScaledKind {
     kind: String,
 }
 
-/// Why a kind is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaledKindError {
     #[error("{0:?} is not a group and version")]
@@ -39,7 +36,6 @@ pub enum ScaledKindError {
     Own(String),
 }
 
-/// Why objects of a kind that is served cannot be scaled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnscalableKind {
     #[error("its objects have no namespace")]
@@ -54,7 +50,6 @@ pub enum UnscalableKind {
 }
 
 impl UnscalableKind {
-    /// The kind of error, for metrics and logs.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -65,7 +60,6 @@ impl UnscalableKind {
     }
 }
 
-/// The part of a CustomResourceDefinition that tells of its Scale.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Definition {
@@ -116,7 +110,6 @@ impl ScaledKind {
         })
     }
 
-    /// The group.
     #[must_use]
     pub fn group(&self) -> &str {
         &self.group
@@ -173,7 +166,6 @@ impl ScaledKind {
         Ok(Some(&resource.name))
     }
 
-    /// The name of the definition of a resource.
     #[must_use]
     pub fn definition(&self, plural: &str) -> String {
         format!("{plural}.{}", self.group)
@@ -209,8 +201,8 @@ impl fmt::Display for ScaledKind {
     }
 }
 
-/// True for the groups that Kubernetes itself serves, the core group among them: those without a dot, and
-/// those of its own domain that no definition may name without approval.
+/// True for Kubernetes' own groups: those without a dot (the core group too), and those of its
+/// domain that no definition may name without approval.
 fn is_own(group: &str) -> bool {
     !group.contains('.')
         || [".k8s.io", ".kubernetes.io"]

@@ -1,7 +1,5 @@
-//! KEDA's `keda.sh/v1alpha1` ScaledObjects, with the fields that scaling reads.
-//!
-//! KEDA writes the bounds of the HPA that it makes; so where there is a ScaledObject, bounds are
-//! read and raised there.
+//! KEDA's `keda.sh/v1alpha1` ScaledObjects, with the fields that scaling reads. KEDA writes the
+//! bounds of its HPA, so bounds are read and raised in the ScaledObject.
 
 use serde::Deserialize;
 
@@ -12,7 +10,6 @@ use super::meta::Meta;
 const PAUSED: &str = "autoscaling.keda.sh/paused";
 const PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
 
-/// A ScaledObject: KEDA's way of scaling one workload.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ScaledObject {
@@ -22,20 +19,17 @@ pub struct ScaledObject {
     pub spec: ScaledObjectSpec,
 }
 
-/// The target and the bounds of a ScaledObject.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ScaledObjectSpec {
     #[serde(deserialize_with = "null_is_default")]
     pub scale_target_ref: ScaledObjectTarget,
-    /// The least replicas while it is active; KEDA takes 0 where there is none, and gives its HPA
-    /// at least 1.
+    /// The least replicas while active; KEDA's default is 0, and its HPA gets at least 1.
     pub min_replica_count: Option<i32>,
     /// The most replicas; KEDA takes 100 where there is none.
     pub max_replica_count: Option<i32>,
 }
 
-/// The workload that a ScaledObject scales.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ScaledObjectTarget {
@@ -63,8 +57,8 @@ fn kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
 }
 
 impl ScaledObject {
-    /// True where its user has paused it, as KEDA reads the annotations: a count of replicas does
-    /// so, and every word but those for false.
+    /// True if paused, as KEDA reads the annotations: by a count of replicas, or by any word except
+    /// those for false.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         const FALSE: [&str; 6] = ["0", "f", "F", "false", "FALSE", "False"];

@@ -1,7 +1,6 @@
-//! The annotations by which users say how an autoscaler or a workload is scaled.
-//!
-//! Each object is read by itself; which of several objects comes first is decided where they are
-//! brought together. A value that is not accepted counts as absent.
+//! The annotations by which users say how an autoscaler or a workload is scaled. Each object is
+//! read by itself; precedence between objects is decided elsewhere. An invalid value counts as
+//! absent.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -19,7 +18,6 @@ use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::scaling::hpa::Behavior;
 use evenkeel_core::scaling::{BoundsError, ReplicaBounds, Risk, ScaleDown, ScalingMode};
 
-/// The models that a target's load is predicted with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PredictionModel {
     /// The model that has lately been the best of all.
@@ -34,7 +32,7 @@ pub enum PredictionModel {
     Gbdt,
     /// One network for many loads, from a file.
     SwishNet,
-    /// The traffic alone, by a model that makes replicas of it; the loads themselves are reacted to.
+    /// The traffic alone, by a model that derives replicas; the loads are only reacted to.
     Traffic,
     /// No model: nothing is predicted.
     Off,
@@ -54,11 +52,9 @@ impl PredictionModel {
         Self::Off,
     ];
 
-    /// The accepted values, for messages.
     pub const ACCEPTED: &str =
         "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off";
 
-    /// The word in annotations and configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -94,7 +90,6 @@ impl PredictionModel {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not accepted; accepted: {accepted}", accepted = PredictionModel::ACCEPTED)]
 pub struct UnknownPredict {
-    /// The word that was refused.
     pub given: String,
 }
 
@@ -112,25 +107,20 @@ impl FromStr for PredictionModel {
 /// The scaling annotations of one object; `None` where it does not say.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScalingPolicy {
-    /// The models that the load is predicted with.
     pub predict: Option<PredictionModel>,
-    /// The way in which decisions act on the target.
     pub scaling: Option<ScalingMode>,
     /// The least replicas of a workload without an autoscaler.
     pub min_replicas: Option<i32>,
     /// The most replicas of a workload without an autoscaler.
     pub max_replicas: Option<i32>,
-    /// The metrics that a workload without an autoscaler is scaled by.
     pub target: Option<HpaMetrics>,
-    /// How fast a workload without an autoscaler may scale.
     pub behavior: Option<Behavior>,
     /// The right of a forecast to take replicas away.
     pub scale_down: Option<ScaleDown>,
-    /// A load that it also scales by.
     pub query: Option<LoadQuery>,
     /// The traffic that replicas are made of.
     pub traffic: Option<TrafficQueries>,
-    /// True if Evenkeel also forecasts loads with a sum that depends on the number of Pods, such as memory.
+    /// True to also forecast loads with a sum that depends on the number of Pods, such as memory.
     pub predict_memory: Option<bool>,
     /// The share of time in which a floor may be too low.
     pub risk: Option<Risk>,
@@ -195,8 +185,8 @@ impl ScalingPolicy {
         self.min_replicas.is_some() && self.max_replicas.is_some()
     }
 
-    /// The metrics of a workload without an autoscaler. The default is for those that name no load at
-    /// all: what else stands beside a queue decides whether the last replica may go.
+    /// The metrics of a workload without an autoscaler. The default holds only without any named
+    /// load: with a queue, other metrics decide whether the last replica may go.
     #[must_use]
     pub fn metrics(&self) -> HpaMetrics {
         match (&self.target, &self.query) {
@@ -210,7 +200,7 @@ impl ScalingPolicy {
     }
 }
 
-/// The error of a least above the most in these annotations, of which [`ScalingPolicy::parse`] leaves the least out.
+/// The error of a minimum above the maximum; [`ScalingPolicy::parse`] leaves the minimum out.
 pub(crate) fn crossed_bounds(annotations: &BTreeMap<String, String>) -> Option<BoundsError> {
     let mut told = Vec::new();
     let min = LEAST.read(annotations, &mut told)?;

@@ -1,9 +1,7 @@
-//! The Lease of a second scheduler, and whether it is alive.
-//!
-//! A Pod that is given to a scheduler that is gone waits for ever, so it is given to one only while
-//! that one renews its Lease. As in [`crate::plan::election`], no clock counts but one's own: a
-//! renewal is a change of the record, at the time at which it is seen. One change alone shows
-//! nothing, since it may be old by the time it is seen: after a list, or a watch that was away.
+//! The Lease of a second scheduler, and whether it is alive. A Pod of a dead scheduler waits for
+//! ever, so it gets one only while that one renews its Lease. As in [`crate::plan::election`], only
+//! the own clock counts: a renewal is a change of the record, when seen. One change alone may be
+//! old (after a list or an interrupted watch), so it shows nothing.
 
 use std::time::Duration;
 
@@ -11,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::lease::LeaseRecord;
 
-/// The Lease of a second scheduler, as it was seen last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchedulerLease {
     holder: Option<String>,
@@ -81,8 +78,8 @@ mod tests {
         }
     }
 
-    /// Each is seen at a second, with its holder and the second that the holder says; then the
-    /// second until which it is fresh, if it is.
+    /// Each row: the second seen, the holder and its second; then the second until which it is
+    /// fresh, if it is.
     #[test]
     fn a_lease_is_fresh_while_its_holder_is_seen_to_renew_it() {
         const A: Option<&str> = Some("a");

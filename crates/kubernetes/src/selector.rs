@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::json::{list, null_is_default};
 
-/// A `LabelSelector` as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WrittenSelector {

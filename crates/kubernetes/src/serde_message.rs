@@ -1,11 +1,11 @@
-//! serde's messages about a value that it cannot take, in words for the author of the value: the fault, and the
+//! serde's messages about an unacceptable value, reworded for its author: the fault, and the
 //! accepted values.
 
 use std::fmt::Write as _;
 
 use crate::suggestion::nearest;
 
-/// The message in plain words. What has none of the known forms stays as it is: rules of our own have their own words.
+/// The message in plain words. Messages of unknown forms, such as Evenkeel's own, stay.
 #[must_use]
 pub fn reworded(message: &str) -> String {
     let (message, place) = without_place(message);
@@ -39,7 +39,6 @@ fn without_place(message: &str) -> (&str, Option<(&str, &str)>) {
     found.unwrap_or((message, None))
 }
 
-/// A name that is none of those that are known.
 fn unknown(message: &str, form: &str, words: impl Fn(&str) -> String) -> Option<String> {
     let rest = message.strip_prefix(form)?;
     let (name, expected) = quoted(rest)?;
@@ -57,7 +56,6 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix('`')?.split_once('`')
 }
 
-/// All texts between backticks.
 fn names(mut list: &str) -> Vec<&str> {
     let mut found = Vec::new();
     while let Some((_, rest)) = list.split_once('`') {
@@ -118,7 +116,6 @@ fn type_words(expected: &str) -> &str {
     }
 }
 
-/// Something about one field.
 fn field(message: &str, form: &str, what: &str) -> Option<String> {
     let (name, rest) = quoted(message.strip_prefix(form)?)?;
     rest.is_empty()

@@ -1,7 +1,6 @@
-//! An object without the parts that nest too deep. The author of an object decides how deep it nests.
-//!
-//! A parser refuses a value that nests too deep, with everything around it. The parts that Evenkeel puts back are
-//! near the root of an object. So deeper parts are skipped and all others are read.
+//! An object without the parts that nest too deep. A parser refuses deep nesting with everything
+//! around it, and the author decides the depth. What Evenkeel restores is near the root, so deeper
+//! parts are skipped.
 
 use std::fmt;
 
@@ -35,7 +34,6 @@ impl<'de> Deserialize<'de> for ShallowObject {
     }
 }
 
-/// A value that may hold so many levels.
 #[derive(Clone, Copy)]
 struct Level {
     left: u8,
@@ -125,7 +123,7 @@ mod tests {
         object.0
     }
 
-    /// The harm: an object with managed fields that nest deep could not be read, and so not be put back.
+    /// The harm: an object with deep managed fields was unreadable, and so was not restored.
     #[test]
     fn what_nests_too_deep_is_null_and_all_else_is_there() {
         for depth in [65, 127, 128, 129, 100_000] {

@@ -1,7 +1,6 @@
-//! The cluster as a decision sees it: one immutable picture, shared by all readers.
-//!
-//! A request takes the newest picture once and decides on it alone, so that its answer is a
-//! function of request, picture and policy, and can be explained afterwards.
+//! The cluster as a decision sees it: one immutable snapshot, shared by all readers. A request
+//! decides on the newest snapshot alone, so its answer is a function of request, snapshot and
+//! policy, and can be explained afterwards.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,18 +11,13 @@ use crate::namespace_policy::NamespacePolicy;
 use crate::scheduler_lease::SchedulerLease;
 use evenkeel_core::placement::node_table::NodeSet;
 
-/// The namespaces that are known, with their policies.
 pub type Namespaces = HashMap<Box<str>, Arc<NamespacePolicy>, RandomState>;
 
-/// The cluster at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
-    /// The nodes with their loads.
     pub nodes: NodeSet,
-    /// The namespaces with their policies.
     pub namespaces: Arc<Namespaces>,
-    /// True where measurements are to be expected: then their absence everywhere means that nothing
-    /// is known, and not that nothing is used.
+    /// True if measurements are expected: then their absence everywhere means unknown, not unused.
     pub expects_metrics: bool,
     /// True once every kind of object has been listed.
     pub synced: bool,
@@ -36,14 +30,11 @@ pub struct Snapshot {
 pub enum OptIn<'a> {
     /// It has not been seen: its Pods are left alone for now.
     Unknown,
-    /// It has not opted in.
     Out,
-    /// It has opted in, with this policy.
     In(&'a NamespacePolicy),
 }
 
 impl Snapshot {
-    /// The opt-in of a namespace.
     #[must_use]
     pub fn opt_in(&self, namespace: &str) -> OptIn<'_> {
         match self.namespaces.get(namespace) {
@@ -69,8 +60,6 @@ impl Snapshot {
 /// A reason for which a picture tells too little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotGap {
-    /// The objects of the cluster have not all been listed yet.
     NotSynced,
-    /// No node has a fresh measurement.
     NoMetrics,
 }

@@ -3,10 +3,9 @@
 /// The longest text that is compared; more is no mistyped word.
 const LONGEST: usize = 64;
 
-/// The word of `known` that `given` most likely stands for; `None` where none is near enough.
-///
-/// A word is near where it differs in capitals or outer white space alone, or by one edit for each four
-/// letters (an exchange of neighbours is one edit), and at least by one.
+/// The word of `known` that `given` most likely stands for, if any. A word is near if it differs
+/// only in case or outer white space, or by one edit for each four letters and at least one (a swap
+/// of neighbours is one edit).
 #[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.trim().to_lowercase();

@@ -1,9 +1,7 @@
-//! The taints of a node, and which of them are Evenkeel's own.
-//!
-//! The list is kept as the API server has it, fields of later versions included. A write replaces `spec.taints`
-//! as a whole, so it must hand back the taints of other writers unchanged. Evenkeel's own taints are known by
-//! their keys alone, which are a closed set for any prefix. So the clean-up finds them without the configuration,
-//! and the guard of the cluster's writes allows no others.
+//! The taints of a node, and which of them are Evenkeel's own. A write replaces `spec.taints` as a
+//! whole, so the list keeps other writers' taints verbatim, fields of later versions included.
+//! Evenkeel's taints are a closed set of keys for any prefix, so the clean-up finds them without
+//! the configuration, and the guard of cluster writes allows no others.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,12 +11,10 @@ use serde_json::{Value, json};
 
 use super::json::list;
 
-/// The key where nothing else is configured.
 const DEFAULT_KEY: &str = "evenkeel.dev/overloaded";
 /// The name behind every other prefix.
 const NAME: &str = "evenkeel-overloaded";
 
-/// The keys that are accepted, for messages.
 const ACCEPTED: &str = "evenkeel.dev/overloaded, or PREFIX/evenkeel-overloaded with a DNS name as \
                         prefix, such as status-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded";
 
@@ -32,7 +28,6 @@ pub enum TaintEffect {
 }
 
 impl TaintEffect {
-    /// The word in a taint.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,7 +37,6 @@ impl TaintEffect {
     }
 }
 
-/// The key of Evenkeel's taints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaintKey(String);
 
@@ -52,7 +46,6 @@ pub struct TaintKey(String);
 pub struct UnknownTaintKey(String);
 
 impl UnknownTaintKey {
-    /// The kind of error, for metrics and logs.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "UnknownTaintKey"
@@ -98,7 +91,6 @@ fn is_dns_name(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label)
 }
 
-/// The taints of one node, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taints(Vec<Value>);
 
@@ -116,7 +108,6 @@ impl Taints {
         effects.any(|effect| matches!(effect, "NoSchedule" | "NoExecute"))
     }
 
-    /// True where one has this key.
     #[must_use]
     pub fn have(&self, key: &str) -> bool {
         self.0.iter().any(|taint| taint["key"] == key)
@@ -143,15 +134,14 @@ impl Taints {
             .unwrap_or_default()
     }
 
-    /// The list without Evenkeel's.
     #[must_use]
     pub fn without_own(&self) -> Self {
         let others = self.0.iter().filter(|taint| !is_own(taint));
         Self(others.cloned().collect())
     }
 
-    /// The list with exactly one of Evenkeel's: where it has one of this key and effect already, that one,
-    /// on whatever account.
+    /// The list with exactly one of Evenkeel's: an existing one of this key and effect, whatever
+    /// its value.
     #[must_use]
     pub fn with_own(&self, key: &TaintKey, value: &str, effect: TaintEffect) -> Self {
         let mut kept = false;

@@ -1,24 +1,21 @@
-//! The metrics that a workload without an autoscaler is scaled by, in the text of an annotation.
-//!
-//! `cpu=80%` is a share of the requests, `cpu=500m` and `memory=1Gi` an amount for each Pod, and
-//! `container/app/cpu=70%` the same of one container. Several stand side by side, with commas between
-//! them; the one that asks for the most replicas wins, as those of an HPA.
+//! The metrics of a workload without an autoscaler, in an annotation. `cpu=80%` is a share of the
+//! requests, `cpu=500m` and `memory=1Gi` an amount for each Pod, and `container/app/cpu=70%` the
+//! same of one container. Several are separated by commas; the one that asks for the most replicas
+//! wins.
 
 use super::autoscaler::{FOLLOWED, HpaMetrics};
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::{MetricTarget, ResourceName, Signal};
 use evenkeel_core::units::Quantity;
 
-/// The accepted texts, for messages.
 pub(super) const ACCEPTED: &str = "cpu or memory, or container/NAME/cpu or .../memory, each with a \
     whole percent of the requests or an amount for each Pod, such as cpu=80%,memory=1Gi or \
     container/app/cpu=500m; at most 16 of them in 2048 bytes";
 
-/// The longest text, in bytes: all that is accepted fits, and it is read again with each picture of the
+/// The longest text, in bytes: all accepted texts fit, and it is parsed with each snapshot of the
 /// targets.
 const LONGEST: usize = 2048;
 
-/// The longest name of a container.
 const LONGEST_NAME: usize = 63;
 
 /// The metrics of a workload that names none, the same as for an HPA without metrics.
@@ -46,8 +43,8 @@ pub(super) fn parse(text: &str) -> Option<HpaMetrics> {
     Some(HpaMetrics(metrics))
 }
 
-/// The signal of a name; the name is that by which signals are told of everywhere, but for a
-/// container's, which `cpu/app` would hide.
+/// The signal of a name. The name is that used everywhere, except for containers, which `cpu/app`
+/// would hide.
 fn signal(name: &str) -> Option<Signal> {
     let Some(named) = name.strip_prefix("container/") else {
         return resource(name).map(Signal::Resource);
@@ -67,8 +64,8 @@ fn resource(name: &str) -> Option<ResourceName> {
     matches!(found, ResourceName::Cpu | ResourceName::Memory).then_some(found)
 }
 
-/// A whole percent above 0, which may be above 100 since Pods may use more than they request; or an
-/// amount above 0.
+/// A whole percent above 0 (above 100 is valid: Pods may use more than they request), or an amount
+/// above 0.
 fn target(value: &str) -> Option<MetricTarget> {
     if let Some(digits) = value.strip_suffix('%') {
         let percent = number(digits).filter(|&percent| percent > 0)?;

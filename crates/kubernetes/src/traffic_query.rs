@@ -1,7 +1,6 @@
-//! The traffic that an annotation names, one query a line. A model derives replicas from it.
-//!
-//! A line is the preset `network`, or PromQL as in `evenkeel.dev/query`, with the same placeholders and the same rules
-//! of access. Each line is one kind of traffic, for all replicas together.
+//! The traffic that an annotation names, one query a line, from which a model derives replicas. A
+//! line is the preset `network`, or PromQL as in `evenkeel.dev/query`, with the same placeholders
+//! and rules of access. Each line is one kind of traffic, for all replicas together.
 
 use evenkeel_core::scaling::signal::{PromQl, PromQlMetric, Signal};
 
@@ -10,7 +9,6 @@ use crate::load_query::{LONGEST, Preset, promql};
 /// The most kinds of traffic: each is asked for at every tick.
 const MOST: usize = 4;
 
-/// The accepted texts, for messages.
 pub(crate) const ACCEPTED: &str =
     "1 to 4 different lines, each a PromQL query of at most 2048 bytes, or network";
 
@@ -45,7 +43,6 @@ pub(crate) fn parse(text: &str) -> Option<TrafficQueries> {
     signals.collect::<Option<_>>().map(TrafficQueries)
 }
 
-/// The signal of the line of this number.
 fn signal(line: &str, number: u8) -> Option<Signal> {
     let preset = Preset::ALL.into_iter().find(|one| one.as_str() == line);
     match preset {

@@ -1,10 +1,8 @@
-//! Texts from callers, cut short before Evenkeel repeats them.
-//!
-//! A text from a caller, or an error that quotes it, may be as long as the largest body. An answer, a warning
-//! and a log line show only its beginning.
+//! Texts from callers, cut short before Evenkeel repeats them: they may be as long as the largest
+//! body.
 
-/// The characters of a refused value that are repeated: an annotation may be of 256 KiB, an Event's note of 1 KiB, and
-/// all warnings of an admission together of 4.
+/// Characters of a refused value that are repeated: an annotation may have 256 KiB, an Event's note
+/// 1 KiB, and all warnings of an admission together 4 KiB.
 pub const OF_VALUE: usize = 60;
 
 /// The first `most` characters of `text` on one line, with an ellipsis where more follow.

@@ -1,7 +1,5 @@
-//! The annotations by which the owner of a workload says how far its Pods are tuned, and between what.
-//!
-//! `evenkeel.dev/min-allowed` and `max-allowed` hold for each container: `cpu=100m,memory=64Mi`, or
-//! with its name before it, `app.cpu=100m`, for one alone.
+//! The annotations by which a workload's owner limits tuning. `evenkeel.dev/min-allowed` and
+//! `max-allowed` hold for each container: `cpu=100m,memory=64Mi`, or for one alone, `app.cpu=100m`.
 
 use std::collections::BTreeMap;
 
@@ -62,8 +60,8 @@ pub struct TuningPolicy {
 }
 
 impl TuningPolicy {
-    /// The policy in these annotations, and the annotations that are not accepted. If a bound is not accepted, the
-    /// policy turns nothing on.
+    /// The policy in these annotations, and the invalid ones. With an invalid bound, the policy
+    /// turns nothing on.
     #[must_use]
     pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
         let mut invalid = Vec::new();
@@ -86,7 +84,6 @@ impl TuningPolicy {
         (policy, invalid)
     }
 
-    /// The range that the owner allows for a container.
     #[must_use]
     pub fn allowed(&self, container: &str, resource: TunedResource) -> Range {
         Range {

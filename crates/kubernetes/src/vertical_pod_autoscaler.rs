@@ -1,4 +1,4 @@
-//! A VerticalPodAutoscaler, reduced to the fields that show if it changes the Pods of a workload: it and Evenkeel's
+//! A VerticalPodAutoscaler, reduced to whether it changes a workload's Pods: it and Evenkeel's
 //! tuning would undo each other's changes.
 
 use serde::Deserialize;
@@ -6,7 +6,6 @@ use serde::Deserialize;
 use crate::json::{lenient, null_is_default};
 use crate::meta::Meta;
 
-/// The object.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct VerticalPodAutoscaler {
@@ -42,8 +41,8 @@ struct UpdatePolicy {
 }
 
 impl VerticalPodAutoscaler {
-    /// The kind and name of the workload with the Pods that it changes; `None` if its mode is `Off`. Without a
-    /// mode it is `Auto`.
+    /// The kind and name of the workload that it changes; `None` in mode `Off`. The default is
+    /// `Auto`.
     #[must_use]
     pub fn changes(&self) -> Option<(&str, &str)> {
         let policy = self.spec.update_policy.as_ref();

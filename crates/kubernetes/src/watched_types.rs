@@ -1,7 +1,5 @@
-//! Objects as watches hold them.
-//!
-//! `kube` asks for the whole `ObjectMeta`, which would be most of the memory of a large cluster;
-//! these types give it only what identifies the object, beside the few fields that rules read.
+//! Objects as watches hold them. `kube` asks for the whole `ObjectMeta`, most of the memory of a
+//! large cluster; these types hold only the identity and the fields that rules read.
 
 use std::borrow::Cow;
 
@@ -35,7 +33,6 @@ pub struct Namespace {
     pub metadata: Meta,
 }
 
-/// An object of which rules read the owner alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct OwnedObject {
@@ -110,57 +107,46 @@ macro_rules! resource {
 }
 
 watched!(
-    /// A Pod in a watch.
     WatchedPod, pod: Pod, read by Pod::deserialize
 );
 resource!(WatchedPod as v1::Pod);
 watched!(
-    /// A Pod in the watch of its node's agent.
     WatchedNodePod, pod: NodePod, read by NodePod::deserialize
 );
 resource!(WatchedNodePod as v1::Pod);
 watched!(
-    /// A node in a watch.
     WatchedNode, node: Node, read by Node::deserialize
 );
 resource!(WatchedNode as v1::Node);
 watched!(
-    /// A namespace in a watch.
     WatchedNamespace, namespace: Namespace, read by Namespace::deserialize
 );
 resource!(WatchedNamespace as v1::Namespace);
 watched!(
-    /// A Job in a watch.
     WatchedJob, job: OwnedObject, read by OwnedObject::deserialize
 );
 resource!(WatchedJob as batch::v1::Job);
 watched!(
-    /// An HPA in a watch.
     WatchedAutoscaler, autoscaler: Autoscaler, read by Autoscaler::deserialize
 );
 resource!(WatchedAutoscaler as autoscaling::v2::HorizontalPodAutoscaler);
 watched!(
-    /// A Deployment in a watch.
     WatchedDeployment, workload: Workload, read by deployment
 );
 resource!(WatchedDeployment as apps::v1::Deployment);
 watched!(
-    /// A StatefulSet in a watch.
     WatchedStatefulSet, workload: Workload, read by stateful_set
 );
 resource!(WatchedStatefulSet as apps::v1::StatefulSet);
 watched!(
-    /// A ReplicaSet in a watch.
     WatchedReplicaSet, workload: Workload, read by replica_set
 );
 resource!(WatchedReplicaSet as apps::v1::ReplicaSet);
 watched!(
-    /// A DaemonSet in a watch.
     WatchedDaemonSet, workload: Workload, read by daemon_set
 );
 resource!(WatchedDaemonSet as apps::v1::DaemonSet);
 watched!(
-    /// A CronHPA in a watch.
     WatchedCronHpa, cron_hpa: CronHpa, read by CronHpa::deserialize
 );
 resource!(
@@ -172,7 +158,6 @@ resource!(
     Kind::CronHpa.plural().into()
 );
 watched!(
-    /// A ReplicaProfile in a watch.
     WatchedReplicaProfile, profile: ReplicaProfile, read by ReplicaProfile::deserialize
 );
 resource!(
@@ -184,12 +169,10 @@ resource!(
     Kind::ReplicaProfile.plural().into()
 );
 watched!(
-    /// A PodDisruptionBudget in a watch.
     WatchedDisruptionBudget, budget: DisruptionBudget, read by DisruptionBudget::deserialize
 );
 resource!(WatchedDisruptionBudget as policy::v1::PodDisruptionBudget);
 watched!(
-    /// An IntelligentHorizontalPodAutoscaler in a watch.
     WatchedIhpa, ihpa: Ihpa, read by Ihpa::deserialize
 );
 resource!(
@@ -201,7 +184,6 @@ resource!(
     Kind::Ihpa.plural().into()
 );
 watched!(
-    /// A HorizontalPortrait in a watch.
     WatchedHorizontalPortrait, portrait: HorizontalPortrait, read by HorizontalPortrait::deserialize
 );
 resource!(
@@ -213,7 +195,6 @@ resource!(
     Kind::HorizontalPortrait.plural().into()
 );
 watched!(
-    /// A KEDA ScaledObject in a watch.
     WatchedScaledObject, scaled_object: ScaledObject, read by ScaledObject::deserialize
 );
 resource!(
@@ -260,12 +241,10 @@ macro_rules! resource_of_any_kind {
 }
 
 watched!(
-    /// A custom resource in a watch.
     WatchedCustomObject, object: CustomObject, read by CustomObject::deserialize
 );
 resource_of_any_kind!(WatchedCustomObject);
 watched!(
-    /// An object of any kind in a list, with its annotations.
     ListedObject, object: AnnotatedObject, read by AnnotatedObject::deserialize
 );
 resource_of_any_kind!(ListedObject);

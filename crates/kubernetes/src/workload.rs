@@ -12,32 +12,28 @@ use super::rollout_progress::WrittenStatus;
 use super::selector::WrittenSelector;
 use evenkeel_core::scaling::replica_profile::RolloutProgress;
 
-/// A workload that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     pub metadata: Meta,
     /// One of [`Kind::WORKLOADS`], or a custom resource.
     pub kind: Kind,
-    /// `spec.replicas`, which is 1 where it is not set; of a custom resource the count that its Scale
-    /// shows, which is 0 there.
+    /// `spec.replicas`, by default 1; of a custom resource the count of its Scale, by default 0.
     pub replicas: i32,
-    /// `spec.selector` in the form of queries, such as `app=web,tier in (a,b)`, of a custom resource the
-    /// one of its Scale; `None` where it is missing or none.
+    /// `spec.selector` in query form, such as `app=web,tier in (a,b)`, or that of a custom
+    /// resource's Scale; `None` if missing or invalid.
     pub selector: Option<Box<str>>,
     /// How it replaces and waits for its Pods.
     pub rollout: Rollout,
     /// How far it has brought its version out.
     pub progress: RolloutProgress,
-    /// The Scale of a custom resource; `None` for other kinds.
     pub custom: Option<CustomScale>,
 }
 
 /// The Scale of a custom resource, beside the count that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CustomScale {
-    /// True where the object has the field of the count: without it the API server has no Scale of it.
+    /// True if the object has the count's field: without it the API server has no Scale of it.
     pub has_count: bool,
-    /// The Pods that its controller says there are.
     pub pods: i32,
 }
 
@@ -86,7 +82,8 @@ impl Workload {
         Self {
             kind: Kind::Custom(kind),
             replicas: replicas.unwrap_or(0),
-            // An empty one selects all Pods of the namespace, where its controller has only not told it yet.
+            // An empty selector selects all Pods of the namespace; the controller may not have set
+            // it yet.
             selector: selector.filter(|text| !text.is_empty()).map(Into::into),
             rollout: Rollout::default(),
             progress: RolloutProgress::Complete,

@@ -1,7 +1,5 @@
-//! Values as people write them in files: texts that may look like numbers, and amounts of the five
-//! resources.
-//!
-//! YAML makes a number of `cpu: 4`, and a text of `cpu: 4m`; a reader of either need not know.
+//! Values as people write them in files: texts that look like numbers (`cpu: 4` is a YAML number,
+//! `cpu: 4m` a text), and amounts of the five resources.
 
 use std::fmt;
 
@@ -65,7 +63,6 @@ impl<'de> Deserialize<'de> for YamlText {
     }
 }
 
-/// Amounts of some of the five resources.
 #[derive(Debug, Default, Deserialize)]
 #[serde(
     rename_all = "camelCase",

@@ -1,8 +1,6 @@
-//! The JSON patch that annotates a Pod.
-//!
-//! `add` sets a member whether or not it is there, and the parent is created where it is missing:
-//! these are the operations that cannot fail. They are still tried before they are sent, on the
-//! part of the object that they touch: to build all of it would take longer than the whole review.
+//! The JSON patch that annotates a Pod. Only operations that cannot fail are used: `add`, after
+//! missing parents are created. The patch is still tried before it is sent, on the part of the
+//! object that it touches: to build the whole object takes longer than the review.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +11,16 @@ use serde_json::{Value, json};
 
 use crate::annotations::ONLINE;
 
-/// The values that a patch is to set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PodMutation {
-    /// The annotations, by key.
     pub annotations: BTreeMap<&'static str, String>,
     /// The value of `spec.schedulerName`; `None` leaves it.
     pub scheduler_name: Option<String>,
-    /// True for the readiness gate by which the Pod can be taken out of traffic.
+    /// True to add the readiness gate by which Evenkeel takes the Pod out of traffic.
     pub online_gate: bool,
 }
 
-/// The members of an object that lie on the paths of a patch, each as it stands.
+/// The members of an object that lie on the paths of a patch.
 #[derive(Deserialize, Serialize)]
 struct PatchTargetObject {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +53,6 @@ pub fn touched(text: &str) -> serde_json::Result<Value> {
     serde_json::to_value(serde_json::from_str::<PatchTargetObject>(text)?)
 }
 
-/// The operations that bring `object` to what is wanted; none when it is there already.
 #[must_use]
 pub fn operations(object: &Value, wanted: &PodMutation) -> Patch {
     let mut operations = Vec::new();
@@ -93,8 +88,7 @@ pub fn operations(object: &Value, wanted: &PodMutation) -> Patch {
     Patch(operations)
 }
 
-/// The operation that gives a Pod the gate, where it has none. What should be a list of gates and is none
-/// is left to the API server, which refuses it.
+/// The operation that adds the gate, if it is missing. The API server refuses a malformed list.
 fn online_gate(object: &Value) -> Option<PatchOperation> {
     let gate = json!({"conditionType": ONLINE});
     match object.pointer("/spec/readinessGates") {

@@ -31,31 +31,23 @@ const MAX_WARNINGS: usize = 8;
 /// Characters of a warning that may quote the Pod.
 const LONGEST_WARNING: usize = 300;
 
-/// The outcome of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AdmissionOutcome {
     /// The Pod gets annotations.
     Patched,
     /// The Pod has everything already.
     Unchanged,
-    /// The request is not the creation of a Pod.
     NotAPod,
     /// The objects of the cluster have not all been listed.
     NotSynced,
-    /// The namespace has not been seen.
     NamespaceUnknown,
-    /// The namespace has not opted in.
     NotOptedIn,
-    /// The Pod is annotated to be skipped.
     Skipped,
-    /// The Pod could not be read.
     Unreadable,
-    /// The patch would not have applied.
     PatchFailed,
 }
 
 impl AdmissionOutcome {
-    /// The name in metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -75,15 +67,13 @@ impl AdmissionOutcome {
 /// A reviewed request: the answer's body and what to count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdmissionReviewResult {
-    /// The AdmissionReview to send back.
     pub body: Vec<u8>,
     pub outcome: AdmissionOutcome,
-    /// The profile that the Pod was given.
     pub profile: Option<String>,
 }
 
-/// True if new Pods with this metadata get the readiness gate, by which Evenkeel can take them out of traffic.
-/// These are the Pods of a workload with a ReplicaProfile, while a controller runs that opens the gate.
+/// True if new Pods with this metadata get the readiness gate: Pods of a workload with a
+/// ReplicaProfile, while a controller runs that opens the gate.
 pub type Gates<'a> = &'a dyn Fn(&str, &Pod) -> bool;
 
 /// No Pod is given a gate.
@@ -92,7 +82,6 @@ pub fn ungated(_: &str, _: &Pod) -> bool {
     false
 }
 
-/// The state of the cluster at one moment, and the rules of the review.
 #[derive(Clone, Copy)]
 pub struct AdmissionContext<'a> {
     pub snapshot: &'a Snapshot,
@@ -101,10 +90,7 @@ pub struct AdmissionContext<'a> {
     pub now: Timestamp,
 }
 
-/// Reviews one request on what is known of the cluster.
-///
-/// Every request is allowed; at worst it is allowed without a patch, and with a warning that says
-/// what was wrong.
+/// Reviews one request. Every request is allowed, at worst without a patch and with a warning.
 #[must_use]
 pub fn review(
     request: &AdmissionRequestView<'_>,
@@ -219,7 +205,6 @@ fn decide(
     })
 }
 
-/// The annotations that the Pod is to carry, with warnings about values that are not accepted.
 fn annotate(
     pod: &Pod,
     namespace: &NamespacePolicy,
@@ -261,10 +246,8 @@ fn annotate(
     (annotations, warnings, profile)
 }
 
-/// The second scheduler for a Pod that names no scheduler, while the second scheduler is alive.
-///
-/// The Pods that the cluster depends on stay with the cluster's own scheduler: a Pod waits for ever if its
-/// scheduler is gone.
+/// The second scheduler, while it is alive, for a Pod that names no scheduler. System Pods stay
+/// with the default scheduler, because a Pod waits for ever if its scheduler is gone.
 fn scheduler_for(
     pod: &Pod,
     snapshot: &Snapshot,

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::truncate::{OF_VALUE, excerpt};
 
-/// A body that cannot be answered, because it holds no request with a UID that an answer could carry.
+/// A body that cannot be answered: it has no request with a UID that an answer could carry.
 #[derive(Debug, thiserror::Error)]
 pub enum WireError {
     /// Not JSON, or not an AdmissionReview.
@@ -30,7 +30,6 @@ pub enum WireError {
 const LONGEST_UID: usize = 128;
 
 impl WireError {
-    /// The label of metrics.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -51,18 +50,15 @@ struct Review<'a> {
     request: AdmissionRequestView<'a>,
 }
 
-/// The part of an AdmissionRequest that a review depends on.
 #[derive(Debug, Deserialize)]
 pub struct AdmissionRequestView<'a> {
     /// Names this request; the answer repeats it.
     pub uid: String,
-    /// The resource that is created, changed or deleted.
     #[serde(default)]
     pub resource: GroupVersionResource,
     /// Set for `pods/binding`, `pods/eviction` and the like.
     #[serde(default, rename = "subResource")]
     pub subresource: Option<String>,
-    /// The namespace of the object.
     #[serde(default)]
     pub namespace: Option<String>,
     /// CREATE, UPDATE, DELETE or CONNECT.
@@ -71,7 +67,6 @@ pub struct AdmissionRequestView<'a> {
     /// True where nothing is to come of it.
     #[serde(default, rename = "dryRun")]
     pub dry_run: bool,
-    /// The object as raw text.
     #[serde(borrow, default)]
     pub object: Option<&'a RawValue>,
 }
@@ -91,7 +86,7 @@ impl<'a> AdmissionRequestView<'a> {
     /// Reads the body of a call.
     ///
     /// # Errors
-    /// A body that is not JSON, holds no request, is of another version, or has a UID that is too long.
+    /// A body that is not JSON, has no request, is of another version, or has too long a UID.
     pub fn parse(body: &'a [u8]) -> Result<Self, WireError> {
         let review: Review<'a> = serde_json::from_slice(body)?;
         if review.api_version != "admission.k8s.io/v1" || review.kind != "AdmissionReview" {
@@ -106,7 +101,6 @@ impl<'a> AdmissionRequestView<'a> {
         }
     }
 
-    /// True for the creation of a Pod.
     #[must_use]
     pub fn creates_pod(&self) -> bool {
         self.operation == "CREATE"

@@ -1,7 +1,6 @@
-//! `spec.behavior`, from its JSON to the rules as Kubernetes completes them.
-//!
-//! A rule that is not understood, which only a newer Kubernetes could send, allows no change: a
-//! floor must not outrun it. The object as a whole is never refused for it.
+//! `spec.behavior`, from its JSON to the completed rules. A rule of an unknown form, which only a
+//! newer Kubernetes sends, allows no change: a floor must not outrun it. The object is never
+//! refused for it.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

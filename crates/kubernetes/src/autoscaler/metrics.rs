@@ -14,11 +14,10 @@ use crate::yaml_values::YamlText;
 /// The utilisation of cpu, in percent, that Kubernetes gives an HPA without metrics.
 const DEFAULT_UTILIZATION: i32 = 80;
 
-/// The most metrics of one target that are followed. Kubernetes takes as many as an object holds, some
-/// 28,000, and each that is followed costs questions, memory and a series of its own.
+/// The most metrics of one target that Evenkeel follows. A Kubernetes object holds up to some
+/// 28,000, and each followed metric costs queries, memory and a series.
 pub const FOLLOWED: usize = 16;
 
-/// The metrics of an autoscaler, in the order given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HpaMetrics(pub Vec<MetricSpec>);
 
@@ -53,8 +52,8 @@ fn read(written: Value) -> MetricSpec {
 }
 
 impl MetricValueJson {
-    /// The target that the HPA controller uses. For resources and external metrics it takes what is
-    /// set, an amount per Pod first; for an object the type decides.
+    /// The target that the HPA controller uses: for resources and external metrics an amount per
+    /// Pod first; for an object the type decides.
     fn target(&self, signal: &Signal) -> Option<MetricTarget> {
         let milli = |text: &Option<YamlText>| {
             let quantity: Quantity = text.as_ref()?.as_ref().parse().ok()?;
@@ -78,8 +77,7 @@ impl MetricValueJson {
 }
 
 impl HpaMetrics {
-    /// The smallest least that Kubernetes takes beside these metrics: 0 only where one of them is
-    /// known without any Pod.
+    /// The smallest minimum that Kubernetes accepts: 0 only if a metric is known without any Pod.
     #[must_use]
     pub fn least_replicas(&self) -> i32 {
         let outside = self.0.iter().any(|metric| match metric {
@@ -101,14 +99,13 @@ impl HpaMetrics {
         self.0.clone()
     }
 
-    /// The metrics with a load that Evenkeel observes and a target above zero, in the order given. The HPA
-    /// alone follows the others: metrics of an unknown type, metrics without such a target, and resources
-    /// that the metrics API does not serve.
+    /// The metrics with an observed load and a target above zero, in order. The HPA alone follows
+    /// unknown types, metrics without such a target, and resources that the metrics API does not
+    /// serve.
     pub fn observed(&self) -> impl Iterator<Item = ObservedMetric> {
         self.0.iter().filter_map(observed)
     }
 
-    /// The number of the other metrics.
     pub fn others(&self) -> usize {
         self.0.len() - self.observed().count()
     }

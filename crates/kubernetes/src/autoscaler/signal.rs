@@ -27,7 +27,6 @@ pub(super) struct Metric {
     external: Option<MetricSourceJson>,
 }
 
-/// The source of a metric of any type.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MetricSourceJson {
@@ -35,15 +34,12 @@ pub(super) struct MetricSourceJson {
     container: Option<String>,
     metric: Option<Identifier>,
     described_object: Option<Reference>,
-    /// The value that the metric is to have, in a spec.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) target: Option<MetricValueJson>,
-    /// The value that it has, in a status.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) current: Option<MetricValueJson>,
 }
 
-/// A value that a metric is to have, or has.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct MetricValueJson {
@@ -133,8 +129,8 @@ impl Reference {
     }
 }
 
-/// A metric in the status: the signal with `current` as its value. A PromQL query is no metric of an
-/// HPA; where one shows up it is written as an external one.
+/// A metric in the status, with `current` as its value. A PromQL query is written as an external
+/// metric.
 pub(super) fn write(signal: &Signal, current: &Value) -> Value {
     let (source_type, field, source) = match signal {
         Signal::Resource(resource) => (

@@ -23,7 +23,6 @@ struct HpaReplicaStatus {
     conditions: Vec<pod::PodCondition>,
 }
 
-/// A status with what the HPA algorithm reads beside that.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct HpaStatusJson {
@@ -39,9 +38,7 @@ struct HpaStatusJson {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "HpaReplicaStatus")]
 pub struct AutoscalerStatus {
-    /// The replicas that it found when it looked last.
     pub current_replicas: Option<i32>,
-    /// The replicas that it then asked for.
     pub desired_replicas: Option<i32>,
     /// True where it can read its metrics and scales; `None` while it does not say.
     pub scaling_active: Option<bool>,

@@ -1,5 +1,4 @@
-//! JSON as it was written: values that are not known here, kept to the letter and in no more memory
-//! than their text.
+//! JSON values that are unknown here, kept verbatim and in no more memory than their text.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A JSON value as it was written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct RawBoundsValue(Box<RawValue>);
 
@@ -20,12 +18,10 @@ impl RawBoundsValue {
         Self(to_raw_value(value).expect("the keys are texts"))
     }
 
-    /// The value that the text has.
     pub(super) fn read<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.0.get())
     }
 
-    /// The fields of an object but for the known ones.
     pub(super) fn fields_without(&self, known: &[&str]) -> RawFields {
         let mut fields: RawFields = self.read().unwrap_or_default();
         fields.retain(|name, _| !known.contains(&name.as_str()));

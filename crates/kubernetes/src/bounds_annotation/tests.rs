@@ -57,7 +57,6 @@ fn the_record_is_what_it_was_written_as() {
     }
 }
 
-/// A record with these contributions, in JSON.
 fn with_contributions(contributions: &str) -> String {
     format!(
         r#"{{"user":{{"min":2,"max":10}},"written":{{"min":2,"max":10}},"contributions":{{{contributions}}}}}"#

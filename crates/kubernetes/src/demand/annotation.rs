@@ -1,15 +1,13 @@
-//! The value of the `demand` annotation: the five numbers of a demand as compact JSON, and which of them
-//! are what the workload's other Pods used.
-//!
-//! Those alone are read again: everything else is found anew in the Pod, which may be resized. A text
-//! that is none of ours says nothing, since only admission writes it.
+//! The value of the `demand` annotation: the five numbers as compact JSON, and which of them are
+//! use by the workload's other Pods. Only the latter are read again: the rest is computed anew,
+//! because the Pod may be resized. Only admission writes it, so any other text counts as empty.
 
 use serde::Deserialize;
 
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// The value of the annotation for this demand, in millicores, bytes and bytes per second; `used` says
-/// which parts are what other Pods used.
+/// The annotation's value, in millicores, bytes and bytes per second; `used` marks the use by other
+/// Pods.
 pub(crate) fn write(demand: &Resources<Amount>, used: Resources<bool>) -> String {
     let mut parts: Vec<String> = demand
         .iter()

@@ -1,13 +1,10 @@
-//! The answer to an external check.
-//!
-//! Its message is a stranger's, and stands in status and Events: it is cut, on one line, and without characters that
-//! change how those around them are shown.
+//! The answer to an external check. Its message is foreign text for status and Events: it is cut,
+//! on one line, and without characters that change how the text around it is shown.
 
 use serde::Deserialize;
 
 use crate::truncate::excerpt;
 
-/// The characters of a message that are kept.
 const MESSAGE: usize = 256;
 
 /// The verdict of an external endpoint on a change.
@@ -19,7 +16,6 @@ pub struct CheckAnswer {
     pub message: String,
 }
 
-/// An answer that says nothing of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(r#"the answer is not JSON with "verdict": "Pass" or "Fail""#)]
 pub struct AnswerError;

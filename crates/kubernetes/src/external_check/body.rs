@@ -11,19 +11,15 @@ use super::CheckQuestion;
 use crate::cron_hpa::ScaledRef;
 use crate::ihpa::IhpaReplicaCounts;
 
-/// The change that is asked about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeAsked {
-    /// The workload.
     pub target: ScaledRef,
     pub direction: Direction,
-    /// The replicas at its begin.
     pub from: ReplicaCounts,
     /// Those that are to be online in the end.
     pub to: i32,
     /// Those that are to be online by now.
     pub online: i32,
-    /// When the last step was made.
     pub stepped: Option<Timestamp>,
 }
 

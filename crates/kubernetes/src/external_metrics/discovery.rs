@@ -9,7 +9,6 @@ use crate::kinds::Kind;
 
 const SERVED: Kind = Kind::ExternalMetrics;
 
-/// The group with its one version: `/apis/external.metrics.k8s.io`.
 #[must_use]
 pub fn group() -> APIGroup {
     let version = GroupVersionForDiscovery {
@@ -24,8 +23,7 @@ pub fn group() -> APIGroup {
     }
 }
 
-/// The resources of the version, one for each metric: `/apis/external.metrics.k8s.io/v1beta1`. The verb
-/// is the one that adapters name; a list is what is got.
+/// The resources of the version, one for each metric. The verb is the one that adapters name.
 #[must_use]
 pub fn resources() -> APIResourceList {
     APIResourceList {

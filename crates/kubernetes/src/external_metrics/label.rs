@@ -8,9 +8,9 @@ const LONGEST: usize = 63;
 /// Characters of the hash at the end of a name that is no value of a label.
 const HASH: usize = 8;
 
-/// A name, such as that of a signal, as the value of a label: `pods/rps` is `pods.rps`. One that is too
-/// long, or has characters that no value has, loses these and ends in a hash of the whole, so that two
-/// names never share a value.
+/// A name, such as that of a signal, as a label value: `pods/rps` is `pods.rps`. If a name is too
+/// long or has invalid characters, it ends in a hash of the whole, so that no two names share a
+/// value.
 #[must_use]
 pub fn label_value(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -65,8 +65,8 @@ mod tests {
             "pods/a.b", "pods/a/b", "pods.a.b", "a", "/a", "a/", "é", "", ".",
         ];
         let values: BTreeSet<_> = signals.map(label_value).into_iter().collect();
-        // Only a name with slashes and one with dots in their places share a value, and no signal is
-        // named with dots alone.
+        // Only names with slashes and with dots in the same places share a value, and no signal has
+        // dots alone.
         assert_eq!(values.len(), signals.len() - 1, "{values:?}");
     }
 

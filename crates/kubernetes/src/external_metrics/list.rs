@@ -12,7 +12,6 @@ use super::{EXPECTED_LOAD, ExternalMetricsRefusal, label_value};
 use crate::kinds::Kind;
 use crate::truncate::excerpt;
 
-/// Labels of the values.
 const KIND: &str = "kind";
 const NAME: &str = "name";
 const SIGNAL: &str = "signal";
@@ -28,7 +27,6 @@ pub struct ServedLoad {
     known: Option<KnownLoad>,
 }
 
-/// A load that is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownLoad {
     pub value: Quantity,
@@ -38,7 +36,6 @@ pub struct KnownLoad {
 }
 
 impl ServedLoad {
-    /// The load that a workload has in the signal of this name; `None` where it is not known.
     #[must_use]
     pub fn new(kind: &str, name: &str, signal: &str, known: Option<KnownLoad>) -> Self {
         let mut labels: BTreeMap<String, String> = [(KIND, kind), (NAME, name), (SIGNAL, signal)]
@@ -67,11 +64,11 @@ impl ServedLoad {
     }
 }
 
-/// The values of `metric` that the text of a selector selects, of the `loads` of one namespace.
+/// The values of `metric` that a selector selects, of the `loads` of one namespace.
 ///
 /// # Errors
-/// A metric that is not served, text that is no selector, and a load that is selected and not known:
-/// without it the sum of the others would be taken for that of all.
+/// A metric that is not served, an invalid selector, or a selected load that is unknown: the sum of
+/// the others would be taken for that of all.
 pub fn list(
     metric: &str,
     selector: &str,
@@ -117,7 +114,6 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    /// The load of a Deployment called web.
     fn web(signal: &str, load: f64, basis: LoadBasis, second: i64) -> ServedLoad {
         let known = KnownLoad {
             value: LoadUnit::Millicores.quantity(load),

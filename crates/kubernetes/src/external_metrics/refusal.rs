@@ -1,4 +1,4 @@
-//! Refusals in the form of the Kubernetes API: a `Status` that says what, where and what is accepted.
+//! Refusals as a Kubernetes `Status`: what is wrong, where, and what is accepted.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
@@ -47,7 +47,6 @@ pub enum ExternalMetricsRefusal {
 }
 
 impl ExternalMetricsRefusal {
-    /// The code of the answer.
     #[must_use]
     pub const fn code(&self) -> u16 {
         match self {
@@ -60,7 +59,6 @@ impl ExternalMetricsRefusal {
         }
     }
 
-    /// The reason, as Kubernetes names it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -73,7 +71,6 @@ impl ExternalMetricsRefusal {
         }
     }
 
-    /// The object that is answered.
     #[must_use]
     pub fn status(&self) -> Status {
         api_status::status(self.code(), self.reason(), self.to_string())

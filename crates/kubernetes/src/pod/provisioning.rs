@@ -1,5 +1,5 @@
-//! The parts of a Pod for which something may have to be made between the choice of its node and its
-//! binding: volumes of its claims, and devices. kube-scheduler tells its choice only once they are there.
+//! The parts of a Pod that may need provisioning between the choice of its node and its binding:
+//! volumes of claims, and devices. kube-scheduler notifies its choice only after that.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny};
@@ -15,7 +15,6 @@ struct Volume {
     ephemeral: Option<IgnoredAny>,
 }
 
-/// True where one of the volumes is a claim.
 pub(super) fn any_claim<'de, D: Deserializer<'de>>(volumes: D) -> Result<bool, D::Error> {
     let volumes: Vec<Volume> = list(volumes)?;
     Ok(volumes

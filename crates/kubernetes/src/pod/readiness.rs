@@ -1,10 +1,7 @@
-//! The time that a Pod takes from its creation until it is ready for the first time: until a node
-//! had it, and from then on.
-//!
-//! The condition `Ready` tells only since when a Pod has been ready this time. It is taken for the
-//! first time where no container has been started again and the Pod became ready within ten
-//! minutes of its last container's start: a probe that fails and recovers on a Pod which has long
-//! run says nothing of how long a start takes.
+//! The time from a Pod's creation to its first readiness: until a node had it, and from then on.
+//! `Ready` reports only the present readiness. It counts as the first if no container was restarted
+//! and the Pod became ready within ten minutes of its last container's start: a probe that recovers
+//! on a long-running Pod says nothing about starts.
 
 use evenkeel_core::scaling::horizon::StartTime;
 use jiff::SignedDuration;
@@ -14,8 +11,8 @@ use super::Pod;
 /// The longest a Pod may warm up after its containers have started.
 const WARM_UP: SignedDuration = SignedDuration::from_mins(10);
 
-/// From creation to the first readiness; `None` while it is not ready, or where that cannot be
-/// told any more. A Pod of which it is not told when a node had it has not waited for one.
+/// From creation to first readiness; `None` if not ready or no longer known. A Pod without a time
+/// of binding has not waited for a node.
 #[must_use]
 pub fn start_time(pod: &Pod) -> Option<StartTime> {
     let condition = pod.status.condition("Ready")?;

@@ -8,25 +8,19 @@ use super::ResourceRequirements;
 use crate::json::{lenient, lenient_time, list, null_is_default};
 use crate::resource_list::ResourceList;
 
-/// The status of a Pod, as its kubelet reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodStatus {
     #[serde(deserialize_with = "null_is_default")]
     pub phase: PodStatusPhase,
-    /// The time at which kubelet took it on.
     #[serde(deserialize_with = "lenient_time")]
     pub start_time: Option<Timestamp>,
-    /// The conditions, by type.
     #[serde(deserialize_with = "list")]
     pub conditions: Vec<PodCondition>,
-    /// The state of each container that is no init container.
     #[serde(deserialize_with = "list")]
     pub container_statuses: Vec<ContainerStatus>,
-    /// The state of each init container.
     #[serde(deserialize_with = "list")]
     pub init_container_statuses: Vec<ContainerStatus>,
-    /// The resources of the Pod as a whole, if it asks for any as a whole.
     #[serde(deserialize_with = "lenient")]
     pub resources: Option<ResourceRequirements>,
     /// The resources that kubelet has set aside for the Pod as a whole.
@@ -49,16 +43,11 @@ fn is_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> 
     Ok(all.is_some_and(|all| !all.is_empty()))
 }
 
-/// The phase of a Pod's life.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum PodStatusPhase {
-    /// No container runs yet.
     Pending,
-    /// At least one container runs.
     Running,
-    /// All containers ended well.
     Succeeded,
-    /// All containers ended, at least one of them badly.
     Failed,
     /// Not told, or not by a name that is known here.
     #[default]
@@ -66,17 +55,13 @@ pub enum PodStatusPhase {
     Unknown,
 }
 
-/// One thing that is known of a Pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodCondition {
-    /// The type, such as `PodScheduled`.
     #[serde(rename = "type", deserialize_with = "null_is_default")]
     pub kind: String,
-    /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "null_is_default")]
     pub status: String,
-    /// The reason in one word.
     #[serde(deserialize_with = "null_is_default")]
     pub reason: String,
     /// The reason in words, for people.
@@ -90,14 +75,11 @@ pub struct PodCondition {
     pub observed_generation: Option<i64>,
 }
 
-/// The state of one container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStatus {
-    /// The container's name.
     #[serde(deserialize_with = "lenient")]
     pub name: Option<String>,
-    /// The present state.
     #[serde(deserialize_with = "null_is_default")]
     pub state: ContainerState,
     /// The state before, where the container has been started before.
@@ -106,10 +88,9 @@ pub struct ContainerStatus {
     /// The number of times that it has been started again.
     #[serde(deserialize_with = "null_is_default")]
     pub restart_count: u32,
-    /// The resources of the running container.
     #[serde(deserialize_with = "null_is_default")]
     pub resources: ResourceRequirements,
-    /// The resources that kubelet has set aside for it; a resize changes them before the container has them.
+    /// The resources that kubelet has set aside for it; a resize changes these first.
     #[serde(deserialize_with = "null_is_default")]
     pub allocated_resources: ResourceList,
 }
@@ -118,15 +99,11 @@ pub struct ContainerStatus {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ContainerState {
-    /// Set while it runs.
     pub running: Option<ContainerStateRunning>,
-    /// Set once it has ended.
     pub terminated: Option<ContainerStateTerminated>,
-    /// Set while it waits to be started.
     pub waiting: Option<ContainerStateWaiting>,
 }
 
-/// A container that waits to be started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ContainerStateWaiting {
@@ -140,7 +117,6 @@ fn is_crash_loop<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::
     Ok(reason.as_deref() == Some("CrashLoopBackOff"))
 }
 
-/// A container that runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStateRunning {
@@ -149,14 +125,11 @@ pub struct ContainerStateRunning {
     pub started_at: Option<Timestamp>,
 }
 
-/// A container that has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerStateTerminated {
-    /// The time at which it started.
     #[serde(deserialize_with = "lenient_time")]
     pub started_at: Option<Timestamp>,
-    /// The time at which it ended.
     #[serde(deserialize_with = "lenient_time")]
     pub finished_at: Option<Timestamp>,
     /// True where the kernel killed it for want of memory.
@@ -170,8 +143,8 @@ fn is_oom_kill<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Er
 }
 
 impl ContainerStatus {
-    /// The time at which the container last started, if it ever has; a runtime that lost the start of
-    /// one that has ended is taken by its end.
+    /// When the container last started, if ever; if the runtime lost the start of an ended one, its
+    /// end.
     #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         let running = self.state.running.and_then(|running| running.started_at);
@@ -186,8 +159,8 @@ impl ContainerStatus {
 }
 
 impl ContainerStatus {
-    /// True where it was killed for want of memory when it last ended, or ends whenever it is started, for
-    /// which want of memory may be the cause: a runtime that finds too little of it ends by itself.
+    /// True if its last end was an out-of-memory kill, or if it ends at each start: a runtime with
+    /// too little memory ends by itself.
     #[must_use]
     pub fn may_lack_memory(&self) -> bool {
         let states = [&self.state, &self.last_state].into_iter();
@@ -199,8 +172,8 @@ impl ContainerStatus {
                 .is_some_and(|waiting| waiting.is_crash_loop)
     }
 
-    /// The earliest time at which the container is told to have started: samples hold what it uses
-    /// from then on, however often it has been started again.
+    /// The earliest known start of the container: samples hold its use from then on, across
+    /// restarts.
     #[must_use]
     pub(crate) fn first_started_at(&self) -> Option<Timestamp> {
         let before = self.last_state.terminated;
@@ -219,7 +192,6 @@ impl PodStatus {
             .max()
     }
 
-    /// The condition of this type.
     #[must_use]
     pub fn condition(&self, kind: &str) -> Option<&PodCondition> {
         self.conditions

@@ -1,5 +1,5 @@
-//! How a Pod is to be spread over domains such as zones: the parts of a `topologySpreadConstraint`
-//! that say which Pods count, where, and how unevenly they may stand.
+//! How a Pod is to be spread over domains such as zones: a `topologySpreadConstraint` cut down to
+//! which Pods count, where, and how unevenly they may stand.
 
 use evenkeel_label_selector::{LabelSelector, LabelSelectorRequirement, Selector};
 use serde::Deserialize;
@@ -8,7 +8,6 @@ use crate::json::{list, null_is_default};
 use crate::meta::AllLabels;
 use crate::selector::WrittenSelector;
 
-/// A constraint on the spread of Pods over domains.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(from = "WrittenSpread")]
 pub struct TopologySpread {
@@ -24,7 +23,6 @@ pub struct TopologySpread {
     match_label_keys: Vec<String>,
 }
 
-/// The constraint as the API server shows it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct WrittenSpread {
@@ -84,8 +82,8 @@ impl TopologySpread {
         selector + self.match_label_keys.len()
     }
 
-    /// The selector of the Pods that count beside one with these labels. What is no selector, which the API
-    /// server does not accept, selects nothing.
+    /// The selector of the Pods that count beside one with these labels. An invalid selector, which
+    /// the API server refuses, selects nothing.
     #[must_use]
     pub fn selector(&self, labels: &AllLabels) -> Selector {
         let Some(mut selector) = self.selector.clone() else {

@@ -1,6 +1,5 @@
 //! The obstacles to any resize of a Pod, for any amount.
 
-/// An obstacle to any resize of a Pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum Obstacle {
     #[error("it does not run")]
@@ -20,7 +19,6 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    /// The cause in one word.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {

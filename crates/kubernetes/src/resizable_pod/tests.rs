@@ -9,7 +9,7 @@ pub(crate) fn written_by(manager: &str) -> Value {
     json!([{"manager": manager, "fieldsV1": fields}])
 }
 
-/// A running Pod with one container `app` of these resources, as kubelet tells it, on which Evenkeel writes.
+/// A running Pod with one container `app` of these resources, on which Evenkeel writes.
 pub(crate) fn running(resources: &Value) -> Value {
     json!({
         "metadata": {"name": "web-1", "namespace": "shop", "uid": "u", "resourceVersion": "7",
@@ -131,7 +131,7 @@ fn what_has_ended_or_goes_is_left_out() {
     }
 }
 
-/// An annotation holds a quarter of a megabyte, of which every replica would keep ten times as much of each Pod.
+/// An annotation may have 256 KiB, and every replica would keep ten times as much of each Pod.
 #[test]
 fn endless_records_are_neither_read_nor_kept() {
     let names = |count: usize| -> Value {

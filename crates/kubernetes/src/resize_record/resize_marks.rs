@@ -1,7 +1,5 @@
-//! The facts beside amounts in the record of a resize: another writer changed the Pod, a container lacked
-//! memory, or kinds of change have failed.
-//!
-//! They are on the Pod, because a new leader would otherwise try again a change that has failed.
+//! The other facts in a resize record: a foreign change, a lack of memory, failed kinds of change.
+//! They are on the Pod, because a new leader would otherwise repeat a failed change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +9,15 @@ use serde::{Deserialize, Serialize};
 use super::values::ContainerValues;
 use evenkeel_core::tuning::{RequestAndLimit, TunedResource};
 
-/// The time for which a kind of change rests after it has failed once; twice as long each time that it fails again.
+/// The rest of a kind of change after its first failure; doubled with each further one.
 const REST: SignedDuration = SignedDuration::from_mins(30);
-/// The longest rest.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 
 /// The doublings after which a rest is the longest, whatever it would be.
 const DOUBLED: u32 = 6;
 
-/// Kinds of change that fail for causes of their own: for want of room, by limits that kubelet cannot set, or by
-/// memory that is held, caches included.
+/// Kinds of change with separate causes of failure: lack of room, limits that kubelet cannot set,
+/// or memory in use (caches included).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ResizeKind {
@@ -43,7 +40,6 @@ pub struct Marks {
     /// True if another writer has changed the Pod's resources: Evenkeel then leaves the Pod to it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left: bool,
-    /// True where what was asked for is withdrawn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub withdrawn: bool,
     /// The containers that lacked memory below what they were made with.
@@ -55,7 +51,6 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Until when a kind of change rests, where it does.
     #[must_use]
     pub fn rests_until(&self, change: ResizeKind, now: Timestamp) -> Option<Timestamp> {
         let rest = self.rests.get(&change)?;

@@ -4,5 +4,4 @@ use std::collections::BTreeMap;
 
 use evenkeel_core::tuning::{CpuMemory, RequestAndLimit};
 
-/// Requests and limits of containers, by their names.
 pub type ContainerValues = BTreeMap<Box<str>, CpuMemory<RequestAndLimit>>;
