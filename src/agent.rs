@@ -1,10 +1,8 @@
-//! The agent of a node: limits the disk I/O of the Pods that ask for it, and exports what all Pods
-//! of the node read, write and wait for.
-//!
-//! It follows the Pods of its own node and sets their limits at each interval and after each change
-//! ([`limiter`]). It writes nothing else on the node, and only Events to the API server. It removes
-//! a limit if no Pod asks for it, if the kill switch is `restore`, and when the agent ends. After a
-//! kill, the next agent finds the limits by their record ([`record`]).
+//! The agent of a node: limits the disk I/O of Pods that ask for it, and exports what the node's
+//! Pods read, write and wait for. It sets the limits at each interval and after each change
+//! ([`limiter`]), and writes nothing else on the node. It removes a limit if no Pod asks for it, if
+//! the kill switch is `restore`, and at its end. After a kill, the next agent finds the limits by
+//! their record ([`record`]).
 
 mod host;
 mod io_metrics;
@@ -37,18 +35,15 @@ use pods::NodePods;
 use record::DiskLimitRecord;
 pub use record::RecordError;
 
-/// The limits that are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DiskLimitMode {
-    /// Those of annotated Pods in opted-in namespaces.
     #[default]
     Enforce,
     /// None; what is measured is told all the same.
     Off,
 }
 
-/// The settings of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     pub limits: DiskLimitMode,
@@ -61,7 +56,6 @@ pub struct Settings {
 /// A pause after a change, in which those that come with it arrive.
 const SETTLES: Duration = Duration::from_secs(1);
 
-/// The agent of one node.
 pub(crate) struct Agent {
     settings: Settings,
     pods: NodePods,
@@ -79,7 +73,6 @@ pub(crate) struct AgentContext {
     pub(crate) queue: WriteQueue,
     /// The name under which they are told.
     pub(crate) reporter: String,
-    /// The name of the Node object.
     pub(crate) node: String,
     pub(crate) metrics: AgentMetrics,
     /// Those of the writes to the API server, which show the kill switch.
@@ -173,7 +166,6 @@ impl Agent {
         self.pass(asked).await;
     }
 
-    /// Takes the limits to what is asked for, and tells of it.
     async fn pass(&mut self, asked: Vec<pods::DiskLimitRequest>) {
         let mut notices = Vec::new();
         let mut wanted = Vec::new();

@@ -1,7 +1,6 @@
-//! The node's files: what is read of them, and the one that is written.
-//!
-//! A limit stands on the device where I/O enters the kernel: the whole disk of a partition, or the volume of
-//! a device mapper. What is counted is counted once, on the disks below those.
+//! The node's files: what is read of them, and the one that is written. A limit stands on the
+//! device where I/O enters the kernel: the whole disk of a partition, or the volume of a device
+//! mapper. I/O is counted once, on the disks below those.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
@@ -87,12 +86,10 @@ impl Host {
         self.0.cgroups.path(class, pod.kubelet_uid()?)
     }
 
-    /// The text of a file of a cgroup.
     pub(super) fn read(&self, cgroup: &Path, file: &str) -> io::Result<String> {
         fs::read_to_string(self.0.paths.kubepods.join(cgroup).join(file))
     }
 
-    /// True where the cgroup is there.
     pub(super) fn has(&self, cgroup: &Path) -> bool {
         self.0.paths.kubepods.join(cgroup).is_dir()
     }
@@ -104,7 +101,6 @@ impl Host {
         file.write_all(line.as_bytes())
     }
 
-    /// The node's mounts with the devices that all Pods share.
     pub(super) fn disks(&self) -> io::Result<NodeDisks> {
         let text = fs::read(&self.0.paths.mountinfo)?;
         let mounts = Mounts::parse(&String::from_utf8_lossy(&text));
@@ -116,8 +112,8 @@ impl Host {
         Ok(NodeDisks { mounts, shared })
     }
 
-    /// The devices that a Pod's I/O enters by: those of its volumes, of the node's folders that it mounts,
-    /// and those that all Pods share.
+    /// The devices that a Pod's I/O enters by: its volumes, its hostPaths, and those that all Pods
+    /// share.
     pub(super) fn devices(&self, pod: &NodePod, disks: &NodeDisks) -> BTreeSet<Device> {
         let NodeDisks { mounts, shared } = disks;
         let mut devices = shared.clone();
@@ -216,12 +212,10 @@ impl Host {
         io_stat(&text)
     }
 
-    /// The time that a Pod waited.
     pub(super) fn pod_pressure(&self, cgroup: &Path) -> Option<Pressure> {
         pressure(&self.read(cgroup, "io.pressure").ok()?)
     }
 
-    /// The time that the node waited.
     pub(super) fn node_pressure(&self) -> Option<Pressure> {
         let path = self.0.paths.proc.join("pressure/io");
         pressure(&fs::read_to_string(path).ok()?)

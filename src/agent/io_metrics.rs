@@ -1,8 +1,6 @@
-//! The disk I/O and the waiting of the node's Pods and of the whole node, measured at each scrape.
-//!
-//! The names are Evenkeel's own. With names of cAdvisor or node_exporter, a Prometheus that scrapes
-//! both would count twice. There is one series for each Pod of the node and each disk that it has
-//! used.
+//! The disk I/O and the waiting of the node's Pods and of the node, measured at each scrape. The
+//! names are Evenkeel's own: with names of cAdvisor or node_exporter, a Prometheus that scrapes
+//! both would count twice. One series for each Pod and each disk that it has used.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +14,6 @@ use prometheus_client::metrics::counter::ConstCounter;
 use super::host::Host;
 use super::pods::NodePods;
 
-/// The figures of one node.
 #[derive(Debug)]
 pub(super) struct Figures {
     host: Host,
@@ -24,14 +21,12 @@ pub(super) struct Figures {
     node: String,
 }
 
-/// The figures of one Pod.
 #[derive(Debug)]
 struct PodFigures {
     disks: BTreeMap<Device, IoByteCounts>,
     pressure: Option<Pressure>,
 }
 
-/// The name of a Pod in its namespace.
 type NamespacedPodName = (String, String);
 
 impl Figures {
@@ -39,7 +34,7 @@ impl Figures {
         Self { host, pods, node }
     }
 
-    /// By name, so that a Pod and its successor, which may both be known for a moment, are one series.
+    /// By name, so that a Pod and its successor, both known for a moment, are one series.
     fn of_pods(&self) -> BTreeMap<NamespacedPodName, PodFigures> {
         let mut all = BTreeMap::new();
         for pod in self.pods.running() {
@@ -118,7 +113,6 @@ impl Collector for Figures {
     }
 }
 
-/// The page that is written.
 struct IoMetricsEncoder<'a, 'e> {
     node: &'a str,
     pods: &'a BTreeMap<NamespacedPodName, PodFigures>,

@@ -12,7 +12,6 @@ use evenkeel_kubernetes::plan::event::{EventContent, EventSeverity, RegardingObj
 
 use crate::controller::WriteQueue;
 
-/// The news about a Pod that asks for a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DiskLimitEvent {
     /// It stands on all of these devices.
@@ -28,7 +27,6 @@ pub(super) enum DiskLimitEvent {
     },
     /// None of its volumes, nor the node's own filesystem, is on a block device.
     NoDevice,
-    /// The kernel does not limit disk I/O in this cgroup.
     NoController,
     Failed(String),
 }
@@ -100,7 +98,6 @@ impl Notices {
         }
     }
 
-    /// Tells what has not been told of these Pods, and forgets all others.
     pub(super) fn tell(&mut self, notices: Vec<(Arc<NodePod>, DiskLimitEvent)>) {
         let now = clock::now();
         let mut uids = HashSet::new();

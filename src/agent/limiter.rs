@@ -1,7 +1,5 @@
-//! Takes the limits of all Pods from where they stand to where they should be, one cgroup at a time.
-//!
-//! A cgroup that is not there yet is waited for, and one that is gone is forgotten. What fails at one Pod
-//! holds up no other, and is tried again with the next pass.
+//! Sets the limits of all Pods, one cgroup at a time. A missing cgroup is waited for, and one that
+//! is gone is forgotten. A failure at one Pod affects no other, and is retried with the next pass.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,17 +16,14 @@ use super::record::{DiskLimitRecord, RecordError};
 use crate::telemetry::RateLimited;
 use evenkeel_clock as clock;
 
-/// A Pod with the limit that it asks for.
 #[derive(Debug)]
 pub(super) struct PodDiskLimit {
     pub(super) pod: Arc<NodePod>,
     pub(super) limit: DiskIoLimit,
 }
 
-/// The outcome of a pass.
 #[derive(Debug, Default)]
 pub(super) struct LimiterPassOutcome {
-    /// Pods that have the limit on all their devices.
     pub(super) limited: usize,
     /// Pods at which something failed.
     pub(super) failures: usize,
@@ -52,16 +47,14 @@ enum LimiterError {
     Record(#[from] RecordError),
 }
 
-/// One Pod's cgroup and the limits that are wanted in it.
 struct DesiredCgroupLimits<'a> {
     uid: &'a str,
     cgroup: &'a Path,
     limits: BTreeMap<Device, Limit>,
 }
 
-/// The state of a cgroup after its limits were kept.
 enum CgroupLimitState {
-    /// The devices that have a limit of another program.
+    /// As wanted, except on devices that have a limit of another program.
     As { foreign: Vec<Device> },
     /// It is not there, yet or any more.
     Absent,
@@ -105,7 +98,6 @@ impl Limiter {
         done
     }
 
-    /// Takes away the limits of Pods that are not among the wanted.
     fn release(&mut self, wanted: &BTreeSet<&str>, done: &mut LimiterPassOutcome) {
         for uid in self.record.uids() {
             if wanted.contains(&*uid) {
@@ -206,7 +198,6 @@ impl Limiter {
         }
     }
 
-    /// Takes one cgroup's limits to what is wanted.
     fn keep(&mut self, wanted: &DesiredCgroupLimits<'_>) -> Result<CgroupLimitState, LimiterError> {
         let DesiredCgroupLimits {
             uid,
@@ -304,8 +295,8 @@ impl Limiter {
     }
 }
 
-/// Does all of them, whichever fail, and gives the first error; ends where one says that nothing is left to do.
-/// At the agent's end no later pass makes up for a device that was gone by.
+/// Runs all and returns the first error; ends if one reports that nothing is left to do. At the
+/// agent's end no later pass makes up for a skipped device.
 fn each<T, E>(all: &[T], mut one: impl FnMut(&T) -> Result<bool, E>) -> Result<(), E> {
     let mut first = Ok(());
     for item in all {

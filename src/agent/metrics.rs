@@ -16,7 +16,6 @@ struct UnlimitedReasonLabel {
     reason: &'static str,
 }
 
-/// The agent's metric families.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentMetrics {
     limited: Gauge,

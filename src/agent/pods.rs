@@ -21,11 +21,10 @@ use crate::cluster::watch::{WatchFeed, WatchSink, WatchedObject, Watches};
 /// Pause between two looks whether all is known.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The Pods in one answer to a list. A Pod may take a megabyte and more, and an answer is read
-/// whole. The agent has 128 MiB for all that it does, so a tenant's large Pods must not end it.
+/// The Pods in one page of a list. A Pod may take a megabyte, and a page is read whole. The agent
+/// has 128 MiB, so a tenant's large Pods must not end it.
 const PAGE: u32 = 10;
 
-/// The kinds that are watched.
 const WATCHED: [Kind; 2] = [Kind::Pod, Kind::Namespace];
 
 /// A Pod that asks for a limit, with the limit or why it gets none.
@@ -50,7 +49,6 @@ struct NodePodView {
     synced: HashSet<Kind>,
     /// By the UIDs of their objects.
     pods: HashMap<String, Arc<NodePod>>,
-    /// The names of the namespaces that have opted in.
     opted_in: HashSet<String>,
 }
 
@@ -76,7 +74,6 @@ impl NodePods {
         watches
     }
 
-    /// True while all Pods and namespaces are known.
     pub(super) fn is_synced(&self) -> bool {
         let known = self.locked();
         WATCHED.iter().all(|kind| known.synced.contains(kind))
@@ -94,7 +91,6 @@ impl NodePods {
         self.0.changed.notified().await;
     }
 
-    /// All Pods that have not ended.
     pub(super) fn running(&self) -> Vec<Arc<NodePod>> {
         let known = self.locked();
         let running = known.pods.values().filter(|pod| !pod.is_finished());

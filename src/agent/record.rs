@@ -1,8 +1,6 @@
-//! The record of the limits that the agent has written, which outlives it.
-//!
-//! It stands in a folder of the node that is gone with a restart of the machine, as cgroups are. A limit is
-//! recorded before it is written: whatever breaks off in between, the next agent knows every value that may
-//! stand there by its own hand, and takes away no other.
+//! The record of the agent's limits, which outlives it. Its folder is gone with a restart of the
+//! machine, as cgroups are. A limit is recorded before it is written, so the next agent knows every
+//! value that may be its own, and removes no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
@@ -34,7 +32,6 @@ pub enum RecordError {
     Outside { path: PathBuf, cgroup: PathBuf },
 }
 
-/// The limits of one Pod that were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RecordedPodLimits {
     /// The way from kubelet's folder.
@@ -48,7 +45,6 @@ pub(super) struct RecordedPodLimits {
 pub(super) struct DiskLimitRecord {
     path: PathBuf,
     pods: BTreeMap<String, RecordedPodLimits>,
-    /// The text that was kept last.
     kept: Vec<u8>,
     /// Locked for as long as it is open.
     _lock: File,
@@ -84,12 +80,10 @@ impl DiskLimitRecord {
         Ok(record)
     }
 
-    /// The UIDs of the Pods with limits.
     pub(super) fn uids(&self) -> Vec<String> {
         self.pods.keys().cloned().collect()
     }
 
-    /// The limits that were written for a Pod.
     pub(super) fn of(&self, uid: &str) -> Option<&RecordedPodLimits> {
         self.pods.get(uid)
     }
@@ -112,7 +106,8 @@ impl DiskLimitRecord {
         self.save()
     }
 
-    /// Takes note that of all values for a device this one stands, or none; kept with the next change.
+    /// Notes that of a device's possible values only this one remains, or none; saved with the next
+    /// change.
     pub(super) fn stands(&mut self, uid: &str, device: Device, limit: Limit) {
         let Some(written) = self.pods.get_mut(uid) else {
             return;
@@ -132,7 +127,7 @@ impl DiskLimitRecord {
         self.pods.remove(uid);
     }
 
-    /// Keeps the record as it is, whole at each moment; nothing is written where nothing has changed.
+    /// Saves the record atomically; without a change, nothing is written.
     ///
     /// # Errors
     /// It cannot be written.

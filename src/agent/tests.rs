@@ -52,7 +52,6 @@ fn asked(limit: &str) -> Vec<PodDiskLimit> {
     }]
 }
 
-/// The reasons that a pass tells of.
 fn reasons(done: &limiter::LimiterPassOutcome) -> Vec<&'static str> {
     let notices = done.notices.iter();
     notices.map(|(_, notice)| notice.reason()).collect()
