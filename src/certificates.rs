@@ -1,10 +1,8 @@
-//! The certificates of the service: made and rotated here, or read from files.
-//!
-//! A [`Bundle`] holds all that Evenkeel makes: the server's certificate with its authorities, and
-//! the authorities of kube-scheduler's client certificate. The [`Signer`], a process of its own,
-//! keeps it in a Secret that no other process reads ([`Bundle::encode`], [`Bundle::decode`]). It
-//! rotates the bundle ([`SignerSecret::next`]), and writes the Secret that replicas serve from and
-//! the caBundle. [`CertificateProvider`] reads that Secret, or files, and takes changes into use.
+//! The service's certificates: made and rotated here, or read from files. A [`Bundle`] holds what
+//! Evenkeel makes: the server's certificate with its authorities, and the authorities of
+//! kube-scheduler's client certificate. The [`Signer`], a process of its own, keeps it in a Secret
+//! that no other process reads, rotates it ([`SignerSecret::next`]), and writes the Secret that
+//! replicas serve from and the caBundle. [`CertificateProvider`] follows that Secret, or files.
 
 mod authority;
 mod bundle;

@@ -14,7 +14,6 @@ use super::leaf::Leaf;
 use super::parse::date;
 use super::subject_alt_names::Names;
 
-/// A certificate authority with its key.
 #[derive(Debug)]
 pub struct SigningAuthority {
     pub(super) certificate: CertificateDer<'static>,
@@ -34,7 +33,6 @@ impl SigningAuthority {
     /// A new authority that is valid from `now` for `life`.
     ///
     /// # Errors
-    ///
     /// The key cannot be made, or the end cannot be stated.
     pub fn generate(
         common_name: &str,
@@ -44,8 +42,8 @@ impl SigningAuthority {
         let key = KeyPair::generate()?;
         let life = Lifetime::starting(now, life, Timestamp::MAX);
         let mut params = CertificateParams::default();
-        // Generations differ in their subject, so that clients which look signers up by name find
-        // the right one while two are published.
+        // Generations differ in their subject, so that clients which find signers by name find the
+        // right one while two are published.
         let [a, b, c, d, ..] = <[u8; 32]>::from(Sha256::digest(key.public_key_raw()));
         params.distinguished_name.push(
             DnType::CommonName,
@@ -100,7 +98,6 @@ impl SigningAuthority {
     /// authority.
     ///
     /// # Errors
-    ///
     /// The key or the certificate cannot be made.
     pub fn issue_client(
         &self,

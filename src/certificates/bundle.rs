@@ -15,8 +15,8 @@ use super::subject_alt_names::Names;
 /// The user name in kube-scheduler's client certificate.
 const SCHEDULER: &str = "system:kube-scheduler";
 
-/// The authorities and certificates that Evenkeel manages for itself. Never without an authority
-/// of either kind; each list is in the order in which they were made.
+/// The authorities and certificates that Evenkeel manages. Never without an authority of either
+/// kind; each list is oldest first.
 #[derive(Debug, Clone)]
 pub struct Bundle {
     pub(super) authorities: Vec<Arc<SigningAuthority>>,
@@ -28,7 +28,6 @@ impl Bundle {
     /// The first bundle of an installation.
     ///
     /// # Errors
-    ///
     /// A key or a certificate cannot be made.
     pub fn generate(
         now: Timestamp,
@@ -59,8 +58,8 @@ impl Bundle {
         authorities.any(|one| one.signed(&self.leaf) && !rules.goes(&one.life))
     }
 
-    /// The `caBundle` of the webhook configuration and `caData` of the extender: all authorities
-    /// that clients must trust, as PEM.
+    /// The `caBundle` of the webhook configuration and `caData` of the extender: all current
+    /// authorities, as PEM.
     pub fn ca_bundle(&self) -> String {
         pem(&self.authorities)
     }
@@ -70,7 +69,6 @@ impl Bundle {
         pem(&self.scheduler)
     }
 
-    /// The server's certificate as PEM.
     pub fn server_certificate(&self) -> String {
         certificate_pem(&self.leaf.certificate)
     }
@@ -84,7 +82,6 @@ impl Bundle {
     /// the server accepts as soon as the bundle is loaded.
     ///
     /// # Errors
-    ///
     /// The key or the certificate cannot be made.
     pub fn issue_scheduler_client(
         &self,
@@ -109,7 +106,6 @@ fn pem(authorities: &[Arc<SigningAuthority>]) -> String {
         .collect()
 }
 
-/// A new authority for the server's certificates.
 pub(super) fn new_authority(
     now: Timestamp,
     validity: &Validity,
@@ -117,7 +113,6 @@ pub(super) fn new_authority(
     SigningAuthority::generate("Evenkeel CA", now, validity.authority()).map(Arc::new)
 }
 
-/// A new authority for kube-scheduler's client certificates.
 pub(super) fn new_scheduler_authority(
     now: Timestamp,
     validity: &Validity,

@@ -2,10 +2,8 @@
 
 use super::files::{AUTHORITIES, SERVER_CERTIFICATE};
 
-/// An obstacle to making or reading certificates.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// A name that no certificate can carry.
     #[error("{0:?} is not a valid DNS name for a certificate")]
     Name(String),
     /// A moment that a certificate cannot state.
@@ -31,9 +29,7 @@ pub enum CertificateError {
     /// A certificate and its key do not belong together.
     #[error("{certificate} and {key} do not belong together")]
     KeyMismatch {
-        /// The file of the certificate.
         certificate: &'static str,
-        /// The file of the key.
         key: &'static str,
     },
     /// The server certificate is signed by none of the authorities.

@@ -7,19 +7,16 @@ use rustls::pki_types::CertificateDer;
 
 use super::subject_alt_names::Names;
 
-/// The server's certificate with its key.
 #[derive(Debug)]
 pub struct Leaf {
     pub(super) certificate: CertificateDer<'static>,
     pub(super) key: KeyPair,
     pub(super) life: Lifetime,
     pub(super) names: Names,
-    /// The certificate of the authority that signed it.
     pub(super) signer: CertificateDer<'static>,
 }
 
 impl Leaf {
-    /// The end of its life.
     pub const fn not_after(&self) -> Timestamp {
         self.life.not_after
     }

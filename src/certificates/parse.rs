@@ -11,7 +11,6 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use super::error::CertificateError;
 use super::subject_alt_names::Names;
 
-/// Facts that a certificate states.
 pub(super) struct Facts {
     pub life: Lifetime,
     pub names: Names,

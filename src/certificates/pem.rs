@@ -2,7 +2,6 @@
 
 use rustls::pki_types::CertificateDer;
 
-/// A certificate as a PEM block that ends in a newline.
 pub(super) fn certificate_pem(certificate: &CertificateDer<'_>) -> String {
     let mut encoded = String::from("-----BEGIN CERTIFICATE-----\n");
     let text = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, certificate);

@@ -1,9 +1,7 @@
-//! The next bundle in the plan of a rotation.
-//!
-//! New authorities of kube-scheduler are in use at once, because only the server has to know them.
-//! An old one leaves last. kube-scheduler's file holds both the authority that it trusts and the
-//! certificate that it shows. So a kube-scheduler with the old file fails first at the new serving
-//! certificate, and not at its own.
+//! The next bundle in a rotation. New authorities of kube-scheduler are in use at once, because
+//! only the server has to know them; an old one leaves last. kube-scheduler's file holds both its
+//! authority and its certificate, so an old file fails first at the new serving certificate, not at
+//! its own.
 
 use std::sync::Arc;
 
@@ -18,7 +16,6 @@ use super::subject_alt_names::Names;
 /// The bundle that should follow `bundle` at `now`, or `None` while it is good as it is.
 ///
 /// # Errors
-///
 /// A key or a certificate cannot be made.
 pub fn next(
     now: Timestamp,

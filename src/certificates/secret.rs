@@ -1,8 +1,6 @@
-//! The bundle as the data of the signer's Secret: files of PEM blocks.
-//!
-//! The names of the first three files are those of cert-manager. A key file holds one key for each
-//! authority, in any order. A damaged Secret is an error and is not replaced: clients would lose
-//! the authority that they trust.
+//! The bundle as the data of the signer's Secret: files of PEM blocks. The first three file names
+//! are cert-manager's. A key file holds one key for each authority, in any order. A damaged Secret
+//! is an error and is not replaced: clients would lose the authority that they trust.
 
 use std::sync::Arc;
 
@@ -26,7 +24,6 @@ use super::leaf::Leaf;
 use super::parse::facts;
 
 impl Bundle {
-    /// The data of the Secret.
     pub fn encode(&self) -> Files {
         let keys = |authorities: &[Arc<SigningAuthority>]| -> String {
             authorities.iter().map(|a| a.key.serialize_pem()).collect()
@@ -47,7 +44,6 @@ impl Bundle {
     /// Reads the data of the Secret.
     ///
     /// # Errors
-    ///
     /// A file is missing or damaged, a key belongs to another certificate, or
     /// the server's certificate is signed by none of the authorities.
     pub fn decode(files: &Files) -> Result<Self, CertificateError> {
@@ -107,8 +103,8 @@ fn leaf(files: &Files, authorities: &[Arc<SigningAuthority>]) -> Result<Leaf, Ce
             key: SERVER_KEY,
         });
     }
-    // Asked for the moment at which it began, so that an expired certificate is found signed too:
-    // that it is expired is for the rotation to see.
+    // Checked at its start, so that an expired certificate is found signed too: expiry is the
+    // rotation's concern.
     let began = facts.life.not_before.as_second().max(0).unsigned_abs();
     let at = UnixTime::since_unix_epoch(std::time::Duration::from_secs(began));
     let signer = authorities

@@ -1,5 +1,5 @@
 //! The Secret that replicas serve from: the server's certificate with its key, and the public parts
-//! of the authorities. It is looked at by its name; whatever else the signer has is none of theirs.
+//! of the authorities.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,6 @@ use crate::server::tls::{
 };
 use crate::telemetry::RateLimited;
 
-/// Pause between two looks at the Secret while there is nothing to serve with.
 const FIRST: Duration = Duration::from_secs(1);
 
 /// Pause between two looks afterwards. Every change of the served data waits longer than that.
@@ -41,7 +40,6 @@ impl Bundle {
     }
 }
 
-/// A reason for which the Secret cannot be served from.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("the API server: {0}")]
@@ -67,7 +65,6 @@ impl Error {
         }
     }
 
-    /// True where it is the Secret that is at fault.
     const fn is_of_the_secret(&self) -> bool {
         match self {
             Self::Incomplete { .. } | Self::Unusable { .. } => true,
@@ -76,19 +73,17 @@ impl Error {
     }
 }
 
-/// Follows the Secret.
 pub(super) struct ServingSecret {
     secrets: Api<Secret>,
     name: String,
     own_scheduler_authority: bool,
-    /// The version of the Secret that is in use.
     version: Option<String>,
     warned: RateLimited<&'static str>,
 }
 
 impl ServingSecret {
-    /// A follower of the Secret `name`, which need not be there yet. With `own_scheduler_authority`,
-    /// clients are known by the scheduler's authorities in it.
+    /// A follower of the Secret `name`, which may not exist yet. With `own_scheduler_authority`,
+    /// clients are authenticated by the scheduler's authorities in it.
     pub(super) fn new(
         client: Client,
         namespace: &str,
@@ -104,7 +99,6 @@ impl ServingSecret {
         }
     }
 
-    /// Waits until the Secret holds certificates.
     pub(super) async fn first(&mut self) -> CertificateUpdate {
         loop {
             match self.read().await {
@@ -118,7 +112,6 @@ impl ServingSecret {
         }
     }
 
-    /// Takes what the Secret holds into use, until cancelled.
     pub(super) async fn run(mut self, store: Arc<CertificateStore>, cancel: CancellationToken) {
         let mut ticks = tokio::time::interval(LATER);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -187,7 +180,6 @@ impl ServingSecret {
     }
 }
 
-/// The contents of a Secret by file name.
 pub(super) fn files_of(
     data: Option<std::collections::BTreeMap<String, k8s_openapi::ByteString>>,
 ) -> Files {

@@ -12,13 +12,12 @@ use crate::server::tls::ServerFiles;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub serving: ServingCertificateSource,
-    /// The file with the CA of the client certificates that may call the extender; `None` for the
-    /// self-managed CA. If the serving certificate comes from files, it is `None` only if the
-    /// configuration lets every client call.
+    /// The file with the CA of clients that may call the extender; `None` for the self-managed CA.
+    /// With a serving certificate from files, `None` only if the configuration lets every client
+    /// call.
     pub scheduler_ca: Option<PathBuf>,
 }
 
-/// The source of the serving certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServingCertificateSource {
     /// Made and rotated by the signer, and read from a Secret.
@@ -32,7 +31,6 @@ pub enum ServingCertificateSource {
 pub struct SelfManagedSettings {
     /// The signer's Secret, with the keys of the authorities.
     pub secret_name: String,
-    /// The Secret that replicas serve from.
     pub serving_secret_name: String,
     /// Names and addresses in it besides those of the Services.
     pub names: Names,
@@ -41,7 +39,6 @@ pub struct SelfManagedSettings {
     pub validity: Validity,
 }
 
-/// A certificate that is given in files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSettings {
     pub server: ServerFiles,

@@ -1,11 +1,9 @@
-//! The signer: a process of its own that makes all certificates. It keeps the authorities' keys
-//! where no other process may read them, and publishes what others need.
-//!
-//! Its Secret is its only memory. Each round first corrects the Secret that replicas serve from,
-//! the webhook's caBundle and that of the APIService. Only then does it rotate, so that no step
-//! overtakes the one before. A damaged Secret is left as it is, because replacing it would break
-//! the trust of every client. A missing Secret was deleted by a user and its keys never come back,
-//! so the signer makes all of them anew.
+//! The signer: a process of its own that makes all certificates, keeps the authorities' keys
+//! unreadable for others, and publishes the rest. Its Secret is its only memory. Each round first
+//! corrects the replicas' Secret and the caBundles of webhook and APIService, and only then
+//! rotates, so that no step overtakes the one before. A damaged Secret is left as it is, because
+//! replacing it would break every client's trust. A missing Secret was deleted by a user and its
+//! keys never come back, so the signer makes all keys anew.
 
 mod metrics;
 
@@ -40,8 +38,8 @@ pub const NAME: &str = "evenkeel-signer";
 /// Pause after a round that changed something: the next looks whether it holds.
 const MOVING: Duration = Duration::from_secs(1);
 
-/// Pause after a round that found everything in place, and after one that failed. For this long, a
-/// webhook that a user has applied anew lacks its caBundle.
+/// Pause after a round that found everything in place or failed: for at most this long, a reapplied
+/// webhook lacks its caBundle.
 const RESTING: Duration = Duration::from_secs(5);
 
 /// Time that one round may take: it makes a handful of calls.
@@ -88,7 +86,6 @@ impl Error {
     }
 }
 
-/// The outcome of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SignerRoundOutcome {
     /// Something was written.
@@ -97,13 +94,11 @@ enum SignerRoundOutcome {
     Rested,
 }
 
-/// The signer's Secret as it was read.
 struct StoredSignerSecret {
     kept: SignerSecret,
     resource_version: String,
 }
 
-/// Looks after the certificates.
 pub struct Signer {
     client: Client,
     namespace: String,
@@ -115,7 +110,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// A signer with its Secrets in `namespace`, where they need not exist yet. It also updates the
+    /// A signer with its Secrets, which may not exist yet, in `namespace`. It also updates the
     /// APIServices in `led` that lead to Evenkeel.
     #[must_use]
     pub fn new(
@@ -135,7 +130,7 @@ impl Signer {
         }
     }
 
-    /// Keeps Secrets and webhook configuration in step until cancelled; `placed` is called whenever
+    /// Keeps Secrets and webhook configuration in step until cancelled; calls `placed` whenever
     /// they are.
     pub async fn run(self, placed: impl Fn(), cancel: CancellationToken) {
         let working = async {
@@ -235,8 +230,8 @@ impl Signer {
         Ok(ca_bundle::plan(&configuration, &bundle.ca_bundle()))
     }
 
-    /// Puts the caBundles of the APIServices right; true where one was not. One that cannot be put right
-    /// does not hold up the others.
+    /// Corrects the caBundles of the APIServices; true if one was wrong. A failure holds up no
+    /// other.
     async fn lead_all(&self, bundle: &Bundle) -> Result<bool, Error> {
         let (mut moved, mut failure) = (false, None);
         for name in &self.led {
@@ -251,7 +246,7 @@ impl Signer {
         }
     }
 
-    /// The change that puts the caBundle of an APIService right, where that is there and Evenkeel's.
+    /// The change that corrects the caBundle of Evenkeel's APIService, if it exists.
     async fn lead(&self, name: &str, bundle: &Bundle) -> Result<Option<ObjectChange>, Error> {
         let api: Api<APIService> = Api::all(self.client.clone());
         let found = api.get_opt(name).await?;
@@ -260,7 +255,6 @@ impl Signer {
         Ok(found.and_then(|found| ca_bundle::plan_api_service(&found, own, &bundle)))
     }
 
-    /// The change that puts the Secret right that replicas serve from.
     async fn serve(&self, bundle: &Bundle) -> Result<Option<ObjectChange>, Error> {
         let name = &self.settings.serving_secret_name;
         let found = self.secrets().get_opt(name).await?.map(|secret| {
@@ -303,7 +297,6 @@ impl Signer {
         Ok(SignerRoundOutcome::Moved)
     }
 
-    /// Makes the change that is due, if one is; gives whether one was.
     async fn put(&self, due: Result<Option<ObjectChange>, Error>) -> Result<bool, Error> {
         let Some(change) = due? else { return Ok(false) };
         self.write(&change).await?;

@@ -1,4 +1,4 @@
-//! The content of the signer's Secret: the bundle with all keys, and what was asked about them.
+//! The content of the signer's Secret: the bundle with all keys, and requests about them.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,11 @@ use super::subject_alt_names::Names;
 #[derive(Debug, Clone)]
 pub struct SignerSecret {
     pub bundle: Bundle,
-    /// The rotation of all keys that goes on.
     pub rotation: Option<KeyRotation>,
     /// A request to rotate or to finish that is not taken up yet.
     pub request: Option<KeyRotationRequest>,
 }
 
-/// Annotations as an object carries them.
 pub type SignerSecretAnnotations = BTreeMap<String, String>;
 
 impl From<Bundle> for SignerSecret {
@@ -38,11 +36,9 @@ impl From<Bundle> for SignerSecret {
 }
 
 impl SignerSecret {
-    /// Reads the Secret. Annotations that cannot be read are handed back beside it: they hold up no
-    /// renewal.
+    /// Reads the Secret. Unreadable annotations are returned beside it: they hold up no renewal.
     ///
     /// # Errors
-    ///
     /// The data is damaged, see [`Bundle::decode`].
     pub fn decode(
         files: &Files,
@@ -78,17 +74,16 @@ impl SignerSecret {
         ]
     }
 
-    /// True where new keys are asked for while a rotation goes on. That request is taken off and
-    /// otherwise ignored: with it the end would move, and old keys be trusted for longer.
+    /// True if new keys are requested during a rotation. The request is removed and otherwise
+    /// ignored: it would move the end, and old keys would be trusted for longer.
     pub fn asks_too_early(&self) -> bool {
         self.rotation.is_some() && matches!(self.request, Some(KeyRotationRequest::Begin { .. }))
     }
 
-    /// The next content at `now`, or `None` while everything is good as it is. A request is
-    /// taken up, and with it begins what it asks for.
+    /// The next content at `now`, or `None` if nothing is due. A request is taken up and starts at
+    /// once.
     ///
     /// # Errors
-    ///
     /// A key or a certificate cannot be made.
     pub fn next(
         &self,

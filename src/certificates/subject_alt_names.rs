@@ -7,7 +7,6 @@ use rustls::pki_types::DnsName;
 
 use super::error::CertificateError;
 
-/// Subject alternative names: what clients may call the server by.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Names {
     dns: BTreeSet<String>,
@@ -18,7 +17,6 @@ impl Names {
     /// The given DNS names and addresses.
     ///
     /// # Errors
-    ///
     /// A name is no DNS name.
     pub fn new(
         dns: impl IntoIterator<Item = String>,
@@ -34,11 +32,10 @@ impl Names {
         Ok(names)
     }
 
-    /// Adds the four names by which a Service is known inside a cluster: as such, with its
-    /// namespace, with `svc` (the one that the API server uses), and in full.
+    /// Adds the four names of a Service inside a cluster: plain, with its namespace, with `svc`
+    /// (the one that the API server uses), and in full.
     ///
     /// # Errors
-    ///
     /// These are no DNS names.
     pub fn with_service(mut self, name: &str, namespace: &str) -> Result<Self, CertificateError> {
         for form in [
@@ -52,14 +49,12 @@ impl Names {
         Ok(self)
     }
 
-    /// Adds an address, such as the cluster IP of a Service.
     #[must_use]
     pub fn with_address(mut self, address: IpAddr) -> Self {
         self.addresses.insert(address);
         self
     }
 
-    /// The DNS names, in alphabetical order.
     pub fn dns(&self) -> impl Iterator<Item = &str> {
         self.dns.iter().map(String::as_str)
     }

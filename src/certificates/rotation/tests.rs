@@ -19,7 +19,7 @@ fn first() -> Bundle {
     Bundle::generate(start(), &names(), &Validity::default()).unwrap()
 }
 
-/// A service that looks at its bundle now and then, and remembers when each authority was first
+/// A service that checks its bundle now and then, and remembers when each authority was first
 /// published.
 struct Installation {
     bundle: Bundle,
@@ -51,8 +51,8 @@ impl Installation {
         self.bundle = next;
     }
 
-    /// Time since the authority of the served certificate was published; `None` for the first
-    /// of all, which has no predecessor that clients could know instead.
+    /// Time since the served certificate's authority was published; `None` for the first of all,
+    /// which has no predecessor.
     fn signer_published_for(&self, now: Timestamp) -> Option<SignedDuration> {
         let signer = self.bundle.leaf.signer.to_vec();
         let since = self.published[&signer];

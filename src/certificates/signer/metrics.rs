@@ -15,7 +15,6 @@ struct SignerFailureLabel {
     reason: &'static str,
 }
 
-/// The signer's metric families.
 #[derive(Debug, Clone, Default)]
 pub struct SignerMetrics {
     last_success: Gauge,

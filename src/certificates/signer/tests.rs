@@ -42,7 +42,6 @@ fn replica(api: &FakeApi) -> ServingSecret {
     ServingSecret::new(api.client(), "system", "serving".to_owned(), true)
 }
 
-/// Rounds until everything is in place.
 async fn settle(signer: &Signer) {
     for _ in 0..10 {
         if signer.round().await.unwrap() == SignerRoundOutcome::Rested {
@@ -326,7 +325,6 @@ async fn a_serving_secret_damaged_later_is_counted_and_changes_nothing() {
 const API_SERVICE: &str =
     "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.external.metrics.k8s.io";
 
-/// An APIService that leads to a Service of this namespace.
 fn lead_external_metrics_to(api: &FakeApi, namespace: &str) {
     let spec = json!({"group": "external.metrics.k8s.io", "version": "v1beta1",
         "service": {"namespace": namespace, "name": "evenkeel"},

@@ -23,7 +23,6 @@ fn first() -> SignerSecret {
         .into()
 }
 
-/// The same with a request on it.
 fn asked(mut kept: SignerSecret, request: &str) -> SignerSecret {
     kept.request = Some(request.parse().unwrap());
     kept
@@ -126,8 +125,8 @@ fn a_rotation_is_finished_early_but_not_before_everybody_has_followed() {
     let begun = start() + HOUR;
     let rotating = at(begun, asked(before.clone(), "24h"));
     for (after, expected) in [
-        // The authority is not known yet; then two minutes for the certificate. kube-scheduler's old
-        // authority goes with the last step, and no sooner.
+        // The authority is not known yet; then two minutes for the certificate. kube-scheduler's
+        // old authority goes with the last step, and no sooner.
         (0, &[(0, (2, 0, 2)), (120, (2, 1, 2)), (240, (1, 0, 1))][..]),
         (60, &[(0, (2, 0, 2)), (60, (2, 1, 2)), (180, (1, 0, 1))]),
         (3600, &[(0, (2, 1, 2)), (120, (1, 0, 1))]),
