@@ -207,9 +207,8 @@ fn compare(options: &DevClusterOptions, ran: RunResult) -> RunComparison {
     }
 }
 
-/// The plain HPA that buys safety as dearly as Evenkeel does: the highest target at which it costs no
-/// fewer replica-hours, and if none does, the least. `None` where Evenkeel costs no more than the HPA
-/// as it is.
+/// The plain HPA with Evenkeel's cost of safety: the highest target that costs no fewer
+/// replica-hours, else the least. `None` if Evenkeel costs no more than the HPA as it is.
 fn rival(
     plain: &RunSummary,
     evenkeel: &RunSummary,

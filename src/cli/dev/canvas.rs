@@ -1,9 +1,7 @@
-//! A grid of cells that a view is drawn on before any terminal sees it.
-//!
-//! So the view is a function from a model to text, which tests compare. Every character takes one
-//! cell: one that is wider or moves the cursor is shown as `?`.
+//! A grid of cells that a view is drawn on before any terminal sees it, so that tests compare the
+//! view as text. Every character takes one cell: one that is wider or moves the cursor is shown as
+//! `?`.
 
-/// Meaning of a cell; a terminal gives some of these a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Tone {
     #[default]
@@ -15,10 +13,8 @@ pub(super) enum Tone {
     Alarm,
 }
 
-/// Character and meaning of one cell.
 pub(super) type Cell = (char, Tone);
 
-/// A cell of a canvas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CanvasCell {
     pub(super) row: usize,
@@ -31,7 +27,6 @@ impl CanvasCell {
     }
 }
 
-/// The cells of a screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Canvas {
     width: usize,
@@ -54,7 +49,6 @@ impl Canvas {
         self.rows.len()
     }
 
-    /// The cells, row by row.
     pub(super) fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }

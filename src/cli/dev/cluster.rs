@@ -1,8 +1,6 @@
-//! The whole cluster: what `start` puts together and in which order.
-//!
-//! API server, nodes and webhook configuration come first, then the service, which is started by
-//! the caller and is the one of `serve`; when it is ready and trusted, the scheduler learns its
-//! address and the scenario begins.
+//! The whole cluster: what `start` puts together and in which order. API server, nodes and webhook
+//! configuration come first, then the service of `serve`; when it is ready and trusted, the
+//! scheduler learns its address and the scenario begins.
 
 mod addresses;
 mod baseline;
@@ -59,24 +57,20 @@ use evenkeel_sandbox::scheduler::Scheduler;
 use evenkeel_sandbox::store::Stores;
 use evenkeel_sandbox::{Timeline, controllers};
 
-/// The settings that a cluster gives the service.
 #[derive(Debug, Clone)]
 pub struct ServiceWiring {
     /// How it reaches the API server.
     pub kubeconfig: PathBuf,
     /// Where its own objects are.
     pub namespace: &'static str,
-    /// The file with its configuration, where there is one.
     pub file: Option<PathBuf>,
     /// Fields of its configuration over those of the file, as paths with values.
     pub fields: Vec<(String, String)>,
     /// The clock that the cluster's objects and measurements are dated by.
     pub clock: Clock,
-    /// Cancelled when it is to end.
     pub stop: CancellationToken,
 }
 
-/// How the service ended.
 pub type DevServiceExit = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 /// The parts that faults break, beside the API server and nodes.
@@ -176,7 +170,7 @@ impl DevCluster {
         Ok(cluster)
     }
 
-    /// Starts what runs on the API, waits for the service, and begins the scenario; the extender is
+    /// Starts the parts on the API, waits for the service, and begins the scenario; the extender is
     /// called at `called`.
     async fn run(
         &mut self,
@@ -316,31 +310,26 @@ impl DevCluster {
         &self.breakable.behaviour
     }
 
-    /// The kubeconfig for kubectl.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// Where the service's metrics are.
     #[must_use]
     pub const fn metrics_address(&self) -> SocketAddr {
         self.addresses.metrics
     }
 
-    /// Where its dashboard is.
     #[must_use]
     pub const fn dashboard_address(&self) -> SocketAddr {
         self.addresses.dashboard
     }
 
-    /// Where the simulated Prometheus is.
     #[must_use]
     pub const fn prometheus_address(&self) -> SocketAddr {
         self.prometheus
     }
 
-    /// The events from now on.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<TimedEvent> {
         self.events.subscribe()
@@ -351,7 +340,6 @@ impl DevCluster {
         self.timeline.elapsed()
     }
 
-    /// The figures of the run so far.
     #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.machines.summary()

@@ -1,5 +1,5 @@
-//! Comparison at the end of a run: Evenkeel beside the default scheduler and a plain HPA, with the same
-//! load, seed and time; and beside that HPA with a target so low that it costs as many replicas.
+//! Comparison at the end of a run: Evenkeel, the default scheduler with a plain HPA, and that HPA
+//! with a target so low that it costs as many replicas; with the same load, seed and time.
 
 use std::io::{self, Write};
 
@@ -11,11 +11,9 @@ use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_sandbox::engine::lag::LagSummary;
 use evenkeel_sandbox::engine::summary::RunSummary;
 
-/// Summaries of both runs.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunComparison {
-    /// Seed of both runs.
     pub(super) seed: u64,
     /// The headroom line, as a share.
     pub(super) line: f64,
@@ -23,8 +21,8 @@ pub(super) struct RunComparison {
     pub(super) speed: f64,
     /// The same as this machine kept them, on average.
     pub(super) kept: f64,
-    /// Time that the simulated control plane took from creating a Pod to its start on a node; both
-    /// sides have it.
+    /// Time of the simulated control plane from creating a Pod to its start; the same for both
+    /// sides.
     pub(super) lag: LagSummary,
     /// The default scheduler and plain HPAs, in virtual time.
     pub(super) plain: RunSummary,
@@ -44,7 +42,6 @@ pub(super) struct Rival {
     pub(super) summary: RunSummary,
 }
 
-/// A measure of all, with the verdict on Evenkeel beside the best of the others.
 struct RunComparisonRow {
     plain: Measure,
     rival: Option<Measure>,

@@ -1,5 +1,5 @@
-//! Service and signer inside the program of `dev`: the same as in a cluster, with a configuration
-//! that says where that cluster is, and without signals and a log of their own.
+//! Service and signer inside the program of `dev`: as in a cluster, but without signals and own
+//! log.
 
 use futures::stream;
 use tokio_util::sync::CancellationToken;

@@ -1,7 +1,5 @@
-//! Thins out events that come again and again, so that they do not drown the rest.
-//!
-//! Loads come ten times a second: some of them are let through. Notices and targets come each time
-//! that the service is asked: they are let through when something in them is new.
+//! Thins out repeated events, so that they do not drown the rest. Loads come ten times a second,
+//! and some pass. Notices and targets come with each query, and pass if something in them is new.
 
 use std::time::{Duration, Instant};
 

@@ -1,11 +1,9 @@
-//! The load of a target that there is room for: now and as it is forecast, in the unit that people
-//! use for it.
+//! The load of a target in little room: now and as forecast, in the usual unit.
 
 use crate::api::scaling::{ForecastTrust, LoadForecast, LoadStatus, TargetStatus};
 use evenkeel_core::scaling::load_unit::{LoadUnit, ReadableUnit};
 use evenkeel_core::units::Resource;
 
-/// One load of a target.
 pub(super) struct ShownLoad<'a> {
     status: &'a LoadStatus,
     unit: ReadableUnit,
@@ -25,7 +23,6 @@ impl<'a> ShownLoad<'a> {
         })
     }
 
-    /// The load now, with its unit.
     pub(super) fn now(&self) -> Option<String> {
         self.status.now.map(|now| self.unit.amount(now))
     }
@@ -46,8 +43,8 @@ impl<'a> ShownLoad<'a> {
         Some(format!("{mean} to come by {model}{trust}"))
     }
 
-    /// A forecast in a column: with its model where it is trusted, else `unused`, and `learning` until it has
-    /// been compared with a naive one.
+    /// A forecast in a column: its model if trusted, else `unused`, or `learning` before its first
+    /// comparison.
     pub(super) fn forecast(&self) -> Option<String> {
         let LoadForecast { mean, model, .. } = self.status.forecast.as_ref()?;
         let mean = self.unit.number(*mean);

@@ -1,14 +1,12 @@
-//! The measures by which runs are compared: of each run the same ones in the same order, and less is
-//! better in every one.
+//! The measures by which runs are compared: the same ones for each run, and less is better in every
+//! one.
 
 use comfy_table::Cell;
 
 use crate::cli::output::{Style, percent};
 use evenkeel_sandbox::engine::summary::RunSummary;
 
-/// One measure of a run.
 pub(super) struct Measure {
-    /// Its name.
     pub(super) what: String,
     pub(super) value: f64,
     text: fn(f64) -> String,
@@ -33,7 +31,6 @@ impl MeasureVerdict {
 }
 
 impl Measure {
-    /// The measure for people, with its unit.
     pub(super) fn shown(&self) -> String {
         (self.text)(self.value)
     }
@@ -93,7 +90,6 @@ fn count(number: f64) -> String {
     format!("{number:.0}")
 }
 
-/// A time in the unit that suits it.
 pub(super) fn seconds(time: f64) -> String {
     match time {
         time if time < 100.0 => format!("{time:.0} s"),

@@ -18,7 +18,6 @@ const SAMPLES: usize = 24;
 /// Distance of these samples, in the time of the scenario.
 const SAMPLE_EVERY: SignedDuration = SignedDuration::from_mins(2);
 
-/// Progress of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DevFaultPhase {
     Planned,
@@ -26,7 +25,6 @@ pub(super) enum DevFaultPhase {
     Over,
 }
 
-/// Everything that the view shows.
 #[derive(Debug, Clone)]
 pub(super) struct Model {
     pub(super) started: ClusterStartSummary,
@@ -45,7 +43,6 @@ pub(super) struct Model {
     pub(super) refused: usize,
     /// Calls to the service that went on without its answer.
     pub(super) failed_open: usize,
-    /// Notices of the service about faults that it sees.
     pub(super) notices: Vec<DevServiceNotice>,
     /// Targets of the service's scaling, by namespace and name.
     pub(super) targets: BTreeMap<(String, String), Arc<TargetStatus>>,
@@ -56,7 +53,6 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The model before the first event.
     pub(super) fn new(started: ClusterStartSummary) -> Self {
         let planned = |fault: &String| (fault.clone(), DevFaultPhase::Planned);
         Self {
@@ -80,7 +76,6 @@ impl Model {
         }
     }
 
-    /// Takes note of an event.
     pub(super) fn take(&mut self, happened: &TimedEvent) {
         match &happened.event {
             DevEvent::PodClassified { .. } => {}

@@ -16,7 +16,6 @@ use evenkeel_clock as clock;
 /// Distance of objects of loads.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Notation of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Notation {
     Json,
@@ -58,7 +57,6 @@ impl Notation {
     }
 }
 
-/// One object an event.
 pub(super) struct Objects<W> {
     to: W,
     notation: Notation,

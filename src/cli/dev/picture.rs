@@ -1,7 +1,6 @@
-//! The view at the end of a run as a file (`--picture`).
-//!
-//! It is drawn by the same function as on a terminal, however the run is shown meanwhile. Each run
-//! of cells of one tone is given its width, so that a viewer's font cannot shift what follows.
+//! The view at the end of a run as a file (`--picture`), drawn by the same function as on a
+//! terminal. Each run of cells of one tone is given its width, so that a viewer's font cannot shift
+//! what follows.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -48,7 +47,6 @@ impl FromStr for PictureFile {
     }
 }
 
-/// Shows a run, and keeps a model for the picture of its end.
 pub(super) struct PictureShow {
     show: Box<dyn RunDisplay>,
     file: Option<PictureFile>,

@@ -19,16 +19,12 @@ use evenkeel_sandbox::engine::summary::RunSummary;
 /// Interval at which the view is drawn and keys are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Why a run was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunEndCause {
-    /// Its time had passed.
     InTime,
-    /// The user or a signal asked for it.
     Asked,
 }
 
-/// Result of a run.
 pub(super) struct RunResult {
     pub(super) end: RunEndCause,
     pub(super) summary: RunSummary,
@@ -37,8 +33,8 @@ pub(super) struct RunResult {
     pub(super) kept: f64,
 }
 
-/// Runs until `duration` is over, a signal comes or `show` wants an end. `None` where that was
-/// before there was anything to see.
+/// Runs until `duration` is over, a signal comes or `show` wants an end. `None` if nothing was to
+/// be seen by then.
 pub(super) async fn run(
     options: &DevClusterOptions,
     duration: Option<Duration>,

@@ -1,6 +1,5 @@
-//! Runs of several seeds side by side: of each measure the mean, and how far the seeds lie apart.
-//!
-//! One run proves little: where a few Pods go in its first second may decide the rest of it.
+//! Runs of several seeds side by side: the mean and spread of each measure. One run proves little:
+//! the places of a few Pods in its first second may decide the rest.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! The configuration that a run is given: that of `evenkeel serve`, but for what the run decides itself.
+//! The configuration of a run: that of `evenkeel serve`, except for the run's own fields.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,6 @@ use crate::cli::settings::ConfigArgs;
 use crate::config::Config;
 use evenkeel_core::units::Ratio;
 
-/// The given configuration.
 #[derive(Debug, Clone)]
 pub(super) struct DevServiceConfig {
     /// The fields of file, environment and `--set`, as a file would have them.

@@ -9,11 +9,9 @@ use serde::Serialize;
 use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::CliFailure;
 
-/// A cluster that has just started.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ClusterStartSummary {
-    /// Name of the scenario.
     pub(super) scenario: String,
     /// Seed of noise, ties and names.
     pub(super) seed: u64,
@@ -21,24 +19,17 @@ pub(super) struct ClusterStartSummary {
     pub(super) speed: f64,
     /// The headroom line, as a share.
     pub(super) line: f64,
-    /// Faults to come, with their times.
     pub(super) faults: Vec<String>,
-    /// File for kubectl.
     pub(super) kubeconfig: PathBuf,
-    /// Address of the dashboard.
     pub(super) dashboard: SocketAddr,
-    /// Address of the simulated Prometheus.
     pub(super) prometheus: SocketAddr,
     /// Address of the service's probes and metrics.
     pub(super) metrics: SocketAddr,
 }
 
-/// Shows a run while it goes on.
 pub(super) trait RunDisplay {
-    /// The cluster has started.
     fn started(&mut self, started: &ClusterStartSummary) -> Result<(), CliFailure>;
 
-    /// An event happened.
     fn happened(&mut self, happened: &TimedEvent) -> Result<(), CliFailure>;
 
     /// Events that came too fast to be shown.

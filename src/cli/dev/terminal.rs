@@ -1,5 +1,5 @@
-//! The view on a terminal: takes the screen, draws what has changed, and gives the screen back
-//! however the run ends.
+//! The view on a terminal: takes the screen, draws changes, and restores the screen at the end of
+//! the run.
 
 use std::io::{self, Read as _, Write as _};
 use std::panic;
@@ -21,7 +21,6 @@ use crate::cli::output::CliFailure;
 /// Byte that Ctrl-C sends to a program that reads each key.
 const CTRL_C: u8 = 3;
 
-/// A run on a terminal.
 pub(super) struct View {
     model: Option<Model>,
     screen: Option<Screen>,
@@ -119,8 +118,8 @@ impl Screen {
         Ok(screen)
     }
 
-    /// The message of a panic of the view is shown on the terminal as it was before; that of a
-    /// task, which the service survives, when the view is over.
+    /// A panic message of the view is shown on the restored terminal; that of a task, which the
+    /// service survives, when the view is over.
     fn watch_panics(&self) {
         let previous = panic::take_hook();
         let (taken, panics) = (Arc::clone(&self.taken), Arc::clone(&self.panics));

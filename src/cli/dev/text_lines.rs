@@ -21,7 +21,6 @@ use evenkeel_kubernetes::annotations::PROFILE_SOURCE_DECLARED;
 /// Distance of lines of loads.
 const EVERY: Duration = Duration::from_secs(4);
 
-/// Prints one line for each event.
 pub(super) struct Lines<W> {
     to: W,
     thinned: EventThrottle,
@@ -98,7 +97,6 @@ impl<W: Write> RunDisplay for Lines<W> {
     }
 }
 
-/// Kind and text of an event.
 fn told(event: &DevEvent) -> (&'static str, String) {
     match event {
         DevEvent::PodClassified {
@@ -157,7 +155,6 @@ pub(super) fn pace(asked: f64, kept: f64) -> String {
     }
 }
 
-/// Kind and text of an event about the service, or about the plain HPA beside it.
 fn told_of_service(event: &DevEvent) -> (&'static str, String) {
     match event {
         DevEvent::FailedOpen { call, pod } => (
@@ -193,7 +190,6 @@ fn told_of_service(event: &DevEvent) -> (&'static str, String) {
     }
 }
 
-/// Text of the notices.
 pub(super) fn notices(on: &[DevServiceNotice]) -> String {
     let texts = on.iter().map(|notice| {
         let DevServiceNotice { about, text } = notice;

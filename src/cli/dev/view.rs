@@ -1,8 +1,6 @@
-//! The view of a run: a pure function from the model onto a canvas.
-//!
-//! Colour stands for three things only: a resource over the headroom line, something that does not
-//! work, and a Pod that no node takes; each is in the text too. On a small screen the less
-//! important parts give way.
+//! The view of a run: a pure function from the model onto a canvas. Colour marks three things only,
+//! each in the text too: a resource over the headroom line, a fault, and a Pod without a node. On a
+//! small screen the less important parts give way.
 
 mod bar;
 mod footer;
@@ -30,7 +28,6 @@ const WORKLOADS: usize = 7;
 /// Rows of title, headers, gaps and footer.
 const FRAME: usize = 10;
 
-/// Draws the whole view.
 pub(super) fn render(model: &Model, width: usize, height: usize) -> Canvas {
     let mut canvas = Canvas::new(width, height);
     if width < LEAST_WIDTH || height < LEAST_HEIGHT {
@@ -46,8 +43,8 @@ pub(super) fn render(model: &Model, width: usize, height: usize) -> Canvas {
     canvas
 }
 
-/// Of `usual` rows as many as a lower screen has in proportion; of what a higher one has in
-/// addition one in `of`.
+/// On a lower screen `usual` rows in proportion; on a higher one also one in `of` of the added
+/// rows.
 fn share_of(usual: usize, height: usize, of: usize) -> usize {
     match height.checked_sub(HEIGHT) {
         Some(spare) => usual + spare / of,

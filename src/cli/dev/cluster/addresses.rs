@@ -10,7 +10,6 @@ use evenkeel_sandbox::blockable_proxy::Gate;
 use evenkeel_sandbox::scenario::faults::Fault;
 use evenkeel_sandbox::scenario::faults::FaultKind;
 
-/// Loopback addresses of the service.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoopbackAddresses {
     pub(super) https: SocketAddr,
@@ -40,8 +39,8 @@ impl LoopbackAddresses {
         })
     }
 
-    /// Where others call: webhook and extender at a gate where they are to be blocked, else
-    /// directly.
+    /// The addresses for callers: a gate in front of webhook and extender if they are to be
+    /// blocked.
     pub(super) async fn called(
         self,
         options: &DevClusterOptions,

@@ -1,5 +1,5 @@
-//! The run without Evenkeel, kept at the same time of the scenario, so that what a baseline HPA
-//! would have now can be seen beside what there is.
+//! The run without Evenkeel, kept at the same scenario time, so that the view can compare a
+//! baseline HPA.
 
 use super::events::{DevEvent, DevEventBus, PlainReplicas};
 use evenkeel_sandbox::Timeline;

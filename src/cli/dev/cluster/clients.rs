@@ -1,5 +1,5 @@
-//! Access to the API server: the kubeconfig for users, and clients with a user agent of their own,
-//! because the API server tells the managers of fields apart by it.
+//! Access to the API server: the kubeconfig for users, and clients with own user agents, by which
+//! the API server tells the managers of fields apart.
 
 use std::io;
 use std::path::{Path, PathBuf};

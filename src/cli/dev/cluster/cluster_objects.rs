@@ -1,5 +1,5 @@
-//! The objects that an operator would apply: namespaces, nodes, the shipped webhook configuration,
-//! and the workloads.
+//! The objects that an operator would apply: namespaces, nodes, webhook configuration and
+//! workloads.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -35,8 +35,7 @@ const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.
 /// When what the API server did not take is tried again, and the least time between two wakings.
 const LEAST: Duration = Duration::from_millis(200);
 
-/// A sample older than this is stale however fast the scenario runs: a busy machine may take a
-/// second for a round.
+/// A sample older than this is stale at any speed: a busy machine may take a second for a round.
 const LEAST_MAX_AGE: Duration = Duration::from_secs(5);
 
 /// A placement counts until its Pod is seen on its node, which takes real time.
@@ -48,7 +47,7 @@ const LEAST_NOTICE: Duration = Duration::from_secs(2);
 /// When a refused Pod goes to the least loaded node after all, in the scenario: the default.
 const RELAX_AFTER: SignedDuration = SignedDuration::from_mins(5);
 
-/// Namespaces, the kinds of Evenkeel's own, further objects of the scenario, nodes and the webhook
+/// Namespaces, Evenkeel's own kinds, further objects of the scenario, nodes and the webhook
 /// configuration.
 pub(super) async fn prepare(
     client: &Client,
@@ -105,7 +104,6 @@ fn owned<const N: usize>(fields: [(&str, String); N]) -> ConfigFields {
         .collect()
 }
 
-/// Fields of the service's configuration that fit the pace of the scenario.
 pub(super) fn paced_fields(clock: Clock, timing: Timing) -> ConfigFields {
     let span = |span, least| paced_span(clock, span, least);
     owned([
@@ -133,7 +131,6 @@ pub(super) fn paced_fields(clock: Clock, timing: Timing) -> ConfigFields {
     ])
 }
 
-/// Fields of the service's configuration that say where the cluster is.
 pub(super) fn own_fields(
     clock: Clock,
     timing: Timing,
@@ -167,7 +164,6 @@ pub(super) fn own_fields(
     fields
 }
 
-/// Creates the further objects of a scenario.
 async fn further(client: &Client, objects: &[DynamicObject]) -> Result<(), StartError> {
     for object in objects {
         let types = object.types.as_ref();

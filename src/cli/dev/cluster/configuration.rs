@@ -1,5 +1,5 @@
-//! The service's configuration: a ConfigMap as an operator would write it, and the file that kubelet
-//! would make of it for the service to follow.
+//! The service's configuration: an operator's ConfigMap, and the file that kubelet would make of
+//! it.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use evenkeel_sandbox::objects::typed;
 /// How often the ConfigMap is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Where the parts of the cluster are is decided by the run, and so are certificates and the way to
+/// The run itself decides where the parts of the cluster are, the certificates and the way to
 /// Prometheus.
 const OWN: [&str; 7] = [
     "certificates",
@@ -41,11 +41,10 @@ pub(in crate::cli::dev) fn is_own(path: &str) -> bool {
     OWN.into_iter().any(within)
 }
 
-/// Fields as paths with values.
 pub(super) type ConfigFields = Vec<(String, String)>;
 
-/// The text of the file: what was `given`, the run's `own` fields over it, and under it `paced`, which
-/// fit the pace of the scenario.
+/// The text of the file: `given`, with the run's `own` fields over it and `paced` under it, which
+/// fit the scenario's pace.
 fn text(
     given: &Map<String, Value>,
     own: &ConfigFields,
@@ -103,7 +102,6 @@ pub(super) struct MountedConfigFile {
 }
 
 impl MountedConfigFile {
-    /// Writes the ConfigMap, and the file in the run's folder.
     pub(super) async fn write(
         client: &Client,
         options: &DevClusterOptions,
@@ -132,7 +130,6 @@ impl MountedConfigFile {
         Ok(mounted)
     }
 
-    /// Where the file is.
     pub(super) fn path(&self) -> PathBuf {
         self.path.clone()
     }

@@ -2,7 +2,6 @@
 
 use evenkeel_sandbox::scheduler::configuration;
 
-/// Why a cluster does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
@@ -10,20 +9,16 @@ pub enum StartError {
     /// A file or a port.
     #[error("{what}: {source}")]
     Io {
-        /// The step that failed.
         what: &'static str,
-        /// Why it could not.
         source: std::io::Error,
     },
     /// An object that the API server did not take, or a client that could not be made.
     #[error("the cluster's first objects: {0}")]
     Objects(#[from] kube::Error),
-    /// An object of the scenario that the API server did not take.
     #[error("the scenario's object {object}: {source}")]
     Object {
-        /// Its kind and name.
+        /// Kind and name.
         object: String,
-        /// Why it was not taken.
         source: kube::Error,
     },
     /// A shipped manifest, a kubeconfig or a certificate that cannot be used.
@@ -37,7 +32,6 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// A short name for it.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {

@@ -1,7 +1,5 @@
-//! The events of a run for its displays: those of the simulated cluster and of the service.
-//!
-//! Events go to every subscriber. A subscriber that falls behind loses the oldest events and gets
-//! their number.
+//! The events of a run for its displays: those of the simulated cluster and of the service. A
+//! subscriber that falls behind loses the oldest events and gets their number.
 
 use std::sync::Arc;
 
@@ -22,7 +20,6 @@ const KEPT: usize = 4_096;
 /// One thing that happened, at a time of the scenario.
 #[derive(Debug, Clone, Serialize)]
 pub struct TimedEvent {
-    /// Seconds of the scenario.
     #[serde(serialize_with = "seconds")]
     pub at: SignedDuration,
     #[serde(flatten)]
@@ -49,7 +46,6 @@ pub enum DevEvent {
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
         node: String,
-        /// Its profile, where it has one.
         profile: Option<String>,
         /// The extender's score of the node, 0 to 10; `None` where it was not asked.
         score: Option<i64>,
@@ -60,7 +56,6 @@ pub enum DevEvent {
     PodRefused {
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
-        /// The text of its condition.
         message: String,
     },
     /// A workload was scaled.
@@ -84,7 +79,6 @@ pub enum DevEvent {
     FailedOpen {
         /// The kind of the call: `webhook` or `extender`.
         call: &'static str,
-        /// The Pod that it was about.
         #[serde(serialize_with = "pod_name")]
         pod: PodName,
     },
@@ -103,12 +97,9 @@ pub enum DevEvent {
     /// An Event object of the service.
     #[serde(rename = "said")]
     ServiceEvent {
-        /// The kind, namespace and name of the object.
         regarding: String,
-        /// Its reason, such as `FloorRaised`.
         reason: String,
         note: String,
-        /// True for an Event of type `Warning`.
         warning: bool,
     },
     /// The state of the workloads that the service scales.
@@ -128,7 +119,6 @@ pub enum DevEvent {
     },
 }
 
-/// Something that is not as usual.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DevServiceNotice {
     /// The subject, in a word that stays the same.
@@ -137,10 +127,8 @@ pub struct DevServiceNotice {
     pub text: String,
 }
 
-/// The replicas that a plain HPA would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlainReplicas {
-    /// The namespace of its workload.
     pub namespace: String,
     pub workload: String,
     pub replicas: u32,
@@ -211,7 +199,6 @@ impl DevEventBus {
         let _ = self.0.send(TimedEvent { at, event });
     }
 
-    /// Passes the events of the simulated cluster on as they are.
     pub(super) fn of_cluster(&self) -> sandbox::SandboxEventSink {
         let events = self.clone();
         sandbox::SandboxEventSink::new(move |at, event: sandbox::SandboxEvent| {
@@ -219,7 +206,6 @@ impl DevEventBus {
         })
     }
 
-    /// Listens from now on.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<TimedEvent> {
         self.0.subscribe()

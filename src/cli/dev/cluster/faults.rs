@@ -22,14 +22,12 @@ use evenkeel_sandbox::scenario::faults::{Fault, FaultKind};
 /// The taint of nodes that stopped answering.
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
-/// How often the Pods are taken off a lost node: a binding that was under way as it was lost brings
-/// it another.
+/// How often the Pods of a lost node are evicted: a binding under way at its loss brings another.
 const EVICTION: SignedDuration = SignedDuration::from_secs(5);
 
 /// When what the API server did not take is tried again.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// The parts that faults break.
 pub(super) struct Faults {
     pub(super) planned: Vec<Fault>,
     pub(super) client: Client,
@@ -121,7 +119,6 @@ impl Faults {
         Ok(())
     }
 
-    /// Keeps the lost node empty, until it is dropped.
     async fn keep_empty(&self) {
         let Some(shape) = self.scenario.nodes.first() else {
             return std::future::pending().await;
@@ -134,8 +131,7 @@ impl Faults {
         }
     }
 
-    /// Takes the Pods off a node that does not answer; the minutes that a real cluster waits are
-    /// left out.
+    /// Evicts the Pods of an unreachable node, without the minutes that a real cluster waits.
     async fn evict(&self, node: &str) -> kube::Result<()> {
         let pods: Api<Pod> = Api::all(self.client.clone());
         let on_node = ListParams::default().fields(&format!("spec.nodeName={node}"));

@@ -1,7 +1,6 @@
-//! Decides how fast the scenario runs, from how late this machine does its work.
-//!
-//! A control plane that is late by tenths of a second fails: calls to the extender end after 200 ms. Such
-//! failures are of the machine, not of what is tried here, so the scenario gives way.
+//! Decides how fast the scenario runs, from how late this machine does its work. A control plane
+//! that is late by tenths of a second fails (calls to the extender end after 200 ms), and such
+//! failures are the machine's, so the scenario slows down.
 
 use std::time::Duration;
 
@@ -21,7 +20,6 @@ const RISE: f64 = 1.2;
 /// The speed of a real cluster, below which the scenario does not fall.
 const REAL: f64 = 1.0;
 
-/// How late work was in one second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct LagSample {
     /// The longest that something which was due had to wait for a processor.
@@ -30,7 +28,6 @@ pub(super) struct LagSample {
     pub(super) unanswered: u32,
 }
 
-/// The speed that is kept, of the one that was asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Governor {
     asked: f64,
@@ -121,7 +118,6 @@ mod tests {
         unanswered: 0,
     };
 
-    /// The speeds that so many samples lead to, one after another.
     fn speeds(governor: &mut Governor, sample: LagSample, count: u32) -> Vec<f64> {
         (0..count).filter_map(|_| governor.take(sample)).collect()
     }

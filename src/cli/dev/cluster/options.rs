@@ -19,15 +19,14 @@ use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::scenario::faults::Fault;
 use evenkeel_sandbox::scenario::faults::FaultKind;
 
-/// How fast the scenario runs unless said otherwise: fast enough to see a day's rhythm, slow enough
-/// that the milliseconds of a control plane do not become minutes.
+/// The default speed: fast enough for a day's rhythm, slow enough that a control plane's
+/// milliseconds do not become minutes.
 pub const SPEED: f64 = 20.0;
 
-/// So far in the past the clock of a cluster begins: at 20 times its speed it catches up with the
-/// machine's after nearly nine hours.
+/// How far in the past a cluster's clock begins: at 20 times its speed it reaches the machine's
+/// after nearly nine hours.
 const BEHIND: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The options that a cluster is started with.
 #[derive(Debug, Clone)]
 pub struct DevClusterOptions {
     pub scenario: Scenario,
@@ -38,14 +37,14 @@ pub struct DevClusterOptions {
     pub faults: Vec<Fault>,
     /// The headroom line that loads are compared with.
     pub line: Ratio,
-    /// Where the kubeconfig and the service's configuration are written: a folder without them, which
-    /// only its owner should enter.
+    /// The folder of the kubeconfig and the service's configuration; only its owner should enter
+    /// it.
     pub folder: PathBuf,
-    /// Fields of the service's configuration, as a file has them; what says where the cluster is, and how
-    /// Prometheus is reached, is left out of them.
+    /// Fields of the service's configuration; those of the cluster's place and of Prometheus are
+    /// overridden.
     pub configuration: Map<String, Value>,
-    /// How long the webhook and the extender may take, in place of the shipped second and 200 ms,
-    /// on machines too busy to keep them.
+    /// Time limit of webhook and extender, in place of the shipped second and 200 ms, for busy
+    /// machines.
     pub patience: Option<Duration>,
     /// Slows the scenario down while this machine is too slow for it.
     pub keeps_pace: bool,
@@ -68,8 +67,8 @@ impl DevClusterOptions {
         }
     }
 
-    /// A clock as fast as the scenario. It begins so far in the past that it stays behind the
-    /// machine's clock, `now`, for hours: kubectl computes some ages by that clock.
+    /// A clock as fast as the scenario. It stays behind the machine's clock, `now`, for hours:
+    /// kubectl computes some ages by that clock.
     pub(super) fn clock(&self, now: Timestamp) -> Clock {
         let begins = now.checked_sub(BEHIND).unwrap_or(now);
         Clock::accelerated(self.speed.get(), begins, now)
@@ -96,9 +95,9 @@ impl DevClusterOptions {
         })
     }
 
-    /// A run of the same seed without Evenkeel, in virtual time, with a control plane that
-    /// lags as that of the run did and with the same lost nodes. Metrics and the API server have
-    /// no faults there. Its HPAs aim at a share of their own targets.
+    /// A run of the same seed without Evenkeel, in virtual time, with the run's control-plane lags
+    /// and lost nodes, and without faults of metrics and API server. Its HPAs aim at a share of
+    /// their own targets.
     #[must_use]
     pub fn plain(&self, lags: Lags, target_share: Ratio) -> Baseline {
         let lost = self

@@ -12,7 +12,6 @@ use evenkeel_sandbox::Timeline;
 
 /// How long the probe sleeps: what it sleeps longer is lateness.
 const PROBE: Duration = Duration::from_millis(20);
-/// The time that one sample is of.
 const SAMPLE: Duration = Duration::from_secs(1);
 
 /// Keeps the pace for ever, from `asked` times the speed of the machine's clock on.
@@ -44,7 +43,6 @@ async fn lateness() -> Duration {
     longest
 }
 
-/// The calls to the service that were not answered, as the events report them.
 struct Calls {
     happened: Receiver<TimedEvent>,
     /// Faults that are on: they let calls fail on purpose.

@@ -1,5 +1,5 @@
-//! Asks the service why each Pod went to its node, as `evenkeel explain` does, and adds the answer to the
-//! event of the placement.
+//! Asks the service why each Pod went to its node, as `evenkeel explain` does, for the placement's
+//! event.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,10 +16,11 @@ use crate::cli::service_api::ServiceApi;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_sandbox::events as sandbox;
 
-/// How long the service may take to explain a placement, before the event goes on without its answer.
+/// Time limit for the reasons of a placement; then the event goes on without them.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Passes the scheduler's events on to `events`, in their order, with the reasons of the service at `dashboard`.
+/// Passes the scheduler's events to `events`, in order, with reasons from the service at
+/// `dashboard`.
 pub(super) fn asked(
     dashboard: SocketAddr,
     events: DevEventBus,

@@ -1,5 +1,5 @@
-//! Finds changes in the cluster that no component reports: classifications, wanted Pods, and Pods
-//! that begin or stop to wait.
+//! Finds changes that no component reports: classifications, wanted Pods, and Pods that begin or
+//! stop to wait.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +17,6 @@ use evenkeel_sandbox::objects::APP;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::store::Stores;
 
-/// Watches a cluster, and tells of it.
 pub(super) struct Observer {
     pub(super) stores: Stores,
     pub(super) scenario: Scenario,
@@ -27,7 +26,6 @@ pub(super) struct Observer {
 }
 
 impl Observer {
-    /// Runs until the stores are gone.
     pub(super) async fn run(self) {
         let mut changes = self.stores.changes();
         let mut seen = HashSet::new();
@@ -45,7 +43,6 @@ impl Observer {
         }
     }
 
-    /// Tells what admission has done to the Pods that were not seen before.
     fn admissions(&self, pods: &[Arc<Pod>], seen: &mut HashSet<String>, at: SignedDuration) {
         seen.retain(|uid| pods.iter().any(|pod| pod.uid().as_ref() == Some(uid)));
         for pod in pods {
@@ -91,8 +88,8 @@ fn want(stores: &Stores, machines: &Machines, at: SignedDuration) {
     }
 }
 
-/// The outcome of admission for a new Pod; one of the scenario's own that carries nothing of it was
-/// let in without.
+/// The outcome of admission for a new Pod; a Pod of the scenario without annotations was let in
+/// unchanged.
 fn admitted(pod: &Pod, scenario: &Scenario) -> Option<DevEvent> {
     let annotations = pod.annotations();
     if let Some(profile) = annotations.get(PROFILE) {

@@ -1,9 +1,6 @@
-//! The scheduler's file: a ConfigMap in kube-system, which `kubectl edit` changes, since there is
-//! no control-plane node with a file on it.
-//!
-//! Where the extender listens and how it is trusted is of this run and put in here; everything
-//! else is as the ConfigMap says, from the next Pod on. A file that cannot be read changes nothing,
-//! and an Event on the ConfigMap says so.
+//! The scheduler's file: a ConfigMap in kube-system, because there is no control-plane node with a
+//! file. The extender's address and trust are the run's own; all else follows the ConfigMap from
+//! the next Pod on. An unreadable file changes nothing, and an Event on the ConfigMap reports it.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -40,7 +37,6 @@ const CLIENT_LIFE: SignedDuration = SignedDuration::from_hours(24 * 30);
 /// How often the ConfigMap is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Writes the shipped file.
 pub(super) async fn write(client: &Client) -> Result<(), StartError> {
     let map: ConfigMap = typed(json!({"metadata": {"name": MAP}, "data": {KEY: SHIPPED}}));
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), SYSTEM);
@@ -48,7 +44,6 @@ pub(super) async fn write(client: &Client) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Sets a scheduler up by the file.
 pub(super) struct SchedulerConfigReloader {
     client: Client,
     setup: SetupSlot,
@@ -56,7 +51,6 @@ pub(super) struct SchedulerConfigReloader {
     tls: Tls,
     patience: Option<Duration>,
     recorder: Recorder,
-    /// As it was last read.
     text: String,
 }
 

@@ -10,7 +10,6 @@ use tracing::debug;
 use super::events::{DevEvent, DevEventBus};
 use evenkeel_sandbox::Timeline;
 
-/// By which the service is known as the reporter.
 const REPORTER: &str = "evenkeel.dev/";
 
 /// Tells each that comes from now on, for ever.

@@ -1,7 +1,5 @@
-//! Watches the service as Prometheus and a person with the dashboard would:
-//! its metrics, its readiness and its view of what it scales.
-//!
-//! Only what it says counts here: a fault that it has not noticed is no notice.
+//! Watches the service as Prometheus and a dashboard user would: metrics, readiness and scaling.
+//! Only what the service reports counts: a fault that it has not noticed is no notice.
 
 mod notices;
 
@@ -26,14 +24,12 @@ const SLOWEST: Duration = Duration::from_secs(1);
 /// How long it may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The largest answer that is read.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProbeAddresses {
     pub(super) http: SocketAddr,
     pub(super) metrics: SocketAddr,
-    /// The dashboard and its JSON.
     pub(super) dashboard: SocketAddr,
 }
 

@@ -1,10 +1,7 @@
-//! The part of an installation that is in the cluster although the service runs outside it: the
-//! shipped Services, and the account for external checks.
-//!
-//! No Pod runs the service, so the Services have no selector, and EndpointSlices lead them to this
-//! machine, as operators do for anything that runs outside of a cluster. The API server then calls
-//! the webhook in the form that production uses. The shipped rights of the account are left out,
-//! because this API server allows every request of a client that it serves.
+//! The shipped Services and the account for external checks, in the cluster although the service
+//! runs outside it. The Services have no selector, and EndpointSlices lead them to this machine, so
+//! the API server calls the webhook as in production. The account's rights are left out, because
+//! this API server allows every request.
 
 use std::net::SocketAddr;
 
@@ -18,7 +15,6 @@ use super::StartError;
 use super::addresses::LoopbackAddresses;
 use evenkeel_sandbox::objects::typed;
 
-/// The namespace of the service's own objects.
 pub(super) const NAMESPACE: &str = "evenkeel-system";
 
 const SERVICES: &str = include_str!("../../../../deploy/base/services.yaml");
@@ -41,7 +37,6 @@ pub(super) async fn write(client: &Client, called: LoopbackAddresses) -> Result<
     Ok(())
 }
 
-/// The shipped account for external checks.
 fn shipped_accounts() -> Result<Vec<ServiceAccount>, StartError> {
     let objects: Vec<Value> = serde_saphyr::from_multiple(CHECKS)
         .map_err(|error| StartError::Unusable(format!("the shipped accounts: {error}")))?;

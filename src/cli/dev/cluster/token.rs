@@ -1,6 +1,6 @@
 //! The token of one run. Every user of this machine reaches its loopback, and every client of the
-//! API server there is an administrator. The token is in the kubeconfig, which only the user of the
-//! run can read.
+//! API server is an administrator, so only the kubeconfig, readable by the run's user alone, has
+//! the token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,7 +1,6 @@
-//! A utilisation as a bar with the headroom line in it.
-//!
-//! Each side of the line has its own scale, so that the mark is at the line with any number of
-//! cells. A value over the line has a `!` behind its figure, because not every user sees colours.
+//! A utilisation as a bar with the headroom line in it. Each side of the line has its own scale, so
+//! that the mark is at the line with any number of cells. A value over the line also has a `!`,
+//! because not every user sees colours.
 
 use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
 use crate::cli::output::percent;
@@ -9,9 +8,7 @@ use evenkeel_core::units::Amount;
 
 /// Cells of a bar where there is room, without the one of the mark.
 pub(super) const CELLS: usize = 8;
-/// Columns of a figure with its mark.
 const FIGURE: usize = 5;
-/// Columns of a bar with its figure.
 pub(super) const WIDTH: usize = CELLS + 1 + FIGURE;
 
 /// Eighths of a cell.
@@ -20,8 +17,7 @@ const PARTS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 /// The largest figure that there is room for.
 const LARGEST: f64 = 9.99;
 
-/// Columns that a bar of so many cells takes with its figure; a bar without cells is only its
-/// figure.
+/// Columns of a bar of so many cells with its figure; without cells, only its figure.
 pub(super) const fn width(cells: usize) -> usize {
     if cells == 0 {
         FIGURE
@@ -30,7 +26,6 @@ pub(super) const fn width(cells: usize) -> usize {
     }
 }
 
-/// Draws the bar of a share of the capacity with so many cells.
 pub(super) fn draw(canvas: &mut Canvas, begin: CanvasCell, cells: usize, share: f64, line: f64) {
     let CanvasCell { row, column: at } = begin;
     let over = share > line;
@@ -53,13 +48,11 @@ pub(super) fn draw(canvas: &mut Canvas, begin: CanvasCell, cells: usize, share: 
     }
 }
 
-/// The cells before the mark.
 fn mark(cells: usize, line: f64) -> usize {
     whole(line * whole_to_f64(cells)).min(cells)
 }
 
-/// Filled cells with fractions: the mark stands for the headroom line, the end for the whole
-/// capacity.
+/// Filled cells with fractions: the mark is the headroom line, the end the whole capacity.
 fn filled(cells: usize, share: f64, line: f64) -> f64 {
     let (all, mark) = (whole_to_f64(cells), whole_to_f64(mark(cells, line)));
     if share <= line {
@@ -81,7 +74,6 @@ pub(super) fn spark(values: impl Iterator<Item = f64>, most: f64) -> String {
     values.map(height).collect()
 }
 
-/// The nearest whole number.
 fn whole(value: f64) -> usize {
     usize::try_from(Amount::from_f64(value.round()).get()).unwrap_or(usize::MAX)
 }

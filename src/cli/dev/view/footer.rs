@@ -35,7 +35,6 @@ impl FooterPart {
     }
 }
 
-/// Draws the two rows at the foot.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas) {
     let last = canvas.height() - 1;
     row(canvas, last - 1, faults(model));
@@ -97,8 +96,8 @@ fn counted(model: &Model) -> Vec<FooterPart> {
     parts
 }
 
-/// The parts that fit side by side, in their order, after those of the highest ranks are left out;
-/// the one of the lowest rank stays in any case.
+/// The parts that fit side by side, in order, without those of the highest ranks; the lowest rank
+/// always stays.
 fn fitting(mut parts: Vec<FooterPart>, width: usize) -> Vec<FooterPart> {
     let length = |part: &FooterPart| part.text.chars().count() + GAP;
     while parts.len() > 1 && parts.iter().map(length).sum::<usize>() > width + GAP {

@@ -13,7 +13,6 @@ const GAP: usize = 1;
 const NAME: usize = 14;
 const PODS: usize = 4;
 
-/// Layout of the bars in a row.
 #[derive(Debug, Clone, Copy)]
 struct Bars {
     first: usize,

@@ -9,7 +9,7 @@ use crate::cli::dev::show::clock;
 use crate::cli::dev::text_lines::pace;
 
 const POD: usize = 10;
-/// The most columns of a name and of a node on a screen of the usual width; on a narrow one they give way.
+/// The most columns of a name and a node on a usual screen; a narrow one has fewer.
 const NAME: usize = 32;
 const NODE: usize = 16;
 const PROFILE: usize = 8;
@@ -23,7 +23,7 @@ struct RecentColumns {
 }
 
 impl RecentColumns {
-    /// Names have as much room as the longest of `shown` needs, so that most is left for the reason.
+    /// Names get the width of the longest of `shown`, so that most is left for the reason.
     fn of<'a>(width: usize, shown: impl Iterator<Item = &'a TimedEvent>) -> Self {
         let (mut name, mut of_node) = ("Pod or workload".len(), "node".len());
         for happened in shown {
@@ -41,7 +41,6 @@ impl RecentColumns {
     }
 }
 
-/// Fills the rows from `row` to the footer.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize) {
     let end = canvas.height() - 2;
     if row + 1 >= end {

@@ -1,5 +1,5 @@
-//! Workloads with their replicas and requests; where the service scales one, its load, forecast
-//! and floor, and what a plain HPA would have.
+//! Workloads with replicas and requests; if the service scales one, its load, forecast and floor,
+//! and a plain HPA's replicas.
 
 use super::bar;
 use crate::api::scaling::TargetStatus;
@@ -8,7 +8,6 @@ use crate::cli::dev::cluster::events::WorkloadLoad;
 use crate::cli::dev::load_display::ShownLoad;
 use crate::cli::dev::model::Model;
 
-/// The least room for a name.
 const NAME: usize = 14;
 /// The most: figures far from the name that they belong to are hard to read.
 const NAMES: usize = 30;
@@ -77,7 +76,6 @@ impl WorkloadColumn {
     }
 }
 
-/// The columns that are shown and where each begins, after the room for names.
 struct Layout {
     name: usize,
     columns: Vec<WorkloadColumnLayout>,

@@ -1,5 +1,4 @@
-//! From the service's metrics to what a person should know: what is not as usual, and what the
-//! service does about it.
+//! From the service's metrics to notices for a person: what is unusual, and how the service reacts.
 
 use jiff::SignedDuration;
 
