@@ -1,5 +1,5 @@
-//! `evenkeel forecast`: how good forecasts are, what scaling ahead of the load does on past loads, the replicas
-//! that traffic needs, and the past in Prometheus as files.
+//! `evenkeel forecast`: the accuracy of forecasts, scaling on past loads, replicas for traffic, and
+//! the past in Prometheus as files.
 
 mod backtest;
 pub(super) mod chart;

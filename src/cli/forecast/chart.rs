@@ -1,10 +1,7 @@
-//! Charts as SVG: series over time, in panels above each other with one time axis; and one quantity
-//! against another.
-//!
-//! It knows times, numbers and words, and nothing of their meaning. Colours are those of Okabe and
-//! Ito, which people with any kind of colour blindness tell apart; lines differ in their dashes too,
-//! so that a print in grey still says which is which. No text covers another: their widths are known
-//! well enough, legends break into lines, labels move, and what is too long is cut off.
+//! Charts as SVG: series over time in panels with one time axis, and one quantity against another.
+//! It knows times, numbers and words, not their meaning. Colours are those of Okabe and Ito, safe
+//! for colour blindness; lines also differ in their dashes, for prints in grey. No text covers
+//! another: widths are estimated, legends break into lines, labels move, and long texts are cut.
 
 mod axis;
 mod figure;

@@ -11,7 +11,6 @@ use crate::cli::output::{self, CliFailure};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CsvRow {
     pub at: Timestamp,
-    /// The values in the order of the columns that were wanted.
     pub values: Vec<Option<f64>>,
 }
 

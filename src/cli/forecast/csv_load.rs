@@ -1,8 +1,6 @@
-//! Reads a load from a CSV file: finds the columns, and reads their times and values.
-//!
-//! Nothing is guessed where two readings are possible: a number is refused with the line, the column
-//! and what is accepted, and so is a cpu load that makes sense in millicores only and does not say
-//! so.
+//! Reads a load from a CSV file: finds the columns, and reads their times and values. Nothing is
+//! guessed: an ambiguous number is refused with line, column and accepted forms, and so is a cpu
+//! load without a unit that makes sense in millicores only.
 
 use std::path::Path;
 
@@ -68,12 +66,10 @@ pub(in crate::cli) fn read(
         .map_err(|error| CliFailure::call(format_args!("{}: {error}", path.display())))
 }
 
-/// Positions of the two columns.
 #[derive(Debug, Clone)]
 struct CsvColumns {
     time: usize,
     value: usize,
-    /// Names of the columns in messages.
     names: Vec<String>,
 }
 
@@ -106,7 +102,6 @@ fn time_column(fields: &[&str]) -> Option<usize> {
     Some(fields.iter().position(is_time).unwrap_or(0))
 }
 
-/// The samples in a text.
 pub(super) fn parse(text: &str, wanted: &CsvSelection<'_>) -> Result<Vec<TraceSample>, String> {
     let mut rows = reader(text);
     let mut columns: Option<CsvColumns> = None;

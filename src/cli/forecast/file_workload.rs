@@ -11,11 +11,9 @@ use evenkeel_core::units::{Amount, Quantity, Ratio, Resource, count_as_f64};
 use evenkeel_sandbox::scrape_timing::Timing;
 use evenkeel_sandbox::target::{Edges, ReplayTarget};
 
-/// The workload as the flags describe it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileWorkload {
     pub resource: Resource,
-    /// The request of one Pod.
     pub request: Quantity,
     /// The target utilisation of it.
     pub share: Ratio,
@@ -26,7 +24,6 @@ pub(super) struct FileWorkload {
 }
 
 impl FileWorkload {
-    /// The target of a simulation.
     pub(super) fn target(&self) -> Result<ReplayTarget, CliFailure> {
         let request = base_units(self.resource, self.request);
         Ok(ReplayTarget {
@@ -42,7 +39,6 @@ impl FileWorkload {
     }
 }
 
-/// A quantity in the base unit of a resource.
 pub(super) fn base_units(resource: Resource, quantity: Quantity) -> f64 {
     let amount = match resource {
         Resource::Cpu => quantity.milli_ceil(),
@@ -51,7 +47,6 @@ pub(super) fn base_units(resource: Resource, quantity: Quantity) -> f64 {
     Amount::new(amount).as_f64()
 }
 
-/// The number of base units in one unit of a file of this resource.
 pub(super) fn factor(resource: Resource, unit: Option<CsvLoadUnit>) -> Result<f64, CliFailure> {
     let is_cpu = resource == Resource::Cpu;
     let unit = match unit {

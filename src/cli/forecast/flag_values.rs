@@ -1,4 +1,4 @@
-//! Values of the flags of `forecast plot` and `forecast replay`, and the answers to values that are not accepted.
+//! Flag values of `forecast plot` and `forecast replay`, and the errors for invalid ones.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::cli::output::Format;
 use evenkeel_core::forecast::{ModelSet, UnknownModel};
 use evenkeel_core::units::{Ratio, Resource};
 
-/// One result of a call: the numbers in a format, or a picture in a file, where `-` is standard output.
+/// One result of a call: the numbers in a format, or a picture in a file (`-` is standard output).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) enum ForecastOutput {
     Numbers(Format),

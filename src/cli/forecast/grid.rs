@@ -1,8 +1,6 @@
-//! Samples at any times put on the grid of the service, one value each 15 seconds.
-//!
-//! A step takes the mean of the samples within it. A step without any lies on the line between its
-//! neighbours, unless 3 or more samples are missing there (by the median distance of the samples, and
-//! by those that the file names as missing): that is a gap, and stays one.
+//! Samples at any times put on the grid of the service, one value each 15 seconds. A step has the
+//! mean of its samples. An empty step is interpolated, unless 3 or more samples are missing (by the
+//! median distance, or named missing by the file): that is a gap, and stays one.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,15 +20,12 @@ pub(in crate::cli) struct TraceSample {
     pub value: Option<f64>,
 }
 
-/// A load on the grid.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct GridLoad {
     pub load: RegularSeries,
-    /// The samples that there were.
     pub samples: usize,
     /// Median distance of the samples.
     pub step: SignedDuration,
-    /// Number of gaps.
     pub gaps: usize,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct LoadTrace {
     pub(super) recorded: BacktestLoad,
 }
 
-/// The load in a file, to be judged up to `horizon`; of several columns of values, the one of this name.
+/// The load in a file, to be judged up to `horizon`, from the value column of this name.
 pub(super) fn read(
     path: &Path,
     column: Option<&str>,

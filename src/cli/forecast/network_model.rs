@@ -16,7 +16,6 @@ pub(super) const SWISH_HORIZON: NonZeroUsize = NonZeroUsize::MIN.saturating_add(
 /// The characters of a name in a model's file that are shown.
 pub(super) const NAME_SHOWN: usize = 253;
 
-/// Networks of any kind.
 pub(super) enum AnyNetwork {
     Load(NetworkFile),
     Many(SwishFile),
@@ -51,7 +50,7 @@ fn decoded<T>(
     decode(&bytes).map_err(|error| refuse(&error))
 }
 
-/// Refuses networks of another model than `model`, or for another grid than that of `load` or fewer `steps`.
+/// Refuses networks of another model, for another grid than that of `load`, or of fewer `steps`.
 pub(super) fn is_for(
     file: &NetworkFile,
     path: &Path,

@@ -22,7 +22,7 @@ pub(in crate::cli) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<(
     written.map_err(|error| refused(path, &error))
 }
 
-/// Writes a file in one step: whatever ends it before leaves the file as it was. Its permissions stay.
+/// Writes a file atomically: an interruption leaves the old file. Its permissions stay.
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     let mut beside = tempfile::Builder::new();
@@ -38,7 +38,7 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a model, and prints what there is to say of it, unless the model itself goes to standard output.
+/// Writes a model and prints its report, unless the model itself goes to standard output.
 pub(in crate::cli) fn write_model(
     path: &Path,
     model: impl AsRef<[u8]>,
@@ -52,7 +52,7 @@ pub(in crate::cli) fn write_model(
     output::print(report, format)
 }
 
-/// Holds that [`write`] can write there, before work that takes long; it leaves everything as it is.
+/// Checks that [`write`] can write there, before long work; changes nothing.
 pub(in crate::cli) fn check(path: &Path) -> Result<(), CliFailure> {
     if path == Path::new("-") {
         return Ok(());

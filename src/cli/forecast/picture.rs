@@ -6,7 +6,6 @@ use super::chart::{self, BandPoint, ChartFigure, ChartMark, Colour, Panel, Shape
 use super::report::{Plot, PlotPoint, SideCost};
 use evenkeel_core::units::Resource;
 
-/// The chart of a plot as SVG, its time axis labelled by the clock of `zone`.
 pub(super) fn svg(plot: &Plot, zone: TimeZone) -> String {
     let mut notes = vec![plot.terms(), costs(plot), plot.worth()];
     notes.extend(plot.notes.iter().map(|note| format!("Note: {note}")));
@@ -107,7 +106,6 @@ fn mark(name: &str, colour: Colour, shape: Shape) -> ChartMark {
     }
 }
 
-/// Name of the load axis of a resource.
 fn title(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "CPU load",

@@ -1,5 +1,5 @@
-//! `evenkeel forecast plot`: one target's load with its forecasts, and the replicas that Evenkeel
-//! and a plain HPA have under it.
+//! `evenkeel forecast plot`: one target's load with forecasts, and the replicas of Evenkeel and a
+//! plain HPA.
 
 use std::path::Path;
 

@@ -33,7 +33,6 @@ impl Bar {
         let _ = write!(std::io::stderr(), "\r{bar} {share} {what}\u{1b}[K");
     }
 
-    /// Takes the bar away.
     pub(in crate::cli) fn finish(&mut self) {
         if self.shown {
             let _ = write!(std::io::stderr(), "\r\u{1b}[K");

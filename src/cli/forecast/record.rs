@@ -1,4 +1,4 @@
-//! `evenkeel forecast record`: the past of queries in Prometheus as a CSV file, which the other commands read.
+//! `evenkeel forecast record`: past queries of Prometheus as a CSV file for the other commands.
 
 use std::path::PathBuf;
 
@@ -139,7 +139,6 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     output_file::write(&args.output, csv(names, &pasts, args.step))
 }
 
-/// The columns that are wanted.
 fn columns(args: &Args) -> Result<Vec<RecordColumn>, CliFailure> {
     if let Some(query) = &args.query {
         return Ok(vec![RecordColumn {
@@ -164,7 +163,6 @@ fn columns(args: &Args) -> Result<Vec<RecordColumn>, CliFailure> {
     Ok(columns)
 }
 
-/// The steps of the past.
 fn steps(args: &Args) -> Result<u32, CliFailure> {
     let steps = i64::from(args.days) * DAY.as_secs() / args.step.as_secs();
     if steps > MOST {

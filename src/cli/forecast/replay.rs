@@ -1,5 +1,5 @@
-//! `evenkeel forecast replay`: what floors at several risks cost on the last days of loads, beside the
-//! plain HPA with lower targets, which buys safety with replicas too.
+//! `evenkeel forecast replay`: the cost of floors at several risks on the last days of loads,
+//! beside the plain HPA with lower targets, which also buys safety with replicas.
 
 mod args;
 pub(in crate::cli) mod own_models;
@@ -60,8 +60,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     Ok(())
 }
 
-/// The policies of each series with their outcomes, on all cores; those before the first one that an
-/// interruption left undone.
+/// The policies of each series with their outcomes, on all cores; after an interruption, those
+/// before the first unfinished one.
 fn replay(
     args: &Args,
     entrants: &[Entrant],

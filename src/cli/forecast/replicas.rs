@@ -1,4 +1,5 @@
-//! `evenkeel forecast replicas`: the replicas that traffic needs, by a model that `evenkeel train --traffic` made.
+//! `evenkeel forecast replicas`: the replicas for traffic, by a model of `evenkeel train
+//! --traffic`.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -123,7 +124,6 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     output::print(&report, args.output)
 }
 
-/// The traffic of each time, in the order of the model.
 fn rows(args: &Args, model: &TrafficModel) -> Result<Vec<CsvRow>, CliFailure> {
     if let Some(file) = &args.file {
         let names: Vec<&str> = model.components.iter().map(String::as_str).collect();
@@ -152,7 +152,6 @@ fn rows(args: &Args, model: &TrafficModel) -> Result<Vec<CsvRow>, CliFailure> {
     Ok(vec![CsvRow { at, values }])
 }
 
-/// The counts for all times.
 #[derive(Debug, Serialize)]
 struct TrafficReplicaTable {
     model: TrafficModelReport,
@@ -164,7 +163,6 @@ struct TrafficReplicaTable {
     replicas: Vec<Count>,
 }
 
-/// The count for one time.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Count {

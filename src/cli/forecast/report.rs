@@ -11,18 +11,15 @@ use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::TargetRunOutcome;
 
-/// A load, its forecasts, and the replicas of both sides, with their costs.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Plot {
-    /// The file or the target.
     pub source: String,
     #[serde(serialize_with = "name")]
     pub resource: Resource,
     /// Unit of `request`, loads and errors.
     pub unit: String,
     pub step_seconds: i64,
-    /// Request of one Pod.
     pub request: f64,
     /// The share of it that is to be used.
     pub target: f64,
@@ -41,7 +38,6 @@ pub(super) struct Plot {
     pub points: Vec<PlotPoint>,
 }
 
-/// Costs of both sides.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Costs {
@@ -49,7 +45,6 @@ pub(super) struct Costs {
     pub plain_hpa: SideCost,
 }
 
-/// Costs of one side over the whole time.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct SideCost {
@@ -58,17 +53,14 @@ pub(in crate::cli) struct SideCost {
     pub replica_hours: f64,
 }
 
-/// The quantity that a model forecasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum ForecastOf {
-    /// The load at the end of the horizon.
     Load,
     /// The largest load until then.
     Largest,
 }
 
-/// Accuracy of the forecasts.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PlotAccuracy {
@@ -125,7 +117,6 @@ pub(in crate::cli) const fn base_unit(resource: Resource) -> &'static str {
     }
 }
 
-/// The points of a simulated run.
 pub(super) fn points(outcome: &TargetRunOutcome) -> Vec<PlotPoint> {
     let of = |point: &evenkeel_sandbox::target::TargetRunPoint| PlotPoint {
         at: point.at,
@@ -150,7 +141,6 @@ impl Plot {
         }
     }
 
-    /// Terms of the scaling in one line.
     pub(super) fn terms(&self) -> String {
         let (unit, factor) = self.shown();
         let request = format!("{:.3}", self.request / factor);

@@ -1,8 +1,6 @@
-//! A target of a running service: its load, forecasts and replicas of the last half hour, as the
-//! dashboard's API has them.
-//!
-//! Only reads are asked for, past any proxy of the environment. The service knows its own replicas;
-//! those of a plain HPA are simulated from the same load.
+//! A target of a running service: its load, forecasts and replicas of the last half hour, from the
+//! dashboard's API. Requests only read, past any proxy of the environment. The replicas of a plain
+//! HPA are simulated from the same load.
 
 mod history_plot;
 mod target_query;
@@ -13,7 +11,6 @@ use super::report::Plot;
 use crate::cli::output::CliFailure;
 use evenkeel_sandbox::target::GRID;
 
-/// The plot of a target.
 pub(super) fn plot(query: &TargetHistoryQuery<'_>) -> Result<Plot, CliFailure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -46,7 +46,6 @@ struct Day {
     explained_without_traffic: f64,
 }
 
-/// The linear model.
 #[derive(Debug, Serialize)]
 struct LinearTrafficModel {
     intercept: f64,
@@ -106,7 +105,6 @@ impl TrafficModelReport {
         }
     }
 
-    /// The formula of the model, its past and its accuracy, as lines for people.
     pub(super) fn lines(&self) -> [String; 3] {
         let Self {
             version: _,

@@ -1,4 +1,4 @@
-//! `evenkeel train`: makes models from recorded loads: the weights of `global`, what traffic does to a target, and
+//! `evenkeel train`: makes models from recorded loads: the weights of `global`, traffic models, and
 //! networks.
 
 mod networks;
@@ -67,7 +67,6 @@ in common.";
 
 /// Noise of a sample, as a share of it.
 const NOISE: f64 = 0.03;
-/// The window in minutes that is judged.
 const JUDGED_WINDOW: usize = 5;
 
 /// Train models on recorded loads: weights of the model global, a model of traffic, or networks
@@ -169,7 +168,6 @@ struct Weights {
     seed: u64,
 }
 
-/// A series to learn from.
 struct TrainSeries {
     name: String,
     minutes: Minutes,
@@ -265,7 +263,6 @@ fn learnt(path: &Path, seed: u64) -> Result<TrainSeries, CliFailure> {
     })
 }
 
-/// The minute from which on a series is judged.
 fn judged_from(minutes: &Minutes) -> usize {
     minutes.values().len() * 7 / 10
 }

@@ -11,22 +11,20 @@ use evenkeel_core::forecast::{ModelAssets, ModelSet, SwishLoad};
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::{LearntLoad, ModelTrainer, OtherStep, SwishLoads, TrainedOnce};
 
-/// The model in a file.
 pub(super) struct BacktestModelFile {
     model: ModelSet,
     holds: Holds,
 }
 
 enum Holds {
-    /// The inputs of the model besides any load.
     Load(ModelAssets),
     /// One network for many loads.
     Many(SwishLoads),
 }
 
 impl BacktestModelFile {
-    /// The model in a file, which is one of `models`, answers `farthest` steps on the grid of each load, and has not
-    /// learnt from what it is judged on.
+    /// The model in a file, which must be one of `models`, forecast `farthest` steps on each load's
+    /// grid, and not have learnt the judged data.
     pub(super) fn read(
         path: &Path,
         models: &[ModelSet],
@@ -79,7 +77,6 @@ impl BacktestModelFile {
         self.model
     }
 
-    /// The inputs of the model besides the load.
     pub(super) fn shared(&self, load: &LoadTrace) -> ModelAssets {
         match &self.holds {
             Holds::Load(shared) => ModelAssets {
@@ -95,7 +92,6 @@ impl BacktestModelFile {
     }
 }
 
-/// The network of a load.
 fn of(known: &SwishLoads, load: &LoadTrace) -> Result<SwishLoad, OtherStep> {
     known.of(&[&load.name], load.recorded.step().as_secs())
 }

@@ -23,21 +23,17 @@ pub(super) struct BacktestPlan {
     pub(super) horizons: Vec<NonZeroUsize>,
 }
 
-/// All results.
 pub(super) struct BacktestResults {
     /// In the order of the loads; without those that an interruption left untouched.
     pub(super) loads: Vec<TestedLoad>,
-    /// True where not all was done.
     pub(super) partial: bool,
 }
 
-/// The results on one load.
 pub(super) struct TestedLoad {
     pub(super) name: String,
     pub(super) models: Vec<TestedModel>,
 }
 
-/// The results of one run.
 pub(super) struct TestedModel {
     pub(super) model: ModelSet,
     pub(super) scores: Vec<Score>,
@@ -53,20 +49,18 @@ pub(super) struct TestedModel {
     pub(super) drawn: Vec<BacktestForecastLine>,
 }
 
-/// The forecasts at one horizon, by the index of the value that they are for.
 pub(super) struct BacktestForecastLine {
     pub(super) horizon: NonZeroUsize,
     pub(super) values: Vec<Option<BacktestForecast>>,
 }
 
-/// A forecast as it is drawn.
 #[derive(Clone, Copy)]
 pub(super) struct BacktestForecast {
     pub(super) mean: f64,
     pub(super) interval80: Interval,
 }
 
-/// Runs everything that is wanted, a model of a file with what that holds; `draw` keeps the forecasts themselves.
+/// Runs everything wanted, a file's model with its own data; `draw` keeps the forecasts themselves.
 pub(super) fn test(
     loads: &[LoadTrace],
     wanted: &BacktestPlan,
@@ -118,8 +112,8 @@ pub(super) fn test(
     tested
 }
 
-/// One run to its end, to the first origin at which the model makes no forecast, or until `tell`, which
-/// is told the share that is done, says to stop.
+/// One run until its end, the first origin without a forecast, or until `tell`, which gets the
+/// share done, says to stop.
 fn test_one(
     mut run: BacktestRun<'_>,
     model: ModelSet,

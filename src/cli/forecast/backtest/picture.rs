@@ -97,7 +97,6 @@ fn panel(
     }
 }
 
-/// The model and what it was worth at this horizon.
 fn title(model: &TestedModel, drawn: &BacktestForecastLine) -> String {
     let steps = match drawn.horizon.get() {
         1 => "1 step ahead".to_owned(),

@@ -11,7 +11,6 @@ use crate::cli::output::{Report, Style, fit_to_width, percent};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::forecast::backtest::{Averages, Score};
 
-/// The figures of all models on all series.
 #[derive(Debug, Serialize)]
 pub(super) struct Results {
     /// True where not all was done.
@@ -74,7 +73,6 @@ struct MeanRow {
     predict_seconds: f64,
 }
 
-/// A model as it was estimated last.
 #[derive(Debug, Serialize)]
 struct BacktestModelForm {
     series: String,

@@ -8,12 +8,10 @@ use super::text_width;
 /// Ticks of a value axis that begins at 0.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ValueAxis {
-    /// Value at the upper end.
     pub top: f64,
     pub ticks: Vec<ValueTick>,
 }
 
-/// A tick of a value axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ValueTick {
     pub value: f64,
@@ -23,7 +21,6 @@ pub(super) struct ValueTick {
 /// Ticks that are aimed at on a value axis.
 const TICKS: f64 = 5.0;
 
-/// Room at each side of a label below an axis.
 const BETWEEN: f64 = 6.0;
 
 /// Length of the axis as a multiple of the highest value, so that there is room above it.
@@ -45,8 +42,8 @@ impl ValueAxis {
         }
     }
 
-    /// Ticks of an axis that runs from one number to a larger one along `room` pixels, as many as their labels have
-    /// room for in letters of this size, and ten at most.
+    /// Ticks of an axis between two numbers along `room` pixels: as many as labels of this size
+    /// fit, and ten at most.
     pub(super) fn between(from: f64, to: f64, room: f64, size: f64) -> Vec<ValueTick> {
         let per_pixel = (to - from) / room;
         let mut step = nice((to - from) / (2.0 * TICKS));
@@ -107,7 +104,6 @@ fn decimals(step: f64) -> usize {
         .map_or(12, usize::from)
 }
 
-/// A tick of the time axis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TimeTick {
     pub at: Timestamp,
@@ -180,7 +176,6 @@ pub(super) fn times(from: Timestamp, to: Timestamp, zone: &TimeZone) -> Vec<Time
     ticks
 }
 
-/// The ticks of one day: from its beginning in even steps.
 fn of_day(midnight: Timestamp, end: Timestamp, step: i64, zone: &TimeZone) -> Vec<TimeTick> {
     let format = if step < MINUTE { "%H:%M:%S" } else { "%H:%M" };
     let mut ticks = Vec::new();

@@ -8,9 +8,7 @@ pub(in crate::cli) struct ChartFigure {
     pub title: String,
     /// Lines below the title.
     pub notes: Vec<String>,
-    /// Time at the left edge.
     pub from: Timestamp,
-    /// Time at the right edge.
     pub to: Timestamp,
     /// Zone of the clock that labels the time axis.
     pub zone: TimeZone,
@@ -121,8 +119,6 @@ pub(in crate::cli) struct ScatterPoint {
 /// Where a label stands best beside its point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum LabelSide {
-    /// Above, to the right.
     Above,
-    /// Below, to the left.
     Below,
 }

@@ -11,7 +11,6 @@ const ASCENT: f64 = 0.8;
 const DESCENT: f64 = 0.24;
 /// Half the width of a point, with the room around it.
 const DOT: f64 = 6.0;
-/// Room between two labels.
 const APART: f64 = 2.0;
 /// Points of a line that are closer than this have one label.
 const CLOSE_X: f64 = 40.0;
@@ -51,7 +50,7 @@ impl Rectangle {
     /// True where the line between two places passes through the rectangle.
     fn is_crossed(&self, from: PagePosition, to: PagePosition) -> bool {
         let (dx, dy) = (to.x - from.x, to.y - from.y);
-        // The part of the line, from 0 at its start to 1 at its end, that each pair of edges leaves.
+        // The part of the line, from 0 (start) to 1 (end), that each pair of edges leaves.
         let edges = [
             (dx, self.from.x - from.x, self.to.x - from.x),
             (dy, self.from.y - from.y, self.to.y - from.y),
@@ -86,7 +85,6 @@ impl Rectangle {
     }
 }
 
-/// A label with its place.
 #[derive(Debug, Clone)]
 pub(super) struct Label {
     pub text: String,
@@ -117,7 +115,7 @@ impl LabelPlacer {
         }
     }
 
-    /// The labels of a line's points, each with its place. A label for which there is no room near its point is left
+    /// The labels of a line's points with their places. A label without room near its point is left
     /// out.
     pub(super) fn of_line(
         &mut self,
@@ -195,7 +193,6 @@ fn candidates(
     })
 }
 
-/// One label for points in a row.
 fn together(group: &[(PagePosition, &ScatterPoint)]) -> String {
     match group {
         [(_, first), _, .., (_, last)] => format!("{} to {}", first.label, last.label),

@@ -1,4 +1,4 @@
-//! Places of everything on the page: title, notes, panels with their legends, and one time axis below them.
+//! Places on the page: title, notes, panels with legends, and one time axis below them.
 
 use super::axis::{self, TimeTick, ValueAxis};
 use super::figure::{ChartFigure, ChartMark, Panel, Shape};
@@ -10,14 +10,12 @@ use super::text_width;
 
 /// Height of a chart in which the panels have enough room.
 const HEIGHT: f64 = 700.0;
-/// The least height of a panel.
 const LEAST: f64 = 110.0;
 /// Room for the labels of the time axis, the date and the name of the axis.
 const BOTTOM: f64 = 66.0;
 /// Room between two panels.
 const GAP: f64 = 16.0;
 
-/// A panel with its place.
 struct PanelLayout<'a> {
     panel: &'a Panel,
     head: Head,

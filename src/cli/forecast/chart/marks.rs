@@ -1,7 +1,6 @@
-//! Lines, steps and areas as paths, with no more points than the eye can tell apart.
-//!
-//! Several points in one column of pixels become the first, the lowest, the highest and the last of
-//! them, so that a peak of one second is seen in a chart of a month.
+//! Lines, steps and areas as paths, with no more points than the eye can tell apart. Each column of
+//! pixels keeps its first, lowest, highest and last point, so that a peak of one second is seen in
+//! a chart of a month.
 
 use std::fmt::Write as _;
 
@@ -13,10 +12,8 @@ use super::svg::PagePosition;
 /// Columns that a pixel is divided into when points are thinned.
 const COLUMNS: f64 = 2.0;
 
-/// Maps times and values to places on the page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChartScale {
-    /// Left upper corner.
     pub corner: PagePosition,
     pub width: f64,
     pub height: f64,
@@ -86,7 +83,6 @@ fn keep(column: &mut Vec<PagePosition>, kept: &mut Vec<PagePosition>) {
     column.clear();
 }
 
-/// The path of a shape; empty where it has no points.
 pub(super) fn path(shape: &Shape, scale: &ChartScale) -> String {
     let lines = |points: &[ChartPoint]| scale.runs(points).iter().map(|run| along(run)).collect();
     match shape {
@@ -151,7 +147,6 @@ pub(super) fn attributes(mark: &ChartMark) -> String {
     }
 }
 
-/// Attributes of a line.
 pub(super) fn line(colour: Colour, stroke: Stroke) -> String {
     let colour = colour.hex();
     let dashes = match stroke {

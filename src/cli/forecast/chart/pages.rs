@@ -5,7 +5,6 @@ use super::scatter::{self, Scatter};
 use super::svg::{Drawing, Svg};
 use super::{layout, style};
 
-/// One of the charts of a page.
 #[derive(Debug, Clone)]
 pub(in crate::cli) enum Chart {
     Figure(ChartFigure),

@@ -4,24 +4,20 @@ use super::style::{LINE_HEIGHT, NAME, RIGHT, WIDTH};
 use super::svg::{PagePosition, Svg};
 use super::text_width;
 
-/// Height of the title's line, with the room below it.
 const TITLE_LINE: f64 = 34.0;
 /// Distance of the lowest line of text from the panel.
 const ABOVE: f64 = 12.0;
 /// Length of a mark's sample in the legend.
 const SAMPLE: f64 = 26.0;
-/// Room between a sample and its name, between two entries, and between the title and a legend beside it.
+/// Room between a sample and its name, two entries, and the title and a legend beside it.
 const SAMPLE_GAP: f64 = 8.0;
 const ENTRY_GAP: f64 = 22.0;
 const TITLE_GAP: f64 = 40.0;
 
-/// An entry of a legend.
 #[derive(Debug, Clone)]
 pub(super) struct LegendEntry {
     pub name: String,
-    /// True for an area, false for a line.
     pub is_area: bool,
-    /// The attributes of its sample.
     pub attributes: String,
 }
 
@@ -31,7 +27,6 @@ impl LegendEntry {
     }
 }
 
-/// A panel's title and legend, laid out.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
     left: f64,

@@ -28,7 +28,6 @@ pub(in crate::cli) struct Scatter {
     pub lines: Vec<ScatterLine>,
 }
 
-/// Points that belong together, in the order in which they are joined.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct ScatterLine {
     pub name: String,
@@ -39,10 +38,8 @@ pub(in crate::cli) struct ScatterLine {
     pub points: Vec<ScatterPoint>,
 }
 
-/// Where numbers are on the page.
 #[derive(Debug, Clone, Copy)]
 struct Frame {
-    /// The area of the points.
     area: Rectangle,
     /// The numbers at the left and at the right edge.
     span: (f64, f64),
@@ -67,7 +64,6 @@ impl Frame {
     }
 }
 
-/// Draws on a page of its own.
 pub(super) fn drawing(scatter: &Scatter) -> Drawing {
     let points = || scatter.lines.iter().flat_map(|line| &line.points);
     let highest = points().map(|point| point.y).fold(0.0, f64::max);
@@ -83,7 +79,7 @@ pub(super) fn drawing(scatter: &Scatter) -> Drawing {
         top: values.top,
     };
     let lines = |frame: &Frame| lines(scatter, frame);
-    // Where a label names its line, the legend need not. The legend moves the area, and nothing inside it.
+    // A line named by its label needs no legend. The legend moves the area, but nothing inside it.
     let entries = scatter.lines.iter().zip(lines(&frame));
     let entries = entries.filter(|(line, labels)| !is_named(line, labels));
     let entries = entries.map(|(line, _)| LegendEntry {
@@ -107,7 +103,6 @@ pub(super) fn drawing(scatter: &Scatter) -> Drawing {
     svg.finish()
 }
 
-/// The labels of each line.
 fn lines(scatter: &Scatter, frame: &Frame) -> Vec<Vec<Label>> {
     let places = |line: &ScatterLine| {
         let places = line.points.iter().map(|point| frame.point(point).0);

@@ -12,7 +12,6 @@ pub(super) const LINE_HEIGHT: f64 = 20.0;
 const LEFT: f64 = 74.0;
 /// Distance of those labels from the axis, and from the edge of the page.
 const LABEL_GAP: f64 = 9.0;
-/// The widest label of a value axis.
 const WIDEST_LABEL: f64 = 200.0;
 
 const TITLE: TextStyle = style(20.0, "#202020", Anchor::Start);
@@ -58,7 +57,6 @@ pub(super) fn axis_name(svg: &mut Svg, y: f64, name: &str) {
     svg.text(PagePosition::new(WIDTH - RIGHT, y), AXIS_NAME, &name);
 }
 
-/// The title and the notes of a chart, in lines.
 #[derive(Debug, Clone)]
 pub(super) struct Heading {
     titles: Vec<String>,

@@ -41,7 +41,6 @@ pub(super) struct Drawing {
     pub text: String,
 }
 
-/// A drawing that grows.
 #[derive(Debug)]
 pub(super) struct Svg {
     height: f64,
@@ -72,7 +71,6 @@ impl Svg {
         ));
     }
 
-    /// A path with these attributes; nothing where it has no points.
     pub(super) fn path(&mut self, data: &str, attributes: &str) {
         if !data.is_empty() {
             self.put(format_args!("<path d=\"{data}\" {attributes}/>\n"));

@@ -1,7 +1,5 @@
-//! Widths of texts, so that none stands on another.
-//!
-//! The font is the viewer's. Widths are those of DejaVu Sans, the widest of the fonts that a chart asks for, so
-//! that a text is at most as wide as it counts here.
+//! Widths of texts, so that none covers another. The font is the viewer's, so widths are those of
+//! DejaVu Sans, the widest font that a chart asks for.
 
 /// Widths of the characters from the space to the tilde, in thousandths of the font's size.
 const ASCII: [u16; 95] = [
@@ -15,7 +13,6 @@ const ASCII: [u16; 95] = [
 const EUROPEAN: u16 = 800;
 const SQUARE: u16 = 1000;
 
-/// The mark for the rest of a text that is cut off.
 const CUT: char = '…';
 
 /// Width of a text in pixels, where letters are `size` pixels high.

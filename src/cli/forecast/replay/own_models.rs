@@ -39,17 +39,15 @@ fn learnt_as_shipped(past: &Minutes, window: usize, pods: &TrialPods) -> Option<
     learn(&global, past, window, pods, &settings).ok().flatten()
 }
 
-/// The fits on the past of one series.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct OwnPast {
-    /// By the minutes of the window and the begin and end of the past; `None` where it is too short.
+    /// By window in minutes, and begin and end of the past; `None` if it is too short.
     known: Mutex<HashMap<(usize, i64, usize), Option<LoadPastFit>>>,
     settings: OwnSettings,
 }
 
 impl OwnPast {
-    /// A past that is learnt from in half the time: trees are not fitted again on the data that
-    /// they were judged by.
+    /// Learns in half the time: trees are not fitted again on the data that they were judged by.
     pub(in crate::cli) fn quick() -> Self {
         let plain = OwnSettings::default();
         Self {

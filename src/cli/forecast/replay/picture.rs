@@ -77,7 +77,6 @@ fn points(one: &ReplayedSeries, policy: &str) -> Vec<ScatterPoint> {
     points
 }
 
-/// How a load is shown.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct LoadDisplayUnit {
     pub title: &'static str,
@@ -85,8 +84,8 @@ pub(in crate::cli) struct LoadDisplayUnit {
     pub factor: f64,
 }
 
-/// The judged time by the clock of UTC under a plain HPA, and under floors where there were any; `None`
-/// where points were not asked for.
+/// The judged time in UTC under a plain HPA, and under floors if there were any; `None` without
+/// points.
 pub(in crate::cli) fn timeline(
     one: &ReplayedSeries,
     plain: &PolicyCost,

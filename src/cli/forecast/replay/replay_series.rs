@@ -21,25 +21,20 @@ const LONGEST_STEP: SignedDuration = SignedDuration::from_hours(1);
 /// The most that is judged where no time is given.
 const JUDGED: SignedDuration = SignedDuration::from_hours(3 * 24);
 
-/// A series that is replayed.
 #[derive(Debug)]
 pub(in crate::cli) struct Entrant {
     /// The name of the file without `.csv`.
     pub name: String,
-    /// The distance of its samples.
     pub step: SignedDuration,
     pub target: ReplayTarget,
     pub load: ReplayLoad,
     /// The hour of the day at which the service would fit it.
     pub fit_hour: i64,
-    /// The fits on its past.
     pub own: OwnPast,
-    /// The gaps in the load.
     pub gaps: usize,
 }
 
 impl Entrant {
-    /// The series in a file.
     pub(super) fn read(path: &Path, args: &Args) -> Result<Self, CliFailure> {
         let named = |error: String| CliFailure::call(format_args!("{}: {error}", path.display()));
         let wanted = CsvSelection {

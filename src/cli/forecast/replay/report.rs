@@ -12,17 +12,15 @@ use evenkeel_core::scaling::{Risk, ScaleDown};
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::{self, ReplayOutcome, ReplayPolicy};
 
-/// All series, and the geometric means over them.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Replay {
-    /// True where it was interrupted: series that were not begun are left out, the last one may lack policies,
-    /// and means are of what was finished.
+    /// True if interrupted: unbegun series are left out, the last may lack policies, and means are
+    /// of finished ones.
     pub partial: bool,
     pub series: Vec<ReplayedSeries>,
     pub mean: Mean,
 }
 
-/// One series under all policies.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct ReplayedSeries {
@@ -35,7 +33,6 @@ pub(in crate::cli) struct ReplayedSeries {
     pub min: i32,
     pub max: i32,
     pub start_up_seconds: i64,
-    /// The judged time.
     pub count_from: Timestamp,
     pub to: Timestamp,
     /// Gaps in the load, in which nothing moves and nothing is counted.
@@ -45,7 +42,6 @@ pub(in crate::cli) struct ReplayedSeries {
     pub at_equal_replica_hours: Ratios,
 }
 
-/// The geometric means over the series.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Mean {
@@ -55,15 +51,12 @@ pub(super) struct Mean {
     pub worst: Ratios,
 }
 
-/// A policy with its costs.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct PolicyCost {
     pub policy: &'static str,
-    /// The target of a plain HPA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<f64>,
-    /// The risk of floors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<f64>,
     /// When floors go down.
@@ -75,8 +68,8 @@ pub(in crate::cli) struct PolicyCost {
     /// Floors beside the plain HPA with as many replica-hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_equal_replica_hours: Option<Ratios>,
-    /// Where the replica-hours of floors lie among those of the plain HPA; in the means only where it is
-    /// the same for all series.
+    /// Where the replica-hours of floors lie among the plain HPA's; in the means only if the same
+    /// for all series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside_hpa: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +84,6 @@ pub(in crate::cli) struct Ratios {
     pub overloaded: Option<f64>,
 }
 
-/// One tick of a policy.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(in crate::cli) struct ReplayPolicyTick {
     /// Seconds since 1970.
@@ -251,7 +243,6 @@ impl PolicyCost {
         self.at_equal_replica_hours?.both()
     }
 
-    /// The geometric means of one policy over several series.
     fn mean(all: &[&Self]) -> Option<Self> {
         let first = *all.first()?;
         let costs: Vec<_> = all.iter().map(|one| one.cost()).collect();

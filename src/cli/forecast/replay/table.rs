@@ -72,7 +72,6 @@ impl Replay {
     }
 }
 
-/// The terms by which a series is judged, in a line.
 pub(super) fn terms(one: &ReplayedSeries) -> String {
     format!(
         "{}: {} to {} replicas, Pods ready after {} s, judged from {:.0} to {:.0}",
@@ -97,7 +96,6 @@ fn costs(cost: Option<Cost>) -> [Cell; 3] {
     ]
 }
 
-/// The costs of all policies.
 fn print_policies(policies: &[PolicyCost], to: &mut dyn Write, style: Style) -> io::Result<()> {
     let mut table = style.table([
         Cell::new("POLICY"),

@@ -1,5 +1,5 @@
-//! From the service's answers to a plot: the past on the grid, a plain HPA simulated beside it, and
-//! both sides' costs.
+//! From the service's answers to a plot: the past on the grid, a simulated plain HPA, and both
+//! costs.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -70,8 +70,8 @@ pub(super) fn compose(
     })
 }
 
-/// The time that the target's Pods take to start. A service that does not tell the parts of its
-/// horizon has added no more to it than a tick.
+/// The start-up time of the target's Pods. Without the parts of the horizon, one tick is taken off
+/// the horizon.
 fn start_up(status: &TargetStatus, horizon: SignedDuration) -> SignedDuration {
     status.horizon_parts.map_or_else(
         || horizon.saturating_sub(GRID),
@@ -79,8 +79,8 @@ fn start_up(status: &TargetStatus, horizon: SignedDuration) -> SignedDuration {
     )
 }
 
-/// How late the HPA sees a load. The service tells it for its own time; one that does not tell its
-/// rate window tells a load that lags already.
+/// How late the HPA sees a load. A service that does not report its rate window reports a load that
+/// lags already.
 fn timing(status: &TargetStatus) -> Timing {
     let parts = status.horizon_parts;
     let window = parts.map_or(GRID, |parts| {
@@ -102,7 +102,6 @@ fn bounds(status: &TargetStatus) -> Result<ReplicaBounds, String> {
     ReplicaBounds::new(status.min.unwrap_or(1), max).map_err(|error| error.to_string())
 }
 
-/// The history on the grid.
 struct GridHistory {
     load: RegularSeries,
     /// One for each step of the load; `None` for a step that the service left out.
@@ -161,7 +160,6 @@ impl GridHistory {
         steps.collect()
     }
 
-    /// Cost of the replicas that there were.
     fn cost(&self, target: &ReplayTarget) -> Cost {
         let replicas = self.points.iter().map(|point| point.as_ref()?.replicas);
         let replicas: Vec<Option<i32>> = replicas.collect();

@@ -12,7 +12,6 @@ use crate::cli::output::CliFailure;
 use crate::cli::service_api::ServiceApi;
 use evenkeel_core::units::Resource;
 
-/// The target that is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli::forecast) struct TargetHistoryQuery<'a> {
     /// Address of the dashboard's listener.
@@ -24,7 +23,6 @@ pub(in crate::cli::forecast) struct TargetHistoryQuery<'a> {
     pub start_up: Option<SignedDuration>,
 }
 
-/// A target's state and past, as the service answered.
 pub(super) struct TargetHistoryAnswer {
     pub target: Arc<TargetStatus>,
     pub resource: Resource,
@@ -50,7 +48,6 @@ pub(super) async fn ask(query: &TargetHistoryQuery<'_>) -> Result<TargetHistoryA
     })
 }
 
-/// The one target that the query names.
 fn choose(
     query: &TargetHistoryQuery<'_>,
     targets: &[Arc<TargetStatus>],
@@ -74,7 +71,6 @@ fn choose(
     }
 }
 
-/// The targets, as they are asked for.
 fn list(targets: &[Arc<TargetStatus>]) -> String {
     const SHOWN: usize = 10;
     let names = targets.iter().take(SHOWN).map(|target| {

@@ -51,7 +51,6 @@ pub(in crate::cli::forecast) struct Flags {
 }
 
 impl Flags {
-    /// The model of one load that is wanted.
     pub(super) const fn model(&self) -> Option<ModelSet> {
         match (self.gru, self.arima_gru) {
             (true, _) => Some(ModelSet::Gru),
@@ -69,7 +68,6 @@ impl Flags {
     }
 }
 
-/// Where networks are fitted from and written to.
 pub(super) struct NetworkTrainCall<'a> {
     pub(super) flags: &'a Flags,
     pub(super) files: &'a [PathBuf],
@@ -188,7 +186,6 @@ fn described(
     }
 }
 
-/// The errors of forecasts on the data that was held out.
 pub(super) fn held_out(scores: &[Score]) -> Vec<HeldOutError> {
     let told = scores.iter().map(|score| HeldOutError {
         steps: score.horizon.get(),
@@ -199,7 +196,6 @@ pub(super) fn held_out(scores: &[Score]) -> Vec<HeldOutError> {
     told.collect()
 }
 
-/// A ratio in a table.
 pub(super) fn told(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }

@@ -43,7 +43,6 @@ pub(in crate::cli::forecast) struct TrafficColumnArgs {
     time_zone: TimeZone,
 }
 
-/// Where a model is fitted from and written to.
 pub(super) struct TrafficTrainCall<'a> {
     pub(super) columns: &'a TrafficColumnArgs,
     pub(super) files: &'a [PathBuf],

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::cli::forecast::chart::text_width;
 
-/// A text as it stands on the page.
 struct TextBox {
     text: String,
     left: f64,
@@ -176,7 +175,7 @@ proptest! {
     }
 }
 
-/// Seven ways of scaling side by side, three of them in one place: what the legend and the labels once covered.
+/// Seven ways of scaling, three of them in one place, which legend and labels once covered.
 #[test]
 fn every_line_is_named_where_many_points_are_close() {
     let ways = [
