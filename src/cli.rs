@@ -1,8 +1,6 @@
-//! The command line: a file per subcommand, and here what they share.
-//!
-//! Each subcommand turns its arguments into a report and prints it as a table for people or as
-//! JSON or YAML for programs. The exit code is 0 when the work is done, 1 when it failed, and 2
-//! when the call, an input file or the configuration is wrong.
+//! The command line: a file per subcommand, and here what they share. Each subcommand turns its
+//! arguments into a report, printed as a table or as JSON or YAML. The exit code is 0 for success,
+//! 1 for failure, and 2 for a wrong call, input file or configuration.
 
 mod agent;
 mod ahp;
@@ -175,7 +173,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// A line that was broken in the code is shorter than the terminal, and the next word would fit.
+    /// A line broken in the code is shorter than the terminal, and the next word would fit.
     #[test]
     fn help_is_broken_once() {
         fn check(command: &mut clap::Command) {

@@ -58,7 +58,6 @@ struct Judgements {
     profile: Option<Profile>,
 }
 
-/// Weights and consistency of a matrix.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AhpReport {

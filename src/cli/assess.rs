@@ -1,5 +1,5 @@
-//! `evenkeel assess`: for each HorizontalPodAutoscaler of a cluster, whether scaling ahead of its load would
-//! pay, by a replay of its past in Prometheus. It reads, and writes nothing.
+//! `evenkeel assess`: for each HorizontalPodAutoscaler, whether scaling ahead of its load would
+//! pay, by a replay of its past in Prometheus. It writes nothing.
 
 mod args;
 mod autoscaler_list;
@@ -60,11 +60,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     assessment.without_any_series().map_or(Ok(()), Err)
 }
 
-/// The data from the cluster and from Prometheus.
 struct AssessInput {
-    /// The end of the pasts.
     until: jiff::Timestamp,
-    /// The address of the Prometheus.
     prometheus: String,
     /// Each HPA, with the past of its load where it has one that could be asked for.
     targets: Vec<(AssessCandidate, Option<LoadPast>)>,

@@ -1,5 +1,4 @@
-//! `evenkeel certs`: makes, keeps, rotates, shows and hands out the certificates between Evenkeel, the API server
-//! and kube-scheduler.
+//! `evenkeel certs`: manages the certificates between Evenkeel, the API server and kube-scheduler.
 
 mod certificate_source;
 mod generate;

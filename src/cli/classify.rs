@@ -241,7 +241,6 @@ impl ClassifiedPod {
     }
 }
 
-/// The source of a demand, in words.
 fn demand_source(name: &str) -> &str {
     match name {
         "history" => "its workload's history",

@@ -23,8 +23,8 @@ pub(super) struct KubeconfigArgs {
 }
 
 impl KubeconfigArgs {
-    /// A client of the cluster: by the kubeconfig that is given, else by KUBECONFIG, ~/.kube/config or the Pod's
-    /// service account.
+    /// A client of the cluster: by the given kubeconfig, else KUBECONFIG, ~/.kube/config or the
+    /// Pod's service account.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
         let Self {
             kubeconfig,
@@ -57,7 +57,6 @@ pub(super) struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Makes a client of the cluster.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
         self.kubeconfig.connect().await
     }

@@ -1,7 +1,6 @@
-//! A cluster written down in a file, so that decisions can be tried with no cluster at hand.
-//!
-//! The file is fed to the very node table that the service keeps: usage as a round of
-//! measurements, Pods as events. What comes out is the snapshot that the service would decide on.
+//! A cluster described in a file, so that decisions can be tried without a cluster. The file is fed
+//! to the service's own node table: usage as a round of measurements, Pods as events. The result is
+//! the snapshot that the service would decide on.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +28,6 @@ pub(super) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 /// The span of a written measurement.
 const WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
-/// The file as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(
     rename_all = "camelCase",
@@ -39,7 +37,6 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(1);
 struct ClusterFile {
     api_version: String,
     kind: String,
-    /// Annotations of each namespace, by its name.
     #[serde(default)]
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     nodes: Vec<NodeFile>,
@@ -59,7 +56,6 @@ struct NodeFile {
     /// Measured usage; without it the node's load is the sum of its Pods' demands.
     #[serde(default)]
     usage: AmountTexts,
-    /// Age of the measurement.
     usage_age: Option<YamlText>,
     #[serde(default = "yes")]
     ready: bool,
@@ -82,22 +78,19 @@ struct PodFile {
     name: String,
     node: String,
     demand: AmountTexts,
-    /// Since when its containers run; without it the Pod is still starting, in no measurement, and
-    /// counted on top of them.
+    /// Since when its containers run; without it the Pod is starting, unmeasured, and counted on
+    /// top of measurements.
     running_for: Option<YamlText>,
 }
 
-/// A cluster that was read.
 #[derive(Debug)]
 pub(super) struct FileCluster {
-    /// The cluster as a decision sees it.
     pub(super) snapshot: Snapshot,
     /// Annotations that were not understood.
     pub(super) warnings: Vec<String>,
 }
 
-/// Reads the file at `path`; `policy` says what nodes have that do not tell, and how long
-/// measurements are believed.
+/// Reads the file at `path`; `policy` gives default capacities and the validity of measurements.
 pub(super) fn read(path: &Path, policy: &SchedulingPolicy) -> Result<FileCluster, CliFailure> {
     let text = output::read_input(path)?;
     parse(&text, policy).map_err(|problems| {

@@ -44,15 +44,12 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// Result of all checks.
 #[derive(Debug, Serialize)]
 struct Diagnosis {
-    /// The worst of the findings.
     verdict: FindingSeverity,
     findings: Vec<DoctorFinding>,
 }
 
-/// All checks, without their results.
 #[derive(Debug, Serialize)]
 struct Catalogue {
     checks: Vec<CheckEntry>,
@@ -61,7 +58,6 @@ struct Catalogue {
 #[derive(Debug, Serialize)]
 struct CheckEntry {
     id: &'static str,
-    /// The subject of the check.
     subject: &'static str,
     /// The page about its findings.
     link: String,
@@ -135,8 +131,8 @@ impl Diagnosis {
         self.findings.iter().filter(same).count()
     }
 
-    /// The page about each check that found something, the worst first. They stand below the table, which would
-    /// break them.
+    /// The page about each check with a finding, the worst first. The links would break the table,
+    /// so they are below it.
     fn print_links(&self, to: &mut dyn Write) -> io::Result<()> {
         let mut found: Vec<&DoctorFinding> = self.findings.iter().collect();
         found.sort_by_key(|finding| Reverse(finding.severity));
@@ -183,7 +179,6 @@ impl Report for Diagnosis {
     }
 }
 
-/// A count of findings in words.
 fn tally(count: usize, severity: FindingSeverity) -> String {
     let (one, several) = match severity {
         FindingSeverity::Ok => ("ok", "ok"),

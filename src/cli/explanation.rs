@@ -1,5 +1,4 @@
-//! An explanation for people: a table of loads with the verdicts, one of scores, and one of all the terms
-//! of a node.
+//! An explanation for people: tables of loads with verdicts, of scores, and of all terms of a node.
 
 use std::io::{self, Write};
 
@@ -118,7 +117,6 @@ fn is_unknown(resource: Resource, term: &ResourceExplanation) -> bool {
     SELDOM_DEMANDED.contains(&resource) && term.freshness == "absent" && term.load == 0
 }
 
-/// A part in use, with as many digits as tell it from the limit.
 fn beside(part: f64, limit: f64) -> String {
     let rounded = percent(part);
     if percent(limit) == rounded {
@@ -195,7 +193,6 @@ fn foreseen(node: &str, resource: Resource, term: &ResourceExplanation) -> Optio
     ))
 }
 
-/// Explains the marks that the table of loads has.
 fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> {
     let terms = || {
         let nodes = explanation.nodes.iter();

@@ -1,7 +1,6 @@
-//! The texts below the options of `--help`: paragraphs flow, and examples can be pasted.
-//!
-//! In the code they stand in lines of their own length, and clap breaks lines at its own width. So
-//! paragraphs are joined before, and long examples are continued as a shell reads them.
+//! The texts below the options of `--help`: paragraphs flow, and examples can be pasted. clap
+//! breaks lines at its own width, so paragraphs are joined before, and long examples are continued
+//! as a shell reads them.
 
 use clap::Command;
 
@@ -23,8 +22,8 @@ pub(super) fn flowing(command: Command) -> Command {
     command.mut_subcommands(flowing)
 }
 
-/// The text with the lines of each paragraph joined; lines that are set in stay. Below `Examples:`
-/// long lines are continued.
+/// The text with each paragraph's lines joined; indented lines stay. Below `Examples:` long lines
+/// are continued.
 fn joined(text: &str) -> String {
     let mut joined = String::new();
     let (mut open, mut examples) = (false, false);
@@ -44,8 +43,8 @@ fn joined(text: &str) -> String {
     joined
 }
 
-/// A line of a shell, broken before its options where it is too long. A comment that has no room
-/// stands on a line above.
+/// A shell line, broken before its options if too long. A comment without room moves to a line
+/// above.
 fn continued(line: &str) -> String {
     if line.chars().count() <= WIDTH {
         return line.to_owned();

@@ -111,7 +111,6 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
 }
 
 impl ManifestArgs {
-    /// The objects of an installation in this namespace.
     pub(super) fn objects(&self, namespace: &str) -> Result<Vec<Value>, CliFailure> {
         let manifests = Manifests::read().map_err(CliFailure::work)?;
         let components = ComponentSelection::of(self.with.iter().map(String::as_str));
@@ -138,8 +137,8 @@ impl ManifestArgs {
         Ok(objects)
     }
 
-    /// The text of the configuration with the fields that are set, once it has been checked as the service checks it:
-    /// with the variables of its Deployment over the file.
+    /// The configuration with the fields that are set, checked as the service checks it: with the
+    /// variables of its Deployment over the file.
     fn configuration(&self, objects: &[Value]) -> Result<String, CliFailure> {
         let text = match &self.config {
             Some(path) => read_input(path)?,
@@ -186,14 +185,12 @@ impl ManifestArgs {
     }
 }
 
-/// The refusal of a field that a component sets otherwise.
 fn set_by_component(field: &str) -> CliFailure {
     CliFailure::call(format_args!(
         "{field} is set by a component of --with, as a variable of the Deployment, which overrides the file"
     ))
 }
 
-/// The value of a field, where it is given.
 fn field<'a>(fields: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let (first, rest) = path.split_once('.').unwrap_or((path, ""));
     let rest = rest.split('.').filter(|step| !step.is_empty());
@@ -224,14 +221,12 @@ fn check_namespace(name: &str) -> Result<(), CliFailure> {
     Ok(())
 }
 
-/// The object of a kind with the service's name.
 fn own<'a>(objects: &'a [Value], kind: &str) -> &'a Value {
     let is_own =
         |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == "evenkeel";
     objects.iter().find(is_own).unwrap_or(&Value::Null)
 }
 
-/// The shipped configuration.
 fn shipped(objects: &[Value]) -> &str {
     let (_, key) = CONFIGURATION;
     own(objects, "ConfigMap")["data"][key]

@@ -50,7 +50,6 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// A converted manifest, for programs.
 #[derive(Serialize)]
 struct MigrateReport<'a> {
     manifest: &'a Value,
@@ -129,7 +128,6 @@ fn convert(documents: &[Value], circumstances: &Circumstances<'_>) -> Conversion
     all
 }
 
-/// Kind, namespace and name of an object, for people.
 fn name_of(object: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let kind = text(&object["kind"]);

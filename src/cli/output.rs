@@ -27,13 +27,10 @@ pub(super) enum Format {
     Yaml,
 }
 
-/// Result of a subcommand.
 pub(super) trait Report: Serialize {
-    /// Prints it for people.
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()>;
 }
 
-/// Failure of a subcommand.
 #[derive(Debug)]
 pub(super) enum CliFailure {
     /// The call, an input file or the configuration is wrong.
@@ -43,7 +40,6 @@ pub(super) enum CliFailure {
 }
 
 impl CliFailure {
-    /// The exit code of a wrong call.
     pub(super) const WRONG_CALL: u8 = 2;
 
     pub(super) fn call(what: impl fmt::Display) -> Self {
@@ -114,10 +110,9 @@ const MOST_COLUMNS: u16 = 100;
 const PROSE: u16 = 40;
 /// The padding behind a column of a table.
 const PADDING: u16 = 2;
-/// The space between two columns: the padding, and the place of the line that tables do not draw here.
+/// The space between two columns: the padding, and the place of a line that is not drawn.
 const GAP: u16 = PADDING + 1;
 
-/// Emphasis in printed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     Plain,
@@ -125,7 +120,6 @@ pub(super) enum Style {
 }
 
 impl Style {
-    /// The style of standard output.
     fn of_stdout() -> Self {
         if io::stdout().is_terminal() && !crate::config::no_colour() {
             Self::Colour
@@ -134,7 +128,6 @@ impl Style {
         }
     }
 
-    /// A table with this header.
     pub(super) fn table(self, header: impl IntoIterator<Item = Cell>) -> Table {
         let mut table = Table::new();
         table.load_style(LINES);
@@ -171,7 +164,6 @@ impl Style {
         }
     }
 
-    /// Emphasises a text within a sentence.
     pub(super) fn emphasis(self, text: &str) -> String {
         match self {
             Self::Plain => text.to_owned(),
@@ -180,8 +172,8 @@ impl Style {
     }
 }
 
-/// The text of a table, which is at most a hundred columns wide. Columns that do not fit beside the others stand in a
-/// block of their own below, behind the first column.
+/// A table as text, at most 100 columns wide. Columns without room move to a block below, behind
+/// the first column.
 pub(super) fn fit_to_width(table: &Table) -> String {
     let most = table
         .width()
@@ -228,7 +220,6 @@ pub(super) fn fit_to_width(table: &Table) -> String {
     blocks.collect::<Vec<_>>().join("\n\n")
 }
 
-/// The length of the longest word in a column.
 fn longest_word(table: &Table, column: usize) -> u16 {
     let cells = table.column_cells_with_header_iter(column).flatten();
     let lengths = cells.flat_map(|cell| {
@@ -252,7 +243,6 @@ pub(super) fn warn(what: &str) {
     let _ = writeln!(io::stderr(), "evenkeel: warning: {what}");
 }
 
-/// Prints a report on standard output.
 pub(super) fn print(report: &impl Report, format: Format) -> Result<(), CliFailure> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     match format {
@@ -268,7 +258,6 @@ fn print_json(out: &mut dyn Write, report: &impl Serialize) -> Result<(), CliFai
     Ok(writeln!(out, "{json}")?)
 }
 
-/// A value as a YAML document.
 pub(super) fn yaml(report: &impl Serialize) -> Result<String, CliFailure> {
     serde_saphyr::to_string(report).map_err(CliFailure::work)
 }

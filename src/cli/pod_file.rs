@@ -23,13 +23,11 @@ const TEMPLATES: [(&str, &str); 7] = [
 const ACCEPTED: &str = "a Pod, Deployment, StatefulSet, DaemonSet, ReplicaSet, \
                         ReplicationController, Job or CronJob";
 
-/// A Pod as the service would see it.
 #[derive(Debug)]
 pub(super) struct PodManifest {
     /// The kind of the manifest: `Pod`, or that of the workload.
     pub(super) kind: String,
     pub(super) pod: Pod,
-    /// The Pod with all that stands in the manifest.
     pub(super) manifest: Value,
 }
 

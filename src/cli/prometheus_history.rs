@@ -67,7 +67,6 @@ impl PrometheusArgs {
     }
 }
 
-/// The Prometheus of a configuration, and its address.
 pub(super) fn source(config: &Config) -> Result<(PrometheusSource, String), CliFailure> {
     match &config.metrics.source {
         MetricsSourceSettings::Prometheus(settings) => {
@@ -81,13 +80,12 @@ pub(super) fn source(config: &Config) -> Result<(PrometheusSource, String), CliF
     }
 }
 
-/// The end of the past that a server remembers: its own time, and this machine's where it does not say.
+/// The end of a server's past: its own time, or this machine's if it does not report any.
 pub(super) async fn now(source: &PrometheusSource) -> Timestamp {
     let told = source.now().await.ok().flatten();
     told.unwrap_or_else(clock::now)
 }
 
-/// The failure of a call that Prometheus does not answer.
 pub(super) fn unreachable(url: &str, error: &MetricsError) -> CliFailure {
     let hint = match error {
         MetricsError::Connect(_) | MetricsError::Timeout => {
@@ -103,8 +101,7 @@ pub(super) fn unreachable(url: &str, error: &MetricsError) -> CliFailure {
     CliFailure::work(format_args!("Prometheus at {url}: {error}{hint}"))
 }
 
-/// Asks for all that is left, newest first, at the pace that the server can follow; what it refuses is not asked
-/// again.
+/// Asks for all that is left, newest first, at the server's pace; a refused query is not repeated.
 ///
 /// # Errors
 /// A part of it cannot be had.
@@ -148,7 +145,6 @@ pub(super) async fn ask_all(
     Ok(())
 }
 
-/// True where the same question may have an answer a little later.
 const fn may_answer_later(outcome: BackfillOutcome) -> bool {
     matches!(outcome, BackfillOutcome::Down | BackfillOutcome::TooSlow)
 }

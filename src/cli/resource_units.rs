@@ -2,7 +2,6 @@
 
 use evenkeel_core::units::{Amount, Resource, figure};
 
-/// Title of a resource's column.
 pub(super) const fn title(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "CPU",
@@ -13,7 +12,6 @@ pub(super) const fn title(resource: Resource) -> &'static str {
     }
 }
 
-/// The unit of a resource's column.
 pub(super) const fn unit(resource: Resource) -> &'static str {
     match resource {
         Resource::Cpu => "cores",

@@ -1,7 +1,5 @@
-//! `evenkeel score`: where a Pod may go in a cluster and where it is best, with every figure that
-//! decides it.
-//!
-//! The answer is the extender's own explanation of itself; this only shows it.
+//! `evenkeel score`: the nodes for a Pod and the best one, with every figure that decides. It only
+//! shows the extender's own explanation.
 
 mod table;
 
@@ -57,7 +55,6 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// Explanations for the Pods of a file.
 #[derive(Debug, Serialize)]
 struct ScoreReport {
     pods: Vec<ScoredPod>,

@@ -1,6 +1,5 @@
-//! Asks the dashboard's API of a running service.
-//!
-//! It is asked past any proxy of the environment, and within limits of time and size.
+//! Asks the dashboard's API of a running service, past any proxy of the environment, and within
+//! limits of time and size.
 
 use std::time::Duration;
 
@@ -23,7 +22,6 @@ pub(super) fn parse_url(text: &str) -> Result<Uri, String> {
         .map_err(|_| "accepted: an address such as http://127.0.0.1:8081".to_owned())
 }
 
-/// The API of one service.
 pub(super) struct ServiceApi<'a> {
     base: &'a Uri,
     client: PooledHttpClient,

@@ -1,8 +1,6 @@
-//! `evenkeel simulate`: policies of placement side by side on a scenario, over many seeds.
-//!
-//! The same Pods, loads and measurements for each policy, in virtual time; the service's own decisions
-//! are the code that it runs. What comes out are means with their confidence intervals, so that a
-//! difference that is chance does not look like one.
+//! `evenkeel simulate`: placement policies side by side on a scenario, over many seeds. Each policy
+//! gets the same Pods, loads and measurements, in virtual time, and the service's own code decides.
+//! The results are means with confidence intervals, so that chance differences do not mislead.
 
 mod frontier;
 mod picture;
@@ -178,7 +176,6 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     Ok(())
 }
 
-/// The scenario with the workloads of a trace.
 fn with_trace(scenario: Scenario, path: &Path, factor: f64) -> Result<Scenario, CliFailure> {
     let refuse = |what: &dyn Display| CliFailure::call(format_args!("{}: {what}", path.display()));
     let trace = std::fs::read(path).map_err(|error| refuse(&error))?;

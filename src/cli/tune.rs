@@ -1,5 +1,5 @@
-//! `evenkeel tune`: what containers should ask for by what they use, ways of finding that out side by side,
-//! and what tuning has changed put back.
+//! `evenkeel tune`: resources by use, a comparison of tuning methods, and the restore of tuned
+//! Pods.
 
 #[cfg(feature = "sandbox")]
 mod compare;

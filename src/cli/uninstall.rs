@@ -1,5 +1,4 @@
-//! `evenkeel uninstall`: takes back Evenkeel's writes on objects of others, and lists its own
-//! objects in the cluster.
+//! `evenkeel uninstall`: reverts Evenkeel's writes on foreign objects, and lists its own objects.
 
 mod report;
 
@@ -189,8 +188,8 @@ async fn expired(client: &Client, args: &Args, now: Timestamp) -> Result<Leftove
     })
 }
 
-/// The position of the kill switch: by the file that is named, else by the ConfigMap that the replicas
-/// read, with flags and variables over it.
+/// The position of the kill switch: by the named file, else the replicas' ConfigMap, with flags and
+/// variables over it.
 async fn switch(client: &Client, args: &Args) -> Result<(Writes, Option<ConfigError>), CliFailure> {
     let mut sources = args.config.clone().sources([]);
     if sources.file.is_some() {
@@ -229,17 +228,17 @@ fn election(client: &Client, args: &Args, config: &Result<Config, ListFailure>) 
     Election::of(client, &args.cluster.namespace, name)
 }
 
-/// The writes on Pods that the configuration enables. Without any, the clean-up has no right to
-/// look at Pods. If the configuration cannot be read, it looks at Pods and reports errors.
+/// The writes on Pods that the configuration enables; without any, the clean-up has no right to
+/// look at Pods. With an unreadable configuration, it looks at Pods and reports errors.
 fn on_pods(configuration: &Result<Config, ListFailure>) -> OnPods {
     configuration.as_ref().map_or(OnPods::ALL, OnPods::of)
 }
 
-/// The configuration of the installation: the file that is named, else that of the ConfigMap. An installation
-/// without either is taken away all the same.
+/// The configuration of the installation: the named file, else that of the ConfigMap. Without
+/// either, the uninstall goes on.
 ///
 /// # Errors
-/// The configuration is there and cannot be read, so that the kinds of custom resources are not known.
+/// The configuration is unreadable, so that the kinds of custom resources are not known.
 async fn configuration(client: &Client, args: &Args) -> Result<Config, ListFailure> {
     let blind = |why: String| ListFailure {
         what: BLIND.to_owned(),
@@ -266,8 +265,8 @@ async fn configuration(client: &Client, args: &Args) -> Result<Config, ListFailu
     config.map_err(|error| blind(error.to_string()))
 }
 
-/// Removes the finalizers for which the deletion waits, once everything is undone. With `--force` they go although the
-/// API server refuses changes of some objects.
+/// Removes the finalizers that delay the deletion, once everything is undone. With `--force`, also
+/// if the API server refuses changes of some objects.
 async fn release(client: &Client, args: &Args, inventory: &Inventory) {
     let refused: Vec<_> = inventory
         .refused()

@@ -30,7 +30,6 @@ Exit codes:
   1  something would change, or the cluster cannot be reached
   2  the command line or the configuration is wrong";
 
-/// The most fields of one object that a table names.
 const NAMED_FIELDS: usize = 3;
 
 /// Show what evenkeel install | kubectl apply would change in a cluster
@@ -52,7 +51,6 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// The comparison of all objects.
 #[derive(Debug, Serialize)]
 struct UpgradeReport {
     objects: Vec<ComparedObject>,
@@ -65,12 +63,10 @@ struct ComparedObject {
     change: ManifestChange,
     #[serde(flatten)]
     object: InventoryObjectRef,
-    /// The fields that would change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<String>,
 }
 
-/// The difference between an object of the manifests and the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 enum ManifestChange {
@@ -122,7 +118,6 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     comparison.verdict()
 }
 
-/// Compares each object of the manifests with the one in the cluster.
 fn compare(shipped: &[Value], mut live: LiveObjects) -> UpgradeReport {
     let mut objects = Vec::new();
     for desired in shipped {

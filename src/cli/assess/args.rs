@@ -85,7 +85,6 @@ pub(in crate::cli) struct Args {
     pub(super) prometheus: PrometheusArgs,
 }
 
-/// One result of a call: the numbers in a format, or a page in a file, where `-` is standard output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AssessOutput {
     Numbers(Format),
@@ -106,7 +105,6 @@ fn parse_output(text: &str) -> Result<AssessOutput, String> {
 }
 
 impl Args {
-    /// Makes a client of the cluster.
     pub(super) async fn connect(&self) -> anyhow::Result<Client> {
         self.kubeconfig.connect().await
     }

@@ -23,7 +23,6 @@ use evenkeel_kubernetes::watched_types::{
     WatchedScaledObject, WatchedStatefulSet,
 };
 
-/// The objects to assess.
 #[derive(Debug)]
 pub(super) struct AssessObjects {
     /// The HPAs, each with its workload, its Pods and its ScaledObject.
@@ -32,7 +31,6 @@ pub(super) struct AssessObjects {
     pub without_autoscaler: Vec<ScaledObject>,
 }
 
-/// The cluster as it is listed into a picture.
 struct Listing<'a> {
     client: &'a Client,
     namespace: Option<&'a str>,
@@ -102,8 +100,8 @@ impl AssessObjects {
 }
 
 impl Listing<'_> {
-    /// Lists a kind into the picture, and hands each object on; a kind that the cluster does not serve
-    /// has none.
+    /// Lists a kind into the snapshot, and hands each object on; a kind that the cluster does not
+    /// serve is empty.
     async fn list<K>(&self, params: ListParams, mut take: impl FnMut(K)) -> Result<(), CliFailure>
     where
         K: WatchedObject

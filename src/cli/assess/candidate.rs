@@ -1,4 +1,5 @@
-//! The HPAs and ScaledObjects of a cluster: of each the load that floors would be made of, or the reason why there is none.
+//! The HPAs and ScaledObjects of a cluster: of each the load to forecast, or the reason why there
+//! is none.
 
 use std::sync::Arc;
 
@@ -30,19 +31,15 @@ pub(super) struct AssessCandidate {
     pub namespace: Arc<str>,
     /// The name of the HPA, else of the ScaledObject.
     pub name: String,
-    /// The ScaledObject that it belongs to.
     pub scaled_object: Option<String>,
-    /// The workload that it scales, as `Deployment/web`.
     pub workload: String,
     /// The load that would be forecast, or why none would.
     pub load: Result<ForecastableLoad, NotForecastReason>,
 }
 
-/// The load of an HPA, with its terms.
 #[derive(Debug, Clone)]
 pub(super) struct ForecastableLoad {
     pub signal: Signal,
-    /// How its past is asked for.
     pub past: PastQuestion,
     /// The workload as the replay has it.
     pub target: target::ReplayTarget,
@@ -52,12 +49,9 @@ pub(super) struct ForecastableLoad {
     pub notes: Vec<String>,
 }
 
-/// The question for the past of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PastQuestion {
-    /// The load of a resource, by the names of the workload's Pods.
     Workload(WorkloadName),
-    /// The load of a query.
     Query(Arc<str>),
 }
 
@@ -83,7 +77,6 @@ pub(super) enum NotForecastReason {
 }
 
 impl NotForecastReason {
-    /// The name of the reason.
     pub(super) const fn reason(&self) -> &'static str {
         match self {
             Self::Declined => "Declined",
@@ -108,7 +101,6 @@ impl NotForecastReason {
         }
     }
 
-    /// The reason in words.
     pub(super) fn told(&self) -> String {
         match self {
             Self::Declined => "its annotation is evenkeel.dev/scaling: off".to_owned(),
@@ -138,7 +130,6 @@ impl NotForecastReason {
     }
 }
 
-/// All of them, by namespace and name.
 pub(super) fn all(
     listed: &AssessObjects,
     args: &Args,
@@ -193,7 +184,6 @@ impl AssessCandidate {
     }
 }
 
-/// The load of an HPA that is to be replayed.
 fn load(
     observed: &TargetObjects,
     resolved: ResolvedTarget,
@@ -314,8 +304,8 @@ fn notes(target: &ScalingTarget, scaled: &ScaledSignal, problems: &[TargetProble
     problems.chain(others).chain(behavior).collect()
 }
 
-/// The workload as the replay has it. A load that is no resource of a Pod is replayed as a rate of which
-/// each Pod may take as much as the target says, and starting takes none.
+/// The workload for the replay. A load that is no resource of a Pod is replayed as a rate: each Pod
+/// carries the target value, and starting takes none.
 fn replayed(
     scaled: &ScaledSignal,
     bounds: ReplicaBounds,

@@ -1,5 +1,5 @@
-//! An assessment as one HTML page that can be handed on: no script, nothing from elsewhere, and each
-//! text from the cluster escaped.
+//! An assessment as one self-contained HTML page: no script, no external content, and each text
+//! from the cluster escaped.
 
 use std::fmt::{Arguments, Write as _};
 
@@ -32,10 +32,8 @@ plain HPA is under-provisioned for no longer than with floors. Half days: how ma
 how many worse with floors at equal cost, and the range of the shares. Everything is a replay of \
 the past with the same load for each way of scaling.";
 
-/// A page that grows.
 struct AssessHtmlPage(String);
 
-/// The whole page.
 pub(super) fn html(assessment: &Assessment) -> String {
     let mut page = AssessHtmlPage(String::new());
     page.put(format_args!(
@@ -157,7 +155,6 @@ fn charts(one: &TargetReport, series: &ReplayedSeries) -> Vec<Chart> {
     [timeline, frontier].into_iter().flatten().collect()
 }
 
-/// The class of a verdict's text.
 const fn class(verdict: AssessVerdict) -> &'static str {
     match verdict {
         AssessVerdict::WorthEnabling => "worthEnabling",
@@ -168,7 +165,6 @@ const fn class(verdict: AssessVerdict) -> &'static str {
 }
 
 impl TargetReport {
-    /// The terms of the replay, in a line.
     fn terms(&self) -> String {
         let object = self.scaled_object.as_ref();
         let object = object.map(|object| format!("for ScaledObject {object}"));
@@ -180,7 +176,6 @@ impl TargetReport {
 }
 
 impl LoadReport {
-    /// How its load is drawn.
     fn shown(&self) -> LoadDisplayUnit {
         let (title, factor) = match self.unit {
             "millicores" => ("CPU load (cores, all Pods)", 1000.0),

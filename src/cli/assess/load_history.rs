@@ -1,8 +1,6 @@
-//! The past of loads, minute by minute, from Prometheus.
-//!
-//! A few queries run at a time, each for some workloads of one namespace and as many minutes as an
-//! answer may hold. If more than one Pod in fifty is new, a minute has no sum, because new Pods may
-//! carry no load yet. Gaps of up to 15 minutes are filled with a line.
+//! The past of loads, minute by minute, from Prometheus. A few queries run at a time, each for some
+//! workloads of one namespace. A minute with more than one new Pod in fifty has no sum, because new
+//! Pods may carry no load yet. Gaps of up to 15 minutes are filled with a line.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -33,14 +31,12 @@ const AT_ONCE: usize = 4;
 /// Workloads of one question.
 const TOGETHER: usize = 25;
 
-/// The reader of the past of loads.
 pub(super) struct Pasts {
     past: Arc<dyn HistorySource>,
     until: Timestamp,
     days: u32,
 }
 
-/// The past of one load.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LoadPast {
     /// Its minutes; the first and the last have a value.
@@ -53,7 +49,6 @@ pub(super) struct LoadPast {
     pub failed: Option<String>,
 }
 
-/// The mean load of a minute; `None` where it is not known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Minute {
     pub at: Timestamp,
@@ -70,7 +65,6 @@ enum PastLoadQuery {
     Query(usize, Arc<str>),
 }
 
-/// Points by the places of their loads.
 type PastLoadPoints = Vec<(usize, Vec<(Timestamp, f64)>, Option<String>)>;
 
 impl Pasts {
@@ -151,8 +145,8 @@ impl Pasts {
             .collect())
     }
 
-    /// All minutes, with an end to it: a server that answers a few points at a time would keep others waiting for
-    /// days.
+    /// All minutes, within a time limit: a server that answers a few points at a time would block
+    /// others for days.
     async fn parts_in_time(
         &self,
         question: HistoryRequest<'_>,
@@ -178,7 +172,6 @@ impl Pasts {
         Timestamp::from_second(whole).unwrap_or(end)
     }
 
-    /// The minutes of points.
     fn minutes(&self, points: &[(Timestamp, f64)], failed: Option<String>) -> LoadPast {
         let minute = |at: Timestamp| at.as_second().div_euclid(60);
         let times = points.iter().map(|(at, _)| minute(*at));
@@ -214,7 +207,6 @@ impl Pasts {
 }
 
 impl LoadPast {
-    /// The minutes as samples of a file are.
     pub(super) fn samples(&self) -> Vec<TraceSample> {
         let minutes = self.minutes.iter();
         let sample = |minute: &Minute| TraceSample {

@@ -1,5 +1,4 @@
-//! How much of each history is replayed: the more HPAs there are, the less, so that an answer for
-//! hundreds of them comes within minutes.
+//! How much of each history is replayed: less for more HPAs, so that hundreds of them take minutes.
 
 use clap::ValueEnum;
 use jiff::SignedDuration;
@@ -25,7 +24,6 @@ pub(super) enum Depth {
 }
 
 impl Depth {
-    /// The depth for so many loads.
     pub(super) const fn of(loads: usize) -> Self {
         match loads {
             0..=40 => Self::Whole,
@@ -34,7 +32,6 @@ impl Depth {
         }
     }
 
-    /// The most of the past that is judged.
     pub(super) const fn judged(self) -> SignedDuration {
         match self {
             Self::Whole => SignedDuration::from_hours(72),
@@ -59,8 +56,8 @@ impl Depth {
         }
     }
 
-    /// The policies that are replayed: the plain HPA at its own target first, and at others from it down to
-    /// two thirds of it; floors at risks around the default one.
+    /// The policies to replay: the plain HPA at its own target first, then at others down to two
+    /// thirds of it; floors at risks around the default.
     pub(super) fn policies(self, target: &ReplayTarget) -> Vec<ReplayPolicy> {
         let all = ReplayPolicy::frontier(target, Floors::by(ModelSet::Auto));
         let (plain, floors): (Vec<_>, Vec<_>) = all

@@ -9,7 +9,6 @@ use super::target_report::{FloorSavings, TargetReport};
 use super::verdict::AssessVerdict;
 use crate::cli::output::CliFailure;
 
-/// The terms that all HPAs have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Terms {
     pub until: Timestamp,
@@ -81,13 +80,12 @@ impl Assessment {
         }
     }
 
-    /// True where there was no HPA to assess.
     pub(super) const fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// The failure where the loads of HPAs were asked for and none has any series: it is another
-    /// cluster's Prometheus, or one without cAdvisor.
+    /// The failure if no load of any HPA has a series: it is another cluster's Prometheus, or one
+    /// without cAdvisor.
     pub(super) fn without_any_series(&self) -> Option<CliFailure> {
         let asked = self.targets.iter().filter_map(|one| one.past.as_ref());
         let known: Vec<f64> = asked.map(|past| past.known_days).collect();
@@ -122,7 +120,6 @@ impl AssessmentSummary {
         }
     }
 
-    /// The number of a verdict.
     pub(super) const fn count(&self, verdict: AssessVerdict) -> usize {
         match verdict {
             AssessVerdict::WorthEnabling => self.worth_enabling,

@@ -10,7 +10,6 @@ use super::verdict::AssessVerdict;
 use crate::cli::forecast::replay::report::{Ratios, percentage};
 use crate::cli::output::{Report, Style, fit_to_width};
 
-/// The headings of the figures of an HPA.
 pub(super) const FIGURES: [&str; 8] = [
     "DAYS",
     "UNDER-PROV. s",

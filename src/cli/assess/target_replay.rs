@@ -30,7 +30,6 @@ const DRAWN: usize = 480;
 #[derive(Debug, Clone, Copy)]
 struct Terms {
     depth: Depth,
-    /// True where load and replicas are to be drawn.
     drawn: bool,
 }
 
@@ -42,7 +41,6 @@ const MOST_PODS: i32 = 10_000;
 /// More replicas than the largest load takes, as a factor, which no policy asks for.
 const BEYOND_NEED: i32 = 4;
 
-/// One HPA with what came of it.
 #[derive(Debug)]
 pub(super) struct AssessedTarget {
     pub candidate: AssessCandidate,
@@ -50,7 +48,6 @@ pub(super) struct AssessedTarget {
     pub outcome: AssessOutcome,
 }
 
-/// The outcome for an HPA.
 #[derive(Debug)]
 pub(super) enum AssessOutcome {
     Unfit(NotForecastReason),
@@ -177,8 +174,8 @@ fn entrant(
     }))
 }
 
-/// The target with at most `BEYOND_NEED` times the replicas for its largest load. A huge maximum
-/// then costs no time, and coarse measurements of a tiny request cannot raise the count to it.
+/// The target with at most `BEYOND_NEED` times the replicas for its largest load, so that a huge
+/// maximum costs no time, and coarse measurements of a tiny request cannot reach it.
 fn within_reach(
     target: target::ReplayTarget,
     largest: f64,
@@ -222,7 +219,7 @@ fn replay_one(
     replayed
 }
 
-/// The points that a picture has room for, of which each is the highest of those that it stands for.
+/// The points that a picture has room for, each the highest of its group.
 fn highest(points: &[ReplayPoint]) -> Vec<ReplayPoint> {
     let together = points.len().div_ceil(DRAWN).max(1);
     let highest = points.chunks(together).filter_map(|part| {
@@ -272,8 +269,8 @@ mod tests {
 
     use super::*;
 
-    /// The harm: Pods that request a millicore never measured less than that, the HPA doubled every 15 seconds to a
-    /// maximum that stood for none, and the replay of one HPA took all memory.
+    /// The harm: Pods with a request of a millicore never measured less, so the HPA doubled every
+    /// 15 seconds to a huge maximum, and one replay took all memory.
     #[test]
     fn a_replay_counts_no_more_pods_than_the_load_could_need() {
         for (request, max, largest, expected) in [

@@ -17,7 +17,6 @@ use evenkeel_kubernetes::truncate::excerpt;
 /// The characters of a text about a target that are told.
 const MOST_TOLD: usize = 1000;
 
-/// One HPA.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TargetReport {
@@ -50,12 +49,10 @@ pub(super) struct FloorSavings {
     pub replica_hours: f64,
 }
 
-/// The terms of the replay of a load.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct LoadReport {
     pub signal: String,
-    /// The unit of the request.
     pub unit: &'static str,
     pub request: f64,
     pub target: f64,
@@ -218,7 +215,6 @@ impl LoadReport {
     }
 }
 
-/// The unit of a load of this signal.
 const fn unit(signal: &Signal) -> &'static str {
     match signal {
         Signal::Resource(ResourceName::Cpu) => "millicores",

@@ -12,7 +12,6 @@ use evenkeel_core::scaling::cost_benefit::{
 use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::count_as_f64;
 
-/// The verdict on an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum AssessVerdict {
@@ -54,7 +53,6 @@ impl AssessVerdict {
     }
 }
 
-/// The name of what the verdict stands on.
 pub(super) fn reason(outcome: &AssessOutcome, past: Option<&LoadPast>) -> &'static str {
     match outcome {
         AssessOutcome::Unfit(unfit) => unfit.reason(),
@@ -141,7 +139,6 @@ fn told(series: &ReplayedSeries, worth: &CostBenefit) -> String {
     }
 }
 
-/// The difference between floors and the HPA as it is, in words.
 fn difference(today: &Cost, floors: &Cost) -> String {
     format!(
         "with floors {:.0} s under-provisioned instead of {:.0} s, for {} replica-hours",

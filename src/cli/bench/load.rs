@@ -1,8 +1,7 @@
-//! An open-loop load: requests are due at a fixed rate whether or not earlier ones are answered.
-//!
-//! A latency counts from the moment the request was due, so that a service that stalls is charged
-//! for every request that had to wait behind the stall (no coordinated omission). A thread of its
-//! own keeps the time, because the async timer is only good to a millisecond.
+//! An open-loop load: requests are due at a fixed rate whether or not earlier ones are answered. A
+//! latency counts from the moment the request was due, so a stalled service is charged for the
+//! requests behind the stall (no coordinated omission). A thread of its own keeps the time, because
+//! the async timer is only good to a millisecond.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +20,6 @@ use tokio_rustls::TlsConnector;
 
 use evenkeel_clock as clock;
 
-/// Endpoint under load.
 #[derive(Debug, Clone)]
 pub(super) struct BenchTarget {
     /// Host as it stands in the URL; the certificate has to carry it.
@@ -32,7 +30,6 @@ pub(super) struct BenchTarget {
     pub(super) tls: Arc<rustls::ClientConfig>,
 }
 
-/// Size of a load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BenchLoad {
     /// Requests per second.
@@ -76,24 +73,21 @@ impl Latencies {
     }
 }
 
-/// Result of a load.
 #[derive(Debug, Default)]
 pub(super) struct BenchResult {
     /// Requests that were sent, with those of the warm-up.
     pub(super) with_warm_up: u64,
-    /// Time that everything else in this process took of the processors meanwhile, the connecting aside.
+    /// Processor time of everything else in this process meanwhile, except connecting.
     pub(super) beside: Duration,
-    /// Latencies of all requests that fell due, but for failures; for a request that was not sent
-    /// before the end, the time that it had waited by then.
+    /// Latencies of all due requests except failures; an unsent request counts with its waiting
+    /// time.
     pub(super) latencies: Latencies,
-    /// Requests that were answered as they should be.
     pub(super) answered: u64,
-    /// Requests that waited for a connection until the end: the rate was more than the service or
-    /// its connections take.
+    /// Requests that waited for a connection until the end: the rate exceeded the service or its
+    /// connections.
     pub(super) unsent: u64,
     /// Requests that were not answered so.
     pub(super) failed: u64,
-    /// Text of the first failure.
     pub(super) failure: Option<String>,
     /// From the first request counted to the last answer.
     pub(super) elapsed: Duration,
@@ -108,8 +102,8 @@ struct RequestSlot {
     counted: bool,
 }
 
-/// Puts `load` of `body` on the target, from a runtime of one thread: requests that hop between threads
-/// would wait for the hops.
+/// Puts `load` of `body` on the target, from a runtime of one thread: requests would wait for hops
+/// between threads.
 pub(super) async fn run(
     target: &BenchTarget,
     load: BenchLoad,
@@ -169,7 +163,6 @@ fn pace(load: BenchLoad, started: Instant, due: &mpsc::UnboundedSender<RequestSl
     clock::thread_time()
 }
 
-/// A request, and the span in which it is counted.
 #[derive(Debug, Clone)]
 struct BenchRequest {
     target: BenchTarget,

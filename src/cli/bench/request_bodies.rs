@@ -2,13 +2,11 @@
 
 use serde_json::{Value, json};
 
-/// The namespace of all that is asked.
 pub(super) const NAMESPACE: &str = "bench";
 
 /// Environment variables that make the Pod as large as an ordinary one.
 const VARIABLES: usize = 40;
 
-/// Name of node `index`.
 pub(super) fn node_name(index: u32) -> String {
     format!("node-{index:05}")
 }

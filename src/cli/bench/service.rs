@@ -82,7 +82,6 @@ impl LoopbackService {
         })
     }
 
-    /// The endpoint of one of its paths.
     pub(super) fn target(&self, path: &str) -> anyhow::Result<BenchTarget> {
         Ok(BenchTarget {
             host: self.address.ip().to_string(),

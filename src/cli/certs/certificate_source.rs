@@ -54,7 +54,6 @@ impl CertificateSourceArgs {
         Bundle::decode(&files).map_err(|error| CliFailure::work(format_args!("{origin}: {error}")))
     }
 
-    /// The files of the Secret.
     fn read_secret(&self) -> Result<BTreeMap<String, Vec<u8>>, CliFailure> {
         let (namespace, secret) = (&self.cluster.namespace, &self.secret);
         let read = self.block_on(async |client| {
@@ -68,7 +67,6 @@ impl CertificateSourceArgs {
         Ok(data.map(|(file, content)| (file, content.0)).collect())
     }
 
-    /// The address of a Service inside the cluster.
     pub(super) fn cluster_ip(&self, service: &str) -> Result<String, CliFailure> {
         let namespace = &self.cluster.namespace;
         let read = self.block_on(async |client| {
@@ -96,7 +94,6 @@ impl CertificateSourceArgs {
     }
 }
 
-/// The failure that the signer's Secret is not there.
 pub(super) fn no_signer(namespace: &str, secret: &str) -> CliFailure {
     CliFailure::work(format_args!(
         "there is no Secret {namespace}/{secret}, so the signer keeps no keys there: check that -n \

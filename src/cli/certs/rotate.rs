@@ -1,6 +1,5 @@
-//! `certs rotate`: asks the signer for new keys, and tells what to do while both are trusted.
-//!
-//! Only annotations of the signer's Secret are read and written: no key comes here.
+//! `certs rotate`: asks the signer for new keys, and tells what to do while both are trusted. Only
+//! annotations of the signer's Secret are read and written: no key comes here.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -74,7 +73,6 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// The state of the rotation after the request.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RotationReport {
@@ -86,7 +84,6 @@ struct RotationReport {
     namespace: String,
 }
 
-/// The moments of a rotation.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rotation {
@@ -227,7 +224,6 @@ impl SignerSecretRef<'_> {
         })
     }
 
-    /// The annotations of the Secret; its data stays where it is.
     async fn annotations(&self) -> Result<SignerAnnotations, CliFailure> {
         let metadata = self.api.get_metadata(self.name).await;
         let metadata = metadata.map_err(|error| self.failure("it cannot be read", error))?;

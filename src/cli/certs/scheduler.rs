@@ -1,5 +1,5 @@
-//! Credentials for kube-scheduler to call the extender: its configuration file filled in, or a
-//! Secret with its client certificate alone.
+//! kube-scheduler's credentials for the extender: its configuration file filled in, or a Secret
+//! with its client certificate alone.
 
 use std::io::Write as _;
 use std::net::IpAddr;

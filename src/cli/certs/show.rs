@@ -1,4 +1,4 @@
-//! `certs show`: subject, issuer, names and validity of certificates in a file, a directory or the
+//! `certs show`: subject, issuer, names and validity of certificates in a file, directory or
 //! cluster.
 
 use std::io::{self, Write};

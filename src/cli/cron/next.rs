@@ -51,7 +51,6 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// The next runs of the CronHPAs of a file.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct NextRuns {
@@ -87,7 +86,6 @@ struct CronRuns {
 #[serde(rename_all = "camelCase")]
 struct CronNextRun {
     time: Timestamp,
-    /// The same in the zone of the cron.
     local: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<Timestamp>,
@@ -116,7 +114,6 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     output::print(&report, output)
 }
 
-/// The CronHPAs of all documents in the file, with their rules.
 fn read(path: &Path) -> Result<Vec<(CronHpa, CronSpec)>, CliFailure> {
     let text = output::read_input(path)?;
     let refuse = |message: String| CliFailure::call(format_args!("{}: {message}", path.display()));

@@ -1,5 +1,5 @@
-//! The result of `explain` for people: a line for each of the last answers, and tables. The tables
-//! show the newest answer with known terms, or the decision that would be made now.
+//! The result of `explain` for people: a line for each of the last answers, and tables of the
+//! newest answer with known terms, or of the decision that would be made now.
 
 use std::io::{self, Write};
 
@@ -16,11 +16,9 @@ use evenkeel_kubernetes::extender::explain::Explanation;
 /// Nodes shown at most, the best first; all of them are in the JSON.
 const SHOWN: usize = 20;
 
-/// The Pods that were asked about.
 #[derive(Debug, Serialize)]
 pub(super) struct ExplainReport<'a> {
     pub(super) pods: Vec<PodExplanation>,
-    /// The nodes with terms to show.
     #[serde(skip)]
     pub(super) nodes: &'a [String],
     /// True where the terms are those of an answer that would be given now, whatever was answered.
@@ -134,7 +132,6 @@ impl ExplainReport<'_> {
     }
 }
 
-/// An answer in a line.
 fn answered(past: &PastVerdict) -> String {
     let at = format!("{:.0}", past.at);
     match &past.verdict {

@@ -1,5 +1,5 @@
-//! `evenkeel simulate --frontier`: portraits, each kind alone and several together, beside the plain HPA at lower
-//! targets, over several seeds. Nothing is placed: how many replicas there are does not depend on where they are.
+//! `evenkeel simulate --frontier`: portraits, alone and together, beside the plain HPA at lower
+//! targets, over several seeds. Nothing is placed: replica counts do not depend on nodes.
 
 mod picture;
 mod report;
@@ -58,7 +58,7 @@ fn score(
     })
 }
 
-/// The workloads of each namespace, in the order in which they stand, and all of them where there are several.
+/// The workloads of each namespace, in order, and all of them if there are several.
 fn groups(
     ways: &[Way],
     scaled: &[&ScenarioWorkload],

@@ -6,8 +6,8 @@ use crate::cli::forecast::chart::{
 };
 use evenkeel_core::units::Resource;
 
-/// A chart of each resource below each other: spread to the right, peak upwards, so that the best
-/// policy is at the lower left.
+/// One chart for each resource: spread to the right, peak upwards, so the best policy is at the
+/// lower left.
 pub(super) fn svg(simulated: &SimulateReport) -> String {
     let resources = Resource::ALL.into_iter().enumerate();
     let charts = resources.map(|(at, resource)| {

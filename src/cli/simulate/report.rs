@@ -10,7 +10,6 @@ use evenkeel_sandbox::simulation::replicas::ScalingMethod;
 use evenkeel_sandbox::simulation::responses::Responses;
 use evenkeel_sandbox::simulation::{RunSummary, ScenarioComparison};
 
-/// A comparison of policies.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct SimulateReport {
@@ -26,7 +25,6 @@ pub(super) struct SimulateReport {
     pub(super) policies: Vec<PolicyReport>,
 }
 
-/// The sources of the scenario.
 #[derive(Debug, Serialize)]
 pub(super) struct ScenarioBackgroundReport {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,12 +33,10 @@ pub(super) struct ScenarioBackgroundReport {
     pub(super) assumed: Vec<String>,
 }
 
-/// The figures of a way of scaling, which are the same for all placement policies.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ScalingReport {
     pub(super) scaling: &'static str,
-    /// How often a count changed.
     pub(super) changes: usize,
     pub(super) replica_hours: f64,
     pub(super) under_provisioned_seconds: f64,

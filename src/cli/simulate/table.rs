@@ -14,7 +14,6 @@ use evenkeel_sandbox::simulation::policies::PolicyName;
 /// A figure of a policy; less is better in every one.
 type PolicyFigure<'a> = &'a dyn Fn(&PolicyReport) -> MeanEstimate;
 
-/// The figures of a policy that stand in one row.
 type PolicyRowFigures = fn(&PolicyReport) -> Vec<MeanEstimate>;
 
 /// Figures that differ by less are told as the same.
@@ -77,7 +76,6 @@ impl SimulateReport {
         self.background.print(to)
     }
 
-    /// A row for each way of scaling.
     fn print_scalings(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         let title = "Scaling, the same for all policies of placement";
         writeln!(to, "\n{}\n", style.emphasis(title))?;

@@ -1,7 +1,6 @@
 //! `evenkeel tune compare`: ways of tuning side by side on what containers wanted, in virtual time.
-//!
-//! A way that leaves more room is throttled less, so two ways compare only at the same slack. Each
-//! way runs as it is, and again with its limits scaled until its slack equals that of Evenkeel.
+//! More room means less throttling, so ways compare only at equal slack: each runs as it is, and
+//! with its limits scaled to Evenkeel's slack.
 
 mod picture;
 mod report;

@@ -1,8 +1,5 @@
-//! `evenkeel tune recommend`: for each container of a cluster's workloads what it asks for, what it used, and
-//! what its template should say.
-//!
-//! Days are looked at, and the template is what is recommended: a resize in place follows minutes. It reads
-//! and prints; what is to be done with the patches is the reader's.
+//! `evenkeel tune recommend`: for each container its requests, its use, and what its template
+//! should say. Templates follow days; a resize in place follows minutes. It only reads and prints.
 
 mod args;
 mod cluster;

@@ -52,7 +52,6 @@ pub(super) struct Args {
     output: Format,
 }
 
-/// The Pods that were reverted, or could not be.
 #[derive(Debug, Serialize)]
 struct RevertReport {
     pods: Vec<RevertedPod>,
@@ -62,7 +61,6 @@ struct RevertReport {
 struct RevertedPod {
     namespace: String,
     pod: String,
-    /// The error; absent if the Pod was reverted.
     #[serde(skip_serializing_if = "Option::is_none")]
     failed: Option<String>,
 }
@@ -124,12 +122,9 @@ async fn revert(args: &Args) -> Result<RevertReport, CliFailure> {
     Ok(RevertReport { pods })
 }
 
-/// The Pods that are asked for.
 #[derive(Debug, Default)]
 struct RevertSelection {
-    /// Those that tuning has resized.
     resized: Vec<ResizablePod>,
-    /// Those of which that is not known.
     unreadable: Vec<UnreadableObject>,
     /// The names of which there is none.
     missing: BTreeSet<String>,

@@ -11,7 +11,7 @@ use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_kubernetes::api_service;
 use evenkeel_kubernetes::kinds::Kind;
 
-/// Overlays that add objects to the base, with the kind and, where that is not enough, the name of one.
+/// Overlays that add objects to the base, with the kind (and, if needed, the name) of one.
 const OVERLAYS: [(&str, &str, &str); 10] = [
     ("cert-manager", "Certificate", ""),
     ("prometheus-operator", "ServiceMonitor", ""),
@@ -110,7 +110,6 @@ impl ModifiedObject {
         matches!(self.outcome, Some(LeftAlone | Failed(_) | Refused(_)))
     }
 
-    /// Evenkeel's marks on the object, a line each.
     fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if let (Some(user), Some(now)) = (self.user_bounds, self.bounds_now) {

@@ -16,12 +16,10 @@ use evenkeel_kubernetes::plan::uninstall::installation::{
 /// Kinds of which processes of Evenkeel make objects that no manifest has.
 const MADE_BY_PROCESSES: [Kind; 3] = [Kind::Secret, Kind::Lease, Kind::ApiService];
 
-/// Objects with Evenkeel's labels, and those of the manifests that lack them.
 #[derive(Debug, Default)]
 pub(super) struct LiveObjects {
     pub(super) objects: BTreeMap<InventoryObjectRef, Value>,
     pub(super) unseen: Vec<ListFailure>,
-    /// Kinds with objects that could not be read.
     pub(super) unseen_kinds: BTreeSet<String>,
 }
 
@@ -110,12 +108,10 @@ fn api(client: &Client, kind: Kind, namespace: Option<&str>) -> Api<DynamicObjec
     }
 }
 
-/// The kind of an object of the manifests.
 fn kind_of(object: &Value) -> Option<Kind> {
     Kind::of(object["apiVersion"].as_str()?, object["kind"].as_str()?)
 }
 
-/// Kind, namespace and name of an object.
 pub(super) fn names(object: &Value) -> InventoryObjectRef {
     let text = |field: &Value| field.as_str().map(str::to_owned);
     InventoryObjectRef {

@@ -5,8 +5,8 @@ use crate::cli::forecast::chart::{
     self, Chart, Colour, LabelSide, Scatter, ScatterLine, ScatterPoint, Stroke,
 };
 
-/// A chart of each group below each other: replica-hours to the right, seconds upwards, so that the best way is at
-/// the lower left.
+/// One chart for each group: replica-hours to the right, seconds upwards, so the best way is at the
+/// lower left.
 pub(super) fn svg(ways: &Ways) -> String {
     let charts = ways.groups.iter().map(|group| {
         Chart::Scatter(Scatter {

@@ -9,7 +9,6 @@ use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
 use evenkeel_sandbox::simulation::frontier::{ScalingScore, Way};
 
-/// A comparison of ways of scaling.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Ways {
@@ -34,12 +33,10 @@ pub(super) struct FrontierGroup {
 #[serde(rename_all = "camelCase")]
 pub(super) struct WayReport {
     pub(super) way: String,
-    /// The target of a plain HPA in percent of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) percent_of_target: Option<u8>,
     /// The workloads that have these portraits.
     pub(super) workloads: usize,
-    /// How often counts changed.
     pub(super) changes: MeanEstimate,
     pub(super) replica_hours: MeanEstimate,
     pub(super) under_provisioned_seconds: MeanEstimate,
@@ -52,7 +49,8 @@ pub(super) struct WayReport {
     pub(super) at_equal_replica_hours: Option<RelativeSeconds>,
 }
 
-/// Seconds as shares of those of the plain HPA at as many replica-hours: geometric means over workloads and seeds.
+/// Seconds relative to the plain HPA at equal replica-hours: geometric means over workloads and
+/// seeds.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RelativeSeconds {
@@ -84,7 +82,6 @@ impl Ways {
 }
 
 impl FrontierGroup {
-    /// The figures of some workloads.
     pub(super) fn of(name: &str, ways: &[Way], seeds: usize, runs: &[Runs<'_>]) -> Self {
         let reports = ways.iter().enumerate().filter_map(|(place, way)| {
             let of_way = runs.iter().map(|runs| &runs[place * seeds..][..seeds]);

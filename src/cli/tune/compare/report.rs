@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_sandbox::tuning::{ContainerDemand, ContainerTuningResult, PolicyName};
 
-/// Everything that was compared.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TuneCompareReport {
@@ -18,7 +17,6 @@ pub(super) struct TuneCompareReport {
     pub(super) containers: Vec<TuneContainerReport>,
 }
 
-/// One container under all ways.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TuneContainerReport {
@@ -29,7 +27,6 @@ pub(super) struct TuneContainerReport {
     pub(super) policies: Vec<TunePolicyRow>,
 }
 
-/// One way.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TunePolicyRow {

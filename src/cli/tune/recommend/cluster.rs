@@ -70,7 +70,8 @@ async fn listed(client: &Client, args: &Args) -> Result<Vec<TuneCandidate>, CliF
     Ok(workloads)
 }
 
-/// Takes note of the resources that an autoscaler counts the replicas of a workload by, where it is the workload's.
+/// Notes the resources by which an autoscaler counts a workload's replicas, if it is the
+/// workload's.
 fn count_by(workload: &mut TuneCandidate, kind: Kind, autoscaler: &Value) {
     let target = &autoscaler["spec"]["scaleTargetRef"];
     let is_own = autoscaler["metadata"]["namespace"] == *workload.namespace
@@ -158,7 +159,6 @@ async fn past(
     })
 }
 
-/// The times of the past, a day a question.
 fn slices(until: Timestamp, days: SignedDuration, step: SignedDuration) -> Vec<Grid> {
     let mut grids = Vec::new();
     let mut first = until.checked_sub(days).unwrap_or(Timestamp::UNIX_EPOCH);
@@ -177,7 +177,6 @@ fn slices(until: Timestamp, days: SignedDuration, step: SignedDuration) -> Vec<G
 }
 
 impl ContainerPastUsage {
-    /// Gives the containers of a workload what those of its Pods used.
     fn give(&self, workload: &mut TuneCandidate) {
         let (kind, name) = (workload.kind, workload.name.clone());
         for container in &mut workload.containers {

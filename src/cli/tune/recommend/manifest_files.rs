@@ -18,7 +18,6 @@ use evenkeel_kubernetes::pod::PodSpec;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 
-/// Millicores in a core.
 const CORE: f64 = 1000.0;
 
 pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<TuneCandidate>, CliFailure> {
@@ -55,7 +54,6 @@ pub(super) fn workloads(file: &Path, args: &Args) -> Result<Vec<TuneCandidate>, 
     Ok(vec![workload])
 }
 
-/// The one workload among the objects of a file.
 fn only_workload(objects: &[Value]) -> Result<TuneCandidate, String> {
     let workloads = objects.iter().filter_map(|object| {
         let text = |field: &str| object[field].as_str().unwrap_or_default();
@@ -110,7 +108,6 @@ pub(super) fn workload(kind: Kind, object: &Value) -> Option<TuneCandidate> {
     read_workload(kind, object).ok()
 }
 
-/// A workload as its object has it.
 fn read_workload(kind: Kind, object: &Value) -> Result<TuneCandidate, String> {
     let metadata: evenkeel_kubernetes::meta::Meta = part(object, "/metadata")?;
     let spec: PodSpec = part(object, "/spec/template/spec")?;
@@ -150,7 +147,6 @@ fn read_workload(kind: Kind, object: &Value) -> Result<TuneCandidate, String> {
     })
 }
 
-/// A part of an object.
 fn part<T: DeserializeOwned>(object: &Value, pointer: &str) -> Result<T, String> {
     let path = pointer.trim_start_matches('/').replace('/', ".");
     let value = object.pointer(pointer).unwrap_or(&Value::Null);

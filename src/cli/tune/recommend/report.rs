@@ -14,7 +14,6 @@ use evenkeel_core::tuning::{
 use evenkeel_core::units::{Amount, i64_as_f64, i64_nearest};
 use evenkeel_kubernetes::resize_record::resources;
 
-/// Everything that is recommended.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecommendReport {
@@ -25,7 +24,6 @@ pub(super) struct RecommendReport {
     memory_freed: i64,
 }
 
-/// One workload.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecommendedWorkload {
@@ -39,7 +37,6 @@ pub(super) struct RecommendedWorkload {
     patch: Option<Value>,
 }
 
-/// One container.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RecommendedContainer {
@@ -190,7 +187,6 @@ impl RecommendReport {
         }
     }
 
-    /// The patches as documents, one after another.
     pub(super) fn print_patches(&self) -> Result<(), CliFailure> {
         let mut out = io::BufWriter::new(io::stdout().lock());
         for patch in self.workloads.iter().filter_map(|one| one.patch.as_ref()) {

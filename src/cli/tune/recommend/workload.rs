@@ -4,7 +4,6 @@ use evenkeel_core::tuning::{CpuMemory, RequestAndLimit};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 
-/// A workload with its template, and what its containers used.
 pub(super) struct TuneCandidate {
     pub(super) namespace: String,
     pub(super) kind: Kind,
@@ -15,15 +14,14 @@ pub(super) struct TuneCandidate {
     pub(super) containers: Vec<TemplateContainer>,
 }
 
-/// A container of a template.
 pub(super) struct TemplateContainer {
     pub(super) name: String,
     /// The list of the Pod's spec that it stands in.
     pub(super) list: &'static str,
-    /// False for an init container that ends before the others begin: it takes part in the Pod's class alone.
+    /// False for an init container that ends before the others begin: it only affects the Pod's
+    /// class.
     pub(super) is_shown: bool,
     pub(super) values: CpuMemory<RequestAndLimit>,
-    /// The use of this container in each Pod.
     pub(super) used: CpuMemory<Vec<Vec<f64>>>,
     pub(super) throttled: Option<f64>,
     pub(super) oom_kills: Option<f64>,
