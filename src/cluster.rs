@@ -1,9 +1,7 @@
-//! The live picture of the cluster: watches that feed the node table, and the snapshot that
-//! requests read.
-//!
-//! One lock guards the table; it is held for microseconds by the watch tasks and by the extender's
-//! reservations, never across an await. Readers take the newest [`Snapshot`] without a lock. What
-//! scaling reads has a lock of its own.
+//! The live state of the cluster: watches that feed the node table, and the snapshot that requests
+//! read. One lock guards the table; watch tasks and the extender's reservations hold it for
+//! microseconds, never across an await. Readers take the newest [`Snapshot`] without a lock.
+//! Scaling data has a lock of its own.
 //!
 //! [`Snapshot`]: evenkeel_kubernetes::snapshot::Snapshot
 

@@ -1,7 +1,5 @@
-//! The rights that Evenkeel needs at the Kubernetes API, as data.
-//!
-//! The manifests grant exactly this, and a test compares the two: a call that is not listed here
-//! is refused by the API server, and a right that no call needs is found.
+//! The rights that Evenkeel needs at the Kubernetes API, as data. The manifests grant exactly
+//! these, and a test compares the two: it finds unlisted calls and unneeded rights.
 
 mod rbac_rule;
 
@@ -22,8 +20,7 @@ pub fn access() -> Vec<RbacRule<'static>> {
     watched.chain(FURTHER.iter().copied()).collect()
 }
 
-/// Everything that the clean-up asks of the API server, which runs by an account of its own:
-/// `evenkeel uninstall --expired`.
+/// The rights of the clean-up, `evenkeel uninstall --expired`, which has its own account.
 #[must_use]
 pub fn restoring() -> Vec<RbacRule<'static>> {
     let right = |kind| RbacRule {
@@ -66,8 +63,8 @@ pub fn restoring() -> Vec<RbacRule<'static>> {
     bounded.chain(further).collect()
 }
 
-/// Everything that the agent of a node asks of the API server, `evenkeel agent`: the Pods of its node, to
-/// which no right can be limited, the namespaces that have opted in, and Events about limits.
+/// The rights of a node's agent, `evenkeel agent`: Pods (not limitable to its node), namespaces,
+/// and Events about limits.
 #[must_use]
 pub const fn of_agents() -> [RbacRule<'static>; 3] {
     const fn right(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'static> {
@@ -83,8 +80,8 @@ pub const fn of_agents() -> [RbacRule<'static>; 3] {
     ]
 }
 
-/// The rights for scaling a custom resource, in addition to [`access`]; `definition` is the name of
-/// its definition.
+/// The rights for scaling a custom resource, in addition to [`access`]; `definition` names its
+/// definition.
 #[must_use]
 pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [RbacRule<'a>; 3] {
     let kind = Kind::Custom(kind);
@@ -106,10 +103,11 @@ pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [RbacRu
 
 /// The rights that are needed beside those of the watches.
 const FURTHER: &[RbacRule<'static>] = &[
-    // The annotation that wakes refused Pods, taints of overloaded nodes, and the label that mirrors an opt-in.
+    // The annotation that wakes refused Pods, overload taints, and the opt-in mirror label.
     everywhere(Kind::Node, &["patch"]),
     everywhere(Kind::Namespace, &["patch"]),
-    // Objects that are read again before their changes are undone at uninstall, and rights that last until then.
+    // Objects that are read before an uninstall undoes their changes, and rights that last until
+    // then.
     everywhere(Kind::Node, &["get"]),
     everywhere(Kind::Namespace, &["get"]),
     everywhere(Kind::DaemonSet, &["get"]),
@@ -121,11 +119,12 @@ const FURTHER: &[RbacRule<'static>] = &[
     held(Kind::ServiceAccount, &["evenkeel"]),
     owning(Kind::ClusterRole, &["evenkeel-clean-up"]),
     owning(Kind::ClusterRoleBinding, &["evenkeel-clean-up"]),
-    // Floors and the status of a target. If a floor is undone, Evenkeel reads which other writer sets the bounds.
+    // Floors and the target's status. If a floor is undone, Evenkeel reads which writer sets the
+    // bounds.
     everywhere(Kind::HorizontalPodAutoscaler, &["get", "patch"]),
     everywhere(Kind::ScaledObject, &["get", "patch"]),
     // Status of a workload without an HPA; replicas for a CronHPA or mode direct, with a record of
-    // the user's value. If the replicas are contested, Evenkeel reads which other writer sets them.
+    // the user's value. If they are contested, Evenkeel reads which other writer sets them.
     everywhere(Kind::Deployment, &["get", "patch"]),
     everywhere(Kind::StatefulSet, &["get", "patch"]),
     everywhere(Kind::ReplicaSet, &["get", "patch"]),
@@ -134,8 +133,8 @@ const FURTHER: &[RbacRule<'static>] = &[
     scale(Kind::ReplicaSet),
     // Costs of deletion before a scale-in.
     needed(Need::ScaleInBalance, PATCH_PODS),
-    // The states of Pods for ReplicaProfiles, with the costs that make those go first that are to go, and the
-    // condition that opens and shuts their readiness gate, which every replica writes.
+    // The Pod states of ReplicaProfiles, the deletion costs that order their Pods, and the
+    // condition of their readiness gate, which every replica writes.
     needed(Need::ReplicaProfiles, PATCH_PODS),
     needed(Need::ReplicaProfiles, part("status", PATCH_PODS)),
     // Pods that stand by hold less.
@@ -159,7 +158,7 @@ const FURTHER: &[RbacRule<'static>] = &[
     ),
     // The portraits that others make for an autoscaler, where they are missing.
     everywhere(Kind::HorizontalPortrait, &["create", "patch"]),
-    // External algorithms: the portraits that need a job, the CronJobs, and their results in ConfigMaps.
+    // External algorithms: portraits that need a job, CronJobs, and their results in ConfigMaps.
     of_jobs(Kind::Namespace, &["list", "watch"]),
     of_jobs(Kind::Ihpa, &["list", "watch"]),
     of_jobs(Kind::HorizontalPortrait, &["list", "watch"]),
@@ -185,7 +184,7 @@ const FURTHER: &[RbacRule<'static>] = &[
             Need::Always,
         )
     },
-    // External checks: where the Services of their namespaces are, and in the name of an account without rights.
+    // External checks: the addresses of Services, and tokens of an account without rights.
     needed(Need::ExternalChecks, everywhere(Kind::Service, &["get"])),
     RbacRule {
         subresource: Some("token"),
@@ -199,8 +198,8 @@ const FURTHER: &[RbacRule<'static>] = &[
     // Usage from the metrics API.
     everywhere(Kind::NodeMetrics, &["list"]),
     everywhere(Kind::PodMetrics, &["list"]),
-    // Other metrics of HPAs, read as the HPA controller reads them: Pods and objects by name,
-    // external metrics as a list.
+    // Other metrics of HPAs, as the HPA controller reads them: Pods and objects by name, external
+    // metrics as a list.
     everywhere(Kind::CustomMetrics, &["get"]),
     everywhere(Kind::ExternalMetrics, &["list"]),
     // Warnings about annotations, and what was decided on a target.
@@ -210,7 +209,7 @@ const FURTHER: &[RbacRule<'static>] = &[
     own(Kind::Lease, &["get", "update"], &["evenkeel"], Need::Always),
     // The uid of the configuration's ConfigMap, which an Event about it names.
     own(Kind::ConfigMap, &["get"], &["evenkeel"], Need::Always),
-    // The Lease that shows if the second scheduler is alive. A right for one name allows a watch of that name only.
+    // The second scheduler's Lease. A right for one name allows a watch of that name only.
     own(
         Kind::Lease,
         &["list", "watch"],
@@ -223,7 +222,7 @@ const FURTHER: &[RbacRule<'static>] = &[
         everywhere(Kind::TokenReview, &["create"]),
     ),
     reviews(Need::AuthenticatedMetrics),
-    // External metrics: how callers are introduced, whether they may, and whether another serves them.
+    // External metrics: callers' headers, their rights, and another server of the group.
     introductions(Need::ExternalMetrics),
     reviews(Need::ExternalMetrics),
     EXTERNAL_METRICS,
@@ -242,7 +241,7 @@ const FURTHER: &[RbacRule<'static>] = &[
         &["evenkeel-serving-certificate"],
         Need::SelfManagedCertificates,
     ),
-    // Certificates: kept in one Secret and handed on in another, valid for the Services' addresses,
+    // Certificates: kept in one Secret and published in another, valid for the Services' addresses,
     // trusted by the webhook. A create names no object yet.
     signer(Kind::Secret, &["create"], &[]),
     signer(
@@ -288,12 +287,11 @@ const fn held(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static> {
     }
 }
 
-/// The right to list a kind of object that limits resizes.
 const fn limiting(kind: Kind) -> RbacRule<'static> {
     needed(Need::InPlaceTuning, everywhere(kind, &["list"]))
 }
 
-/// The right to block deletion by an owner reference, as `OwnerReferencesPermissionEnforcement` requires.
+/// The right to block deletion as an owner, which `OwnerReferencesPermissionEnforcement` requires.
 const fn owning(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static> {
     RbacRule {
         names,
@@ -301,13 +299,11 @@ const fn owning(kind: Kind, names: &'static [&'static str]) -> RbacRule<'static>
     }
 }
 
-/// The resources of running Pods.
 const RESIZE: RbacRule<'static> = needed(Need::InPlaceTuning, part("resize", PATCH_PODS));
 
 const READ_PODS: RbacRule<'static> = everywhere(Kind::Pod, &["list", "get"]);
 const PATCH_PODS: RbacRule<'static> = everywhere(Kind::Pod, &["patch"]);
 
-/// A part of the objects alone.
 const fn part(subresource: &'static str, access: RbacRule<'static>) -> RbacRule<'static> {
     RbacRule {
         subresource: Some(subresource),
@@ -315,7 +311,6 @@ const fn part(subresource: &'static str, access: RbacRule<'static>) -> RbacRule<
     }
 }
 
-/// The same where it is needed.
 const fn needed(need: Need, access: RbacRule<'static>) -> RbacRule<'static> {
     RbacRule { need, ..access }
 }
@@ -332,7 +327,6 @@ const fn everywhere(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'sta
     }
 }
 
-/// The one APIService of external metrics.
 const EXTERNAL_METRICS: RbacRule<'static> = RbacRule {
     names: &[api_service::EXTERNAL_METRICS],
     need: Need::ExternalMetrics,

@@ -1,9 +1,7 @@
-//! The part of the cluster that scaling reads: autoscalers, workloads and namespaces side by side,
-//! each with its Pods.
-//!
-//! It stands behind a lock of its own, so that a picture of ten thousand targets, which takes
-//! milliseconds, holds up neither admission nor the extender. Pods of all namespaces are counted:
-//! a namespace that opts in has its Pods at once.
+//! The part of the cluster that scaling reads: autoscalers, workloads and namespaces, each with its
+//! Pods. Its lock is separate, so that a view of ten thousand targets, which takes milliseconds,
+//! does not block admission or the extender. Pods of all namespaces are counted, so a namespace
+//! that opts in has its Pods at once.
 
 mod checked_resources;
 mod custom_kinds;
@@ -41,28 +39,23 @@ use pods::PodIndex;
 pub(super) use pods::WorkloadKey;
 pub(super) use profile_workloads::ProfiledWorkload;
 
-/// The targets of scaling at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct ScalingView {
     /// True once everything it is made from has been listed; before, nothing may be decided on it.
     pub synced: bool,
-    /// The autoscalers, IHPAs and annotated workloads of namespaces that have opted in, and all others
-    /// that still carry what Evenkeel has written.
+    /// The autoscalers, IHPAs and annotated workloads of opted-in namespaces, and all others with
+    /// Evenkeel's traces.
     pub targets: Vec<TargetObjects>,
-    /// The CronHPAs of namespaces that have opted in.
     pub crons: Vec<Arc<CheckedCronHpa>>,
 }
 
-/// The Pods of a workload.
 #[derive(Debug, Clone, Default)]
 pub struct WorkloadPods {
     /// Those that have not ended, in no order.
     pub members: Vec<Arc<PodFacts>>,
-    /// The selector of the workload, where it is watched.
     pub selector: Option<Box<str>>,
 }
 
-/// An object that scaling reads.
 #[derive(Debug, Clone)]
 pub enum ScalingObject {
     Autoscaler(Arc<Autoscaler>),
@@ -106,8 +99,8 @@ impl ScalingObject {
         }
     }
 
-    /// Forgets the annotations that KEDA copied from a ScaledObject when it made its HPA: they stay
-    /// when their originals go, and so say nothing.
+    /// Drops the annotations that KEDA copied to its HPA from a ScaledObject: they outlive their
+    /// originals, so they say nothing.
     fn drop_copies(&mut self) {
         if let Self::Autoscaler(autoscaler) = self
             && autoscaler.scaled_object().is_some()
@@ -117,7 +110,7 @@ impl ScalingObject {
         }
     }
 
-    /// A warning for each annotation with a value that is not accepted, for kinds with annotations that Evenkeel reads.
+    /// A warning for each invalid annotation, for kinds with annotations that Evenkeel reads.
     fn warnings(&self) -> impl Iterator<Item = AnnotationWarning> {
         let (metadata, kind) = (self.metadata(), self.kind());
         annotation_check::invalid(Carrier::of(kind), &metadata.annotations)
@@ -126,7 +119,6 @@ impl ScalingObject {
     }
 }
 
-/// The key of an object: its namespace and its name.
 pub(super) fn key(namespace: Option<&str>, name: Option<&str>) -> String {
     format!(
         "{}/{}",
@@ -138,7 +130,6 @@ pub(super) fn key(namespace: Option<&str>, name: Option<&str>) -> String {
 /// The objects of one kind, in the order in which they are shown.
 type Objects<T> = BTreeMap<String, Arc<T>>;
 
-/// Everything that is known for scaling.
 #[derive(Debug, Default)]
 pub(super) struct ScalingStore {
     synced: HashSet<Kind>,
@@ -178,8 +169,8 @@ impl ScalingStore {
         }
     }
 
-    /// Forgets the objects of a kind that cannot be followed, and stops waiting for them. So a
-    /// missing right for one kind of custom resource, or a list that fails, delays nothing else.
+    /// Drops the objects of a kind that cannot be watched, and stops waiting for them. So a missing
+    /// right for one kind, or a failing list, delays nothing else.
     pub(super) fn abandon(&mut self, kind: Kind) {
         self.retain(kind, |_| false);
         self.set_synced(kind, true);
@@ -217,12 +208,10 @@ impl ScalingStore {
         told
     }
 
-    /// Forgets the object of a kind with this key.
     pub(super) fn remove(&mut self, kind: Kind, key: &str) {
         self.forget(kind, |other| other == key);
     }
 
-    /// Keeps only these objects of a kind.
     pub(super) fn retain(&mut self, kind: Kind, keep: impl Fn(&str) -> bool) {
         self.forget(kind, |key| !keep(key));
     }
@@ -252,8 +241,7 @@ impl ScalingStore {
         });
     }
 
-    /// Takes what a namespace says; gives what is wrong in the annotations of its objects when it
-    /// has just opted in.
+    /// Takes a namespace; if it has just opted in, returns the faults of its objects' annotations.
     pub(super) fn apply_namespace(
         &mut self,
         name: &str,
@@ -281,7 +269,6 @@ impl ScalingStore {
             .collect()
     }
 
-    /// Keeps only these namespaces.
     pub(super) fn retain_namespaces(&mut self, keep: impl Fn(&str) -> bool) {
         self.namespaces.retain(|name, _| keep(name));
     }
@@ -290,7 +277,6 @@ impl ScalingStore {
         self.opted(namespace) == OptInState::In
     }
 
-    /// True for a namespace that is known and has not opted in.
     pub(super) fn is_opted_out(&self, namespace: &str) -> bool {
         self.opted(namespace) == OptInState::Out
     }
@@ -323,7 +309,6 @@ impl ScalingStore {
     }
 }
 
-/// The objects of one namespace.
 fn within<'a, T>(objects: &'a Objects<T>, namespace: &str) -> impl Iterator<Item = Arc<T>> + 'a {
     objects
         .range(keys_of(namespace))

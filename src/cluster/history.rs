@@ -1,9 +1,8 @@
-//! The recent usage of each workload's Pods, for new Pods of it that declare none themselves.
-//!
-//! Each round of measurements adds the usage of a few Pods per controller, only in namespaces that
-//! have opted in. A resource that a Pod requests is not learnt. An annotated one is, because the
-//! next Pod may lack the annotation. Names, workloads and each [`UsageHistory`] are bounded for a
-//! cluster of any size. The history is fed outside of requests, and requests read a published copy.
+//! The recent usage of each workload's Pods, for its new Pods without declared demand. Each round
+//! adds the usage of a few Pods per controller, only in opted-in namespaces. A requested resource
+//! is not learnt; an annotated one is, because the next Pod may lack the annotation. Names,
+//! workloads and each [`UsageHistory`] are bounded. It is fed outside of requests, which read a
+//! published copy.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -35,7 +34,6 @@ const WORKLOADS: usize = 10_000;
 /// Controllers that are looked at while events of Pods wait.
 const AT_ONCE: usize = 64;
 
-/// The Pods of one controller.
 #[derive(Debug)]
 struct SampledPodGroup {
     namespace: Box<str>,
@@ -66,7 +64,6 @@ struct ClusterUsageState {
 }
 
 impl ClusterUsageHistory {
-    /// Takes a Pod as it now is.
     pub(crate) fn apply(&self, pod: &Pod, name: &PodName, demand: &Demand) {
         let Some(controller) = pod.metadata.controller() else {
             return;
@@ -94,8 +91,8 @@ impl ClusterUsageHistory {
         }
     }
 
-    /// Adds a round of measurements, and publishes what follows of it. `resolve` finds the end of an owner
-    /// chain, `counts` says whether a namespace has opted in.
+    /// Adds a round of measurements, and publishes the result. `resolve` finds the end of an owner
+    /// chain, `counts` whether a namespace has opted in.
     pub(crate) fn feed(
         &self,
         round: &UsageSample,
@@ -133,7 +130,6 @@ impl ClusterUsageHistory {
         self.0.usual.store(Arc::new(usual.collect()));
     }
 
-    /// The usual usage of a workload's Pods.
     pub(crate) fn usual(&self, workload: &WorkloadKey) -> Resources<Option<Amount>> {
         let usual = self.0.usual.load();
         usual.get(workload).copied().unwrap_or_default()
@@ -149,7 +145,7 @@ impl SampledPodGroup {
         }
     }
 
-    /// The usage of the Pods that are next in turn. Names that have long had no measurement are
+    /// The usage of the Pods that are next in turn. Names that have long been unmeasured are
     /// forgotten.
     fn take_turn(&mut self, round: &UsageSample) -> Vec<(Resource, Amount)> {
         let turn = EACH_ROUND.min(self.members.len());
@@ -343,7 +339,7 @@ mod tests {
         assert_eq!(kept.len(), WORKLOADS);
     }
 
-    /// The harm: where the stranger came first, what the Pods of the controller used was counted for its namespace.
+    /// The harm: a stranger that came first drew the use by the controller's Pods to its namespace.
     #[test]
     fn a_uid_of_another_namespaces_controller_keeps_its_usage_apart() {
         let history = ClusterUsageHistory::default();

@@ -14,14 +14,11 @@ use evenkeel_core::placement::node_table::{Freshness, NodeState};
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::kinds::Kind;
 
-/// The outcome of one watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchOutcome {
-    /// An object was taken or removed.
     Event,
     /// An object could not be read and was left out.
     Unreadable,
-    /// The watch was interrupted.
     Error,
 }
 
@@ -35,12 +32,10 @@ impl WatchOutcome {
     }
 }
 
-/// How the cluster serves a kind of custom resource that is to be scaled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CustomKindState {
     /// With the subresource `scale`, so that it is scaled.
     Served,
-    /// Not at all.
     Absent,
     /// Without what scaling takes.
     Unscalable,
@@ -94,7 +89,6 @@ struct ResourceLabel {
     resource: &'static str,
 }
 
-/// The cluster's metric families.
 #[derive(Debug, Clone, Default)]
 pub struct ClusterMetrics {
     events: Family<WatchLabels, Counter>,
@@ -127,7 +121,7 @@ impl ClusterMetrics {
         self.register_nodes(registry);
     }
 
-    /// Registers the metric families of the watches for `/metrics`, for a process without a node table.
+    /// Registers the watches' metric families for `/metrics`, for a process without a node table.
     pub(crate) fn register_watches(&self, registry: &mut Registry) {
         registry.register(
             "watch_events",

@@ -9,20 +9,15 @@ use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::{Kind, foreign_group};
 use evenkeel_kubernetes::meta::OwnerReference;
 
-/// A controller of Pods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner {
-    /// The group of a kind that is not one of Kubernetes' own.
     #[serde(skip)]
     pub group: Option<Box<str>>,
-    /// The kind, for example `Deployment`.
     pub kind: String,
-    /// Its name, in the Pod's namespace.
     pub name: String,
 }
 
 impl Owner {
-    /// The owner that a reference names.
     #[must_use]
     pub fn new(api_version: &str, kind: &str, name: &str) -> Self {
         Self {
@@ -66,14 +61,12 @@ impl Owners {
         }
     }
 
-    /// Forgets a ReplicaSet or a Job.
     pub fn remove(&mut self, kind: Kind, key: &ControllerKey) {
         if let Some(owners) = self.of(kind) {
             owners.remove(key);
         }
     }
 
-    /// Keeps only these objects of a kind.
     pub fn retain(&mut self, kind: Kind, keep: &impl Fn(&ControllerKey) -> bool) {
         if let Some(owners) = self.of(kind) {
             owners.retain(|key, _| keep(key));

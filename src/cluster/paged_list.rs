@@ -1,7 +1,6 @@
-//! Lists of the API server, read page by page, and object by object as each page arrives.
-//!
-//! All lists of the service use this module. It holds only the text of one object at a time, and an
-//! object that cannot be read does not affect the others.
+//! Lists of the API server, read page by page and object by object. All lists of the service use
+//! this module. It holds only the text of one object at a time, and an unreadable object does not
+//! affect the others.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -95,7 +94,6 @@ impl<K: DeserializeOwned> Listing<K> {
         }
     }
 
-    /// The list of the metadata of these objects.
     pub(crate) fn of_metadata(api: &Api<impl Resource + Clone>, params: ListParams) -> Self {
         Self {
             is_whole: false,
@@ -124,7 +122,6 @@ impl<K: DeserializeOwned> Listing<K> {
         Ok(())
     }
 
-    /// The next object; nothing once all have been read.
     pub(crate) async fn next(&mut self) -> kube::Result<Option<LenientObject<K>>> {
         while self.has_more() {
             if let Some(object) = self.next_of_page().await? {
@@ -174,7 +171,6 @@ impl<K: DeserializeOwned> Listing<K> {
 }
 
 impl ListPage {
-    /// The text of the next object; nothing at the end of the page.
     async fn next_item(&mut self) -> kube::Result<Option<Vec<u8>>> {
         loop {
             let arrived = self.body.fill_buf().await.map_err(Error::ReadEvents)?;

@@ -1,9 +1,6 @@
-//! ReplicaProfiles, the budgets that limit them, and the Pods with the readiness gate that takes
-//! them out of traffic.
-//!
-//! Only Pods with the gate are kept, each as a whole; they belong to workloads with a profile. If
-//! an event shows a Pod with a condition that differs from its label, the Pod is noted as due. So
-//! no caller has to search all Pods.
+//! ReplicaProfiles, their disruption budgets, and the Pods with the readiness gate, which are kept
+//! whole. If an event shows a Pod with a condition that differs from its label, the Pod is marked
+//! as due, so that no caller has to search all Pods.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,14 +17,11 @@ use evenkeel_kubernetes::replica_profile::{CheckedReplicaProfile, ReplicaProfile
 /// The kinds that must be fully listed before Pods are changed for a profile.
 pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionBudget];
 
-/// The profiles and what they need.
 #[derive(Debug, Default)]
 pub(super) struct Profiles {
     synced: HashSet<Kind>,
-    /// By namespace and name.
     checked: BTreeMap<String, Arc<CheckedReplicaProfile>>,
     budgets: BTreeMap<String, Arc<DisruptionBudget>>,
-    /// The Pods with the gate, by UID.
     gated: HashMap<Arc<str>, Arc<Pod>, RandomState>,
     /// The gated Pods with a condition that is to be written, by UID.
     due: BTreeSet<Arc<str>>,
@@ -42,12 +36,10 @@ impl Profiles {
         }
     }
 
-    /// True where all profiles are known.
     pub(super) fn knows_profiles(&self) -> bool {
         self.synced.contains(&Kind::ReplicaProfile)
     }
 
-    /// True where all profiles and budgets are known.
     pub(super) fn is_synced(&self) -> bool {
         NEEDED.iter().all(|kind| self.synced.contains(kind))
     }
@@ -111,12 +103,10 @@ impl Profiles {
         self.budgets.values().cloned().collect()
     }
 
-    /// All Pods with the gate.
     pub(super) fn gated(&self) -> Vec<Arc<Pod>> {
         self.gated.values().cloned().collect()
     }
 
-    /// The Pods with a condition that is to be written.
     pub(super) fn due(&self) -> Vec<Arc<Pod>> {
         let pods = self.due.iter().filter_map(|uid| self.gated.get(uid));
         pods.cloned().collect()

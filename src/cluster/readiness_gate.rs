@@ -1,12 +1,11 @@
-//! Decides if new Pods may get a readiness gate, which Evenkeel then has to open.
-//!
-//! A Pod with the gate is never ready unless its condition is written. So a replica adds the gate
-//! only if it has recently written a condition, or could have, without a failure since. No Pod of
-//! the namespace may wait too long for its condition or have it refused. The watch must show the
-//! Pods that kube-scheduler asks about. Tenants can cause a waiting Pod or a refusal, so both count
-//! only for their own namespace. A review counts for nothing, because any client may send one. If a
-//! gate is wrongly left out, a few Pods cannot be taken out of traffic. If it is wrongly added,
-//! they wait for another replica.
+//! Decides if new Pods may get a readiness gate, which Evenkeel then has to open. A Pod with the
+//! gate is never ready without its condition, so a replica adds the gate only if it has recently
+//! written a condition, or could have, without a failure since. No Pod of the namespace may wait
+//! too long for its condition or have it refused, and the watch must show the Pods that
+//! kube-scheduler asks about. Tenants can cause a wait or a refusal, so both count only for their
+//! own namespace; a review counts for nothing, because any client may send one. If a gate is
+//! wrongly left out, a few Pods cannot be taken out of traffic. If it is wrongly added, they wait
+//! for another replica.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,7 +18,6 @@ const SEEN_WITHIN: Duration = Duration::from_secs(10);
 /// The longest that a Pod waits for its condition.
 const OPENED_WITHIN: Duration = Duration::from_secs(5);
 
-/// The record of this replica's own writes of conditions.
 #[derive(Debug, Default)]
 pub(super) struct Gate(Mutex<ReadinessGateState>);
 
@@ -36,17 +34,14 @@ struct ReadinessGateState {
 }
 
 impl Gate {
-    /// A condition was written, or would have been.
     pub(super) fn good(&self, now: Instant) {
         self.locked().good = Some(now);
     }
 
-    /// A condition could not be written.
     pub(super) fn failed(&self) {
         self.locked().good = None;
     }
 
-    /// The watch has shown a Pod.
     pub(super) fn seen(&self) {
         self.locked().missed = None;
     }
@@ -56,8 +51,8 @@ impl Gate {
         self.locked().missed.get_or_insert(now);
     }
 
-    /// Sets the namespaces with Pods that wait for their condition, each with the time since when
-    /// the first one waits. `refused` are those with Pods for which the last write was refused.
+    /// Sets the namespaces with waiting Pods, each with the start of the first wait; `refused` are
+    /// those with a Pod whose last write was refused.
     pub(super) fn waiting(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
         let mut known = self.locked();
         known.awaited = awaited;
@@ -69,7 +64,6 @@ impl Gate {
         self.locked().is_open(now)
     }
 
-    /// True where new Pods of a namespace may be given a gate.
     pub(super) fn is_open_for(&self, namespace: &str, now: Instant) -> bool {
         let known = self.locked();
         let since = known.awaited.get(namespace).copied();
@@ -129,7 +123,7 @@ mod tests {
         assert!(gate.is_open(after(13)));
     }
 
-    /// The harm: Pods that waited for a moment one after the other, in any namespace, shut it for all.
+    /// The harm: Pods that waited briefly one after the other, in any namespace, closed it for all.
     #[test]
     fn it_shuts_where_one_pod_waits_for_longer_than_it_takes() {
         let (gate, now) = (Gate::default(), clock::instant());

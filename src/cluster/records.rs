@@ -14,7 +14,6 @@ use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
 use evenkeel_kubernetes::pod::Pod;
 
-/// The kinds that are watched.
 pub const WATCHED: [Kind; 15] = [
     Kind::Node,
     Kind::Pod,
@@ -33,8 +32,8 @@ pub const WATCHED: [Kind; 15] = [
     Kind::HorizontalPortrait,
 ];
 
-/// Those that must have been listed before Pods are judged and the service is ready. ReplicaSets
-/// and Jobs lead to the workloads behind them.
+/// The kinds to list before Pods are judged and the service is ready. ReplicaSets and Jobs lead to
+/// workloads.
 pub const PLACEMENT: [Kind; 5] = [
     Kind::Node,
     Kind::Pod,
@@ -43,8 +42,8 @@ pub const PLACEMENT: [Kind; 5] = [
     Kind::Job,
 ];
 
-/// Those that must have been listed before anything is scaled. The service is ready without
-/// them: admission and the extender ask nothing of autoscalers.
+/// The kinds to list before anything is scaled. The service is ready without them: admission and
+/// the extender do not use autoscalers.
 pub const SCALING: [Kind; 10] = [
     Kind::Pod,
     Kind::Namespace,
@@ -58,7 +57,7 @@ pub const SCALING: [Kind; 10] = [
     Kind::HorizontalPortrait,
 ];
 
-/// The custom resources among these that Evenkeel knows by itself. If a list of one cannot be read,
+/// The custom resources among these that Evenkeel knows itself. If a list of one is unreadable,
 /// Evenkeel stops waiting for it after a while, because any user may have caused the fault.
 pub(super) const WAITED_FOR: [Kind; 4] = [
     Kind::ScaledObject,
@@ -77,20 +76,15 @@ pub struct WaitingPod {
     pub since: Timestamp,
 }
 
-/// A namespace as plans need it.
 #[derive(Debug, Clone)]
 pub struct NamespaceRecord {
     pub policy: Arc<NamespacePolicy>,
-    /// The resourceVersion at which it was read.
     pub resource_version: String,
-    /// The mirror label as it stands.
     pub label: Option<String>,
 }
 
-/// Warnings that wait to be written, without those that were taken lately.
-///
-/// Both are bounded: a replica that does not lead writes nothing, and a user may give any number
-/// of values that are not accepted.
+/// Warnings to write, without recent repeats. Both are bounded: a replica that does not lead writes
+/// nothing, and users may give any number of invalid values.
 #[derive(Debug)]
 pub(super) struct WarningQueue {
     waiting: VecDeque<AnnotationWarning>,

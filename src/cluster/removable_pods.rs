@@ -1,8 +1,6 @@
-//! The Pods that may go in a scale-in, by namespace and by ReplicaSet, with the labels of the nodes that
-//! they may be spread over.
-//!
-//! Where no costs of deletion are given, only Pods are kept that carry one of Evenkeel's, to be taken
-//! away. Otherwise Pods of one ReplicaSet share labels and constraints, which are the larger part.
+//! The Pods that may go in a scale-in, by namespace and ReplicaSet, with the labels of their nodes.
+//! Without deletion costs, only Pods that still carry one of Evenkeel's are kept, to remove it.
+//! Pods of one ReplicaSet share labels and constraints, the larger part.
 
 use std::borrow::Borrow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -20,13 +18,11 @@ use evenkeel_kubernetes::removable_pod::RemovablePod;
 type RemovablePodMap<K, V> = HashMap<K, V, RandomState>;
 type Uids = BTreeSet<Arc<str>>;
 
-/// The Pods that may go.
 #[derive(Debug)]
 pub(super) struct RemovablePods {
     keeps_all: bool,
     pods: RemovablePodMap<Arc<str>, Arc<RemovablePod>>,
     namespaces: RemovablePodMap<Box<str>, Uids>,
-    /// By ReplicaSet.
     sets: RemovablePodMap<ControllerKey, Uids>,
     /// Those that carry anything of Evenkeel's.
     marked: Uids,
@@ -48,7 +44,6 @@ impl RemovablePods {
         }
     }
 
-    /// Takes a Pod as it now is.
     pub(super) fn apply(&mut self, pod: &Pod) {
         let seen = RemovablePod::of(pod);
         let seen = seen.filter(|seen| self.keeps_all || seen.mark.own.is_some());
@@ -78,7 +73,6 @@ impl RemovablePods {
         self.pods.insert(uid, Arc::new(seen));
     }
 
-    /// Forgets a Pod that was deleted.
     pub(super) fn remove(&mut self, uid: &str) {
         let Some(gone) = self.pods.remove(uid) else {
             return;
@@ -90,7 +84,6 @@ impl RemovablePods {
         }
     }
 
-    /// Keeps only these Pods.
     pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         let gone = self.pods.keys().filter(|uid| !keep(uid));
         for uid in gone.cloned().collect::<Vec<_>>() {
@@ -98,7 +91,6 @@ impl RemovablePods {
         }
     }
 
-    /// Takes a node as it now is.
     pub(super) fn apply_node(&mut self, node: &Node) {
         let known = self.nodes.get(node.name());
         if self.keeps_all && known.is_none_or(|known| **known != node.labels) {
@@ -107,7 +99,6 @@ impl RemovablePods {
         }
     }
 
-    /// Keeps only these nodes.
     pub(super) fn retain_nodes(&mut self, keep: impl Fn(&str) -> bool) {
         if self.nodes.keys().any(|name| !keep(name)) {
             Arc::make_mut(&mut self.nodes).retain(|name, _| keep(name));
@@ -120,12 +111,10 @@ impl RemovablePods {
         self.pods.get(uid).cloned()
     }
 
-    /// The Pods of a namespace.
     pub(super) fn within(&self, namespace: &str) -> Vec<Arc<RemovablePod>> {
         self.all(self.namespaces.get(namespace))
     }
 
-    /// The Pods of a ReplicaSet.
     pub(super) fn of_set(&self, set: &ControllerKey) -> Vec<Arc<RemovablePod>> {
         self.all(self.sets.get(set))
     }
@@ -139,7 +128,6 @@ impl RemovablePods {
         Arc::clone(&self.nodes)
     }
 
-    /// The name of a node as the other Pods on it have it.
     fn intern(&mut self, node: Arc<str>) -> Arc<str> {
         if let Some(known) = self.names.get(&node) {
             return Arc::clone(known);

@@ -1,9 +1,7 @@
-//! The Pods that may be resized, by their controllers: those of namespaces that have opted in, and
-//! all others that still carry a resize.
-//!
-//! About 500 bytes of each are kept. Pods without a node are left out, because a tenant can create
-//! any number of them and a resize needs running containers. When a namespace opts in, its Pods
-//! have already been passed over. So it is noted as one to list.
+//! The Pods that may be resized, by their controllers: those of opted-in namespaces, and all others
+//! that carry a resize. About 500 bytes of each are kept. Pods without a node are left out, because
+//! a tenant can create any number of them and a resize needs running containers. The Pods of a
+//! namespace that opts in were skipped before, so it is marked to be listed.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,12 +15,10 @@ use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
 type ResizablePodMap<K, V> = HashMap<K, V, RandomState>;
 
-/// The Pods that may be resized.
 #[derive(Debug, Default)]
 pub(super) struct ResizablePods {
     pods: ResizablePodMap<Arc<str>, Arc<ResizablePod>>,
     controllers: ResizablePodMap<ControllerKey, BTreeSet<Arc<str>>>,
-    /// Those that carry a record of a resize.
     resized: BTreeSet<Arc<str>>,
     /// The namespaces that have been seen, and whether they have opted in.
     namespaces: ResizablePodMap<Box<str>, bool>,
@@ -30,7 +26,6 @@ pub(super) struct ResizablePods {
 }
 
 impl ResizablePods {
-    /// Takes a Pod as it now is.
     pub(super) fn apply(&mut self, pod: &Pod) {
         self.remove(pod.uid());
         if pod.spec.node_name.is_none() {
@@ -60,7 +55,6 @@ impl ResizablePods {
         self.pods.insert(uid, Arc::new(seen));
     }
 
-    /// Forgets a Pod that was deleted.
     pub(super) fn remove(&mut self, uid: &str) {
         let Some(gone) = self.pods.remove(uid) else {
             return;
@@ -77,7 +71,6 @@ impl ResizablePods {
         }
     }
 
-    /// Keeps only these Pods.
     pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         let gone = self.pods.keys().filter(|uid| !keep(uid));
         for uid in gone.cloned().collect::<Vec<_>>() {
@@ -101,7 +94,6 @@ impl ResizablePods {
         }
     }
 
-    /// A namespace was deleted.
     pub(super) fn forget_namespace(&mut self, namespace: &str) {
         self.namespaces.remove(namespace);
         self.unlisted.remove(namespace);
@@ -112,19 +104,16 @@ impl ResizablePods {
         self.unlisted.drain().collect()
     }
 
-    /// A namespace could not be listed.
     pub(super) fn unlisted(&mut self, namespace: &str) {
         if self.namespaces.get(namespace) == Some(&true) {
             self.unlisted.insert(namespace.into());
         }
     }
 
-    /// The Pods of a controller.
     pub(super) fn of(&self, controller: &ControllerKey) -> Vec<Arc<ResizablePod>> {
         self.all(self.controllers.get(controller))
     }
 
-    /// The Pods that carry a record of a resize.
     pub(super) fn resized(&self) -> Vec<Arc<ResizablePod>> {
         self.all(Some(&self.resized))
     }

@@ -1,10 +1,8 @@
-//! The watches: one task a kind, tolerant of single bad objects, resynchronised after losses.
-//!
-//! A list after a loss is applied object by object while the old picture stands, and what it did
-//! not hold is removed at its end: there is never a moment with half a cluster. A watch that is
-//! refused is tried again for ever, and after a minute its kind counts as not listed; one that ends
-//! or panics ends the service. A kind of custom resources that cannot be listed for a minute, whatever the
-//! reason, is waited for no longer: it counts as one without objects until it lists again.
+//! The watches: one task a kind, tolerant of single bad objects, resynchronised after losses. A
+//! list after a loss is applied object by object, and what it lacks is removed at its end, so there
+//! is never half a cluster. A refused watch is retried for ever, and after a minute its kind counts
+//! as not listed; a watch that ends or panics ends the service. Custom resources that cannot be
+//! listed for a minute are no longer waited for: they count as absent until they list again.
 
 mod custom_resources;
 mod discovery;
@@ -38,7 +36,7 @@ pub(crate) use object::{WatchSink, WatchedObject};
 pub use watch_loop::LeaseName;
 use watch_loop::{WatchContext, objects};
 
-/// The time between two looks for kinds that not every cluster serves: KEDA's ScaledObjects, and
+/// The time between two lookups of kinds that not every cluster serves: KEDA's ScaledObjects, and
 /// Evenkeel's own.
 pub const DISCOVERY: Duration = Duration::from_mins(5);
 
@@ -49,7 +47,6 @@ pub struct OptionalWatches {
     pub discovery: Duration,
     /// The Lease of a second scheduler, where Pods are given to one.
     pub second_scheduler: Option<LeaseName>,
-    /// The kinds of custom resources that are scaled.
     pub kinds: Vec<ScaledKind>,
 }
 
@@ -61,7 +58,6 @@ pub struct Watches {
     kinds: HashMap<Id, String>,
 }
 
-/// A kind with the picture that its watch feeds.
 pub(crate) struct WatchFeed<'a, P> {
     pub(crate) kind: Kind,
     pub(crate) picture: &'a P,
@@ -92,7 +88,6 @@ impl WatchError {
 }
 
 impl Watches {
-    /// Starts all watches.
     #[must_use]
     pub fn start(
         client: &Client,
@@ -157,8 +152,7 @@ impl Watches {
         all
     }
 
-    /// Starts the watches of the portraits that others make, of their autoscalers, and of the namespaces that have
-    /// opted in.
+    /// Starts the watches of external portraits, of their autoscalers, and of opted-in namespaces.
     #[must_use]
     pub fn of_portraits(client: &Client, state: &ClusterState, metrics: &ClusterMetrics) -> Self {
         let client = || client.clone();

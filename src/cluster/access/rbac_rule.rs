@@ -1,44 +1,32 @@
-//! One right at the Kubernetes API: the account that has it, the installations that need it, and its scope.
+//! One right at the Kubernetes API: its account, the installations that need it, and its scope.
 
 use evenkeel_kubernetes::kinds::Kind;
 
-/// The namespaces in which a right is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// All of them, and the objects of the cluster.
     Cluster,
-    /// The namespace of Evenkeel.
     OwnNamespace,
     /// `kube-system`, where the API server tells how it introduces callers.
     KubeSystem,
 }
 
-/// The installations that need a right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
-    /// All installations.
     Always,
     /// Those that make their own certificates.
     SelfManagedCertificates,
     /// Those that serve metrics only to readers with a token.
     AuthenticatedMetrics,
-    /// Those that give Pods to a second scheduler.
     SecondScheduler,
-    /// Those that serve external metrics.
     ExternalMetrics,
     /// Those that serve series.
     MetricsProvider,
-    /// Those that scale custom resources.
     CustomKinds,
     /// Those that give Pods costs of deletion before a scale-in.
     ScaleInBalance,
-    /// Those that take Pods out of traffic for ReplicaProfiles.
     ReplicaProfiles,
-    /// Those that resize Pods in place.
     InPlaceTuning,
-    /// Those that run the jobs of external algorithms.
     ExternalAlgorithms,
-    /// Those that ask external checks.
     ExternalChecks,
 }
 
@@ -47,11 +35,9 @@ pub enum Need {
 pub enum Identity {
     /// The replicas that serve and decide.
     Service,
-    /// The signer of certificates.
     Signer,
     /// The clean-up, which restores bounds that no replica maintains any more.
     CleanUp,
-    /// The agents of the nodes.
     NodeAgent,
     /// The process that runs the jobs of external algorithms.
     Jobs,
@@ -60,7 +46,6 @@ pub enum Identity {
 }
 
 impl Identity {
-    /// The name of the ServiceAccount.
     #[must_use]
     pub const fn account(self) -> &'static str {
         match self {
@@ -79,7 +64,6 @@ impl Identity {
 pub struct RbacRule<'a> {
     /// The process that needs the right.
     pub identity: Identity,
-    /// The kind of the objects.
     pub kind: Kind,
     /// The part of the objects that the right is for; `None` for the objects themselves.
     pub subresource: Option<&'static str>,
@@ -87,9 +71,7 @@ pub struct RbacRule<'a> {
     pub verbs: &'static [&'static str],
     /// The names of the objects; empty for all.
     pub names: &'a [&'a str],
-    /// The namespaces in which the right is needed.
     pub scope: Scope,
-    /// The installations that need it.
     pub need: Need,
 }
 

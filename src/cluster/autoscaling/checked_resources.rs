@@ -1,8 +1,6 @@
-//! Custom resources of all namespaces; those of opted-in namespaces are checked.
-//!
-//! Checking the rules of an object takes up to milliseconds, and any user may write one of any
-//! size. So Evenkeel checks objects only in opted-in namespaces, once for each version of a spec.
-//! It keeps an outline of all others, and lists the kind again when their namespace opts in.
+//! Custom resources of all namespaces; only those of opted-in namespaces are checked. A check takes
+//! up to milliseconds, and any user may write objects of any size. So each spec version is checked
+//! once, other objects are kept as outlines, and the kind is listed again when a namespace opts in.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -18,9 +16,7 @@ use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
 
 use super::keys::keys_of;
 
-/// An object with its rules checked.
 pub(super) trait CheckedResource: Debug + Sized {
-    /// The object as it is watched.
     type Object: Debug;
     /// Checks an object; the rules of the version `before` stand where its spec is the same.
     fn check(object: Arc<Self::Object>, before: Option<&Self>) -> Self;
@@ -119,7 +115,6 @@ impl CheckedResource for CheckedHorizontalPortrait {
     const KIND: Kind = Kind::HorizontalPortrait;
 }
 
-/// The objects of one kind by namespace and name.
 #[derive(Debug)]
 pub(super) struct CheckedObjects<C: CheckedResource> {
     known: BTreeMap<String, RetainedObject<C>>,
@@ -149,7 +144,8 @@ pub(super) enum OptInState {
 enum RetainedObject<C: CheckedResource> {
     /// One of a namespace that has not been seen yet.
     Unread(Arc<C::Object>),
-    /// An object of a namespace that has not opted in; `lacks_notice` is true until its status reports that.
+    /// An object of a namespace without opt-in; `lacks_notice` is true until its status reports
+    /// that.
     Outline {
         object: Arc<C::Object>,
         lacks_notice: bool,
@@ -188,7 +184,7 @@ impl<C: CheckedResource> CheckedObjects<C> {
         self.known.insert(key, known);
     }
 
-    /// Checks those of a namespace that has opted in, and keeps but an outline of those of one that has not.
+    /// Checks the objects of a namespace that opted in; keeps only outlines of those of another.
     pub(super) fn check(&mut self, namespace: &str, opted: OptInState) {
         for (_, known) in self.known.range_mut(keys_of(namespace)) {
             let object = match known {
@@ -208,7 +204,6 @@ impl<C: CheckedResource> CheckedObjects<C> {
         std::mem::replace(&mut self.is_unlisted, false)
     }
 
-    /// The outlines of the objects in namespaces that have not opted in.
     pub(super) fn outlines(&self) -> impl Iterator<Item = &Arc<C::Object>> {
         self.known.values().filter_map(|known| match known {
             RetainedObject::Outline { object, .. } => Some(object),
@@ -235,12 +230,10 @@ impl<C: CheckedResource> CheckedObjects<C> {
         self.known.retain(|key, _| !gone(key));
     }
 
-    /// The one of a key, where it is checked.
     pub(super) fn get(&self, key: &str) -> Option<&Arc<C>> {
         self.known.get(key)?.checked()
     }
 
-    /// Those that are checked, in the order of their keys.
     pub(super) fn checked(&self) -> impl Iterator<Item = &Arc<C>> {
         self.known.values().filter_map(RetainedObject::checked)
     }

@@ -1,11 +1,10 @@
-//! The kinds of custom resources that are scaled: those that the cluster serves, and those of which that is
-//! not known yet.
+//! The kinds of custom resources to scale: those that the cluster serves, and those not looked up
+//! yet.
 
 use std::collections::HashSet;
 
 use evenkeel_kubernetes::kinds::Kind;
 
-/// The kinds of custom resources.
 #[derive(Debug, Default)]
 pub(crate) struct CustomKinds {
     /// The names of the kinds that discovery has not looked for yet.
@@ -24,7 +23,6 @@ impl CustomKinds {
         self.awaited.remove(name);
     }
 
-    /// The cluster serves a kind, or serves it no more.
     pub(crate) fn serve(&mut self, kind: Kind, served: bool) {
         self.served.retain(|&one| one != kind);
         if served {
@@ -32,7 +30,6 @@ impl CustomKinds {
         }
     }
 
-    /// The kind that a reference names, where it is one of these.
     pub(super) fn of(&self, api_version: &str, kind: &str) -> Option<Kind> {
         let mut served = self.served.iter().copied();
         served.find(|one| one.is(api_version, kind))

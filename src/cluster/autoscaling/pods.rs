@@ -1,7 +1,6 @@
-//! Pods by the workload that they belong to, kept event by event.
-//!
-//! Pods stand with the controller that they name, and that with the workload behind it. So when a
-//! ReplicaSet shows up after its Pods, or its owner changes, one entry moves and no Pod does.
+//! Pods by their workload, kept event by event. Pods are filed under their controller, and that
+//! under its workload. So if a ReplicaSet shows up after its Pods, or its owner changes, one entry
+//! moves and no Pod does.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +22,6 @@ type PodIndexMap<K, V> = HashMap<K, V, RandomState>;
 /// Kinds of controllers with Pods that are never scaled.
 const UNSCALED: [&str; 3] = ["DaemonSet", "Job", "Node"];
 
-/// The key of a workload.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct WorkloadKey {
     pub(crate) namespace: Box<str>,
@@ -53,7 +51,6 @@ impl WorkloadKey {
     }
 }
 
-/// One Pod as it is kept.
 #[derive(Debug)]
 struct IndexedPod {
     facts: Arc<PodFacts>,
@@ -61,20 +58,16 @@ struct IndexedPod {
     was_ready: bool,
 }
 
-/// The Pods of one controller.
 #[derive(Debug)]
 struct ControllerPods {
-    /// The key of the controller itself.
     own: WorkloadKey,
     /// The workload behind it; the same where there is none.
     workload: WorkloadKey,
     members: PodIndexMap<PodName, (Arc<str>, IndexedPod)>,
 }
 
-/// The facts about a workload that its Pods tell.
 #[derive(Debug, Default)]
 struct WorkloadPodGroups {
-    /// Its controllers.
     groups: Vec<ControllerKey>,
     times: StartTimes,
     /// True where there is such an object: its times then outlast its last Pod.
@@ -133,7 +126,6 @@ impl PodIndex {
         }
     }
 
-    /// Forgets a Pod that was deleted.
     pub(crate) fn remove(&mut self, uid: &str) {
         let Some((controller, name)) = self.places.remove(uid) else {
             return;
@@ -149,7 +141,6 @@ impl PodIndex {
         }
     }
 
-    /// Keeps only these Pods.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         let gone = self.places.keys().filter(|uid| !keep(uid));
         let gone: Vec<Arc<str>> = gone.cloned().collect();
@@ -180,12 +171,10 @@ impl PodIndex {
         }
     }
 
-    /// Forgets a ReplicaSet; its Pods follow by themselves.
     pub(crate) fn remove_owner(&mut self, set: &ControllerKey) {
         self.owners.remove(set);
     }
 
-    /// Keeps only these ReplicaSets.
     pub(crate) fn retain_owners(&mut self, keep: impl Fn(&ControllerKey) -> bool) {
         self.owners.retain(|set, _| keep(set));
     }
@@ -195,7 +184,6 @@ impl PodIndex {
         self.workloads.entry(workload).or_default().exists = true;
     }
 
-    /// A workload exists no more.
     pub(super) fn release(&mut self, workload: &WorkloadKey) {
         if let Some(entry) = self.workloads.get_mut(workload) {
             entry.exists = false;
@@ -205,7 +193,6 @@ impl PodIndex {
         }
     }
 
-    /// The Pods of a workload.
     pub(super) fn of(&self, workload: &WorkloadKey) -> TargetPodFacts {
         let Some(entry) = self.workloads.get(workload) else {
             return TargetPodFacts::default();
@@ -220,7 +207,6 @@ impl PodIndex {
         }
     }
 
-    /// The controllers of a workload's Pods.
     pub(super) fn controllers_of(&self, workload: &WorkloadKey) -> Vec<ControllerKey> {
         let entry = self.workloads.get(workload);
         entry.map(|entry| entry.groups.clone()).unwrap_or_default()
@@ -285,8 +271,8 @@ impl PodIndex {
         self.places.insert(uid, (controller, name));
     }
 
-    /// Parts a controller from its workload; gives the workload's times where that was all there
-    /// was of it.
+    /// Separates a controller from its workload; returns the workload's times if nothing else was
+    /// left.
     fn unlink(&mut self, controller: &ControllerKey, workload: &WorkloadKey) -> Option<StartTimes> {
         let entry = self.workloads.get_mut(workload)?;
         entry.groups.retain(|other| other != controller);
@@ -297,7 +283,6 @@ impl PodIndex {
     }
 }
 
-/// True for a controller with Pods that are never scaled.
 fn is_unscaled(controller: &OwnerReference) -> bool {
     let OwnerReference {
         api_version, kind, ..
@@ -305,7 +290,6 @@ fn is_unscaled(controller: &OwnerReference) -> bool {
     UNSCALED.contains(&kind.as_str()) && foreign_group(api_version, kind).is_none()
 }
 
-/// The workload behind a controller.
 fn behind(own: &WorkloadKey, owner: Option<&Owner>) -> WorkloadKey {
     owner.map_or_else(
         || own.clone(),

@@ -18,27 +18,23 @@ const NEEDED: [Kind; 5] = [
     Kind::StatefulSet,
 ];
 
-/// A workload that a profile is about.
 #[derive(Debug, Default)]
 pub(crate) struct ProfiledWorkload {
     /// `None` where there is no such object.
     pub(crate) workload: Option<Arc<Workload>>,
-    /// All of its Pods.
     pub(crate) pods: Vec<Arc<PodFacts>>,
-    /// The number of their controllers, of which there are several while one replaces another: what is deleted
-    /// already counts no more, however long it takes to end.
+    /// The number of their controllers; several during a replacement. Deleted Pods no longer count,
+    /// even before they end.
     pub(crate) controllers: usize,
     /// The other objects that may scale it, without profiles.
     pub(crate) scalers: Scalers,
 }
 
 impl ScalingStore {
-    /// True where workloads and their Pods are known.
     pub(crate) fn knows_workloads(&self) -> bool {
         NEEDED.iter().all(|kind| self.synced.contains(kind))
     }
 
-    /// The workload of a profile.
     pub(crate) fn profiled(&self, target: &TargetRef) -> ProfiledWorkload {
         let own = WorkloadKey::of_target(target);
         let kind = Kind::of("apps/v1", target.kind());

@@ -1,5 +1,5 @@
-//! The last starts of Pods of one workload: how long each waited for a node, and how long it then took
-//! to be ready.
+//! The last starts of Pods of one workload: the wait for a node, and the time from then to
+//! readiness.
 
 use std::collections::VecDeque;
 
@@ -10,8 +10,7 @@ use evenkeel_core::scaling::horizon::StartTime;
 /// The number of starts that are kept of each workload.
 const KEPT: usize = 50;
 
-/// The starts of one workload, the newest last, in little memory: waited and started, in
-/// milliseconds.
+/// The starts of one workload, newest last, compactly: waited and started, in milliseconds.
 #[derive(Debug, Default)]
 pub(super) struct StartTimes(VecDeque<[u32; 2]>);
 
@@ -34,7 +33,6 @@ impl StartTimes {
         other.values().for_each(|start| self.push(start));
     }
 
-    /// The starts, oldest first.
     pub(super) fn values(&self) -> impl Iterator<Item = StartTime> {
         let time = |milliseconds: u32| SignedDuration::from_millis(i64::from(milliseconds));
         self.0.iter().map(move |&[waited, started]| StartTime {

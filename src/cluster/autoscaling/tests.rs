@@ -114,7 +114,6 @@ fn apply(state: &ClusterState, pod: Value) {
     state.apply_pod(&serde_json::from_value::<Pod>(pod).unwrap(), NOW);
 }
 
-/// The key of a ReplicaSet in the shop.
 fn set_key(replica_set: &str) -> ControllerKey {
     ControllerKey::new("shop", &format!("uid-{replica_set}"))
 }
@@ -124,7 +123,6 @@ fn owns(state: &ClusterState, replica_set: &str, deployment: Option<&str>) {
     state.apply_owner(Kind::ReplicaSet, &set_key(replica_set), owner);
 }
 
-/// The only target.
 fn one(state: &ClusterState) -> TargetObjects {
     let mut targets = state.scaling_view().targets;
     assert_eq!(targets.len(), 1, "{targets:?}");
@@ -138,7 +136,6 @@ fn names(state: &ClusterState) -> Vec<String> {
     names
 }
 
-/// The targets by the names of what is scaled.
 fn scaled(state: &ClusterState) -> Vec<String> {
     let targets = state.scaling_view().targets;
     let name = |target: &TargetObjects| target.target.name().to_owned();
@@ -635,7 +632,6 @@ fn rollout(state: &ClusterState, name: &str, annotations: &Value) {
     state.apply_scaling_object(ScalingObject::Workload(Arc::new(workload)));
 }
 
-/// The same Pod, of a controller of another group.
 fn of_group(mut pod: Value, api_version: &str) -> Value {
     pod["metadata"]["ownerReferences"][0]["apiVersion"] = json!(api_version);
     pod
@@ -769,8 +765,8 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
     assert_eq!(names, ["alone", "db", "web"]);
 }
 
-/// The harm: a Pod of another namespace with an owner reference to a ReplicaSet's UID joined the
-/// ReplicaSet's target. If it came first, it took the target's own Pods to its own namespace.
+/// The harm: a Pod with an owner reference to the UID of another namespace's ReplicaSet joined its
+/// target. If it came first, it took the target's own Pods to its own namespace.
 #[test]
 fn a_pod_that_names_the_uid_of_another_namespaces_controller_joins_nobody() {
     for is_first in [true, false] {

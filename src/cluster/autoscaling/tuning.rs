@@ -23,7 +23,8 @@ impl ScalingStore {
                     continue;
                 };
                 let all = within(workloads, namespace);
-                // The ReplicaSet of a Deployment is no workload of its own; what an operator owns is one.
+                // A Deployment's ReplicaSet is no workload of its own; one that an operator owns
+                // is.
                 let alone = all.filter(|object| {
                     kind != Kind::ReplicaSet || object.metadata.controller().is_none()
                 });

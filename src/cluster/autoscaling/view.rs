@@ -1,5 +1,5 @@
-//! The picture that scaling is planned from: each autoscaler and each annotated workload with what
-//! belongs to it.
+//! The view that scaling is planned from: each autoscaler and annotated workload with its related
+//! objects.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -99,8 +99,8 @@ impl ScalingStore {
                 .are_known(|kind| self.synced.contains(kind))
     }
 
-    /// A workload's Pods, with the selector of those that it would take, where it is watched. `None` until
-    /// everything has been listed.
+    /// A workload's Pods, with its selector if it is watched. `None` until everything has been
+    /// listed.
     pub(crate) fn workload_pods(&self, workload: &WorkloadKey) -> Option<WorkloadPods> {
         if !self.is_synced() {
             return None;
@@ -124,7 +124,7 @@ impl ScalingStore {
         })
     }
 
-    /// True for a CronHPA that is to be followed: its namespace has opted in, and it is not being deleted.
+    /// True for a CronHPA to follow: opted in, and not being deleted.
     fn follows(&self, cron: &CheckedCronHpa) -> bool {
         let metadata = &cron.object.metadata;
         let goes = metadata.deletion_timestamp.is_some();
@@ -207,7 +207,7 @@ impl ScalingStore {
         })
     }
 
-    /// The kind that a reference names, where its objects are watched or it is in the table of kinds.
+    /// The kind that a reference names, if it is watched or in the table of kinds.
     fn kind_of(&self, api_version: &str, kind: &str) -> Option<Kind> {
         Kind::of(api_version, kind).or_else(|| self.custom_kinds.of(api_version, kind))
     }
@@ -235,8 +235,8 @@ impl ScalingStore {
         }
     }
 
-    /// A workload that no HPA scales, where it asks to be scaled or has been a target, or is to be scaled
-    /// by the calendar.
+    /// A workload without an HPA that asks for scaling, has been a target, or is scaled by the
+    /// calendar.
     fn by_workload(&self, workload: &Arc<Workload>, by_calendar: bool) -> Option<TargetObjects> {
         let Meta {
             namespace,
@@ -258,7 +258,6 @@ impl ScalingStore {
         })
     }
 
-    /// The controllers of a workload's Pods.
     pub(crate) fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
         self.pods.controllers_of(&WorkloadKey::of_target(workload))
     }
@@ -280,14 +279,12 @@ impl ScalingStore {
     }
 }
 
-/// True where one of these workloads is that of the ScaledObject.
 fn names(named: &HashSet<(Kind, String)>, object: &ScaledObject) -> bool {
     let target = &object.spec.scale_target_ref;
     let workload = key(object.metadata.namespace.as_deref(), Some(&target.name));
     Kind::of(APPS, &target.kind).is_some_and(|kind| named.contains(&(kind, workload)))
 }
 
-/// The objects that belong to the autoscalers looked at so far.
 #[derive(Default)]
 struct AutoscaledObjects<'a> {
     workloads: HashSet<(Kind, &'a str)>,

@@ -27,7 +27,6 @@ impl EndLabel {
     }
 }
 
-/// The families of the ends of choices.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChoiceMetrics {
     times: Family<EndLabel, Counter>,

@@ -1,8 +1,6 @@
-//! The watches of custom resources that an operator wants scaled. They run only while the cluster
-//! serves the kind with a subresource `scale`.
-//!
-//! Discovery asks for a kind first, and again at intervals, because a definition may come, change
-//! and go. A kind that cannot be scaled is reported, and delays nothing else.
+//! The watches of custom resources that an operator wants scaled; they run only while the cluster
+//! serves the kind with a subresource `scale`. Discovery repeats its lookup, because definitions
+//! come, change and go. A kind that cannot be scaled is reported, and delays nothing else.
 
 use std::time::Duration;
 
@@ -64,8 +62,8 @@ pub async fn look(
     Ok(Some(scaled.found(plural, there(definition)?)?))
 }
 
-/// Looks for a kind in whichever version of its group it is served with the subresource `scale`, the one
-/// that is written first; `None` where the cluster serves none of it.
+/// Finds the first version of a kind's group that serves it with the subresource `scale`, the
+/// configured one first; `None` if the cluster serves none.
 ///
 /// # Errors
 /// One that cannot be scaled in any version, and an API server that does not say.
@@ -117,7 +115,6 @@ fn there<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
     }
 }
 
-/// One kind that is to be scaled, and the picture that its objects are part of.
 pub(super) struct CustomWatch {
     scaled: ScaledKind,
     client: Client,

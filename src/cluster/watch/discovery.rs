@@ -1,8 +1,7 @@
-//! The watches of custom resources, which run only while the cluster serves their kind.
-//!
-//! A cluster without KEDA answers the path of ScaledObjects with 404, and a watch of it would fail
-//! forever. So discovery asks for a kind first, and again at intervals. KEDA may come and go, and
-//! an operator may remove the definition of CronHPAs.
+//! The watches of custom resources, which run only while the cluster serves their kind. Without
+//! KEDA the path of ScaledObjects answers 404, and a watch would fail for ever. So discovery asks
+//! first, and again at intervals: KEDA may come and go, and an operator may remove the definition
+//! of CronHPAs.
 
 use std::fmt::Debug;
 use std::time::Duration;

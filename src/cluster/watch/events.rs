@@ -1,8 +1,7 @@
-//! The events of one watch: a list with objects that are read one by one as it arrives, and then the changes.
-//!
-//! kube's own watcher holds a page of the list twice, as text and as objects: 250 Jobs of 1.5 MB each
-//! exceeded a replica's memory. After an interruption and a pause, a watch continues from the newest version
-//! that it has seen whole. If an event may have been lost, it lists all objects anew.
+//! The events of one watch: a list with objects that are read one by one as it arrives, and then
+//! the changes. kube's own watcher holds a page twice, as text and as objects: 250 Jobs of 1.5 MB
+//! each exceeded a replica's memory. After an interruption and a pause, a watch continues from the
+//! newest version that it has seen whole. If an event may have been lost, it lists anew.
 
 use std::fmt::Debug;
 use std::io;
@@ -22,11 +21,12 @@ use crate::cluster::paged_list::Listing;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::lenient_object::LenientObject;
 
-/// The time after which a watch that says nothing is begun anew. Bookmarks come about once a minute, so a longer silence
-/// is a server or a proxy that hangs; a lost connection is noticed before (`service/client.rs`). No shorter silence says so,
-/// and a version that is asked for on the side does not: it grows with the writes to all kinds.
+/// A silent watch is begun anew after this time. Bookmarks come about once a minute, so a longer
+/// silence is a server or proxy that hangs; a lost connection is noticed before
+/// (`service/client.rs`). A separately queried version is no sign of silence: it grows with the
+/// writes to all kinds.
 const SILENCE: Duration = Duration::from_secs(90);
-/// A watch that lasts for less than this is no success: an API server, or a proxy before it, may end each at once.
+/// A shorter watch is no success: an API server, or a proxy before it, may end each at once.
 const BRIEF: Duration = Duration::from_secs(1);
 
 /// An attempt that has lasted for this long was a success, and the pauses begin anew after it.
@@ -58,12 +58,11 @@ impl Iterator for Pauses {
 }
 
 impl Backoff for Pauses {
-    /// Called after each event. The events of a list are no success: a watch that fails after each list would list all
-    /// objects every second.
+    /// Called after each event. The events of a list are no success: a watch that fails after each
+    /// list would list every second.
     fn reset(&mut self) {}
 }
 
-/// The objects that are listed and watched.
 struct WatchSource<K> {
     api: Api<LenientObject<K>>,
     config: Config,
@@ -76,21 +75,18 @@ enum WatchState<K> {
     Watching(OpenWatch<K>),
 }
 
-/// A watch that has been answered.
 struct OpenWatch<K> {
-    /// The version of the last event.
     version: String,
     events: BoxStream<'static, kube::Result<WatchEvent<LenientObject<K>>>>,
     begun: Instant,
 }
 
-/// The result of a step: an event, unless there is none yet.
 type WatchStep<K> = (
     Option<Result<Event<LenientObject<K>>, Error>>,
     WatchState<K>,
 );
 
-/// The events of the objects that `config` selects, without an end; the next one after an error is that of another attempt.
+/// The endless events of the objects that `config` selects; after an error, of another attempt.
 pub(super) fn events<K>(
     api: Api<LenientObject<K>>,
     config: Config,
@@ -190,7 +186,6 @@ async fn list<K: DeserializeOwned>(mut listing: Box<Listing<K>>) -> WatchStep<K>
     }
 }
 
-/// Makes an event of an object.
 type EventConstructor<K> = fn(LenientObject<K>) -> Event<LenientObject<K>>;
 
 impl<K: Resource> OpenWatch<K> {
@@ -229,7 +224,7 @@ impl<K: Resource> OpenWatch<K> {
         }
     }
 
-    /// The end of the answer, which is no fault after a while: API servers end each watch after some minutes.
+    /// The end of the answer, no fault after a while: API servers end watches after some minutes.
     fn end(self) -> WatchStep<K> {
         let is_brief = self.begun.elapsed() < BRIEF;
         let error = is_brief.then(|| broken(io::ErrorKind::UnexpectedEof, "it ended at once"));
@@ -242,7 +237,7 @@ fn broken(kind: io::ErrorKind, what: &'static str) -> kube::Error {
     kube::Error::ReadEvents(io::Error::new(kind, what))
 }
 
-/// True where the API server does not take the version, because it does not know it any more or is another one.
+/// True if the API server refuses the version, which is too old or another server's.
 const fn is_refused(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if matches!(status.code, 400..=407 | 409..=428 | 430..=499))
 }

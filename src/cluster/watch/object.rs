@@ -1,8 +1,6 @@
-//! The treatment of each kind of watched object, and the key by which it is known.
-//!
-//! A Pod is known by its UID, since its successor may take its name before its end has been seen.
-//! Objects of scaling are known by their names: two autoscalers at once for one target would be a conflict,
-//! and one that was made anew is none.
+//! The treatment of each kind of watched object, and its key. A Pod is keyed by its UID, because
+//! its successor may have its name before its end is seen. Objects of scaling are keyed by name:
+//! two autoscalers at once for one target would conflict, and one made anew is none.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,7 +21,7 @@ use evenkeel_kubernetes::watched_types::{
     WatchedStatefulSet,
 };
 
-/// A picture that watches feed: the service's of the cluster, or the agent's of its node.
+/// The data that watches feed: the service's of the cluster, or the agent's of its node.
 pub(crate) trait WatchSink {
     /// All objects of the kind are known.
     fn set_synced(&self, kind: Kind);
@@ -59,11 +57,8 @@ impl WatchSink for ClusterState {
 
 /// An object that the picture takes.
 pub(crate) trait WatchedObject<P = ClusterState> {
-    /// Takes the object as it now is.
     fn apply(&self, state: &P);
-    /// The key by which it is known.
     fn key(metadata: &ObjectMeta) -> String;
-    /// Forgets the object with this key.
     fn remove(state: &P, key: &str);
     /// Forgets all but these.
     fn retain(state: &P, keep: &HashSet<String>);
@@ -144,8 +139,8 @@ impl WatchedObject for Lease {
     }
 }
 
-/// A ReplicaSet is a link between its Pods and their workload, known by its UID; one that stands for
-/// itself may be scaled as well. Of its Deployment's annotations it carries copies, which say nothing.
+/// A ReplicaSet links its Pods and their workload, keyed by UID; one without an owner may be scaled
+/// itself. Its copies of the Deployment's annotations say nothing.
 impl WatchedObject for WatchedReplicaSet {
     fn apply(&self, state: &ClusterState) {
         let metadata = &self.workload.metadata;

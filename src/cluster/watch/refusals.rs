@@ -1,9 +1,8 @@
-//! The refusals of a watch in a row, and the failed lists that count as refusals. It gives the
-//! pause after each, and the time from which the earlier picture no longer counts.
-//!
-//! If a right is taken away, no update corrects the picture any more. But a starting API server
-//! refuses all clients until it has read the roles, and roles that are applied anew are missing for
-//! a moment. So the picture counts for a while longer, and the watch is retried forever.
+//! The refusals of a watch in a row, and failed lists that count as such: the pause after each, and
+//! the time from which earlier data no longer counts. If a right is revoked, no update corrects the
+//! data any more. But a starting API server refuses all clients until it has read the roles, and
+//! roles applied anew are missing for a moment. So the data counts for a while longer, and the
+//! watch is retried for ever.
 
 use std::time::Duration;
 
@@ -56,7 +55,6 @@ pub(super) fn is_refusal(error: &Error) -> bool {
     matches!(code, 401 | 403)
 }
 
-/// The refusals of one watch since it was last followed.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     in_a_row: u32,
@@ -78,7 +76,6 @@ impl Refusals {
         *self = Self::default();
     }
 
-    /// True while the watch is refused.
     pub(super) const fn last(&self) -> bool {
         self.in_a_row > 0
     }

@@ -22,7 +22,6 @@ enum Allowed {
     Nothing(u16),
 }
 
-/// The result of a list of Rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rollouts {
     /// The cluster serves none.
@@ -38,7 +37,6 @@ enum Rollouts {
     Deep,
 }
 
-/// The result of a list of IntelligentHorizontalPodAutoscalers or HorizontalPortraits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Own {
     /// The cluster serves none.
@@ -55,7 +53,6 @@ enum Own {
 struct Api {
     rollouts: Arc<Mutex<Rollouts>>,
     own: Arc<Mutex<Own>>,
-    /// The lists of own kinds that were asked for.
     own_lists: Arc<Mutex<u32>>,
     /// True once the namespace shop has opted in.
     opted_in: Arc<Mutex<bool>>,
@@ -121,7 +118,6 @@ impl Api {
         *self.own.lock().unwrap() = own;
     }
 
-    /// The answer for Evenkeel's own kinds.
     fn of_own(&self, path: &str, watches: bool) -> Response<Body> {
         let own = *self.own.lock().unwrap();
         let plural = path.rsplit('/').next().unwrap_or_default();
@@ -350,7 +346,6 @@ impl Watched {
         page.contains(&format!("evenkeel_{line}\n"))
     }
 
-    /// True where Rollouts count as listed, or do not.
     fn lists_rollouts(&self, listed: bool) -> bool {
         let listed = u8::from(listed);
         self.has(&format!(
@@ -358,7 +353,6 @@ impl Watched {
         ))
     }
 
-    /// Lets so much time pass that everything has come to rest within it.
     async fn pass(&self, seconds: u64) {
         for _ in 0..seconds {
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -383,7 +377,7 @@ async fn a_watch_that_is_refused_is_told_and_tried_again_with_pauses() {
     }
 }
 
-/// The harm of a right that is taken away: Evenkeel believed a picture that no update corrected any more.
+/// The harm of a revoked right: Evenkeel trusted data that no update corrected any more.
 #[tokio::test(start_paused = true)]
 async fn a_right_that_is_taken_away_ends_the_belief_in_what_was_seen() {
     let watched = Watched::start(Allowed::All);
@@ -482,8 +476,8 @@ impl Watched {
     }
 }
 
-/// The harm: one small object of any tenant, where anything may stand in it, ended all scaling of the cluster with the
-/// next list.
+/// The harm: one small object of any tenant, in a kind with free fields, ended all scaling of the
+/// cluster with the next list.
 #[tokio::test(start_paused = true)]
 async fn own_objects_that_nest_deep_are_listed_with_all_others() {
     let api = Api::new(Allowed::All);
@@ -511,7 +505,7 @@ async fn own_kinds_whose_list_cannot_be_read_hold_up_others_for_a_minute() {
     assert_eq!(watched.own(), (2, 2));
 }
 
-/// The harm that would be: while the API server is gone, bounds that calendars hold would be put back.
+/// The possible harm: without an API server, bounds held by calendars would be restored.
 #[tokio::test(start_paused = true)]
 async fn own_kinds_are_waited_for_while_nobody_answers() {
     let api = Api::new(Allowed::All);

@@ -1,11 +1,8 @@
-//! One watch: follows the events of a kind, applies each object to the picture, and leaves out
-//! objects that cannot be read.
-//!
-//! A refused watch begins again from a new list, because the stream does not show when a continued
-//! watch is allowed again. A custom resource's watch does the same after a failed list. Users
-//! control its objects and its conversion webhook, so a fault that delays all else must become
-//! visible. A watch also lists anew when a namespace opts in, because the objects of other
-//! namespaces are not kept.
+//! One watch: follows the events of a kind, applies each object, and leaves out unreadable ones. A
+//! refused watch begins from a new list, because the stream does not show when it is allowed again.
+//! So does a custom resource's watch after a failed list: users control its objects and its
+//! conversion webhook, so a fault that delays all else must become visible. A watch also lists anew
+//! when a namespace opts in, because objects of other namespaces are not kept.
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
@@ -35,23 +32,21 @@ use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableObject};
 use evenkeel_kubernetes::watched_types::WatchedCustomObject;
 use evenkeel_kubernetes::workload::Workload;
 
-/// The time after a list for which no refusal may come until the watch counts as allowed again:
-/// one may list and yet not watch.
+/// Time without a refusal after a list until the watch counts as allowed: a caller may list and yet
+/// not watch.
 const SETTLES: Duration = Duration::from_secs(5);
-/// The objects in a page of custom resources: a webhook that converts them is given all objects of a page at once, and has
-/// half a minute for them.
+/// Objects in a page of custom resources: a conversion webhook gets all objects of a page at once,
+/// and has half a minute.
 const CUSTOM_PAGE: u32 = 25;
 /// The time for which a list that opting in asks for waits for more that do.
 const BEFORE_LIST: Duration = Duration::from_secs(1);
 
-/// One Lease, by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseName {
     pub namespace: String,
     pub name: String,
 }
 
-/// One watch and the picture that it feeds.
 pub(super) struct WatchContext<P = ClusterState> {
     pub(super) kind: Kind,
     pub(super) state: P,
@@ -122,14 +117,12 @@ pub(super) async fn lease(client: Client, watch: WatchContext, lease: LeaseName)
 
 /// The receiver of the objects of one watch.
 trait Receiver<T, P = ClusterState> {
-    /// The key by which the object is known when it goes.
     fn key(&self, object: &T) -> String;
     /// Takes the object as it now is.
     ///
     /// # Errors
     /// Its name and why it could not be read.
     fn apply<'a>(&self, state: &P, object: &'a T) -> Result<(), &'a UnreadableObject>;
-    /// Forgets the object with this key.
     fn remove(&self, state: &P, key: &str);
     /// Forgets all but these.
     fn retain(&self, state: &P, keep: &HashSet<String>);
@@ -226,7 +219,7 @@ impl<P: WatchSink> WatchContext<P> {
     }
 
     /// After a list that followed a refusal: an event, or none for a while, shows that the watch is
-    /// allowed again.
+    /// allowed.
     fn allowed<T>(&self, refusals: &mut Refusals, next: Option<&Result<T, Error>>) {
         if let Some(Err(_)) = next {
             return;
@@ -242,8 +235,8 @@ impl<P: WatchSink> WatchContext<P> {
         matches!(self.kind, Kind::Custom(_))
     }
 
-    /// True for a refusal, for a list of custom resources that failed, and for one of Evenkeel's own kinds or KEDA's that
-    /// cannot be read. Where these are not answered it is the API server that has gone, with everything else.
+    /// True for a refusal, a failed list of custom resources, and an unreadable list of Evenkeel's
+    /// own kinds or KEDA's. If the latter get no answer, the API server as a whole is gone.
     fn begins_anew(&self, error: &Error) -> bool {
         let (fails, is_unreadable) = match error {
             Error::InitialListFailed(kube::Error::SerdeError(_)) => (true, true),
@@ -338,7 +331,6 @@ where
     }
 }
 
-/// Receives the objects of a custom resource.
 struct CustomReceiver(Kind);
 
 impl Receiver<LenientObject<WatchedCustomObject>> for CustomReceiver {

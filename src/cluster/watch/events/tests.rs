@@ -14,24 +14,19 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A part of the answer to one watch.
 #[derive(Debug, Clone)]
 enum Part {
-    /// Text of any form.
     Text(String),
     /// So many seconds without a byte.
     Pause(u64),
-    /// The connection breaks.
     Break,
     /// Nothing more comes, and the connection stands.
     Hang,
 }
 
-/// The answer to one watch.
 #[derive(Debug, Clone)]
 enum Answer {
     Parts(Vec<Part>),
-    /// Another status than 200.
     Status(u16),
     /// None at all.
     Hang,
@@ -41,14 +36,12 @@ enum Answer {
     Faulty(u8),
 }
 
-/// Maps by name with their versions, and the changes to them.
 #[derive(Debug, Default)]
 struct Store {
     version: u64,
     maps: BTreeMap<String, u64>,
     changes: Vec<(u64, String)>,
     script: VecDeque<Answer>,
-    /// The versions that watches were asked for with.
     watches: Vec<String>,
     lists: usize,
 }
@@ -100,7 +93,6 @@ impl Store {
             .to_string()
     }
 
-    /// All changes after a version.
     fn since(&self, version: &str) -> Vec<Part> {
         let after: u64 = version.parse().unwrap_or_default();
         let later = self.changes.iter().filter(|(version, _)| *version > after);
@@ -229,7 +221,7 @@ fn text(text: impl Into<String>) -> Part {
     Part::Text(text.into())
 }
 
-/// Each interruption of a watch, the version from which the next one continues, and the need for a new list before it.
+/// Each interruption, the version of the next watch, and whether a new list must come before.
 #[tokio::test(start_paused = true)]
 async fn each_interruption_is_followed_by_the_right_request() {
     let changed = || text(event("MODIFIED", &map("a", 5)));
@@ -289,7 +281,7 @@ async fn a_watch_that_is_not_answered_well_is_asked_for_again() {
     }
 }
 
-/// The harm: a proxy that ended each watch at once was asked again without a pause, as fast as it answered.
+/// The harm: a proxy that ended each watch at once was asked again without a pause.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_ends_each_watch_at_once_is_not_hurried() {
     let bookmark = text(event("BOOKMARK", &bookmark("9")));
