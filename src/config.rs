@@ -1,8 +1,7 @@
-//! Turns the configuration file, the environment and flags into checked settings.
-//!
-//! Everything is validated once, here, into types that cannot hold a wrong value; no module below
-//! knows that there is a file. All problems that can be found are reported at once, each with what
-//! brought the value, the path of the field and what is accepted.
+//! Turns the configuration file, the environment and flags into checked settings. Everything is
+//! validated once, here, into types that cannot hold a wrong value; no module below knows that
+//! there is a file. All problems are reported at once, each with its source, the field's path and
+//! what is accepted.
 
 mod agent;
 mod capacities;
@@ -100,13 +99,12 @@ pub struct Config {
     pub connection: ClusterConnection,
     /// Variables with our prefix that name no field, for a warning.
     pub unknown_variables: Vec<String>,
-    /// Options that act on nothing because a stronger source turns their component off, for a warning.
+    /// Options without effect, because a stronger source turns their component off, for a warning.
     pub idle_options: Vec<ConfigProblem>,
     effective: ConfigFile,
     sources: ConfigSources,
 }
 
-/// The jobs of external algorithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExternalAlgorithms {
     /// True where they are run at all.
@@ -115,7 +113,6 @@ pub struct ExternalAlgorithms {
     pub most_jobs: usize,
 }
 
-/// The way to the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterConnection {
     /// A kubeconfig file; without one, the Pod's service account or the user's own file.
@@ -136,8 +133,8 @@ impl Config {
         Self::of(&layered, sources)
     }
 
-    /// Checks the text of a file that lies elsewhere, such as in a ConfigMap; `sources` name it and
-    /// what is laid over it.
+    /// Checks the text of a file from elsewhere, such as a ConfigMap; `sources` name it and the
+    /// layers over it.
     ///
     /// # Errors
     /// Every problem that was found.
@@ -146,8 +143,8 @@ impl Config {
         Self::of(&layered, sources)
     }
 
-    /// The fields that the sources give, laid over one another, as a file would have them; defaults are not
-    /// among them. Whether they are right is [`Self::load`]'s to say.
+    /// The fields that the sources give, merged, without defaults. They are not checked, see
+    /// [`Self::load`].
     ///
     /// # Errors
     /// A file that cannot be read, and variables or flags that are no values of fields.
@@ -197,8 +194,8 @@ impl Config {
         }
     }
 
-    /// Every field with the value that is in force, for printing; it holds nothing secret, because
-    /// the configuration only names files that do.
+    /// Every field with its value in force, for printing; nothing secret, because secrets are in
+    /// named files.
     #[must_use]
     pub const fn effective(&self) -> &ConfigFile {
         &self.effective
@@ -290,7 +287,6 @@ impl Config {
     }
 }
 
-/// The sections of which the policy of placement is made.
 const fn policy_sections(file: &ConfigFile, max_age: SignedDuration) -> PolicySections<'_> {
     PolicySections {
         scheduling: &file.scheduling,

@@ -10,7 +10,7 @@ section! {
     /// `agent` as it is written.
     AgentSection {
         limits: DiskLimitMode = DiskLimitMode::default(),
-        // Below it containers take minutes to start, and those that share a filesystem wait for its journal.
+        // Below it containers take minutes to start, and others that share the filesystem wait.
         least_limit: YamlText = "1MiB/s".into(),
         // As long as a volume that is mounted late may be without its limit.
         interval: YamlText = "10s".into(),

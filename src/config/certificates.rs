@@ -89,8 +89,8 @@ impl CertificatesSection {
     }
 }
 
-/// Reports a configuration that opens the extender to every client without saying so. Also reports
-/// one that says so and contradicts the rest.
+/// Reports a configuration that opens the extender to every client without saying so, or says so
+/// and contradicts it.
 fn check_callers(
     mode: CertificateMode,
     scheduler_ca: Option<&str>,

@@ -1,7 +1,6 @@
-//! Collects what is wrong with values of the right shape.
-//!
-//! A check that fails gives a stand-in and goes on, so that one run reports every problem; the
-//! stand-ins never leave, because a configuration with a problem is refused as a whole.
+//! Collects what is wrong with values of the right shape. A failed check gives a stand-in and goes
+//! on, so that one run reports every problem; a configuration with a problem is refused as a whole,
+//! so stand-ins never leave.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,7 +22,6 @@ pub(crate) struct ConfigFinding {
     pub(crate) message: String,
 }
 
-/// The findings so far.
 #[derive(Debug, Default)]
 pub(crate) struct Checker {
     pub(crate) findings: Vec<ConfigFinding>,
@@ -45,7 +43,6 @@ impl<'a> NamedDuration<'a> {
 const DURATIONS: &str = "a duration above zero, such as 10s, 3m or 1h30m";
 
 impl Checker {
-    /// Notes that the value at `path` is refused.
     pub(crate) fn refuse(&mut self, path: &str, message: impl fmt::Display) {
         self.findings.push(ConfigFinding {
             path: path.to_owned(),
@@ -141,7 +138,6 @@ impl Checker {
         }
     }
 
-    /// A rate, where one is given.
     pub(crate) fn rate(&mut self, path: &str, text: Option<&YamlText>) -> Option<BytesPerSecond> {
         match BytesPerSecond::from_str(text?.as_ref()) {
             Ok(rate) => Some(rate),
@@ -164,7 +160,6 @@ impl Checker {
         })
     }
 
-    /// A count of at least one.
     pub(crate) fn at_least_one(&mut self, path: &str, Count(count): Count) -> NonZeroUsize {
         if count == 0 {
             self.refuse_value(path, count, "a whole number of at least 1");

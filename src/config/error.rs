@@ -1,5 +1,5 @@
-//! A configuration that is refused: every problem that was found, each with the file, variable
-//! or flag that brought the value, the path of the field, and what is accepted.
+//! A configuration that is refused: each problem with the file, variable or flag that brought the
+//! value, the field's path, and what is accepted.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,6 @@ use std::path::PathBuf;
 pub enum Origin {
     File(PathBuf),
     Environment(String),
-    /// A flag of the command line.
     Flag(String),
     /// The built-in default, when values contradict each other.
     Default,
@@ -62,7 +61,6 @@ impl fmt::Display for ConfigProblem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", lines(.problems))]
 pub struct ConfigError {
-    /// One problem or more.
     pub problems: Vec<ConfigProblem>,
 }
 
@@ -78,7 +76,6 @@ impl ConfigError {
         }
     }
 
-    /// The reason in metrics and events.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         "InvalidConfiguration"

@@ -1,6 +1,5 @@
-//! The configuration file as it is written: every section with its default, nothing checked yet.
-//!
-//! Each section stands beside its own check, in the file of its name; here is only the whole.
+//! The configuration file as written: every section with its default, unchecked. Each section is
+//! defined beside its check, in the file of its name.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -75,7 +74,6 @@ impl Default for ConfigFile {
     }
 }
 
-/// The fields as JSON.
 pub(super) fn tree(value: &impl Serialize) -> Value {
     serde_json::to_value(value).expect("the file's types are plain data with texts as keys")
 }

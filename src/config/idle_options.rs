@@ -1,8 +1,6 @@
-//! Options of components that are off.
-//!
-//! They act on nothing, most likely because their switch was forgotten, and are refused. A switch of a stronger
-//! source than its options, such as a variable over the file, turns a component off on purpose: then the options
-//! are only warned of.
+//! Options of components that are off. They have no effect, probably because their switch was
+//! forgotten, and are refused. A switch of a stronger source than its options, such as a variable
+//! over the file, is on purpose: then the options only cause a warning.
 
 use serde_json::Value;
 
@@ -69,7 +67,7 @@ const SWITCHES: [Switch; 7] = [
     switch("agent.limits", SwitchOff::Is("off"), &["agent.leastLimit"]),
 ];
 
-/// Refuses the options of components that are off; returns those with a switch from a stronger source.
+/// Refuses options of components that are off; returns those with a stronger source's switch.
 pub(super) fn check(
     file: &ConfigFile,
     layered: &ConfigLayers,
@@ -116,7 +114,6 @@ impl Switch {
         }
     }
 
-    /// True for the paths of its options.
     fn covers(&self, path: &str) -> bool {
         let is_below = |section: &&'static str| {
             let rest = path.strip_prefix(section);

@@ -1,8 +1,6 @@
-//! Lays flags over the environment over the file, and remembers which of them brought each value.
-//!
-//! The variable of a field is its path: `scheduling.noHeadroom` is
-//! `EVENKEEL_SCHEDULING_NO_HEADROOM`. Names are derived from the default configuration, so a new
-//! field has a variable at once.
+//! Lays flags over the environment over the file, and remembers the source of each value. The
+//! variable of a field is its path: `scheduling.noHeadroom` is `EVENKEEL_SCHEDULING_NO_HEADROOM`.
+//! Names derive from the default configuration, so a new field has a variable at once.
 
 use std::path::{Path, PathBuf};
 
@@ -15,21 +13,17 @@ use evenkeel_kubernetes::suggestion::did_you_mean;
 /// The prefix of all environment variables that are read.
 pub const ENVIRONMENT_PREFIX: &str = "EVENKEEL_";
 
-/// A value given on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     /// The flag as the user wrote it, such as `--headroom`.
     pub flag: String,
-    /// The path of the field.
     pub path: String,
-    /// The value as text.
     pub value: String,
 }
 
 /// Everything a configuration is made of, besides the defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigSources {
-    /// The file, if one is given.
     pub file: Option<PathBuf>,
     /// The environment; variables without the prefix are not looked at.
     pub environment: Vec<(String, String)>,
@@ -52,7 +46,6 @@ impl ConfigSources {
     }
 }
 
-/// The values of all layers in one tree.
 #[derive(Debug, Default)]
 pub(crate) struct ConfigLayers {
     pub(crate) tree: Map<String, Value>,
@@ -180,7 +173,6 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
-    /// The name of its environment variable.
     pub(crate) fn variable(&self) -> String {
         variable(&self.path)
     }
@@ -263,8 +255,8 @@ fn variable(path: &str) -> String {
     name
 }
 
-/// Sets the value at `path`; false where something that is not a mapping stands in the way, which
-/// the check of the shape then reports.
+/// Sets the value at `path`; false if something other than a mapping is in the way, which the shape
+/// check then reports.
 fn insert(tree: &mut Map<String, Value>, path: &str, value: Value) -> bool {
     let Some((head, rest)) = path.split_once('.') else {
         tree.insert(path.to_owned(), value);
@@ -279,8 +271,8 @@ fn insert(tree: &mut Map<String, Value>, path: &str, value: Value) -> bool {
     }
 }
 
-/// Kubernetes describes the Services of a namespace to its Pods in variables like
-/// `EVENKEEL_SERVICE_HOST` and `EVENKEEL_METRICS_PORT_8080_TCP`; they are none of ours.
+/// Kubernetes describes Services to Pods in variables like `EVENKEEL_SERVICE_HOST` and
+/// `EVENKEEL_METRICS_PORT_8080_TCP`; these are not Evenkeel's.
 fn is_service_link(name: &str) -> bool {
     let port = name.find("_PORT").map(|at| &name[at + "_PORT".len()..]);
     name.ends_with("_SERVICE_HOST")

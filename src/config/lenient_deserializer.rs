@@ -1,7 +1,5 @@
-//! Reads the layered tree into the file's types, going on after a mistake.
-//!
-//! serde stops at the first field that it cannot take. That field is then taken out of the tree and
-//! the rest read again, so that one run reports them all.
+//! Reads the layered tree into the file's types, going on after a mistake. serde stops at the first
+//! bad field; that field is removed and the rest read again, so that one run reports them all.
 
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};

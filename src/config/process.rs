@@ -47,8 +47,8 @@ const LEASE: &str = "leaderElection.leaseDuration";
 const RENEW: &str = "leaderElection.renewDeadline";
 const RETRY: &str = "leaderElection.retryPeriod";
 const TIMEOUT: &str = "writer.timeout";
-/// The most writes under way at a time: the API server shares out its own capacity among clients, and
-/// makes those wait that ask for more.
+/// The most concurrent writes: the API server shares its capacity among clients, and makes those
+/// wait that ask for more.
 const MOST_IN_FLIGHT: u32 = 16;
 const MARGIN: &str = "leaderElection.leaseDuration minus leaderElection.renewDeadline";
 
@@ -90,8 +90,8 @@ impl LeaderElectionSection {
 }
 
 impl WriterSection {
-    /// A write may still be under way when its sender stops being the leader, and must have ended
-    /// before another replica can be.
+    /// A write under way when its sender stops being the leader must end before another replica can
+    /// lead.
     pub(super) fn check(&self, timing: &Timing, check: &mut Checker) -> writer::Settings {
         let Self {
             queue,

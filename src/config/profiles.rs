@@ -1,5 +1,5 @@
-//! `scheduling.profiles`: weights for the built-in profiles or for ones of the user's own, given
-//! as a judgement matrix or as numbers.
+//! `scheduling.profiles`: weights for built-in or custom profiles, as a judgement matrix or as
+//! numbers.
 
 use std::collections::BTreeMap;
 
@@ -124,7 +124,6 @@ fn judgements(rows: &[Vec<YamlText>], path: &str, check: &mut Checker) -> Option
     (check.findings.len() == before).then_some(parsed)
 }
 
-/// Text that is no judgement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not accepted; accepted: a number such as 3, or a fraction such as 1/3")]
 pub(crate) struct NoJudgement(String);

@@ -1,9 +1,7 @@
-//! Reads the configuration again while the service runs.
-//!
-//! Only `writes` takes effect; of everything else that has changed the paths are told, so that an
-//! operator sees what a restart would bring. `writes: disabled` and `writes: restore` are obeyed even
-//! in a file that is otherwise refused: a switch that stops everything must not wait for a typo
-//! elsewhere.
+//! Reads the configuration again while the service runs. Only `writes` takes effect; the paths of
+//! all other changes are reported, for a restart. `writes: disabled` and `writes: restore` are
+//! obeyed even in an otherwise refused file: a switch that stops everything must not wait for a
+//! typo elsewhere.
 
 use super::file::{changes, tree};
 use super::layers::ConfigLayers;
@@ -43,9 +41,9 @@ impl Config {
         }
     }
 
-    /// The position of the kill switch by these sources, with the cause for which the rest of them
-    /// is refused. A missing or unreadable file does not stop writes: an operator must be able to
-    /// undo writes when nothing else works any more.
+    /// The position of the kill switch by these sources, and why the rest of them is refused. A
+    /// missing or unreadable file does not stop writes: an operator must be able to undo writes
+    /// when nothing else works.
     #[must_use]
     pub fn switch(sources: &ConfigSources) -> (Writes, Option<ConfigError>) {
         Self::position(
@@ -54,8 +52,8 @@ impl Config {
         )
     }
 
-    /// The same of a file's text that lies elsewhere, such as in a ConfigMap; `sources` name it and what
-    /// is laid over it.
+    /// The same for a file's text from elsewhere, such as a ConfigMap; `sources` name it and the
+    /// layers over it.
     #[must_use]
     pub fn switch_in(text: &str, sources: &ConfigSources) -> (Writes, Option<ConfigError>) {
         Self::position(

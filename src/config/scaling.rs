@@ -1,5 +1,4 @@
-//! `scaling`: how targets are scaled that do not say it themselves, and how often they are looked
-//! at.
+//! `scaling`: how targets without their own settings are scaled, and how often they are checked.
 
 use std::path::PathBuf;
 
@@ -80,7 +79,6 @@ impl ScalingSection {
         Calendar::new(zone)
     }
 
-    /// The kinds of custom resources that are scaled.
     pub(super) fn kinds(&self, check: &mut Checker) -> Vec<ScaledKind> {
         let mut taken: Vec<ScaledKind> = Vec::new();
         for (place, KindSection { api_version, kind }) in self.kinds.iter().enumerate() {
@@ -111,12 +109,10 @@ impl ScalingSection {
         taken
     }
 
-    /// True where jobs of external algorithms are run.
     pub(super) const fn runs_external_algorithms(&self) -> bool {
         self.external_algorithms
     }
 
-    /// The most jobs of external algorithms in one namespace.
     pub(super) fn external_jobs(&self) -> usize {
         usize::try_from(self.external_jobs_per_namespace).unwrap_or(usize::MAX)
     }
@@ -141,8 +137,8 @@ impl ScalingSection {
         self.swish_net.as_ref().map(|path| path.as_ref().into())
     }
 
-    /// The section without the time zone, the kinds and the network. `metrics_age` is how long measurements count elsewhere;
-    /// `has_prometheus` where they are asked of one.
+    /// The section without time zone, kinds and network. `metrics_age`: the age limit of
+    /// measurements elsewhere; `has_prometheus`: whether there is a Prometheus.
     pub(super) fn check(
         &self,
         metrics_age: SignedDuration,

@@ -28,8 +28,8 @@ section! {
         no_headroom: NoHeadroomName = NoHeadroomName::default(),
         // As in kube-scheduler's configuration that is printed.
         percentage_of_nodes_to_score: Count = Count(100),
-        // Autoscalers of nodes do not ask extenders, and would add no node for a Pod that fits by
-        // their own arithmetic.
+        // Node autoscalers do not ask extenders, and add no node for a Pod that fits by their own
+        // arithmetic.
         relax_after: YamlText = "5m".into(),
         normalization: NormalizationName = NormalizationName::default(),
         significance: Number = Number(0.05),
@@ -111,7 +111,6 @@ pub(super) enum NormalizationName {
     PerResource,
 }
 
-/// The sections that the policy is read from.
 #[derive(Clone, Copy)]
 pub(super) struct PolicySections<'a> {
     pub(super) scheduling: &'a SchedulingSection,

@@ -1,7 +1,7 @@
 //! The form that all sections of the configuration file have.
 
-/// Declares sections as they are written: the fields, each with its default. Names are in
-/// camelCase, every field may be left out, and an unknown one is refused.
+/// Declares sections: the fields with their defaults. Names are camelCase, every field is optional,
+/// and unknown fields are refused.
 macro_rules! section {
     ($(
         $(#[$attribute:meta])*

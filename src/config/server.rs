@@ -15,12 +15,12 @@ use crate::server::{BodyPace, DrainSettings, ListenerSettings, MetricsAuthentica
 use evenkeel_core::units::Bytes;
 use evenkeel_kubernetes::yaml_values::YamlText;
 
-/// Between SIGTERM and the end of accepting: one answer more on each connection in use, which says
-/// that it closes.
+/// Between SIGTERM and the end of accepting: each connection in use gets one more answer, which
+/// says that it closes.
 const DRAIN_DELAY: Duration = Duration::from_secs(1);
 
-/// A body that stalls is given up before either caller's usual patience is over (1 s and 0.2 s); one that
-/// keeps coming has the time of 3 MiB on a line of 2 Mbit/s, which is more than either waits.
+/// A stalled body is dropped before a caller's usual timeout (1 s and 0.2 s); a steady one gets the
+/// time of 3 MiB at 2 Mbit/s, which is more than either waits.
 const BODY_PACE: BodyPace = BodyPace {
     grace: Duration::from_millis(500),
     rate: Bytes(256 * 1024),
@@ -45,8 +45,8 @@ section! {
         extender_body_limit: YamlText = "64Mi".into(),
         body_budget: BodyBudgetSection = BodyBudgetSection::default(),
         concurrency: ConcurrencySection = ConcurrencySection::default(),
-        // Longer than the 90 s after which the callers' own client drops an idle connection, so
-        // that it is never this side that closes one in use.
+        // Longer than the 90 s after which the callers' client drops an idle connection, so that
+        // this side never closes one in use.
         keep_alive: YamlText = "120s".into(),
         drain_timeout: YamlText = "20s".into(),
     }
@@ -67,8 +67,7 @@ section! {
 }
 
 impl ServerSection {
-    /// Settings of the listeners, and of the requests that they take. The metrics provider listens beside
-    /// them.
+    /// Settings of the listeners and their requests. The metrics provider listens beside them.
     pub(super) fn check(
         &self,
         provider: Option<&metrics_provider::Settings>,

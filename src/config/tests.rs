@@ -857,7 +857,8 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
     assert_eq!(config.unknown_variables, ["EVENKEEL_SCHEDULNG_HEADROOM"]);
 }
 
-/// A file, a switch in it with the value that turns it off, and an option that acts on nothing then, with another value.
+/// A file, its switch with the value for off, and an option without effect then, with another
+/// value.
 type TurnedOff = (
     &'static str,
     &'static str,
@@ -918,8 +919,8 @@ const TURNED_OFF: [TurnedOff; 7] = [
     ),
 ];
 
-/// The harm: in an emergency a component was turned off by a variable, and the service did not start because the
-/// file still had options of it.
+/// The harm: in an emergency a variable turned a component off, and the service did not start
+/// because the file still had options of it.
 #[test]
 fn a_component_is_turned_off_over_the_options_of_a_weaker_source() {
     let directory = tempfile::tempdir().unwrap();
@@ -1005,7 +1006,7 @@ fn no_variable_can_be_taken_for_a_service_link() {
             environment: vec![(variable.clone(), "[".to_owned())],
             ..ConfigSources::default()
         };
-        // `[` is no value of any field but a free text; a variable that is passed over by mistake
+        // `[` is no value of any field but a free text, so a variable that is skipped by mistake
         // changes nothing.
         let changed = Config::load(&sources)
             .map_or(true, |config| *config.effective() != ConfigFile::default());

@@ -1,6 +1,5 @@
-//! Leaf types of the file as it is written, before anything is checked.
-//!
-//! They exist for their messages: serde's own would tell an operator to expect an `f64`.
+//! Leaf types of the unchecked file. They exist for their messages: serde's own would tell an
+//! operator to expect an `f64`.
 
 use std::fmt;
 

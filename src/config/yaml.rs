@@ -1,7 +1,6 @@
-//! YAML as its readers mean it: Evenkeel's own files, in which only `true` and `false` are booleans, so that a
-//! namespace `n` or a log level `off` stays a text; and manifests, which are read as kubectl reads them.
-//!
-//! kubectl reads YAML 1.1: `010` is 8, `yes` and `off` are booleans, `1e3` and `1_000` are whole numbers.
+//! YAML as its readers mean it. In Evenkeel's own files only `true` and `false` are booleans, so
+//! that a namespace `n` or a log level `off` stays a text. Manifests are read as kubectl does, by
+//! YAML 1.1: `010` is 8, `yes` and `off` are booleans, `1e3` and `1_000` are whole numbers.
 
 use std::collections::VecDeque;
 
@@ -17,13 +16,12 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_saphyr::
     serde_saphyr::from_str_with_options(text, serde_saphyr::options! { strict_booleans: true })
 }
 
-/// Reads one document of Evenkeel's own that holds amounts: numbers are those that a manifest would have.
+/// Reads one of Evenkeel's own documents with amounts: numbers are as in a manifest.
 pub(crate) fn parse_amounts(text: &str) -> Result<Value, serde_saphyr::Error> {
     let options = serde_saphyr::options! { strict_booleans: true, legacy_octal_numbers: true };
     serde_saphyr::from_str_with_options(text, options).map(as_json)
 }
 
-/// Reads all documents of a manifest.
 pub(crate) fn parse_documents(text: &str) -> Result<Vec<Value>, serde_saphyr::Error> {
     let options = serde_saphyr::options! { strict_booleans: false, legacy_octal_numbers: true };
     let documents: Vec<Value> = serde_saphyr::from_multiple_with_options(text, options)?;
@@ -60,7 +58,6 @@ fn as_json(value: Value) -> Value {
     }
 }
 
-/// The whole number that a float is.
 fn whole(number: &serde_json::Number) -> Option<i64> {
     let float = number.as_f64().filter(|_| number.is_f64())?;
     let whole = i64_nearest(float);

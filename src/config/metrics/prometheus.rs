@@ -1,7 +1,6 @@
-//! `metrics.prometheus`: where it is, how it is spoken to, and what it is asked.
-//!
-//! Whatever is secret stands in a file that is named here, since the effective configuration is shown:
-//! a password in the URL and a credential among the headers are refused.
+//! `metrics.prometheus`: its address, access and queries. The effective configuration is shown, so
+//! secrets are in named files: a password in the URL and a credential among the headers are
+//! refused.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
-//! `metrics.prometheus.queries`: PromQL of the operator's own in the place of built-in queries.
-//!
-//! A query for nodes may name the one that dates its values: what Prometheus computes carries the
-//! time of the answer, by which an exporter that has died would look alive.
+//! `metrics.prometheus.queries`: an operator's PromQL in place of built-in queries. A query for
+//! nodes may name the one that dates its values: results of computations carry the time of the
+//! answer, so a dead exporter would look alive.
 
 use std::fmt;
 
@@ -13,8 +12,8 @@ use crate::metrics::UsageQuery;
 use crate::metrics::prometheus::Queries;
 use evenkeel_kubernetes::yaml_values::YamlText;
 
-/// The queries as they are written: one for some of [`UsageQuery::SETTABLE`], in their order; a query left
-/// out is the built-in one.
+/// The queries as written: some of [`UsageQuery::SETTABLE`], in their order; `None` is the built-in
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct QueriesSection([Option<QuerySection>; UsageQuery::SETTABLE.len()]);
 
