@@ -1,10 +1,8 @@
-//! The scaling loop: observe, forecast, decide, plan.
-//!
-//! Every replica observes, remembers and decides, so that a new leader knows as much as the old
-//! one; only the leader plans writes. Ticks are in the middle of the steps of histories, so each
-//! step gets one measurement even if a tick is late. All work on targets runs on the blocking pool,
-//! one task at a time, and a panic in one target is caught there. The API, the metrics and the
-//! backfill run beside it.
+//! The scaling loop: observe, forecast, decide, plan. Every replica observes and decides, so that a
+//! new leader knows as much as the old one; only the leader plans writes. Ticks are in the middle
+//! of the steps of histories, so each step gets one measurement even if a tick is late. All work on
+//! targets runs on the blocking pool, one task at a time, and a panic in one target is caught
+//! there. The API, the metrics and the backfill run beside it.
 
 mod contest;
 mod cron_metrics;
@@ -55,16 +53,13 @@ use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;
 
-/// The settings of the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// The settings of targets in the configuration.
     pub plan: PlanSettings,
     /// The time for which a round of measurements holds until the next has to be there.
     pub hold: SignedDuration,
 }
 
-/// The loop and what it works with.
 pub struct ScalingLoop {
     pub settings: Settings,
     pub cluster: ClusterState,
@@ -78,16 +73,13 @@ pub struct ScalingLoop {
     pub past: Option<Arc<dyn HistorySource>>,
     /// Asked for the other writers of contested floors.
     pub client: kube::Client,
-    /// The queue that takes the plans.
     pub queue: WriteQueue,
     /// The lease: only the leader plans.
     pub leadership: Leadership,
-    /// The kill switch: nothing is planned that it would stop.
     pub switch: WriteSwitch,
     /// The name of this replica in Events.
     pub identity: String,
     pub metrics: ScalingMetrics,
-    /// The recent past of each target.
     pub traces: RecentHistory,
     /// The context that the models of all targets share.
     pub shared: Arc<ModelAssets>,
@@ -100,7 +92,6 @@ pub struct ScalingLoop {
 }
 
 impl ScalingLoop {
-    /// Runs the loop until `cancel`.
     pub async fn run(self, cancel: CancellationToken) {
         let (ask, asked) = mpsc::unbounded_channel();
         let (told, progress) = mpsc::channel(PARTS);
@@ -258,8 +249,8 @@ impl ScalingLoop {
         }
     }
 
-    /// Hands scale-ins to the rounds that choose the Pods that go first, and queues the other writes of
-    /// a tick. By then no lowering of an earlier tick is released any more, so none replaces a raise.
+    /// Hands scale-ins to the rounds that choose Pods, and queues the other writes. No earlier
+    /// tick's lowering is released after that, so none replaces a raise.
     fn hand_over(&self, ticked: &mut ScalingTickOutput, now: Timestamp, plans: bool) {
         if let Some(scale_ins) = self.scale_ins.as_ref().filter(|_| plans) {
             scale_ins.expect(std::mem::take(&mut ticked.scale_ins), now);
@@ -304,8 +295,8 @@ struct BackgroundChannels {
     fitted: mpsc::Receiver<FitTold>,
 }
 
-/// Gives each lane its next work, where it has room. That waits while some is done, and what comes after it is not
-/// chosen yet.
+/// Gives each lane its next work, if it has room. It waits while some is done, and the work after
+/// it is not chosen yet.
 async fn hand_on(
     mut targets: ScalingTargets,
     lanes: &[(FitLane, mpsc::Sender<FitWork>)],

@@ -11,15 +11,15 @@ use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::scaling::contest::last_writer;
 
-/// The time that the next tick waits for the names of other writers, however many floors were undone at
-/// once; those that are missing then stay without a name.
+/// The next tick waits this long for the names of other writers, whatever the number of undone
+/// floors; missing names stay unknown.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The number of requests at a time.
 const AT_ONCE: usize = 16;
 
-/// The field managers that last wrote the least replicas of the objects, other than this program, as
-/// far as the API server answers in time.
+/// The other field managers that last wrote the objects' least replicas, as far as the API server
+/// answers in time.
 pub(super) async fn managers<K>(
     client: &Client,
     objects: impl Iterator<Item = (K, ObjectRef)>,

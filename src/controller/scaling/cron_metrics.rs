@@ -3,21 +3,16 @@
 use evenkeel_core::scaling::cron::CronEvent;
 use evenkeel_kubernetes::plan::scaling::crons::CronPlan;
 
-/// The outcomes of the CronHPAs in one tick.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CronTally {
-    /// CronHPAs with crons that are followed.
     pub(super) followed: usize,
-    /// CronHPAs with crons that are not followed.
     pub(super) refused: usize,
-    /// The runs that were made.
     pub(super) made: u64,
     /// The runs that were missed, and are too old to be made up for.
     pub(super) missed: u64,
 }
 
 impl CronTally {
-    /// Counts the plan of one CronHPA.
     pub(super) fn count(&mut self, plan: &CronPlan) {
         if plan.is_ready {
             self.followed += 1;
@@ -33,7 +28,6 @@ impl CronTally {
         }
     }
 
-    /// Adds another tally.
     pub(super) fn add(&mut self, one: Self) {
         let Self {
             followed,

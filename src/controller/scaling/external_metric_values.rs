@@ -11,7 +11,6 @@ use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_kubernetes::external_metrics::{KnownLoad, ServedLoad};
 use evenkeel_kubernetes::plan::scaling::TargetObjects;
 
-/// The loads of one namespace by its name.
 pub type LoadsByNamespace = HashMap<Arc<str>, Vec<ServedLoad>>;
 
 /// The newest loads of all targets; clones share them.
@@ -35,8 +34,8 @@ impl ServedLoads {
     }
 }
 
-/// The loads of one target that are forecast, known or not: of one that is reacted to only, none is
-/// expected.
+/// The forecast loads of one target, known or not; none is expected for a target that is only
+/// reacted to.
 pub(super) fn served(
     observed: &TargetObjects,
     report: &TickReport,

@@ -1,7 +1,6 @@
-//! Fills the histories of targets from a Prometheus, in the background, newest past first.
-//!
-//! One query runs at a time for the targets of all namespaces. Beside it run a few queries of
-//! single targets, which any tenant may write and which may hang. Each runs at the pace of
+//! Fills the histories of targets from a Prometheus, in the background, newest past first. One
+//! query runs at a time for the targets of all namespaces. Beside it run a few queries of single
+//! targets, which any tenant may write and which may hang, at the pace of
 //! [`evenkeel_core::scaling::history_backfill`]. Decisions never wait: answers fill gaps, and
 //! values measured here stay. No answer is cached, because each is used once.
 
@@ -34,9 +33,7 @@ const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
 #[derive(Debug)]
 pub struct SignalBackfill {
     pub signal: Signal,
-    /// The distance of the points.
     pub resolution: Resolution,
-    /// The sums by workload.
     pub sums: WorkloadSums,
 }
 
@@ -44,7 +41,6 @@ pub struct SignalBackfill {
 #[derive(Debug)]
 pub struct FilledQuery {
     pub query: Arc<str>,
-    /// The distance of the points.
     pub resolution: Resolution,
     pub points: Points,
 }
@@ -54,14 +50,12 @@ pub struct FilledQuery {
 pub enum BackfillRequest {
     /// That of the targets of a namespace, as of a tick.
     Namespace(Box<str>, u64),
-    /// That of a target's own query.
     Query(Arc<str>),
 }
 
 /// The progress of the refill, as the loop hears of it.
 #[derive(Debug)]
 pub enum Progress {
-    /// A part has come.
     Part(SignalBackfill),
     /// A part of the past of a query has come.
     Query(FilledQuery),
@@ -69,7 +63,6 @@ pub enum Progress {
     Done(BackfillNamespaces),
 }
 
-/// Namespaces with a requested past, each with the newest tick of a request.
 pub type BackfillNamespaces = BTreeMap<Box<str>, u64>;
 
 /// The refill, which works on what it is asked for until it is cancelled.
@@ -90,7 +83,7 @@ impl HistoryBackfill {
         }
     }
 
-    /// Fills what is wished for: the targets of all namespaces that have gathered meanwhile together, and
+    /// Fills requests: the targets of all namespaces that have gathered meanwhile together, and
     /// beside them each query.
     pub async fn run(
         self,
@@ -264,7 +257,6 @@ mod tests {
     use evenkeel_core::scaling::signal::PromQl;
     use evenkeel_core::units::Bytes;
 
-    /// Answers each question as the script says, and remembers it.
     struct Fake<F> {
         script: F,
         asked: Mutex<Vec<(Signal, Grid)>>,
@@ -429,8 +421,7 @@ mod tests {
         }
     }
 
-    /// The harm: the past of all targets waited for each query before it, and for one that hangs without
-    /// end.
+    /// The harm: the past of all targets waited for each query before it, even for one that hangs.
     #[tokio::test(start_paused = true)]
     async fn the_past_of_others_waits_for_no_query_that_hangs() {
         let fake = Arc::new(Fake {

@@ -1,7 +1,6 @@
-//! Metrics of scaling: of the loop, and of each target.
-//!
-//! The metrics of targets are written from the newest state at each scrape. So ten thousand of them
-//! take no memory between scrapes, and a removed target takes its series with it.
+//! Metrics of scaling: of the loop, and of each target. Target metrics are written from the newest
+//! state at each scrape, so ten thousand of them take no memory between scrapes, and a removed
+//! target takes its series with it.
 
 mod own_fits;
 
@@ -38,7 +37,6 @@ struct StateLabel {
     state: &'static str,
 }
 
-/// The metric families of the loop.
 #[derive(Debug, Clone)]
 pub struct ScalingMetrics {
     ticks: Histogram,
@@ -124,7 +122,6 @@ impl ScalingMetrics {
         own.register_collector(Box::new(TargetCollector(self.board.clone())));
     }
 
-    /// The newest state of all targets.
     #[must_use]
     pub const fn board(&self) -> &StatusStore {
         &self.board
@@ -170,12 +167,10 @@ impl ScalingMetrics {
             .inc();
     }
 
-    /// Those of the fits of targets' own trees.
     pub(super) const fn own_fits(&self) -> &FitMetrics {
         &self.own_fits
     }
 
-    /// The metric of the fits of models of traffic.
     pub(super) const fn traffic_fits(&self) -> &TrafficFitMetrics {
         &self.traffic_fits
     }
@@ -187,7 +182,6 @@ impl ScalingMetrics {
     }
 }
 
-/// A past that is asked for.
 #[derive(Debug)]
 pub(super) struct BackfillGaugeGuard(Gauge);
 
@@ -297,7 +291,8 @@ impl Families<'_, '_> {
             let mut told: Vec<((&'static str, &str), f64)> = Vec::new();
             for load in &shown.loads {
                 let label = ("resource", &*load.resource);
-                // Two loads of one name, such as one object in two versions of its group, are one series.
+                // Two loads of one name, such as an object in two versions of its group, are one
+                // series.
                 if !told.iter().any(|(known, _)| *known == label) {
                     told.extend(value(load).map(|value| (label, value)));
                 }

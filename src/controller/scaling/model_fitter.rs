@@ -1,17 +1,15 @@
-//! Fits the targets' own trees, and the models that targets name, in the background, on their past in Prometheus.
-//!
-//! Pasts are queried newest first, in parts, at the pace of [`evenkeel_core::scaling::history_backfill`]. Those of
-//! workloads come in one batch after the other. Beside them run a few of targets' own queries, which any tenant
-//! may write and which may hang. Each load is fitted on the blocking pool: on the older part of its past and
-//! judged on the newest, then on all of it. One load is fitted at a time, and a rest of three times as long
-//! follows. So fitting takes a quarter of a core at most. At 0.5 s a load, ten thousand loads take 5.6 hours of a
-//! day, and their 160 batches some 14 queries each. Memory holds the pasts of a few batches (64 loads of 8,000
-//! minutes: 2 MB each), one part of an answer of each, and the data of one fit (8,000 rows of 27 inputs).
-//!
-//! The models of targets' traffic are fitted beside them, each as a batch of its own.
-//!
-//! A failed fit leaves the existing trees, and is reported and tried again. Both replicas fit the same past, up to
-//! the target's hour of the day, and the same past gives the same trees.
+//! Fits the targets' own trees, and the models that targets name, in the background, on their past
+//! in Prometheus. Pasts are queried newest first, in parts, at the pace of
+//! [`evenkeel_core::scaling::history_backfill`]: those of workloads in batches, one after the
+//! other, and beside them a few of targets' own queries, which any tenant may write and which may
+//! hang. Each load is fitted on the blocking pool: on the older part of its past and judged on the
+//! newest, then on all of it. One load is fitted at a time, and a rest of three times as long
+//! follows, so fitting takes a quarter of a core at most. At 0.5 s a load, ten thousand loads take
+//! 5.6 hours of a day, and their 160 batches some 14 queries each. Memory holds the pasts of a few
+//! batches (64 loads of 8,000 minutes: 2 MB each), one part of an answer of each, and the data of
+//! one fit (8,000 rows of 27 inputs). Models of traffic are fitted beside them, each as a batch of
+//! its own. A failed fit leaves the existing trees, and is reported and retried. Both replicas fit
+//! the same past, up to the target's hour of the day, and the same past gives the same trees.
 
 mod fit_history;
 mod models;
@@ -52,7 +50,6 @@ const RESTS: u32 = 3;
 const QUERIES_AT_ONCE: usize = 4;
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
-/// The fits, which work on what they are given until they are cancelled.
 pub(super) struct ModelFitter {
     pasts: Pasts,
     shared: Arc<ModelAssets>,
@@ -117,7 +114,6 @@ impl ModelFitter {
         cancel.run_until_cancelled(fitting).await;
     }
 
-    /// Does one piece of work after the other.
     async fn fit_by_workloads(
         &self,
         mut given: mpsc::Receiver<FitWork>,
@@ -163,7 +159,6 @@ impl ModelFitter {
         }
     }
 
-    /// Fits the loads of a batch.
     async fn fit_batch(
         &self,
         batch: FitBatch,
@@ -218,7 +213,6 @@ impl ModelFitter {
         }
     }
 
-    /// The result of a fit on the past of a load.
     async fn fit(&self, past: Steps, load: &FitLoad) -> Result<FitEnd, FitOutcome> {
         let past = Minutes::bridged(past.start.as_second(), past.values);
         let past = past.by(self.shared.calendar.clone());

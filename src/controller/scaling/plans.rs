@@ -1,5 +1,4 @@
-//! The plans that a tick makes for its targets: what follows from the decisions, or an end without a
-//! trace.
+//! The plans that a tick makes for its targets: writes by the decisions, or an end without a trace.
 
 use jiff::Timestamp;
 
@@ -9,7 +8,6 @@ use evenkeel_kubernetes::plan::scaling::{
     self, PendingScaleIn, PlanMemory, ResolvedTarget, ScalingContext, TargetObjects,
 };
 
-/// The plans that a tick makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Plans {
     /// None: another replica leads, or nothing may be written.
@@ -20,7 +18,6 @@ pub(super) enum Plans {
     Restore,
 }
 
-/// One target and what was decided for it.
 pub(super) struct TargetDecision<'a> {
     pub(super) observed: &'a TargetObjects,
     pub(super) resolved: &'a ResolvedTarget,
@@ -29,7 +26,6 @@ pub(super) struct TargetDecision<'a> {
 }
 
 impl Plans {
-    /// The writes for one target.
     pub(super) fn writes(
         &self,
         decided: &TargetDecision<'_>,

@@ -1,8 +1,6 @@
-//! Recent past of each target: load, the forecast made for it one horizon before, replicas and floor
-//! of the last 30 minutes, and the forecasts for the next ten.
-//!
-//! Rings on the 15-second grid, addressed by time, in f32: some 4 KB a target and as much again
-//! for each further load that has ever been known.
+//! Recent past of each target: load, its forecast one horizon before, replicas and floor of the
+//! last 30 minutes, and the forecasts for the next ten. Rings on the 15-second grid, addressed by
+//! time, in f32: some 4 KB a target and as much for each further load that has ever been known.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +23,6 @@ const SLOTS: i64 = PAST + AHEAD;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RecentHistoryKey {
     pub namespace: Box<str>,
-    /// The kind of what carries its bounds.
     pub kind: Box<str>,
     pub name: Box<str>,
 }
@@ -35,8 +32,7 @@ pub struct RecentHistoryKey {
 pub struct RecentHistory(Arc<Mutex<HashMap<RecentHistoryKey, RecentTargetHistory>>>);
 
 impl RecentHistory {
-    /// The points of one load of a target, oldest first; `None` where there is no such target or
-    /// it does not scale by a signal of this name.
+    /// The points of one load of a target, oldest first; `None` for an unknown target or signal.
     #[must_use]
     pub fn points(&self, key: &RecentHistoryKey, signal: &str) -> Option<Vec<HistoryPoint>> {
         self.lock().get(key)?.points(signal)
@@ -60,7 +56,6 @@ pub struct TickLoadResult {
     pub forecast: Option<DueForecast>,
 }
 
-/// A forecast with the time that it is made for.
 #[derive(Debug, Clone, Copy)]
 pub struct DueForecast {
     pub due: Timestamp,
@@ -81,7 +76,6 @@ const GAP: RecentHistorySlot = RecentHistorySlot {
 /// Replicas and floor; no count is negative.
 const NONE: [i32; 2] = [-1; 2];
 
-/// The trace of one target.
 #[derive(Debug)]
 pub struct RecentTargetHistory {
     /// The newest slot; the rings reach [`AHEAD`] beyond it.
@@ -90,7 +84,6 @@ pub struct RecentTargetHistory {
     loads: Vec<RecentLoadSeries>,
 }
 
-/// The trace of one load.
 #[derive(Debug)]
 struct RecentLoadSeries {
     signal: Signal,
@@ -156,7 +149,6 @@ impl RecentTargetHistory {
         }
     }
 
-    /// The memory it takes.
     pub(super) fn bytes(&self) -> usize {
         let counts = size_of_val(&*self.counts);
         let rows = |load: &RecentLoadSeries| load.rows.as_deref().map_or(0, size_of_val);
@@ -336,8 +328,8 @@ mod tests {
         assert!(trace.bytes() < 5000);
     }
 
-    /// The harm: a metric without answers took as much memory as one that is drawn, and one that
-    /// was renamed stayed until its target went.
+    /// The harm: a metric without answers took as much memory as a drawn one, and a renamed one
+    /// stayed until its target went.
     #[test]
     fn loads_that_were_never_known_take_no_rows_and_renamed_ones_are_forgotten() {
         let queue = |number: i64, load| TickLoadResult {

@@ -1,5 +1,5 @@
-//! The newest round of measurements, as the scaling loop takes it, and the observation of a target
-//! that it gives.
+//! The newest round of measurements for the scaling loop, and the observation of a target that it
+//! gives.
 
 use std::sync::Arc;
 
@@ -19,16 +19,15 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 #[derive(Debug, Clone, Default)]
 pub struct LatestScalingSample(Arc<ArcSwapOption<ScalingSample>>);
 
-/// One round of measurements.
 #[derive(Debug)]
 pub struct ScalingSample {
     usage: Arc<UsageSample>,
     /// When the round was asked for.
     pub(super) at: Timestamp,
-    /// The newest measurement of each resource, for Pods with measurements that carry no time of their own.
+    /// The newest measurement of each resource, for Pods' measurements without a time.
     newest: Resources<Span>,
-    /// When the Pods' answer of each resource was asked for; earlier than the round where the query
-    /// is slower than a round.
+    /// When the Pods' answer of each resource was asked for; earlier than the round if the query is
+    /// slower than a round.
     asked: Resources<Timestamp>,
 }
 
@@ -44,8 +43,8 @@ impl LatestScalingSample {
 }
 
 impl ScalingSample {
-    /// A round with Pods that count as measured when its nodes are, and no later than they were
-    /// asked for. If no node is measured, the time of the request counts.
+    /// A round with Pods that count as measured when its nodes are, at the latest when asked for.
+    /// Without a measured node, the time of the request counts.
     fn new(round: &MetricsRound, at: Timestamp) -> Self {
         let usage = Arc::clone(&round.usage);
         let asked = Resources::from_fn(|resource| round.pods_as_of[resource].unwrap_or(at));
@@ -65,13 +64,13 @@ impl ScalingSample {
         }
     }
 
-    /// When the answer for a signal was asked for; `None` for one that this source does not measure.
+    /// When the answer for a signal was asked for; `None` if this source does not measure it.
     pub(super) fn asked(&self, signal: &Signal) -> Option<Timestamp> {
         Some(self.asked[resource_of(signal)?])
     }
 
-    /// The reading of a signal for the Pods of a target; `None` for one of a kind that is not measured
-    /// in rounds.
+    /// The reading of a signal for a target's Pods; `None` for a kind that is not measured in
+    /// rounds.
     pub(super) fn samples(
         &self,
         namespace: &str,
@@ -85,8 +84,8 @@ impl ScalingSample {
         Some(SignalSamples::PerPod(measured.collect()))
     }
 
-    /// The measurements of the Pods of a target as the HPA's algorithm reads them. One that is older
-    /// than `max_age` at `now` tells nothing of now; where all are, it is as an API that does not answer.
+    /// The measurements of a target's Pods as the HPA algorithm reads them. One older than
+    /// `max_age` at `now` does not count; if all are older, it is as an API without an answer.
     pub(super) fn readings(
         &self,
         namespace: &str,
@@ -135,11 +134,11 @@ impl ScalingSample {
     }
 }
 
-/// The resources that targets without an HPA are scaled by: cpu, memory, and network I/O by its preset.
+/// The resources that scale targets without an HPA: cpu, memory, and network I/O by its preset.
 const REACTED_TO: [Resource; 3] = [Resource::Cpu, Resource::Memory, Resource::NetworkIo];
 
-/// The measurements of a Pod, as a metrics API returns them. Cpu comes first: only for its window
-/// does it matter how long before it the Pod was ready.
+/// The measurements of a Pod, as a metrics API returns them. Cpu comes first: only its window
+/// depends on the Pod's readiness.
 fn pod_metrics(
     pod: &str,
     mut measured: impl Iterator<Item = (ResourceName, Measurement)>,
@@ -158,7 +157,6 @@ fn pod_metrics(
     })
 }
 
-/// The readings where there is no round of measurements.
 pub(super) fn unmeasured() -> Readings {
     Readings {
         resource: Err("there is no measurement".to_owned()),

@@ -11,7 +11,6 @@ use evenkeel_core::scaling::ScalingMode;
 #[derive(Debug, Clone, Default)]
 pub struct StatusStore(Arc<ArcSwap<Vec<BoardEntry>>>);
 
-/// One target on the board.
 #[derive(Debug, Clone)]
 pub struct BoardEntry {
     /// The mode that holds; the status has it as a word for readers.
@@ -22,7 +21,6 @@ pub struct BoardEntry {
 }
 
 impl StatusStore {
-    /// All targets, as of the newest tick.
     #[must_use]
     pub fn targets(&self) -> Arc<Vec<BoardEntry>> {
         self.0.load_full()

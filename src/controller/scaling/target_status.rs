@@ -18,7 +18,6 @@ use evenkeel_kubernetes::plan::scaling::sink::status_of;
 use evenkeel_kubernetes::plan::scaling::status::{HorizonParts, TargetStatus as PlannedStatus};
 use evenkeel_kubernetes::plan::scaling::{ResolvedTarget, TargetObjects};
 
-/// One target at one tick.
 pub(super) struct TargetStatusInput<'a> {
     pub(super) observed: &'a TargetObjects,
     pub(super) resolved: &'a ResolvedTarget,

@@ -1,4 +1,4 @@
-//! Asking for a part of the past until there is an answer, at the pace that the database can follow.
+//! Queries a part of the past until there is an answer, at the database's pace.
 
 use std::sync::Arc;
 
@@ -16,11 +16,9 @@ use evenkeel_core::scaling::signal::Signal;
 /// Questions for the past of queries that are under way at once.
 const QUERIES_AT_ONCE: usize = 4;
 
-/// A client of a source of the past.
 pub(in crate::controller::scaling) struct HistoryClient {
     past: Arc<dyn HistorySource>,
     metrics: ScalingMetrics,
-    /// The places for questions of queries.
     queries: Semaphore,
 }
 

@@ -11,7 +11,6 @@ use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums, Workloads
 use evenkeel_core::scaling::history_backfill::{BackfillOutcome, Slots};
 use evenkeel_core::scaling::signal::Signal;
 
-/// A source of the past.
 #[async_trait]
 pub trait HistorySource: Send + Sync {
     /// How long after a time its load is known: that of a rate is the mean of a window around it.
@@ -25,8 +24,8 @@ pub trait HistorySource: Send + Sync {
         grid: Grid,
     ) -> Option<Result<WorkloadSums, MetricsError>>;
 
-    /// The Pods of some workloads that are measured, at the times at which all of them have been for long;
-    /// `None` where none are.
+    /// The measured Pods of some workloads, at the times at which all of them have been measured
+    /// for long; `None` if none are.
     async fn pods(
         &self,
         workloads: Workloads<'_>,
@@ -73,15 +72,11 @@ impl HistorySource for PrometheusSource {
 /// A question for a part of the past.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum HistoryRequest<'a> {
-    /// A signal of some workloads.
     Sums(&'a Signal, Workloads<'a>),
-    /// The number of Pods of some workloads.
     Pods(Workloads<'a>),
-    /// A target's own query.
     Query(&'a str),
 }
 
-/// The answer to such a question.
 pub(crate) enum HistoryResponse {
     Sums(WorkloadSums),
     Points(Points),
@@ -108,8 +103,8 @@ impl HistoryRequest<'_> {
         }
     }
 
-    /// The effect of an error on the pace of the backfill. If a query is too slow at a single point, the
-    /// fault is the query's own. So Evenkeel does not retry it without end, as it does for a server.
+    /// The effect of an error on the backfill's pace. A query too slow at a single point is at
+    /// fault itself, so Evenkeel does not retry it without end, as it does for a server.
     pub(crate) fn outcome(self, error: &MetricsError, slots: Slots) -> BackfillOutcome {
         match (self, outcome(error)) {
             (Self::Query(_), BackfillOutcome::TooSlow) if slots.points <= 1 => {

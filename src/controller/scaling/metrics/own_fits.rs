@@ -8,7 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-/// Upper bounds in seconds, around the part of a second that trees take, up to the seconds that networks do.
+/// Upper bounds in seconds: trees take a part of a second, networks some seconds.
 const FITS: [f64; 9] = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 5.0, 15.0, 60.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -16,24 +16,19 @@ struct FitOutcomeLabel {
     outcome: &'static str,
 }
 
-/// The metric of the fits of models of traffic.
 #[derive(Debug, Clone, Default)]
 pub(in crate::controller::scaling) struct TrafficFitMetrics {
     fits: Family<FitOutcomeLabel, Counter>,
 }
 
-/// The end of a fit of a model of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::controller::scaling) enum TrafficOutcome {
     /// The traffic explained a day that the model had not seen.
     Accepted,
-    /// It did not.
     Refused,
     /// Too little of the past is known.
     TooShort,
-    /// The past could not be had.
     NoPast,
-    /// The fit panicked.
     Failed,
 }
 
@@ -64,7 +59,6 @@ impl TrafficFitMetrics {
     }
 }
 
-/// The metric families of the fits.
 #[derive(Debug, Clone)]
 pub(in crate::controller::scaling) struct FitMetrics {
     fits: Family<FitOutcomeLabel, Counter>,
@@ -80,7 +74,6 @@ pub(in crate::controller::scaling) enum FitOutcome {
     GlobalIsBetter,
     /// Too little of the past is known.
     TooShort,
-    /// The past could not be had.
     NoPast,
     /// The network that it names is in no file that can be read.
     NoNetwork,

@@ -1,7 +1,5 @@
-//! The pasts that fits are made on, each read whole.
-//!
-//! A slow source does not get unlimited time. The part that was read is kept for the next request
-//! of the same past. So a past that takes too long is read in several turns.
+//! The pasts that fits are made on, each read whole. A slow source gets limited time: the part that
+//! was read is kept for the next request, so a slow past is read in several turns.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +22,6 @@ const LONGEST: Duration = Duration::from_mins(5);
 /// The pasts that are kept in part: 8 MB at most.
 const KEPT: usize = 256;
 
-/// The source of pasts, and what is kept of those that were had in part.
 pub(super) struct Pasts {
     asker: HistoryClient,
     kept: Mutex<VecDeque<PartialFitHistory>>,
@@ -46,13 +43,11 @@ enum FitHistorySubject {
     Query(Box<str>),
 }
 
-/// A past that was had in part.
 struct PartialFitHistory {
     of: PastOf,
     had: FitHistoryProgress,
 }
 
-/// A past as far as it was had.
 struct FitHistoryProgress {
     steps: Steps,
     /// The part that is still to be queried.
@@ -83,8 +78,8 @@ impl Pasts {
         }
     }
 
-    /// The past of each of the workloads that a question is of, in their order; `None` where a part of it cannot be
-    /// had, or not in time.
+    /// The pasts of the workloads of a query, in their order; `None` if a part cannot be had in
+    /// time.
     pub(super) async fn of(
         &self,
         question: HistoryRequest<'_>,
@@ -100,7 +95,7 @@ impl Pasts {
             .await
     }
 
-    /// The pasts of one workload that some questions are of, in their order; `None` as above, and for all of them.
+    /// The pasts of one workload for some queries, in order; `None` as above, and for all of them.
     pub(super) async fn of_all(
         &self,
         questions: &[HistoryRequest<'_>],
@@ -186,7 +181,7 @@ impl Pasts {
         Some(())
     }
 
-    /// The kept part of a past, which is then removed, or an empty one; `None` where the past begins before all time.
+    /// The kept part of a past, then removed, or an empty one; `None` for a past before all time.
     fn had(&self, of: &PastOf) -> Option<FitHistoryProgress> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let place = kept.iter().position(|kept| kept.of == *of);

@@ -9,7 +9,6 @@ use evenkeel_training::{ModelFileError, OtherStep, SwishFile, SwishLoads};
 /// The seconds between the values that loads are followed by.
 const STEP: i64 = 60;
 
-/// Why there is no network.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoNetwork {
     #[error("`scaling.swishNet` is not set; it names the file with the network of `swish-net`")]
@@ -32,7 +31,6 @@ pub(super) enum NoNetwork {
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastNetwork(Arc<Mutex<Option<ReadNetwork>>>);
 
-/// A network, and the file that it was read from.
 #[derive(Debug)]
 struct ReadNetwork {
     bytes: Vec<u8>,

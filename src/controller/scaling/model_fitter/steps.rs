@@ -5,7 +5,6 @@ use jiff::{SignedDuration, Timestamp};
 use crate::controller::scaling::history_backfill::Points;
 use evenkeel_core::scaling::history_backfill::BackfillRemainder;
 
-/// The steps that a past is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     /// The end of the newest.
@@ -47,7 +46,6 @@ impl Steps {
         value.filter(|value| !value.is_nan())
     }
 
-    /// The middle of a step.
     pub(super) fn middle(&self, place: usize) -> Option<Timestamp> {
         let before = self.step.checked_mul(i32::try_from(place).ok()?)?;
         self.start.checked_add(before + self.step / 2).ok()

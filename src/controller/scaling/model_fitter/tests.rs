@@ -29,7 +29,7 @@ fn end() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-/// The load of a name at a time: rises that come again, a habit that has ended, what is no load, one that is new.
+/// The load of a name at a time: recurring rises, an ended habit, an invalid load, a new one.
 fn load(name: &str, at: Timestamp) -> Option<f64> {
     let ago = end().duration_since(at).as_mins();
     let wobble =
@@ -141,8 +141,8 @@ fn batch(past: FitPast, names: &[&str]) -> FitBatch {
     }
 }
 
-/// The results of each load of some batches, in the order of arrival and with the virtual time of
-/// arrival. Also the metrics, and the requests.
+/// The results of each load of some batches, in order of arrival with virtual times; also the
+/// metrics and the requests.
 struct Outcome {
     told: Vec<(String, FitEnd, Duration)>,
     metrics: String,
@@ -206,7 +206,6 @@ impl Outcome {
         }
     }
 
-    /// The result of each load.
     fn ends(&self) -> Vec<(&str, &str)> {
         let end = |end: &FitEnd| match end {
             FitEnd::Learnt(learnt) if learnt.own.is_some() => "own",
@@ -219,7 +218,6 @@ impl Outcome {
         told.map(|(name, of, _)| (&**name, end(of))).collect()
     }
 
-    /// The fit of the load at this place.
     fn learnt(&self, place: usize) -> &LoadPastFit {
         match &self.told[place].1 {
             FitEnd::Learnt(learnt) => learnt,
@@ -274,8 +272,8 @@ async fn the_past_is_asked_for_whole_by_the_minute_and_newest_first() {
     assert!(asked.iter().all(|grid| grid.step == MINUTE));
 }
 
-/// The harm: the minutes in which Pods start are those in which a load rises, and what is learnt without
-/// them knows no rise.
+/// The harm: loads rise in the minutes in which Pods start, so a model fitted without these minutes
+/// knows no rise.
 #[tokio::test(start_paused = true)]
 async fn minutes_that_a_database_leaves_out_are_learnt_from_all_the_same() {
     let outcome = Outcome::of(vec![batch(cpu(), &["regular", "thinned"])]).await;

@@ -1,8 +1,6 @@
-//! The fit of a model of a target's traffic, on the pasts of its traffic, of what its Pods carried, and of how many
-//! they were.
-//!
-//! Four weeks in steps of ten minutes, as far as Prometheus has them: 4,000 rows, which see each hour of the week four
-//! times. A fit takes as long as some of a target's own trees, and rests as they do.
+//! The fit of a model of a target's traffic, on the pasts of its traffic, its load and its Pods.
+//! Four weeks in steps of ten minutes, as far as Prometheus has them: 4,000 rows, which see each
+//! hour of the week four times. A fit takes as long as a target's own trees, and rests as they do.
 
 use std::num::NonZeroUsize;
 
@@ -25,17 +23,14 @@ const STEP: SignedDuration = SignedDuration::from_mins(10);
 /// Four weeks of steps.
 const STEPS: usize = 28 * 144;
 
-/// The pasts that a model is fitted on.
 struct TrafficPasts {
     kinds: Vec<Steps>,
-    /// The load of all replicas together.
     load: Steps,
     /// The number of them.
     pods: Steps,
 }
 
 impl ModelFitter {
-    /// Fits the model of a target's traffic.
     pub(super) async fn fit_traffic(
         &self,
         work: &TrafficWork,
@@ -76,7 +71,6 @@ impl ModelFitter {
         Some(TrafficPasts { kinds, load, pods })
     }
 
-    /// Fits the traffic model on pasts, and returns the result.
     async fn told(&self, work: &TrafficWork, pasts: TrafficPasts) -> (TrafficTold, TrafficOutcome) {
         let calendar = self.shared.calendar.clone();
         let names = TrafficNames {
@@ -149,7 +143,6 @@ fn failed(reason: &'static str, why: String) -> TrafficTold {
     TrafficTold::Failed(TrafficRefusal { reason, why })
 }
 
-/// The mean of each kind of traffic.
 fn means(samples: &[TrafficSample]) -> Vec<f64> {
     let kinds = samples.first().map_or(0, |sample| sample.traffic.len());
     let mean = |kind: usize| {

@@ -1,4 +1,4 @@
-//! Models that targets name: fitted on their pasts, or read from a file that may be missing or damaged.
+//! Models that targets name: fitted, or read from a file that may be missing or damaged.
 
 use super::*;
 use evenkeel_core::forecast::{ModelSet, SWISH_STEPS, SwishNet, SwishShape};

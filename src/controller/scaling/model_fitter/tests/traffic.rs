@@ -50,7 +50,6 @@ pub(super) fn load(name: &str, at: Timestamp) -> Option<f64> {
     }
 }
 
-/// The result of the fit of a workload with queries.
 async fn told(workload: &str, queries: &[&str]) -> (TrafficTold, String) {
     let metrics = ScalingMetrics::default();
     let fits = ModelFitter::new(Arc::new(Fake::default()), Arc::default(), metrics.clone());
