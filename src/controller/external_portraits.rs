@@ -1,10 +1,9 @@
-//! Portraits from external sources. The leader writes the HorizontalPortraits that autoscalers name; a
-//! separate process and account handles the CronJobs of external algorithms and their results.
-//!
-//! Only autoscalers and HorizontalPortraits are watched. Other objects of a HorizontalPortrait are read
-//! by name every 30 seconds, because a watch would hold all ConfigMaps of the cluster. Tenants' data is
-//! never held all at once: few fields of a job are read, and results of running jobs only, one by one.
-//! If a round runs out of time, the next one begins with the objects without an answer.
+//! Portraits from external sources. The leader writes the HorizontalPortraits that autoscalers
+//! name; a separate process and account handles the CronJobs of external algorithms and their
+//! results. Only autoscalers and HorizontalPortraits are watched; other objects are read by name
+//! every 30 seconds, because a watch would hold all ConfigMaps of the cluster. Tenants' data is
+//! never held all at once: few fields of a job are read, and results of running jobs only, one by
+//! one. If a round runs out of time, the next one begins with the unanswered objects.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -35,10 +34,9 @@ use evenkeel_kubernetes::plan::external_portraits::{
 };
 use evenkeel_kubernetes::portrait_job::job_name;
 
-/// The time between two rounds.
 const ROUND: SignedDuration = SignedDuration::from_secs(30);
 
-/// The time for all requests of one sort in a round. Objects without an answer by then come first in the next.
+/// Time limit of all requests of one sort in a round; unanswered objects come first in the next.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The number of rounds after which what was told on namespaces is told again.
@@ -47,7 +45,6 @@ const VOUCH_EVERY: usize = 20;
 /// The number of questions at a time: each answer may be of a megabyte and a half.
 const AT_ONCE: usize = 8;
 
-/// The part of the work that a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortraitWorkerRole {
     /// The HorizontalPortraits, and word of jobs that are not run at all.
@@ -56,7 +53,6 @@ pub enum PortraitWorkerRole {
     Jobs,
 }
 
-/// The parts that the rounds connect.
 pub struct ExternalPortraits {
     pub part: PortraitWorkerRole,
     pub cluster: ClusterState,
@@ -67,10 +63,8 @@ pub struct ExternalPortraits {
     pub settings: Settings,
 }
 
-/// The memory from one round to the next.
 #[derive(Debug, Default)]
 struct ExternalPortraitMemory {
-    /// The jobs as they were found last.
     jobs: HashMap<NamespacedName, Option<FoundJob>>,
     /// The last objects that were answered, for jobs and for results.
     last_job: Option<NamespacedName>,
@@ -79,12 +73,10 @@ struct ExternalPortraitMemory {
     is_denied: bool,
     /// The last note on each namespace about its portraits that have a job.
     vouched: BTreeMap<String, String>,
-    /// The number of rounds so far.
     rounds: usize,
 }
 
 impl ExternalPortraits {
-    /// Runs until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         let mut ticks = self.cluster.clock().ticks(ROUND);
         let mut memory = ExternalPortraitMemory::default();
@@ -139,7 +131,7 @@ impl ExternalPortraits {
         self.tell_results(&run, &mut memory.last_result).await;
     }
 
-    /// Tells on each namespace which of its portraits have a job: the guard lets none be made for another.
+    /// Writes on each namespace which portraits have a job: the guard allows no other job.
     fn vouch(&self, found: BTreeMap<String, String>, memory: &mut ExternalPortraitMemory) {
         if memory.rounds.is_multiple_of(VOUCH_EVERY) {
             // The one before may have been lost, or taken away.
@@ -158,7 +150,7 @@ impl ExternalPortraits {
         }
     }
 
-    /// Looks at the jobs of all HorizontalPortraits that have one, as far as the API server answers in time.
+    /// Reads the jobs of all HorizontalPortraits, as far as the API server answers in time.
     async fn look_at_jobs(&self, objects: &PortraitObjects, memory: &mut ExternalPortraitMemory) {
         let checked = objects.portraits.iter().map(|one| &*one.object);
         let all = checked.chain(objects.outlines.iter().map(|one| &**one));
@@ -190,7 +182,6 @@ impl ExternalPortraits {
             .await;
     }
 
-    /// Asks for the results of jobs that may run, and tells each.
     async fn tell_results(
         &self,
         run: &HashMap<NamespacedName, Arc<CheckedHorizontalPortrait>>,
@@ -213,7 +204,8 @@ impl ExternalPortraits {
         self.ask(keys, last, config_map, take).await;
     }
 
-    /// Requests one object after the other while there is time, beginning behind `last`, which was answered last.
+    /// Requests object after object while there is time, beginning behind `last`, the last
+    /// answered.
     async fn ask<T: DeserializeOwned>(
         &self,
         mut keys: Vec<NamespacedName>,
@@ -469,7 +461,7 @@ mod tests {
         assert!(suspends(&writing.queued(), Purpose::Portrait));
     }
 
-    /// The harm: every result of a cluster was held at a time, and with a fixed order those at its end were never read.
+    /// The harm: all results of a cluster were held at once, and the last ones were never read.
     #[tokio::test(start_paused = true)]
     async fn the_next_round_begins_where_time_was_over() {
         let api = FakeApi::default();

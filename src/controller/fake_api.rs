@@ -1,5 +1,4 @@
-//! An API server in memory, as far as the controller asks it: objects by path, versions, conflicts,
-//! and the ways in which it fails.
+//! An API server in memory for the controller: objects by path, versions, conflicts, and failures.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -19,7 +18,6 @@ pub(crate) enum FakeApiBehavior {
     Refuses(u16),
     /// Reading works, writing gets this status.
     RefusesWrites(u16),
-    /// Requests for this path get this status.
     RefusesPath(&'static str, u16),
     /// No request is ever answered.
     Hangs,

@@ -1,8 +1,6 @@
-//! The leader's rounds: every second, from the cluster's state to plans for the writer.
-//!
-//! Every replica lets time pass in its own table; only the leader plans, and it plans on what it
-//! sees itself: kube-scheduler may be talking to another replica, but what it was told stands in
-//! the conditions of the Pods.
+//! The leader's rounds: every second, from the cluster's state to plans for the writer. Every
+//! replica advances its own table, but only the leader plans, on what it sees itself:
+//! kube-scheduler may talk to another replica, but its results are in the Pods' conditions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,31 +35,23 @@ const ROUND: SignedDuration = SignedDuration::from_secs(1);
 /// The most warnings planned in a round: they matter less than everything else that is written.
 const WARNINGS: usize = 4;
 
-/// The parts that the rounds connect.
 pub struct Rounds {
     pub cluster: ClusterState,
-    /// The policy that waiting Pods are judged by.
     pub policy: Arc<SchedulingPolicy>,
-    /// The limits on how often nodes are touched.
     pub wake: WakeSettings,
-    /// The samples by which overloaded nodes are tainted.
     pub overload: OverloadWatch,
     /// The scale-ins before which Pods are given costs of deletion, where they are.
     pub scale_ins: Option<ScaleIns>,
     /// The settings of scaling, by which ReplicaProfiles are followed.
     pub scaling: ScalingSettings,
-    /// The queue of the writer, into which plans go.
     pub queue: WriteQueue,
-    /// The leadership, without which nothing is planned.
     pub leadership: Leadership,
     /// The kill switch: nothing is planned that it would stop.
     pub switch: WriteSwitch,
-    /// This replica's name in Events.
     pub identity: String,
     pub metrics: ControllerMetrics,
 }
 
-/// The memory of a leader from round to round.
 #[derive(Debug, Default)]
 struct LeaderMemory {
     wake: Wake,
@@ -103,7 +93,8 @@ impl Rounds {
         let writes = self.switch.get();
         let plans = leads && self.cluster.snapshot().synced;
         if leads && !plans && writes == Writes::Enabled {
-            // The Pods that go first cannot be chosen at present, so no scale-in waits for the choice.
+            // The first Pods to go cannot be chosen at present, so no scale-in waits for the
+            // choice.
             let released = scale_in::release(self.scale_ins.as_ref(), &mut memory.scale_in, now);
             self.put_all(released);
         }

@@ -1,15 +1,11 @@
-//! Holding the Lease: the loop around [`Election`].
-//!
-//! The loop looks at the Lease every retry period, with the monotonic clock of this machine alone.
-//! A caller takes a [`Permit`] right before a write. The permit is safe even if this process was
-//! stopped or without a CPU, because the permitted time has passed by then. It is not safe after a
-//! machine was suspended, such as a migrated or restored virtual machine, because the monotonic
-//! clock stood still. Until it has looked at the Lease again, it may write although another replica
-//! leads. Then only the resourceVersion or the tests in each patch refuse to change an object that
-//! has changed since.
-//!
-//! The kill switch does not affect the Lease. One replica must put bounds back while they are
-//! restored, and writes that are switched on again must not wait for an election.
+//! Holding the Lease: the loop around [`Election`]. It checks the Lease every retry period, by this
+//! machine's monotonic clock alone. A caller takes a [`Permit`] right before a write. The permit is
+//! safe even if this process was stopped or without a CPU, because the permitted time has then
+//! passed. It is not safe after a machine was suspended, such as a migrated or restored virtual
+//! machine, because the monotonic clock stood still: until the next check it may write although
+//! another replica leads. Then only the resourceVersion or the tests in each patch protect changed
+//! objects. The kill switch does not affect the Lease: one replica must restore bounds, and writes
+//! that are enabled again must not wait for an election.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,24 +36,21 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The longest that the elector takes to end, where a write takes `write` at most: it waits for its
-    /// look at the Lease and for the write, and gives the Lease back.
+    /// The longest time to end for the elector, if a write takes at most `write`: its check of the
+    /// Lease, the write, and the release of the Lease.
     pub fn longest_end(&self, write: Duration) -> Duration {
         look_limit(&self.timing) + write + self.timing.retry_period
     }
 }
 
-/// Time limit of one look at the Lease: an answer that takes longer than the next look is of no use.
+/// Time limit of one read of the Lease: an answer after the next read is of no use.
 fn look_limit(timing: &Timing) -> Duration {
     timing.retry_period.max(Duration::from_secs(1))
 }
 
-/// This process among the replicas of the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica {
-    /// The namespace of the Lease.
     pub namespace: String,
-    /// A name of its own among all replicas.
     pub identity: String,
 }
 

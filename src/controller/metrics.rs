@@ -12,20 +12,16 @@ use prometheus_client::registry::Registry;
 use super::switch::{WriteSwitch, Writes};
 use evenkeel_kubernetes::plan::Purpose;
 
-/// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WriteOutcome {
     /// The API server has accepted it.
     Written,
     /// The object has changed since, or is there already.
     Conflict,
-    /// The object is not there.
     Gone,
-    /// The API server refused it.
     Refused,
     /// The API server was not reached, or failed itself.
     Failed,
-    /// The API server did not answer in time.
     TimedOut,
     /// Not sent: another replica leads.
     NotLeader,
@@ -60,7 +56,6 @@ struct WriteLabels {
     outcome: &'static str,
 }
 
-/// The controller's metric families.
 #[derive(Debug, Clone, Default)]
 pub struct ControllerMetrics {
     writes: Family<WriteLabels, Counter>,
@@ -158,7 +153,7 @@ impl ControllerMetrics {
         );
     }
 
-    /// Registers the metric families of the writes for `/metrics`, for a process without other loops.
+    /// Registers the writes' metric families for `/metrics`, for a process without other loops.
     pub(crate) fn register_writes(&self, registry: &mut Registry) {
         registry.register(
             "writes",

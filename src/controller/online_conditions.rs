@@ -1,12 +1,10 @@
-//! Opens the readiness gates of Pods, and shuts those of Pods that are taken out of traffic.
-//!
-//! A Pod with the gate waits, whichever replica leads and whatever its profile says, so every replica makes
-//! this write. It follows from the Pod alone, so no two replicas write against each other. A replica that
-//! does not lead waits a moment, so that usually one write is made. The kill switch does not stop it: a Pod
-//! with a gate must be opened.
-//!
-//! A replica also finds out if it can write conditions, which decides if new Pods get a gate. If no Pod
-//! waits, it patches a Pod that does not exist. Only an account with the right gets the answer "not found".
+//! Opens the readiness gates of Pods, and closes those of Pods that are taken out of traffic. A Pod
+//! with the gate waits, whichever replica leads, so every replica makes this write. It follows from
+//! the Pod alone, so no two replicas write against each other; a replica that does not lead waits a
+//! moment, so that usually one write is made. The kill switch does not stop it: a Pod with a gate
+//! must be opened. A replica also finds out if it can write conditions, which decides if new Pods
+//! get a gate: if no Pod waits, it patches a Pod that does not exist, and only an account with the
+//! right gets the answer "not found".
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
@@ -42,13 +40,12 @@ const FOLLOWS: Duration = Duration::from_millis(250);
 /// The pause after a first failure; it doubles with each.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(16);
-/// The time between two looks whether a condition could be written; the shorter one while it is not known.
+/// The time between two checks that conditions can be written; shorter while that is unknown.
 const PROBE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_secs(1);
 /// The name of a Pod that does not exist.
 const NOBODY: &str = "evenkeel-could-write-a-condition";
 
-/// The writer of conditions of one replica.
 pub struct OnlineConditions {
     pub client: Client,
     pub cluster: ClusterState,
@@ -57,7 +54,6 @@ pub struct OnlineConditions {
     pub switch: WriteSwitch,
     /// True where new Pods are given the gate at all.
     pub is_enabled: bool,
-    /// The namespace of this installation.
     pub namespace: String,
     pub metrics: ControllerMetrics,
 }
@@ -69,16 +65,13 @@ struct AwaitedConditions(HashMap<String, ConditionAttempt>);
 struct ConditionAttempt {
     /// When it was seen to wait, or its condition was written last.
     since: Instant,
-    /// The failures so far.
     failures: u32,
     /// True where the API server refused the last write, and no other Pod's.
     is_refused: bool,
-    /// When it is tried next.
     next: Instant,
 }
 
 impl OnlineConditions {
-    /// Runs until cancelled.
     pub async fn run(self, cancel: CancellationToken) {
         cancel.run_until_cancelled(self.go_on()).await;
     }
@@ -153,7 +146,8 @@ impl OnlineConditions {
                 404 => WriteOutcome::Gone,
                 // Another Pod has its name.
                 409 => WriteOutcome::Conflict,
-                // Too many requests say nothing about this one, and a right that is missing is missing for all.
+                // Too many requests say nothing about this one, and a missing right is missing for
+                // all.
                 401 | 403 | 429 => WriteOutcome::Failed,
                 400..=499 => WriteOutcome::Refused,
                 _ => WriteOutcome::Failed,
@@ -184,8 +178,8 @@ impl OnlineConditions {
         outcome
     }
 
-    /// Finds out whether a condition could be written, where gates are given: also while there is no profile yet,
-    /// so that the Pods that are made right after one have the gate.
+    /// Finds out whether a condition could be written, also while there is no profile yet, so that
+    /// Pods made right after the first profile have the gate.
     async fn probe(&self, warned: &RateLimited<&'static str>) {
         if !self.is_enabled {
             return;
@@ -242,7 +236,6 @@ impl OnlineConditions {
 }
 
 impl AwaitedConditions {
-    /// The Pods that are due now; Pods that wait no longer are forgotten.
     fn take_ready(&mut self, pods: &[Arc<Pod>], leads: bool, now: Instant) -> Vec<Arc<Pod>> {
         let due: HashSet<&str> = pods.iter().map(|pod| pod.uid()).collect();
         self.0.retain(|uid, _| due.contains(uid.as_str()));
@@ -284,7 +277,8 @@ impl AwaitedConditions {
         attempt.next = now + pause.min(LONGEST_PAUSE);
     }
 
-    /// By namespace of the Pods that `counts` accepts: since when the first waits, and those with a refused Pod.
+    /// By namespace of the Pods that `counts` accepts: the start of the first wait, and any
+    /// refusal.
     fn by_namespace(
         &self,
         pods: &[Arc<Pod>],

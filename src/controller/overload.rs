@@ -1,8 +1,6 @@
-//! Taints on overloaded nodes, by the leader.
-//!
-//! Every replica watches the rounds of measurements, so that a new leader has the same samples in a
-//! row. Only the leader plans, and it reads the existing taints off the nodes. It removes taints
-//! that a leader with other settings left, and all taints under `writes: restore`.
+//! Taints on overloaded nodes, by the leader. Every replica watches the measurements, so that a new
+//! leader has the same samples in a row. Only the leader plans, and it reads the existing taints
+//! off the nodes. It removes taints from other settings, and all taints under `writes: restore`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,7 +1,6 @@
-//! ReplicaProfiles, by the leader: each second it compares every profile with its Pods.
-//!
-//! The leader remembers only its reports and the changes that it waits for; it reads all else off Pods and workloads.
-//! If the profile of a Pod is gone or not followed, the Pod is brought back into traffic in any namespace.
+//! ReplicaProfiles, by the leader: each second it compares every profile with its Pods. It
+//! remembers only its reports and awaited changes; all else is read off Pods and workloads. If a
+//! Pod's profile is gone or not followed, the Pod returns to traffic in any namespace.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +15,6 @@ use evenkeel_kubernetes::plan::replica_profile::{
 use evenkeel_kubernetes::plan::scaling::Settings;
 use evenkeel_kubernetes::plan::{Purpose, Write};
 
-/// The input of rounds for profiles.
 pub(super) struct ProfileRounds {
     pub(super) cluster: ClusterState,
     pub(super) settings: Settings,
@@ -25,7 +23,6 @@ pub(super) struct ProfileRounds {
     pub(super) metrics: ControllerMetrics,
 }
 
-/// The memory from one round to the next.
 #[derive(Debug, Default)]
 pub(super) struct ProfileRoundMemory {
     /// The last reports and the awaited changes of each profile, by namespace and name.
@@ -35,7 +32,6 @@ pub(super) struct ProfileRoundMemory {
 }
 
 impl ProfileRounds {
-    /// The writes of one round.
     pub(super) fn plan(&self, memory: &mut ProfileRoundMemory, now: Timestamp) -> Vec<Write> {
         let view = self.cluster.profile_view();
         if !view.synced {

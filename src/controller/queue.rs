@@ -1,10 +1,8 @@
-//! Writes that wait for the writer: in lanes, fair between namespaces ([`Lanes`]).
-//!
-//! All lanes are bounded, and what does not fit is planned again later. Of one object one write
-//! waits in each lane, the newest that was planned: an object changes while its write waits, and
-//! one that was decided on an old state would only be refused. A write that failed is left alone
-//! for a while, see [`FailedWrites`]; but for wakes, which are few, and planned as
-//! often as they are to be tried.
+//! Writes that wait for the writer: in lanes, fair between namespaces ([`Lanes`]). All lanes are
+//! bounded, and dropped writes are planned again later. Each lane holds one write per object, the
+//! newest planned: one decided on an old state would only be refused. A failed write rests for a
+//! while, see [`FailedWrites`]; except for wakes, which are few and planned as often as they are to
+//! be tried.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +16,6 @@ use evenkeel_kubernetes::plan::failed_writes::{FailedWrites, Fault};
 use evenkeel_kubernetes::plan::write_priority::{Lanes, WritePriority};
 use evenkeel_kubernetes::plan::{Write, WriteOperation, scale};
 
-/// The place of one write in the queue.
 type QueuedWriteKey = (WritePriority, ObjectRef);
 
 #[derive(Debug)]
@@ -27,7 +24,7 @@ struct WriteQueueState {
     resting: FailedWrites<QueuedWriteKey>,
     /// The objects with writes that were not made since the last call of `take_failed`.
     failed: HashSet<ObjectRef>,
-    /// The Scales with counts that were written since the scaling loop asked, each with its last count.
+    /// The Scales written since the scaling loop last asked, each with its last count.
     scaled: HashMap<ObjectRef, i32>,
 }
 
@@ -59,7 +56,6 @@ pub(super) fn new(length: usize, metrics: ControllerMetrics) -> (WriteQueue, Wri
     (WriteQueue { shared, metrics }, waiting)
 }
 
-/// Puts plans into the writer's queue.
 #[derive(Debug, Clone)]
 pub struct WriteQueue {
     shared: Arc<WriteQueueChannel>,
@@ -67,8 +63,8 @@ pub struct WriteQueue {
 }
 
 impl WriteQueue {
-    /// The objects with writes that were not made since the last call, so that their plan can be
-    /// made again, or rest.
+    /// The objects with failed writes since the last call, so that their plans are made again, or
+    /// rest.
     #[must_use]
     pub fn take_failed(&self) -> HashSet<ObjectRef> {
         std::mem::take(&mut self.shared.locked().failed)
@@ -80,8 +76,8 @@ impl WriteQueue {
         std::mem::take(&mut self.shared.locked().scaled)
     }
 
-    /// Queues a write, in the place of one for the same object that waits in its lane already. One
-    /// that is being made stands: the plan is made again on what it leaves behind.
+    /// Queues a write, in place of a waiting one for the same object in its lane. A write under way
+    /// stands: the plan follows on its result.
     pub fn put(&self, write: Write) {
         let place = (WritePriority::of(write.purpose), write.target.clone());
         let mut known = self.shared.locked();
@@ -102,11 +98,9 @@ impl WriteQueue {
     }
 }
 
-/// The writer's end of the queue.
 pub(super) struct WriteQueueReceiver(Arc<WriteQueueChannel>);
 
 impl WriteQueueReceiver {
-    /// The next write in turn, once there is one.
     pub(super) async fn next(&self) -> Write {
         loop {
             let next = self.0.locked().lanes.take_next();
@@ -154,10 +148,8 @@ impl WriteQueueReceiver {
     }
 }
 
-/// The fault for which a write is left alone for a while.
-///
-/// A conditional patch that does not hold any more is made again on what has changed. Until that is
-/// seen, or where nothing is to be seen, it is as good as refused.
+/// The fault for which a write is left alone for a while. A conditional patch that no longer holds
+/// is planned again on the change; until that is seen, it is as good as refused.
 const fn fault(write: &Write, outcome: WriteOutcome) -> Option<Fault> {
     match outcome {
         WriteOutcome::Conflict if matches!(write.operation, WriteOperation::Conditional(_)) => {
@@ -175,9 +167,8 @@ const fn fault(write: &Write, outcome: WriteOutcome) -> Option<Fault> {
     }
 }
 
-/// True where the change has not been made although it was wanted. What is in the way of a change
-/// that lost a race is seen in the object, and planned anew by itself; only the touch of a node has
-/// nothing to be seen by.
+/// True if a wanted change was not made. A lost race shows in the object, and its plan follows by
+/// itself; only a node's touch has nothing to show it.
 const fn is_lost(outcome: WriteOutcome) -> bool {
     match outcome {
         WriteOutcome::Refused

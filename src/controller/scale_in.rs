@@ -1,10 +1,8 @@
-//! Deletion costs before a scale-in, by the leader.
-//!
-//! At each tick the scaling loop reports the workloads that are about to lose Pods, and hands over
-//! the write for it. A round here chooses the Pods that go first. It releases the write when the
-//! Pods show the costs, when a cost could not be written, or after ten seconds. A round has a
-//! budget and leaves the rest to the next, so one tenant's many workloads delay no others and costs
-//! fill no queue.
+//! Deletion costs before a scale-in, by the leader. At each tick the scaling loop reports the
+//! workloads about to lose Pods, and hands over the write for it. A round here chooses the Pods
+//! that go first, and releases the write when the Pods show the costs, when a cost could not be
+//! written, or after ten seconds. A round's budget leaves the rest to the next, so one tenant's
+//! many workloads delay no others and costs fill no queue.
 
 mod memory;
 mod round_budget;
@@ -39,18 +37,15 @@ pub use tick_scale_ins::ScaleIns;
 /// The most costs that are taken away in a round.
 const CLEARS: usize = 100;
 
-/// The input of rounds for deletion costs.
 pub(super) struct Costs {
     pub(super) cluster: ClusterState,
     pub(super) policy: Arc<SchedulingPolicy>,
     /// `None` where no costs are given.
     pub(super) scale_ins: Option<ScaleIns>,
-    /// This replica's name in Events.
     pub(super) reporter: String,
     pub(super) metrics: ControllerMetrics,
 }
 
-/// The result of a round.
 #[derive(Debug, Default)]
 pub(super) struct DeletionCostPlan {
     pub(super) writes: Vec<Write>,
@@ -59,7 +54,7 @@ pub(super) struct DeletionCostPlan {
 }
 
 impl Costs {
-    /// The writes of one round; `failed` are the objects with writes that were not made since the last.
+    /// The writes of one round; `failed` are the objects with failed writes since the last.
     pub(super) fn plan(
         &self,
         memory: &mut ScaleInMemory,
@@ -106,7 +101,6 @@ impl Costs {
         }
     }
 
-    /// Takes the scale-ins of a tick in the place of those before.
     fn take(
         &self,
         memory: &mut ScaleInMemory,
@@ -149,7 +143,6 @@ impl Costs {
         told
     }
 
-    /// The one ReplicaSet of a workload.
     fn replica_set(&self, scale_in: &PendingScaleIn) -> Result<ControllerKey, DeletionCostRefusal> {
         let mut controllers = self.cluster.controllers_of(&scale_in.target).into_iter();
         let set = controllers
@@ -164,8 +157,8 @@ impl Costs {
         Ok(set)
     }
 
-    /// Ends the choices for ReplicaSets if a user has given a cost since, or if the namespace is no
-    /// longer opted in. Returns the writes that remove the costs there.
+    /// Ends the choices for ReplicaSets with a user's cost, or in namespaces no longer opted in.
+    /// Returns the writes that remove the costs there.
     fn give_way(&self, rounds: &mut Rounds, marked: &RemovablePodList) -> Vec<Write> {
         let of_marked = marked
             .iter()
@@ -187,8 +180,8 @@ impl Costs {
         writes
     }
 
-    /// Records the costs that could not be written, and returns the number of costs that are still awaited.
-    /// If another writer removes costs again and again, they are awaited for as long as a scale-in waits.
+    /// Records the costs that could not be written, and returns the number still awaited. Costs
+    /// that another writer keeps removing are awaited for as long as a scale-in waits.
     fn follow(&self, rounds: &mut Rounds, failed: &HashSet<ObjectRef>, now: Timestamp) -> usize {
         let mut awaited = 0;
         for set in names(rounds) {
@@ -202,7 +195,7 @@ impl Costs {
         awaited
     }
 
-    /// Chooses the Pods that go first in the scale-ins that are next in turn, within the budget of a round.
+    /// Chooses the first Pods to go in the next scale-ins in turn, within a round's budget.
     fn choose_next(
         &self,
         memory: &mut ScaleInMemory,
@@ -281,8 +274,8 @@ impl Costs {
         })
     }
 
-    /// The writes that bring Pods in line with the choices that stand, those anew that have failed as far as
-    /// there is room, and the Events of those that are there.
+    /// The writes that apply the standing choices, retries of failed ones as far as there is room,
+    /// and the Events of completed ones.
     fn marks(&self, rounds: &mut Rounds, now: Timestamp) -> Vec<Write> {
         let (mut marks, mut retries, mut told) = (Vec::new(), Vec::new(), Vec::new());
         for set in names(rounds) {
@@ -297,7 +290,8 @@ impl Costs {
         marks.into_iter().chain(retries).chain(told).collect()
     }
 
-    /// Lets a scale-in go on without costs; gives the Event that tells why, where that is what its user wrote.
+    /// Lets a scale-in go on without costs; returns the Event with the reason, if the user caused
+    /// it.
     fn leave_alone(
         &self,
         memory: &mut ScaleInMemory,
@@ -323,8 +317,8 @@ impl Costs {
 
 type RemovablePodList = Vec<Arc<RemovablePod>>;
 
-/// Holds the write of a scale-in, where it has one, until the Pods of its ReplicaSet show their costs or until
-/// it is next looked at.
+/// Holds the write of a scale-in, if any, until the Pods of its ReplicaSet show their costs or
+/// until the next look.
 fn hold(held: &mut Vec<HeldLowering>, coming: UpcomingScaleIn, waits: bool) {
     let UpcomingScaleIn {
         scale_in,

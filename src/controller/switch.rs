@@ -1,8 +1,7 @@
-//! The kill switch: the writes that are allowed at all.
-//!
-//! It is one atomic that the writer reads right before each write, so that turning it off stops the very
-//! next one. It does not stop the Lease, because without one no replica could know which one restores.
-//! Nor does it stop the signer's certificates, because their end would take the webhook away.
+//! The kill switch: the writes that are allowed at all, one atomic that the writer reads right
+//! before each write, so that turning it off stops the very next one. It does not stop the Lease,
+//! because without one no replica could know which one restores, nor the signer's certificates,
+//! because their end would take the webhook away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -76,7 +75,6 @@ impl WriteSwitch {
         Self(Arc::new(AtomicU8::new(writes as u8)))
     }
 
-    /// The position that it stands at.
     #[must_use]
     pub fn get(&self) -> Writes {
         let place = usize::from(self.0.load(Ordering::SeqCst));

@@ -1,9 +1,8 @@
-//! Tuning in place, by the leader. It measures the containers of tuned workloads once a minute, and follows
-//! every resize to its end. At each node's turn it decides on the Pods that use most of the node.
-//!
-//! The Pods carry the only record of resizes. A new leader gathers the usage of containers anew, which takes
-//! five minutes. Scaling comes first: a workload is left alone if its replicas changed recently, or a
-//! forecast asks for others.
+//! Tuning in place, by the leader. It measures the containers of tuned workloads once a minute,
+//! follows every resize to its end, and at each node's turn decides on the Pods that use most of
+//! the node. The Pods carry the only record of resizes; a new leader needs five minutes of new
+//! measurements. Scaling comes first: a workload is left alone if its replicas changed recently, or
+//! a forecast asks for others.
 
 mod candidates;
 mod limits;
@@ -52,7 +51,6 @@ const TICK: SignedDuration = SignedDuration::from_secs(15);
 /// The minor version of Kubernetes from which on a memory limit may be lowered in place.
 const LOWERS_MEMORY: u32 = 34;
 
-/// The loop and what it works with.
 pub struct TuningLoop {
     pub settings: Settings,
     pub cluster: ClusterState,
@@ -73,7 +71,6 @@ pub struct TuningLoop {
 }
 
 impl TuningLoop {
-    /// Runs until `cancel`.
     pub async fn run(self, cancel: CancellationToken) {
         let mut ticks = self.cluster.clock().ticks(TICK);
         let ticking = async {
@@ -157,8 +154,8 @@ impl TuningLoop {
         }
     }
 
-    /// The resize rules of the API server, from its version, which is read once. While it is
-    /// unknown nothing is decided: with the wrong rules, only a part of a resize would be put back.
+    /// The resize rules of the API server, from its version, read once. Until then nothing is
+    /// decided: with wrong rules, a resize would only be partly undone.
     async fn rules(&self, memory: &mut TuningMemory) -> Option<ResizeRules> {
         if memory.lowers_limits.is_none() {
             memory.lowers_limits = match in_time(lowers_memory_limits(&self.client)).await {
@@ -204,7 +201,6 @@ impl TuningLoop {
         for_each_in_time(&pods, take).await
     }
 
-    /// Measures the containers of tuned workloads, once a minute.
     async fn sample(&self, memory: &mut TuningMemory, workloads: &[TunedWorkload], now: Timestamp) {
         let Some(containers) = &self.containers else {
             return;
@@ -237,7 +233,7 @@ impl TuningLoop {
         }
     }
 
-    /// The room under LimitRanges and quotas, and the other writers of Pods, if this installation may read them.
+    /// The room under LimitRanges and quotas, and Pods' other writers, if readable here.
     async fn limits(
         &self,
         memory: &mut TuningMemory,

@@ -1,9 +1,7 @@
-//! The one writer: everything that the replicas change in the cluster goes through here. (The signer
-//! has objects of its own, and writes them by [`send`] as well.)
-//!
-//! Plans are queued without waiting (`queue`) and made a few at a time, begun at a steady pace. Right
-//! before each request the writer looks whether the kill switch allows it and whether this replica
-//! leads, and each request has a deadline. The Lease is not given back before all have ended.
+//! The one writer: all changes by the replicas in the cluster go through here. (The signer writes
+//! its own objects, by [`send`] as well.) Plans are queued without waiting (`queue`) and made a few
+//! at a time, at a steady pace. Right before each request the writer checks the kill switch and the
+//! leadership, and each request has a deadline. The Lease is not given back before all have ended.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -28,19 +26,16 @@ use evenkeel_kubernetes::managed_fields::MANAGER;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation};
 
-/// Limits of the writer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Writes that may wait in each lane. At a hundred a second, 2,000 are 20 seconds of work.
     pub queue: usize,
-    /// The deadline of one request. It is shorter than the time between the end of a holder's
-    /// right to act and the end of its lease, so that no request outlives the lease.
+    /// The deadline of one request: shorter than the time between the end of a holder's right to
+    /// act and the end of its lease, so that no request outlives the lease.
     pub timeout: Duration,
-    /// The least time between the begins of two writes: with a hundred a second, 1,000 floors that
-    /// rise at once are written in ten seconds, which is no burden for an API server that serves a
-    /// cluster with as many targets.
+    /// The least time between the begins of two writes. At a hundred a second, 1,000 simultaneous
+    /// floors take ten seconds, no burden for an API server with as many targets.
     pub pause: Duration,
-    /// The most writes under way at a time.
     pub in_flight: usize,
 }
 
@@ -63,9 +58,9 @@ pub(crate) fn by_us() -> PatchParams {
     }
 }
 
-/// True for the answer to a conditional patch that was decided on outdated state: a version that is
-/// gone, or tests that fail. A patch with a result that is not accepted is answered 422 as well,
-/// but then the answer names the fields at fault, or the webhook that denied it.
+/// True if a conditional patch failed on outdated state: a version that is gone, or failed tests. A
+/// refused result is also answered 422, but then the answer names the fields at fault, or the
+/// webhook that denied it.
 pub(crate) fn is_lost_race(status: &Status) -> bool {
     let causes = status.details.as_ref().map(|details| &details.causes);
     let is_denied = status.message.starts_with("admission webhook ");
@@ -88,7 +83,6 @@ fn refusal(write: &Write, status: &Status) -> WriteOutcome {
     }
 }
 
-/// Makes the queued writes.
 pub struct Writer {
     client: Client,
     settings: Settings,
@@ -100,7 +94,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer and the queue that feeds it.
     #[must_use]
     pub fn new(
         client: Client,
@@ -122,7 +115,6 @@ impl Writer {
         (writer, put)
     }
 
-    /// The writes that wait, taken out of the queue.
     #[cfg(test)]
     pub(super) fn queued(&self) -> Vec<Write> {
         self.queue.take_all()
@@ -225,7 +217,6 @@ impl Writer {
     }
 }
 
-/// Changes one object.
 pub(crate) async fn send(
     client: &Client,
     target: &ObjectRef,
@@ -273,8 +264,8 @@ async fn patch<P: Serialize + std::fmt::Debug + Sync>(
     accepted(answer.map(drop))
 }
 
-/// A write was made even if not all of the object in the answer can be read. Any user may have put
-/// content into it that nests too deep.
+/// A write was made even if its answer is unreadable: any user may have put content into the object
+/// that nests too deep.
 pub(super) fn accepted(answer: Result<(), kube::Error>) -> Result<(), kube::Error> {
     match answer {
         Err(kube::Error::SerdeError(_)) => Ok(()),
@@ -282,7 +273,6 @@ pub(super) fn accepted(answer: Result<(), kube::Error>) -> Result<(), kube::Erro
     }
 }
 
-/// The API that serves the object.
 pub(super) fn api(client: &Client, object: &ObjectRef) -> Api<DynamicObject> {
     let resource = object.api_resource();
     match &object.namespace {

@@ -138,7 +138,7 @@ async fn under_the_kill_switch_gates_are_opened_and_none_is_given() {
     running.await.unwrap();
 }
 
-/// The harm: one Pod of a tenant with a status that could not be written kept the gate from all Pods of all others.
+/// The harm: one tenant's Pod with an unwritable status kept the gate from all others' Pods.
 #[tokio::test]
 async fn a_write_that_is_refused_for_one_pod_says_nothing_of_others() {
     let (api, cluster, cancel) = (FakeApi::default(), cluster(), CancellationToken::new());

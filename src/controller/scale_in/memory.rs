@@ -1,5 +1,5 @@
-//! A leader's memory of scale-ins from round to round: standing choices, scale-ins with unexamined
-//! Pods, and writes that wait for costs.
+//! A leader's memory of scale-ins between rounds: standing choices, unexamined scale-ins, and
+//! writes that wait for costs.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,6 @@ use evenkeel_kubernetes::plan::scaling::{PendingScaleIn, ScaleInWrite};
 /// The longest that a scale-in waits for costs: less than the time between two ticks of an HPA.
 const HOLD: SignedDuration = SignedDuration::from_secs(10);
 
-/// The memory of a leader.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct ScaleInMemory {
     pub(super) rounds: Rounds,
@@ -40,7 +39,6 @@ pub(in crate::controller) struct HeldLowering {
     pub(super) since: Timestamp,
 }
 
-/// The writes that waited at the tick before, by object.
 #[derive(Debug)]
 pub(super) struct PreviousLowerings(HashMap<ObjectRef, PreviousLowering>);
 
@@ -52,8 +50,8 @@ struct PreviousLowering {
 }
 
 impl PreviousLowerings {
-    /// Lets a lowering wait in the place of the one of its object before, and gives since when that has waited.
-    /// A plan tells of each change once, so that the Events of one which has not changed are taken over.
+    /// Replaces the object's previous lowering, and returns since when that has waited. A plan
+    /// reports each change once, so Events of an unchanged lowering are kept.
     pub(super) fn renew(&mut self, lowering: &mut ScaleInWrite) -> Option<Timestamp> {
         let PreviousLowering { since, told } = self.0.remove(&lowering.write.target)?;
         if lowering.told.is_empty() {
@@ -98,8 +96,8 @@ impl ScaleInMemory {
         self.coming = placed.into_iter().map(|(_, coming)| coming).collect();
     }
 
-    /// Puts the writes that wait no longer, unless a newer tick has decided on them meanwhile: a lowering
-    /// would take the place of its raise. They are held until that tick is taken.
+    /// Queues the writes that no longer wait, unless a newer tick has decided: a lowering would
+    /// replace its raise. They are held until that tick is taken.
     pub(in crate::controller) fn let_go(
         &mut self,
         scale_ins: &ScaleIns,

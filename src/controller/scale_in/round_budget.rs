@@ -5,15 +5,14 @@ use std::collections::HashMap;
 
 use evenkeel_kubernetes::plan::deletion_cost::NamespacePods;
 
-/// ReplicaSets are chosen from until so many costs wait to be written: two seconds of the writer's, and a
-/// tenth of what its queue takes of costs.
+/// Choices stop at so many waiting costs: two seconds of the writer's work, and a tenth of its
+/// queue.
 pub(super) const MARKS: usize = 200;
 /// The most ReplicaSets that are chosen from in a round.
 const SETS: usize = 20;
-/// ReplicaSets are chosen from until so many Pods and nodes have been looked at: some tens of milliseconds.
+/// Choices stop after so many looks at Pods and nodes: some tens of milliseconds.
 const LOOKS: usize = 10_000_000;
 
-/// The choices that a round can still make.
 pub(super) struct ScaleInBudget {
     pub(super) sets: usize,
     pub(super) marks: usize,

@@ -83,7 +83,6 @@ impl World {
         }
     }
 
-    /// Shows the costs that were written.
     fn show(&self, set: &str, writes: &[Write]) {
         for write in writes.iter().filter(|write| is_cost(write)) {
             let WriteOperation::Conditional(patch) = &write.operation else {
@@ -168,7 +167,6 @@ fn a_lowering_waits_until_the_costs_are_there_or_for_ten_seconds() {
     assert_eq!(freed(&world.plan(at(16))), ["web"], "they are there");
 }
 
-/// An Event that tells of a lowering.
 fn event(name: &str) -> Write {
     let target = ObjectRef::in_namespace(Kind::Event, "shop", name);
     let operation = WriteOperation::Create(json!({"reason": "FloorLowered"}));
@@ -203,7 +201,7 @@ fn a_lowering_is_told_when_it_is_let_go_and_not_before() {
     world.expect(lowering(2, &[]), at(5));
     assert_eq!(gone(&mut world, 5), Vec::<String>::new());
     assert_eq!(gone(&mut world, 10), ["web", "first"]);
-    // One that is told anew takes the place of the one before, and one that is given up is not told.
+    // A renewed lowering replaces the one before, and one that is given up is not reported.
     world.expect(lowering(2, &["second"]), at(20));
     assert_eq!(gone(&mut world, 20), Vec::<String>::new());
     world.expect(lowering(1, &["third"]), at(25));

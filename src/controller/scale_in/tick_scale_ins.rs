@@ -1,7 +1,6 @@
-//! The scale-ins of the newest tick, on their way from the scaling loop to the rounds.
-//!
-//! A tick decides on every workload, so its scale-ins take the place of all before: a lowering that an
-//! older one has handed over is let go only while there is no newer.
+//! The scale-ins of the newest tick, on their way from the scaling loop to the rounds. A tick
+//! decides on every workload, so its scale-ins replace all before: an older lowering is released
+//! only while there is no newer tick.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -47,7 +46,7 @@ impl ScaleIns {
         *self.locked() = None;
     }
 
-    /// Does something that a newer tick would forbid, and false where there is one. None comes meanwhile.
+    /// Does something that a newer tick forbids, false if there is one. None comes meanwhile.
     pub(super) fn unless_newer(&self, act: impl FnOnce()) -> bool {
         let tick = self.locked();
         let is_newest = tick.is_none();

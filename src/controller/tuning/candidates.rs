@@ -1,8 +1,6 @@
-//! The Pods that are due on each node: those that use most of it, and before them Pods held at a lowered
-//! limit. Such a Pod uses little because of its limit, and would never be among the highest.
-//!
-//! Pods that are only reported on have ten places of their own, so they take none from Pods that are
-//! resized.
+//! The Pods that are due on each node: those that use most of it, and before them Pods held at a
+//! lowered limit, which use little because of it and would never be among the highest. Pods that
+//! are only reported on have ten places of their own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,13 +17,11 @@ use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
-/// A Pod that is due.
 pub(super) struct ResizeCandidate<'a> {
     pub(super) pod: Arc<ResizablePod>,
     pub(super) workload: &'a TunedWorkload,
 }
 
-/// The input of the search for candidates.
 pub(super) struct Candidates<'a> {
     pub(super) cluster: &'a ClusterState,
     pub(super) settings: &'a Settings,

@@ -1,4 +1,4 @@
-//! LimitRanges, ResourceQuotas and VerticalPodAutoscalers of all namespaces, as they were last listed.
+//! All namespaces' LimitRanges, ResourceQuotas and VerticalPodAutoscalers, as last listed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,11 +15,10 @@ use evenkeel_kubernetes::vertical_pod_autoscaler::VerticalPodAutoscaler;
 use super::request_deadline::{TimedRequestError, for_each_in_time};
 use super::workloads::WorkloadId;
 
-/// The remaining room in each namespace.
 #[derive(Debug, Default)]
 pub(super) struct ResizeLimits {
     namespaces: HashMap<String, NamespaceLimits>,
-    /// The names of the VerticalPodAutoscalers that change Pods, by namespace, kind and name of the workload.
+    /// The VerticalPodAutoscalers that change Pods, by namespace, kind and name of the workload.
     vertical: HashMap<(String, String, String), String>,
     /// Why nothing is resized, where the kinds cannot be listed.
     unlisted: Option<String>,
@@ -91,7 +90,7 @@ impl ResizeLimits {
         .await
     }
 
-    /// Why nothing is resized in a namespace: a limit that is not understood is not one that is not there.
+    /// Why nothing is resized in a namespace: an unreadable limit is not a missing one.
     pub(super) fn unknown(&self, namespace: &str) -> Option<&str> {
         let unreadable = [namespace, ""].map(|name| self.unreadable.get(name));
         let mut all = [self.unlisted.as_ref()].into_iter().chain(unreadable);
@@ -103,7 +102,6 @@ impl ResizeLimits {
         &self.unreadable
     }
 
-    /// The VerticalPodAutoscaler that changes the Pods of a workload.
     pub(super) fn vertical(&self, (namespace, kind, name): &WorkloadId) -> Option<&str> {
         let of = (namespace.to_string(), (*kind).to_owned(), name.clone());
         self.vertical.get(&of).map(String::as_str)
@@ -117,7 +115,6 @@ impl ResizeLimits {
         }
     }
 
-    /// The remaining room in a namespace.
     pub(super) fn of(&self, namespace: &str) -> NamespaceLimits {
         self.namespaces.get(namespace).cloned().unwrap_or_default()
     }
@@ -150,7 +147,7 @@ mod tests {
         )
     }
 
-    /// The limits of a cluster with these objects of each kind, without its VerticalPodAutoscalers for `None`.
+    /// The limits of a cluster with these objects; `None` means without VerticalPodAutoscalers.
     async fn limits(ranges: &str, quotas: &str, vertical: Option<&str>) -> ResizeLimits {
         let (ranges, quotas, vertical) = (list(ranges), list(quotas), vertical.map(list));
         let service = tower::service_fn(move |request: Request<kube::client::Body>| {

@@ -1,5 +1,5 @@
-//! A leader's memory of tuning: the samples of containers, the last scaling of workloads, and the
-//! last decisions and reports.
+//! A leader's memory of tuning: container samples, the last scaling of workloads, and the last
+//! decisions and reports.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,35 +16,29 @@ use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
 /// The time between two samples of a container.
 const SAMPLE: SignedDuration = SignedDuration::from_mins(1);
-/// The age up to which the newest sample counts: it was measured up to a scrape before it was asked for.
+/// The age limit of the newest sample: it is up to a scrape older than its query.
 const FRESH: SignedDuration = SignedDuration::from_secs(180);
 /// The time for which LimitRanges and quotas are taken for what they were.
 const LIMITS_HOLD: SignedDuration = SignedDuration::from_mins(1);
 
-/// A Pod by its namespace and name.
 pub(super) type PodId = (Arc<str>, Arc<str>);
 
-/// The state of one workload.
 #[derive(Debug, Default)]
 pub(super) struct WorkloadTuningState {
     replicas: Option<i32>,
     scaled: Option<Timestamp>,
-    /// The newest decisions, by container.
     pub(super) containers: BTreeMap<String, TunedContainer>,
     /// Why nothing is resized at present.
     pub(super) held: Option<String>,
     /// True once its status is to be written anew.
     pub(super) is_news: bool,
-    /// When its status was last written.
     pub(super) told: Option<Timestamp>,
-    /// The resizes that kubelet has not done.
     pub(super) pending: Vec<PendingResize>,
     /// Those of them that the status was last told of.
     pub(super) told_pending: Vec<PendingResize>,
     pub(super) resized: usize,
 }
 
-/// The newest samples of a Pod's containers, by their names.
 type ContainerWindows = BTreeMap<Box<str>, SampleWindow<CpuMemory<Amount>>>;
 
 #[derive(Debug, Default)]
@@ -55,7 +49,7 @@ pub(super) struct TuningMemory {
     pub(super) workloads: HashMap<WorkloadId, WorkloadTuningState>,
     /// When turns of nodes were last looked at.
     pub(super) looked: Option<Timestamp>,
-    /// The Events that have been written, by the Pod's UID: the reason, and the resize that it is about.
+    /// The written Events, by the Pod's UID: the reason, and the resize that it is about.
     pub(super) told: HashMap<Arc<str>, (&'static str, Option<Timestamp>)>,
     pub(super) lowers_limits: Option<bool>,
     limits: Option<(Timestamp, Arc<ResizeLimits>)>,
@@ -90,7 +84,6 @@ impl TuningMemory {
         }
     }
 
-    /// The samples of a container.
     pub(super) fn samples(
         &self,
         uid: &str,
@@ -136,7 +129,6 @@ impl TuningMemory {
         }
     }
 
-    /// The scaling activity of a workload.
     pub(super) fn quiet(&self, id: &WorkloadId, is_called_for: bool) -> HpaActivity {
         HpaActivity {
             scaled: self.workloads.get(id).and_then(|standing| standing.scaled),

@@ -24,7 +24,6 @@ struct OfMode {
     mode: &'static str,
 }
 
-/// The metric families.
 #[derive(Debug, Clone, Default)]
 pub struct TuningMetrics {
     resizes: Family<ResizeReasonLabel, Counter>,

@@ -1,5 +1,5 @@
-//! Requests to the API server between two looks, each with a deadline. So an answer that hangs
-//! delays no withdrawal and no restoration.
+//! Requests to the API server, each with a deadline, so that a hanging answer delays no withdrawal
+//! or restoration.
 
 use std::time::Duration;
 
@@ -13,7 +13,6 @@ use evenkeel_kubernetes::lenient_object::LenientObject;
 /// The longest wait for an answer: a page of five hundred Pods takes a second or two.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Cause for which there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TimedRequestError {
     #[error(transparent)]
@@ -22,7 +21,6 @@ pub(super) enum TimedRequestError {
     Late,
 }
 
-/// The answer, where it comes in time.
 pub(super) async fn in_time<T>(
     asked: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, TimedRequestError> {

@@ -1,6 +1,5 @@
-//! Decisions for the Pods that use most of the nodes that are due.
-//!
-//! Headroom of a node or quota of a namespace that one decision takes is not available to the next.
+//! Decisions for the Pods that use most of the due nodes. Headroom of a node or quota of a
+//! namespace that one decision takes is not available to the next.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -34,7 +33,6 @@ use evenkeel_kubernetes::resizable_pod::{ContainerPlace, ResizablePod};
 use evenkeel_kubernetes::resize_record::{ContainerValues, resources};
 use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
-/// The input of decisions.
 pub(super) struct ResizePlanner {
     pub(super) cluster: ClusterState,
     pub(super) policy: Arc<SchedulingPolicy>,
@@ -52,9 +50,7 @@ pub(super) struct ResizePlanner {
 struct ResizeContext<'a> {
     node: ResourceBudget,
     limits: &'a NamespaceLimits,
-    /// The grants of this round to Pods of the node.
     on_node: &'a mut ResourceGrants,
-    /// The grants of this round to Pods of the namespace.
     in_namespace: &'a mut ResourceGrants,
     scaled_by: CpuMemory<bool>,
     /// True where what is decided is also done.
@@ -71,14 +67,12 @@ impl ResizeContext<'_> {
     }
 }
 
-/// The outcome of a decision.
 struct ResizeAttempt {
     write: Result<Option<Write>, String>,
     /// False while scaling comes first.
     may_go: bool,
 }
 
-/// The decisions for one Pod.
 #[derive(Default)]
 struct PodTuningDecision {
     changes: ContainerValues,
@@ -154,7 +148,6 @@ impl ResizePlanner {
         writes
     }
 
-    /// For each workload, the resources that it is scaled by relative to its requests.
     fn scaled_by(&self) -> HashMap<WorkloadId, CpuMemory<bool>> {
         let view = self.cluster.scaling_view();
         let mut found: HashMap<WorkloadId, CpuMemory<bool>> = HashMap::new();
@@ -190,7 +183,6 @@ impl ResizePlanner {
         called.collect()
     }
 
-    /// The room that a node has left under the headroom rule of a Pod's namespace.
     fn room(&self, node: &NodeState, pod: &ResizablePod, snapshot: &Snapshot) -> ResourceBudget {
         let own = match snapshot.opt_in(&pod.namespace) {
             OptIn::In(policy) => policy.headroom,
@@ -291,7 +283,6 @@ impl ResizePlanner {
         }
     }
 
-    /// Begins the resize of a Pod.
     fn begin(
         &self,
         pod: &ResizablePod,

@@ -1,4 +1,4 @@
-//! Every Pod that carries a resize is followed at each look, and every workload is told of its tuning.
+//! Follows every Pod with a resize at each look, and reports tuning on every workload.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,7 +20,6 @@ use evenkeel_kubernetes::plan::{Purpose, Write};
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 use evenkeel_kubernetes::resize_record::Resizer;
 
-/// The input for following resizes.
 pub(super) struct ResizeTracker {
     pub(super) cluster: ClusterState,
     pub(super) settings: Settings,
@@ -36,7 +35,6 @@ pub(super) struct ResizeRestoration {
     pub(super) writes: Vec<Write>,
     /// Pods that keep what they were not made with.
     pub(super) left: usize,
-    /// Why one of them does.
     pub(super) why: Option<ResizeRefusal>,
 }
 
@@ -111,9 +109,9 @@ impl ResizeTracker {
         }
     }
 
-    /// The statuses of workloads of which there is something new to be told: of decisions once an interval, since the
-    /// Pods of one workload have their turns all the time, of resizes that wait at once. What was written is news until
-    /// it is seen to stand, since a write may be lost.
+    /// The statuses of workloads with news: of decisions once an interval, because Pods of one
+    /// workload have turns all the time; of waiting resizes at once. A written status is news until
+    /// it is seen, because a write may be lost.
     pub(super) fn tell(
         &self,
         memory: &mut TuningMemory,

@@ -5,7 +5,6 @@ use evenkeel_kubernetes::plan::resize::ResizeRules;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use jiff::SignedDuration;
 
-/// The settings of the loop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// The mode of workloads for which neither owner nor namespace sets one.
@@ -35,7 +34,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The mode that holds for a workload: none is resized where this installation may resize nothing.
+    /// The mode of a workload: none is resized if this installation may not resize.
     pub(super) fn mode_of(&self, workload: &TunedWorkload) -> TuningMode {
         match workload.mode {
             TuningMode::On if !self.resizes => TuningMode::Recommend,

@@ -184,7 +184,6 @@ fn burstable() -> Value {
     json!({"requests": {"cpu": "300m", "memory": "200Mi"}, "limits": {"cpu": "600m", "memory": "400Mi"}})
 }
 
-/// The record that begins a resize, by its target's name.
 fn begun(writes: &[Write]) -> Vec<(String, String)> {
     let resizes = writes
         .iter()
@@ -198,7 +197,6 @@ fn begun(writes: &[Write]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The status that is written on the workload.
 fn status(writes: &[Write]) -> String {
     let told = writes
         .iter()

@@ -7,10 +7,8 @@ use evenkeel_core::tuning::TuningMode;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 
-/// A workload by namespace, kind and name.
 pub(super) type WorkloadId = (Arc<str>, &'static str, String);
 
-/// The id of a workload.
 pub(super) fn id_of(workload: &TunedWorkload) -> WorkloadId {
     let name = workload.object.metadata.name.clone();
     (
@@ -20,13 +18,11 @@ pub(super) fn id_of(workload: &TunedWorkload) -> WorkloadId {
     )
 }
 
-/// The workloads of which anything is to be decided.
 pub(super) fn tuned(workloads: &[TunedWorkload]) -> impl Iterator<Item = &TunedWorkload> {
     let is_tuned = |workload: &&TunedWorkload| workload.mode != TuningMode::Off;
     workloads.iter().filter(is_tuned)
 }
 
-/// The workloads by the controllers of their Pods.
 pub(super) fn by_controller(
     workloads: &[TunedWorkload],
 ) -> HashMap<&ControllerKey, &TunedWorkload> {
