@@ -1,7 +1,6 @@
-//! JSON of the dashboard's listener (`/api/v1/...`), read only.
-//!
-//! One set of types: the server writes its answers with them, and `forecast plot --url` and the view
-//! of `dev` read the answers with them, so that a field cannot be renamed on one side alone. The names of the fields are public; people's own programs read them.
+//! JSON of the dashboard's listener (`/api/v1/...`), read only. The server writes answers with
+//! these types, and `forecast plot --url` and the view of `dev` read them, so a field cannot be
+//! renamed on one side alone. The field names are public: users' programs read them.
 
 pub mod explain;
 pub mod history;

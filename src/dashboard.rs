@@ -1,7 +1,6 @@
 //! The dashboard's listener: read-only JSON about scaling and placement, and a list of its paths.
-//!
-//! It reads the states that the loops and the handlers leave behind, and waits for neither. It does
-//! not authenticate callers, so it listens on loopback, and answers to [`Hosts`] only.
+//! It reads the states that the loops and handlers leave behind, and waits for neither. It does not
+//! authenticate callers, so it listens on loopback, and answers to [`Hosts`] only.
 
 mod explain;
 mod hosts;

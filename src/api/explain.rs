@@ -1,7 +1,6 @@
-//! `/api/v1/explain`: reasons why a Pod went to its node, or would go to one.
-//!
-//! The terms of a decision are [`Explanation`]: those of one that would be made now, and beside it the
-//! answers that kube-scheduler was given, with the terms of each.
+//! `/api/v1/explain`: why a Pod went to its node, or would go to one: the [`Explanation`] of a
+//! decision on the newest snapshot, and the answers that kube-scheduler was given, with their
+//! terms.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +14,6 @@ use evenkeel_kubernetes::extender::explain::Explanation;
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodExplanation {
-    /// Workload that the Pod belongs to.
     pub workload: Option<Owner>,
     /// Last answer to filter, where kube-scheduler asked this replica.
     pub last_filter: Option<PastVerdict>,
@@ -28,13 +26,12 @@ pub struct PodExplanation {
     /// The cost of its deletion while its ReplicaSet is scaled in, where Evenkeel gave it one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion_cost: Option<DeletionCost>,
-    /// Terms of a decision on the newest snapshot.
     pub now: Explanation,
 }
 
 impl PodExplanation {
-    /// The reason why the Pod went to `node`, by the last answers that kube-scheduler was given; `None` where
-    /// their terms are not kept.
+    /// Why the Pod went to `node`, by the last answers to kube-scheduler; `None` if their terms are
+    /// not kept.
     pub fn reason(&self, node: &str) -> Option<String> {
         // An answer to prioritize from before the last filter is of an earlier attempt.
         let filtered = self.last_filter.as_ref().map(|past| past.at);
@@ -45,12 +42,10 @@ impl PodExplanation {
     }
 }
 
-/// The cost of a Pod's deletion.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeletionCost {
     /// The lower, the earlier it goes; Pods without one have 0.
     pub cost: i32,
-    /// The reason in words.
     pub why: Cow<'static, str>,
 }
 
@@ -76,9 +71,7 @@ pub struct PastVerdict {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", untagged)]
 pub enum ExtenderVerdict {
-    /// The answer to filter.
     Filtered {
-        /// Nodes that were asked about.
         asked: usize,
         passed: usize,
         /// Number of nodes that each resource refused.
@@ -90,15 +83,11 @@ pub enum ExtenderVerdict {
         /// The node that others were preempted on for the Pod passed without headroom.
         nominated: bool,
     },
-    /// The answer to prioritize.
     Prioritized {
-        /// Nodes that were asked about.
         asked: usize,
         /// Node with the highest score.
         best: Option<String>,
-        /// Score of that node.
         score: Option<u8>,
-        /// The profile that set the weights.
         profile: Option<String>,
         /// Reason why nothing was judged.
         unjudged: Option<Cow<'static, str>>,

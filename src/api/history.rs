@@ -1,8 +1,7 @@
 //! `GET /api/v1/scaling/history?namespace=&name=[&kind=][&resource=]`: the last 30 minutes of one
-//! load of a target, and the forecasts for the next ten.
-//!
-//! Each point is one row `[seconds since 1970, load, forecast, lower80, upper80, replicas, floor]`,
-//! `null` where a value is not known: half the size of objects with names.
+//! load of a target, and the forecasts for the next ten. Each point is a row `[seconds since 1970,
+//! load, forecast, lower80, upper80, replicas, floor]`, with `null` for unknown values: half the
+//! size of objects with names.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,6 @@ pub struct ScalingHistory {
     pub points: Vec<HistoryPoint>,
 }
 
-/// One step of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(into = "HistoryPointRow", try_from = "HistoryPointRow")]
 pub struct HistoryPoint {
@@ -25,7 +23,6 @@ pub struct HistoryPoint {
     pub load: Option<f64>,
     /// Forecast for this step that was made one horizon before.
     pub forecast: Option<ForecastBand>,
-    /// Replicas of the workload.
     pub replicas: Option<i32>,
     /// The raised minimum.
     pub floor: Option<i32>,
@@ -39,7 +36,6 @@ pub struct ForecastBand {
     pub upper80: f64,
 }
 
-/// A point as the JSON has it.
 type HistoryPointRow = (
     i64,
     Option<f64>,

@@ -1,8 +1,6 @@
-//! `GET /api/v1/scaling[?namespace=]`: each target of scaling, with what is known of it and what
-//! was decided.
-//!
-//! Words of a closed set are texts here, so that a reader accepts a word that a later version adds.
-//! An optional field is `null` where its value is not known.
+//! `GET /api/v1/scaling[?namespace=]`: each target of scaling, with its state and decision. Words
+//! of a closed set are texts here, so that a reader accepts words of later versions. An optional
+//! field is `null` if unknown.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,20 +17,17 @@ pub use evenkeel_kubernetes::plan::scaling::status::HorizonParts;
 /// A word of a closed set that a later version may extend.
 pub type Word = Cow<'static, str>;
 
-/// The answer: all targets, or those of one namespace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetList {
     pub targets: Vec<Arc<TargetStatus>>,
 }
 
-/// State of one target of scaling after the newest tick.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetStatus {
     pub namespace: Arc<str>,
     /// Object that carries the bounds and the status: an HPA, or the workload itself.
     pub object: ObjectName,
-    /// Object that is scaled.
     pub workload: ObjectName,
     /// How decisions act: `off`, `recommend`, `floor` or `direct`.
     pub mode: Word,
@@ -53,13 +48,13 @@ pub struct TargetStatus {
     /// Parts of the horizon, in seconds.
     #[serde(default)]
     pub horizon_parts: Option<HorizonParts>,
-    /// Source that the decision rests on: `forecast`, `traffic`, `d-hpa`, `reaction`, `portrait`, `last-known` or
-    /// `nothing`.
+    /// The source of the decision: `forecast`, `traffic`, `d-hpa`, `reaction`, `portrait`,
+    /// `last-known` or `nothing`.
     pub grounds: Word,
     /// Progress of reading its past from Prometheus.
     pub refill: RefillState,
-    /// Loads that the target scales by, and after them the traffic that a model makes replicas of, with what
-    /// one Pod carries of it in place of a request.
+    /// Loads that the target scales by, then the traffic for its model, with what one Pod carries
+    /// of it in place of a request.
     #[serde(default)]
     pub loads: Vec<LoadStatus>,
     /// Traffic that the target names; `null` where it names none.
@@ -71,7 +66,6 @@ pub struct TargetStatus {
     pub floor: Option<Floor>,
 }
 
-/// An object in the namespace of its target.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ObjectName {
     pub kind: Box<str>,
@@ -93,7 +87,6 @@ pub struct LoadStatus {
     /// Estimate of the load, where only that is known since: Pods that carry it settle.
     #[serde(default)]
     pub estimate: Option<f64>,
-    /// Mean request of one Pod.
     pub request: f64,
     /// Share of the request that is aimed at.
     pub target: f64,
@@ -107,21 +100,17 @@ pub struct LoadStatus {
     pub risk: Option<RiskStatus>,
 }
 
-/// Traffic of a target, and the replicas that it needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrafficStatus {
-    /// The state of the need: `needs` replicas, `unknown` for want of a measurement, or `without` a model.
+    /// The state of the need: `needs` replicas, `unknown` (unmeasured), or `without` a model.
     pub standing: Word,
     /// Why there is no model, where there is none.
     pub why: Option<String>,
-    /// The replicas that it needs, if that is known.
     pub need: Option<TrafficNeedStatus>,
-    /// The model that makes replicas of it.
     pub model: Option<TrafficModelStatus>,
 }
 
-/// Replicas that traffic needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrafficNeedStatus {
@@ -137,13 +126,11 @@ pub struct TrafficNeedStatus {
     pub kinds: Vec<TrafficKindStatus>,
 }
 
-/// One kind of traffic, of all replicas together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TrafficKindStatus {
     pub resource: Word,
     pub now: f64,
-    /// The traffic that replicas have to be ready for.
     pub expected: f64,
     /// The basis of `expected`: `forecast` or `measured`.
     pub basis: Word,
@@ -166,8 +153,8 @@ pub struct TrafficModelStatus {
     pub learnt_to: Timestamp,
 }
 
-/// Forecast of a load with its 80 % and 95 % intervals: by the shared model and by a target's own trees, of the
-/// largest load until the end of the horizon; by other models, of the load at its end.
+/// Forecast of a load with its 80 % and 95 % intervals. The shared model and a target's own trees
+/// forecast the largest load until the end of the horizon; other models, the load at its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadForecast {
     /// The end of the horizon.
@@ -196,13 +183,11 @@ pub struct ForecastTrust {
 /// The share of time in which ready Pods carry more than the target and its tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RiskStatus {
-    /// As asked for.
     pub asked: f64,
     /// The share in the last two days, or since there is a forecast; not known in the first hour.
     pub achieved: Option<f64>,
 }
 
-/// A condition of the target, as its object carries it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetCondition {
@@ -215,10 +200,8 @@ pub struct TargetCondition {
     pub last_transition_time: Timestamp,
 }
 
-/// A raised minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
-    /// The `minReplicas` that is set.
     pub replicas: i32,
     /// Time at which it lapses unless it is renewed.
     pub until: Timestamp,

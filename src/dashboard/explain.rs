@@ -1,6 +1,6 @@
-//! `GET /api/v1/explain?namespace=&pod=` takes a Pod that kube-scheduler has asked about and judges
-//! it again on the newest snapshot, beside the last answers that were given, each with the terms that it
-//! was made of; `POST` judges any Pod in the body. `nodes=` names the nodes to judge, all unless given.
+//! `GET /api/v1/explain?namespace=&pod=` judges a Pod that kube-scheduler has asked about on the
+//! newest snapshot, beside the last answers with their terms. `POST` judges any Pod in the body.
+//! `nodes=` names the nodes to judge, by default all.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,8 @@
-//! The host names that the dashboard answers to.
-//!
-//! A web page can let its own name resolve to a loopback address. It can then read what listens
-//! there through a visitor's browser (DNS rebinding). Such a request has the page's name in its
-//! `Host` header. So the dashboard answers only to names that always mean this machine and to
-//! configured hosts. Ports are not compared, because `kubectl port-forward` and tunnels change them
-//! and no page can make a browser send `localhost`.
+//! The host names that the dashboard answers to. A web page can resolve its own name to a loopback
+//! address, and then read what listens there through a visitor's browser (DNS rebinding). Such a
+//! request has the page's name in its `Host` header, so the dashboard answers only to loopback
+//! names and configured hosts. Ports are not compared, because `kubectl port-forward` and tunnels
+//! change them and no page can make a browser send `localhost`.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -107,7 +105,7 @@ mod tests {
         (status, String::from_utf8(body.unwrap().into()).unwrap())
     }
 
-    /// The hosts that users have: the address that is shown, a forwarded port, a tunnel, a configured name.
+    /// The hosts that users have: the shown address, a forwarded port, a tunnel, a configured name.
     #[tokio::test]
     async fn loopback_at_any_port_and_configured_hosts_are_answered() {
         for host in [

@@ -1,5 +1,4 @@
-//! `/`, which a browser asks for first, lists the paths of the dashboard's listener; a path that does
-//! not exist is answered with a hint at that list.
+//! `/` lists the paths of the dashboard's listener; other unknown paths get a hint at that list.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `/api/v1/scaling` and `/api/v1/scaling/history`: the state of every target after the newest tick,
-//! and the recent past of one.
+//! `/api/v1/scaling` and `/api/v1/scaling/history`: the newest state of every target, and the
+//! recent past of one.
 
 use std::sync::Arc;
 
@@ -24,9 +24,7 @@ use evenkeel_kubernetes::kinds::Kind;
 /// State that the scaling loop leaves behind at each tick.
 #[derive(Debug, Clone, Default)]
 pub struct DashboardScalingState {
-    /// Newest state of all targets.
     pub board: StatusStore,
-    /// Recent past of each target.
     pub traces: RecentHistory,
 }
 
