@@ -1,8 +1,6 @@
-//! Checks that a cluster is set up right for Evenkeel, and tells what mends it where it is not.
-//!
-//! [`gather`] reads everything once into an [`DoctorObservation`], in which a read that failed is data
-//! like any other; [`check`] is a pure function of that. Nothing is written: the Pod that tries the
-//! webhook is created as a dry run.
+//! Checks that a cluster is set up right for Evenkeel, and reports fixes. [`gather`] reads
+//! everything once into an [`DoctorObservation`], in which a failed read is data; [`check`] is a
+//! pure function of that. Nothing is written: the Pod that tries the webhook is a dry run.
 
 mod checks;
 pub mod collector;

@@ -1,5 +1,5 @@
-//! The checks, in the order in which a reader wants their findings: the installation, the writes, the
-//! calls, the measurements, and the Pods that are held back.
+//! The checks, in a reader's order: the installation, the writes, the calls, the measurements, and
+//! held Pods.
 
 mod annotations;
 mod api_services;
@@ -38,7 +38,6 @@ use super::observation::DoctorObservation;
 pub struct DoctorCheck {
     /// The name in findings, and the anchor on the page about them.
     pub id: &'static str,
-    /// The subject of the check, in words.
     pub subject: &'static str,
     run: fn(&Evidence<'_>) -> CheckFindings,
 }
@@ -51,7 +50,6 @@ const fn row(
     DoctorCheck { id, subject, run }
 }
 
-/// All checks, in the order of their findings.
 pub const CHECKS: &[DoctorCheck] = &[
     row(
         install::NAMESPACE,
@@ -285,7 +283,7 @@ pub const CHECKS: &[DoctorCheck] = &[
     ),
 ];
 
-/// Runs all checks: at least one finding for each, or the one that Evenkeel is in another namespace.
+/// Runs all checks: at least one finding each, or the one that Evenkeel is elsewhere.
 #[must_use]
 pub fn check(observation: &DoctorObservation) -> Vec<DoctorFinding> {
     let evidence = Evidence::new(observation);

@@ -1,7 +1,5 @@
-//! Reads everything that the checks look at, each object once, all at the same time.
-//!
-//! A read that fails is kept as such: a user with few rights still learns what can be seen. The
-//! API server is asked nothing that changes it.
+//! Reads everything that the checks look at, each object once, all at the same time. A failed read
+//! is kept as data: a user with few rights still sees the rest. Nothing is changed.
 
 pub(crate) mod api_reader;
 mod kinds;
@@ -141,7 +139,6 @@ async fn reached(
     )
 }
 
-/// Reads what the service watches.
 async fn watched(
     reader: &ClusterReader<'_>,
 ) -> (
@@ -161,7 +158,6 @@ async fn watched(
     )
 }
 
-/// Reads in the namespace of the cluster's own parts.
 const fn system<'a>(reader: &ClusterReader<'a>) -> ClusterReader<'a> {
     ClusterReader {
         namespace: "kube-system",
@@ -185,8 +181,8 @@ async fn writing(reader: &ClusterReader<'_>, observation: &mut DoctorObservation
     observation.record_guard = record_guard;
 }
 
-/// Reads the autoscalers, the writers, kube-scheduler's Pods, and what depends on what was seen; the
-/// trial comes after the metrics, which count it.
+/// Reads autoscalers, writers, kube-scheduler's Pods, and what depends on earlier reads; the
+/// webhook trial comes after the metrics, which count it.
 async fn further(client: &Client, reader: &ClusterReader<'_>, observation: &mut DoctorObservation) {
     let kinds = kinds::configured(client, observation).await;
     let found = kinds.there().map_or(&[][..], Vec::as_slice);

@@ -2,11 +2,9 @@
 
 use serde::Serialize;
 
-/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingSeverity {
-    /// As it should be.
     Ok,
     /// Something worth knowing.
     Info,
@@ -16,7 +14,6 @@ pub enum FindingSeverity {
     Error,
 }
 
-/// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DoctorFinding {
     /// The check, from a closed set.
@@ -67,7 +64,6 @@ impl DoctorFinding {
         Self::new(id, FindingSeverity::Warning, what, Some(fix.into()))
     }
 
-    /// Something that does not work.
     pub(super) fn error(id: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::new(id, FindingSeverity::Error, what, Some(fix.into()))
     }

@@ -1,6 +1,5 @@
-//! Everything that the checks look at, as it was read.
-//!
-//! Nothing secret is in it: of Secrets only certificates are kept.
+//! Everything that the checks look at, as it was read. Nothing secret is in it: of Secrets only
+//! certificates are kept.
 
 use std::collections::BTreeMap;
 
@@ -33,18 +32,15 @@ pub(crate) const CONFIGURATION_FILE: &str = "config.yaml";
 /// The Secret that the signer keeps keys in, where no configuration names another.
 pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";
 
-/// Result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadOutcome<T> {
     There(T),
     /// The API server says that there is no such object, or that it does not know the kind.
     Absent,
-    /// The read failed.
     Unseen(ReadFailure),
 }
 
-/// Reason why something could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ReadFailure {
@@ -56,8 +52,7 @@ pub enum ReadFailure {
 }
 
 impl<T> ReadOutcome<T> {
-    /// The value, `None` where it is absent; the finding of check `id` where `subject` could not be
-    /// read.
+    /// The value, or `None` if absent; the finding of check `id` if `subject` could not be read.
     pub(super) fn look(
         &self,
         id: &'static str,
@@ -114,7 +109,6 @@ pub struct Replica {
 /// The certificate that the Services' endpoints serve; public parts only.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ServedCertificate {
-    /// The Secret that it is kept in.
     pub secret: String,
     /// The certificate and those between it and an authority, as PEM.
     pub chain: String,
@@ -124,9 +118,7 @@ pub struct ServedCertificate {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Right {
-    /// The ServiceAccount that needs it.
     pub account: String,
-    /// API group of the resource.
     pub group: String,
     /// Plural name of the resource, with a subresource as in `cronhpas/status`.
     pub resource: String,
@@ -170,7 +162,6 @@ pub struct Right {
 /// A kind of custom resource that the configuration wants scaled.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ScaledKindSeen {
-    /// The kind in words.
     pub kind: String,
     /// The name of its definition, such as `rollouts.argoproj.io`, where it can be scaled.
     pub definition: Option<String>,
@@ -183,7 +174,6 @@ pub struct ScaledKindSeen {
 pub enum KindState {
     /// So that it can be scaled.
     Served,
-    /// Not at all.
     Absent,
     /// Without what scaling takes, and what that is.
     Unscalable(String),
@@ -198,46 +188,34 @@ pub struct WebhookTrial {
     pub answer: PodOfDryRun,
 }
 
-/// The API server's answer to a Pod that it was to create as a dry run.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PodOfDryRun {
-    /// The Pod's annotations after admission.
     Admitted(BTreeMap<String, String>),
     /// The message of the component that refused it.
     Refused(String),
 }
 
-/// Everything that the checks look at.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DoctorObservation {
-    /// Time of the observation.
     pub now: Timestamp,
     /// The same by the API server's clock, where its answers are dated.
     #[serde(default)]
     pub server_time: Option<Timestamp>,
-    /// The version of this program.
     pub program: String,
-    /// Namespace that Evenkeel runs in.
     pub namespace: String,
     /// The API server's `gitVersion`.
     pub server: ReadOutcome<String>,
-    /// ConfigMap `evenkeel` in that namespace.
     pub configuration: ReadOutcome<ConfigMap>,
-    /// Deployment `evenkeel` in that namespace.
     pub deployment: ReadOutcome<Deployment>,
-    /// Deployment `evenkeel-signer` in that namespace.
     pub signer: ReadOutcome<Deployment>,
     /// Pods of that Deployment.
     pub replicas: ReadOutcome<Vec<Replica>>,
     /// Metrics behind the Service for metrics, where there are no such Pods.
     pub outside: ReadOutcome<String>,
-    /// The Lease of the leader.
     pub lease: ReadOutcome<Lease>,
-    /// All mutating webhooks of the cluster.
     pub webhooks: ReadOutcome<Vec<MutatingWebhookConfiguration>>,
-    /// The Service that the webhook names.
     pub webhook_service: ReadOutcome<Service>,
     /// The Service that kube-scheduler calls.
     pub extender_service: ReadOutcome<Service>,
@@ -246,7 +224,6 @@ pub struct DoctorObservation {
     pub certificate: ReadOutcome<ServedCertificate>,
     /// The annotations of the signer's Secret.
     pub key_annotations: ReadOutcome<BTreeMap<String, String>>,
-    /// The NetworkPolicies in Evenkeel's namespace.
     pub network_policies: ReadOutcome<Vec<NetworkPolicy>>,
     /// Binding of the policy that narrows Evenkeel's writes.
     pub write_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
@@ -260,11 +237,9 @@ pub struct DoctorObservation {
     pub record_guard: ReadOutcome<ValidatingAdmissionPolicyBinding>,
     /// Rights that the ServiceAccounts need.
     pub rights: ReadOutcome<Vec<Right>>,
-    /// The kinds of custom resources that the configuration wants scaled.
     pub custom_kinds: ReadOutcome<Vec<ScaledKindSeen>>,
     pub nodes: ReadOutcome<Vec<Node>>,
     pub namespaces: ReadOutcome<Vec<Namespace>>,
-    /// All Pods that are bound to no node.
     pub unbound: ReadOutcome<Vec<pod::Pod>>,
     /// The Pods of kube-scheduler, where the control plane shows them.
     pub schedulers: ReadOutcome<Vec<Pod>>,
@@ -272,9 +247,7 @@ pub struct DoctorObservation {
     pub placed: ReadOutcome<BTreeMap<String, Timestamp>>,
     /// The Deployment of a second scheduler, `evenkeel-scheduler`.
     pub second_scheduler: ReadOutcome<Deployment>,
-    /// All HPAs of the cluster.
     pub autoscalers: ReadOutcome<Vec<Autoscaler>>,
-    /// The names of the API groups that are served.
     pub api_groups: ReadOutcome<Vec<String>>,
     /// The APIService of external metrics, even if it leads to another server.
     pub api_service: ReadOutcome<APIService>,
@@ -293,13 +266,10 @@ pub struct DoctorObservation {
     pub unreadable: Vec<String>,
 }
 
-/// The objects of one kind.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectsOfKind {
-    /// Group and version, as objects name them.
     pub api_version: String,
-    /// The kind, as objects name it.
     pub kind: String,
     pub objects: ReadOutcome<Vec<AnnotatedObject>>,
 }
@@ -310,13 +280,11 @@ impl ObjectsOfKind {
         Kind::of(&self.api_version, &self.kind).map_or(Carrier::Workload, Carrier::of)
     }
 
-    /// True for the kinds that Evenkeel defines.
     pub(super) fn is_own(&self) -> bool {
         let kind = Kind::of(&self.api_version, &self.kind);
         kind.is_some_and(|kind| kind.group() == Kind::CronHpa.group())
     }
 
-    /// The name for `kubectl`.
     pub(super) fn resource(&self) -> String {
         if let Some(kind) = Kind::of(&self.api_version, &self.kind) {
             kind.as_str().to_ascii_lowercase()
@@ -328,8 +296,8 @@ impl ObjectsOfKind {
 }
 
 impl DoctorObservation {
-    /// The configuration that replicas start with: the ConfigMap's file, with the variables of the
-    /// Deployment's container over it. `None` where there is no file to be read.
+    /// The configuration that replicas start with: the ConfigMap's file under the container's
+    /// variables. `None` without a readable file.
     #[must_use]
     pub fn configured(&self) -> Option<Result<Config, ConfigError>> {
         let files = self.configuration.there()?.data.as_ref()?;

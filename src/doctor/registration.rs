@@ -2,17 +2,15 @@
 
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration};
 
-/// The configuration and the webhook in it.
 pub(crate) const CONFIGURATION: &str = "evenkeel";
 pub(crate) const WEBHOOK: &str = "pods.evenkeel.dev";
 
-/// Evenkeel's own among the webhooks of a configuration.
 pub(crate) fn ours(configuration: &MutatingWebhookConfiguration) -> Option<&MutatingWebhook> {
     let webhooks = configuration.webhooks.as_ref()?;
     webhooks.iter().find(|webhook| webhook.name == WEBHOOK)
 }
 
-/// The namespace of the Service that the API server calls; `None` where it is called by its address.
+/// The namespace of the Service that the API server calls; `None` if called by address.
 pub(crate) fn namespace(configuration: &MutatingWebhookConfiguration) -> Option<&str> {
     let service = ours(configuration)?.client_config.service.as_ref()?;
     Some(&service.namespace)

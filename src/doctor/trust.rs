@@ -1,5 +1,5 @@
-//! Verification of a certificate as a client with a bundle does it, by the same library that serves
-//! it, and the contents of certificates.
+//! Verification of a certificate as by a client with a bundle, by the serving library, and
+//! certificate contents.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,7 +14,6 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-/// Contents of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Facts {
     /// Distinguished name of the subject.

@@ -1,4 +1,4 @@
-//! Annotations with names or values that are not accepted, on every kind of object with annotations.
+//! Annotations with invalid names or values, on every kind of object with annotations.
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
@@ -15,7 +15,6 @@ pub(super) const ANNOTATIONS: &str = "annotations";
 /// The most findings of this check: after so many the rest is counted.
 const MOST: usize = 20;
 
-/// An object, or the template of its Pods, that carries annotations.
 struct AnnotationLocation<'a> {
     /// The kind for `kubectl`.
     resource: String,
@@ -59,7 +58,6 @@ pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// A finding for each kind with objects that could not be read.
 fn unread_kinds(evidence: &Evidence<'_>) -> impl Iterator<Item = DoctorFinding> {
     evidence.seen.objects.iter().filter_map(|of| {
         let subject = format!("the annotations on objects of kind {}", of.kind);
@@ -100,7 +98,6 @@ impl<'a> AnnotationLocation<'a> {
         faults.chain(self.profile(evidence)).collect()
     }
 
-    /// The object in words.
     fn words(&self) -> String {
         let Self {
             resource,

@@ -1,5 +1,5 @@
-//! The APIServices of the groups that Evenkeel may serve: one a group for the cluster, so that another may
-//! hold it, and one that leads nowhere hampers whatever asks for all APIs.
+//! The APIServices of the groups that Evenkeel may serve: one per group and cluster, so another
+//! server may hold it, and one that leads nowhere disturbs requests for all APIs.
 
 use super::evidence::{CheckFindings, Evidence};
 use crate::doctor::DoctorFinding;
@@ -7,13 +7,10 @@ use crate::doctor::observation::ReadOutcome;
 use evenkeel_kubernetes::api_service::{self, Holder};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
-/// A group as it should be.
 struct ExpectedApiGroup<'a> {
     /// The check, which is the component that has the group served, too.
     id: &'static str,
-    /// The served API, in words.
     served: &'static str,
-    /// The name of the APIService.
     name: &'static str,
     is_served: bool,
     seen: &'a ReadOutcome<APIService>,

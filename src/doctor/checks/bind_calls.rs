@@ -10,11 +10,10 @@ pub(super) const NOTICES: &str = "extender-notices";
 /// So many choices with the same bad end in a row are no accident.
 const SEVERAL: f64 = 5.0;
 
-/// A good end so much older, in seconds, than the newest bad one is of the past. Where one replica answers
-/// and the other is told, both see the binding at the same time.
+/// A good end must be so many seconds older than the newest bad one to be of the past: an answering
+/// and a notified replica see a binding at the same time.
 const MARGIN: f64 = 60.0;
 
-/// The bad end of the newest choices.
 struct BadEnd {
     /// How many ended so in a row.
     in_a_row: f64,
@@ -36,7 +35,7 @@ pub(super) fn told(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// The replica that reports `end` for its newest choices, while no replica has reported a better end for as long.
+/// The replica with `end` for its newest choices, if no replica had a better end for as long.
 fn ending(pages: &[(&str, Exposition)], end: &str) -> Option<BadEnd> {
     let well = since(pages, "told");
     pages.iter().find_map(|page| {

@@ -1,4 +1,4 @@
-//! The serving certificate: made by a signer that runs, alive, for the right names, and trusted by
+//! The serving certificate: made by a running signer, valid, for the right names, and trusted by
 //! the API server.
 
 use jiff::{SignedDuration, Timestamp};
@@ -201,7 +201,6 @@ fn mend(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// Finding where the authority that lives longest ends soon.
 fn ending(evidence: &Evidence<'_>, authorities: &[CertificateDer<'_>]) -> Option<DoctorFinding> {
     let ends = authorities
         .iter()
@@ -224,7 +223,6 @@ fn ending(evidence: &Evidence<'_>, authorities: &[CertificateDer<'_>]) -> Option
     }
 }
 
-/// Remaining validity.
 enum RemainingValidity {
     Ended(String),
     For(String, SignedDuration),

@@ -1,5 +1,5 @@
-//! Writes: the leader, the kill switch, the policies that guard the writes and the records of
-//! resizes, and the job that puts back abandoned values.
+//! Writes: the leader, the kill switch, the policies that guard writes and resize records, and the
+//! job that restores abandoned values.
 
 use jiff::SignedDuration;
 use k8s_openapi::api::admissionregistration::v1::{
@@ -199,8 +199,7 @@ pub(super) fn record_guard(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// The custom resources that are scaled, but have writes that the policy does not cover. They are
-/// named by their definitions.
+/// The scaled custom resources with writes that the policy does not cover, by their definitions.
 fn uncovered<'a>(evidence: &Evidence<'a>) -> Result<Vec<&'a str>, DoctorFinding> {
     let kinds = &evidence.seen.custom_kinds;
     let kinds = kinds.look(GUARD, "the custom resources that are to be scaled")?;
@@ -221,7 +220,7 @@ fn uncovered<'a>(evidence: &Evidence<'a>) -> Result<Vec<&'a str>, DoctorFinding>
     Ok(served.into_iter().filter(is_open).collect())
 }
 
-/// True for a rule by which updates of objects with this definition, and of their scale, are looked at.
+/// True for a rule that covers updates of objects with this definition, and of their scale.
 fn covers(rule: &NamedRuleWithOperations, definition: &str) -> bool {
     let has = |list: &Option<Vec<String>>, names: &[&str]| {
         let mut list = list.iter().flatten();

@@ -1,5 +1,5 @@
-//! Targets of scaling that two hands pull at (refused ones, and those that are left to another writer), and targets
-//! that something keeps from being scaled as requested.
+//! Contested targets of scaling (refused, or left to another writer), and targets that something
+//! keeps from being scaled.
 
 use std::collections::BTreeSet;
 
@@ -51,8 +51,8 @@ pub(super) fn problems(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// The HPAs that are to be scaled and have no room between their bounds. An HPA has room if
-/// Evenkeel has moved its bounds.
+/// The HPAs to scale without room between their bounds. An HPA with bounds moved by Evenkeel has
+/// room.
 fn without_room(evidence: &Evidence<'_>) -> Vec<DoctorFinding> {
     let opted_in = evidence.opted_in();
     let autoscalers = evidence.seen.autoscalers.there().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! The kinds of custom resources that the configuration wants scaled: each has to be served, with the
+//! The custom resources that the configuration wants scaled: each must be served with the
 //! subresource `scale`.
 
 use super::evidence::{CheckFindings, Evidence};

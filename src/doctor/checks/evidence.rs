@@ -17,7 +17,6 @@ pub(super) type CheckFindings = Result<Vec<DoctorFinding>, DoctorFinding>;
 /// Name that stands for a service outside of the cluster where Pods have theirs.
 pub(super) const OUTSIDE: &str = "evenkeel";
 
-/// An observation with the facts that several checks derive from it.
 pub(super) struct Evidence<'a> {
     pub(super) seen: &'a DoctorObservation,
     /// The configuration in force; `None` where there is none to be read.
@@ -50,7 +49,6 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// The Secret that the signer keeps keys in.
     pub(super) fn signing_secret(&self) -> &str {
         match self.config().map(|config| &config.certificates.serving) {
             Some(ServingCertificateSource::SelfManaged(own)) => &own.secret_name,
@@ -103,7 +101,6 @@ impl<'a> Evidence<'a> {
         format!("kubectl -n {} {arguments}", self.seen.namespace)
     }
 
-    /// The objects that were read, each with its kind.
     pub(super) fn objects(
         &self,
     ) -> impl Iterator<Item = (&'a ObjectsOfKind, &'a AnnotatedObject)> + use<'a> {
@@ -114,7 +111,6 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// The namespaces that have opted in, by name.
     pub(super) fn opted_in(&self) -> Vec<&'a str> {
         let namespaces = self.seen.namespaces.there().into_iter().flatten();
         namespaces

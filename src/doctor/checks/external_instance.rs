@@ -1,7 +1,5 @@
 //! An Evenkeel that runs outside the cluster: its Services have no selector, and hand-written
-//! EndpointSlices lead them to it.
-//!
-//! Checks of Pods, and of the ServiceAccount that Pods run as, say nothing about it.
+//! EndpointSlices lead them to it. Checks of Pods and their ServiceAccount do not apply.
 
 use super::evidence::{Evidence, OUTSIDE};
 

@@ -12,13 +12,11 @@ pub(super) fn named<T: AsRef<str>>(names: &[T]) -> String {
     }
 }
 
-/// A count with the right form of what is counted.
 pub(super) fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
 
-/// A duration as people say it.
 pub(super) fn about(duration: jiff::SignedDuration) -> String {
     let seconds = duration.as_secs();
     match seconds.unsigned_abs() {

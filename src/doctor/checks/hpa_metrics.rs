@@ -1,4 +1,4 @@
-//! Metrics that HPAs scale by: the API of each has to be served, or the HPA and Evenkeel are both blind.
+//! Metrics that HPAs scale by: without its API, the HPA and Evenkeel are both blind.
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};

@@ -21,8 +21,8 @@ pub(super) const CONFIGURATION: &str = "configuration";
 pub(super) const DEPLOYMENT: &str = "deployment";
 pub(super) const SPREAD: &str = "replica-spread";
 
-/// The finding that nothing is in the namespace that was asked for, while the webhook leads to another:
-/// all other checks would only say so again.
+/// The finding that the requested namespace is empty while the webhook leads to another: all other
+/// checks would repeat it.
 pub(super) fn elsewhere(evidence: &Evidence<'_>) -> Option<DoctorFinding> {
     let seen = evidence.seen;
     let asked = &seen.namespace;

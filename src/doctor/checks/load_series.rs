@@ -1,4 +1,4 @@
-//! The series that loads are made of: those of a resource that Prometheus measures of no node, by name.
+//! The names of the series behind a resource that Prometheus measures for no node.
 
 use super::evidence::{CheckFindings, Evidence};
 use super::node_measurements;

@@ -1,4 +1,4 @@
-//! Namespaces: those that opted in, objects that wait in others, and the label that mirrors the opt-in.
+//! Namespaces: opted-in ones, objects that wait in others, and the mirror label.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub(super) fn opted_in(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// Objects of Evenkeel's own kinds, and objects with its annotations, where nothing is done about them.
+/// Objects of Evenkeel's own kinds, and annotated objects, that have no effect.
 pub(super) fn not_opted_in(evidence: &Evidence<'_>) -> CheckFindings {
     namespaces(evidence, NOT_OPTED_IN)?;
     if evidence.seen.objects.is_empty() {

@@ -1,5 +1,5 @@
-//! NetworkPolicies: callers have to get in, and Evenkeel out to Prometheus and to the kubelets. They are
-//! judged as written; the network's obedience cannot be seen.
+//! NetworkPolicies: callers must get in, and Evenkeel out to Prometheus and kubelets. Judged as
+//! written; enforcement is not visible.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,6 @@ pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// A policy that selects Evenkeel's Pods, with its name.
 fn selecting(policy: &NetworkPolicy) -> Option<(&str, &NetworkPolicySpec)> {
     let spec = policy.spec.as_ref()?;
     let selects = spec.pod_selector.as_ref().is_none_or(selects_us);

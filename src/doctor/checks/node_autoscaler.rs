@@ -1,5 +1,5 @@
-//! Pods that Evenkeel refuses beside a node autoscaler: Karpenter and cluster-autoscaler judge by requests, so that
-//! a Pod that fits by requests and is refused for load gets no new node.
+//! Refused Pods beside a node autoscaler: Karpenter and cluster-autoscaler judge by requests, so a
+//! Pod that fits by requests and is refused for load gets no new node.
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};

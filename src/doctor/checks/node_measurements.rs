@@ -1,5 +1,5 @@
-//! Measurements: the load of every node has to be measured under the node's own name, and its
-//! capacity known.
+//! Measurements: each node's load must be measured under the node's own name, and its capacity
+//! known.
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::named;
@@ -13,7 +13,6 @@ pub(super) const FRESH: &str = "measurements";
 pub(super) const NAMES: &str = "measured-names";
 pub(super) const CAPACITY: &str = "capacity";
 
-/// Numbers of nodes by the freshness of their measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct MeasuredNodeCounts {
     fresh: f64,
@@ -60,7 +59,7 @@ pub(super) fn fresh(evidence: &Evidence<'_>) -> CheckFindings {
     }])
 }
 
-/// The counts of the replica with the fewest fresh nodes: that replica may be the one that is asked.
+/// The counts of the replica with the fewest fresh nodes: it may be the one that is asked.
 fn least(pages: &[(&str, Exposition)]) -> Resources<Option<MeasuredNodeCounts>> {
     Resources::from_fn(|resource| {
         let of_page = |(_, page): &(&str, Exposition)| MeasuredNodeCounts::of(page, resource);
@@ -117,7 +116,6 @@ fn stale(
     finding.seen_by(failures(evidence))
 }
 
-/// The queries that failed, with their reasons.
 fn failures(evidence: &Evidence<'_>) -> String {
     let name = "evenkeel_metrics_query_failures_total";
     let mut reasons: Vec<&str> = evidence
@@ -279,7 +277,6 @@ pub(super) fn capacity(evidence: &Evidence<'_>) -> CheckFindings {
     Ok(found)
 }
 
-/// A node without the annotation.
 fn unannotated<'a>(evidence: &Evidence<'a>, annotation: &str) -> Option<&'a str> {
     let nodes = evidence.seen.nodes.there()?;
     let node = nodes

@@ -1,4 +1,4 @@
-//! CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles: whether they are followed, by their own conditions.
+//! CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles: followed or not, by their conditions.
 
 use jiff::SignedDuration;
 
@@ -11,7 +11,7 @@ use evenkeel_kubernetes::kinds::Kind;
 
 pub(super) const OBJECTS: &str = "own-objects";
 
-/// So long after it was made an object has a status: the leader looks at all of them several times a minute.
+/// The age at which an object must have a status: the leader looks several times a minute.
 const STATUS_DUE: SignedDuration = SignedDuration::from_mins(2);
 
 /// Conditions that say, where they are False, that an object is not followed.

@@ -67,7 +67,6 @@ pub(super) fn check(evidence: &Evidence<'_>) -> CheckFindings {
     ])
 }
 
-/// True where what is configured takes a right.
 fn is_needed(right: &Right, evidence: &Evidence<'_>) -> bool {
     let config = evidence.config();
     let has_second_scheduler = config.is_some_and(|config| config.policy.scheduler_name.is_some());
@@ -104,8 +103,7 @@ fn shown(right: &Right) -> String {
     format!("{} {text}", right.account)
 }
 
-/// False for a right that is used where a group is served that is not; the signer's only where there is
-/// one.
+/// False for a right of a group that is not served, or of the signer where there is none.
 fn is_asked_for_its_group(right: &Right, evidence: &Evidence<'_>) -> bool {
     let is_served = match (right.for_external_metrics, right.for_metrics_provider) {
         (false, false) => return true,
@@ -125,7 +123,6 @@ fn is_for_metrics(right: &Right) -> bool {
             .any(|kind| right.group == kind.group() && right.resource == kind.plural())
 }
 
-/// True for a right by which kubelets are asked.
 fn is_for_kubelets(right: &Right) -> bool {
     let is_for_token = right.resource == "serviceaccounts/token" && !right.for_external_checks;
     right.account == Identity::Kubelets.account() || is_for_token

@@ -1,5 +1,5 @@
-//! kube-scheduler: it has to know the extender, reach it and call it. It has no metric of its
-//! extenders, so the replicas' metrics tell when they were last called.
+//! kube-scheduler: it must know, reach and call the extender. It has no metric of its extenders, so
+//! the replicas' metrics show the last call.
 
 use k8s_openapi::api::core::v1::Pod;
 
@@ -9,12 +9,12 @@ use super::finding_text::{about, count, named};
 use crate::doctor::DoctorFinding;
 use crate::server::paths;
 
-/// With unbound Pods, or Pods placed, and no call for this long, the extender is not asked any more. A
-/// Pod may wait for its volumes as long between the call and its binding.
+/// With unbound or placed Pods and no call for this long, the extender is no longer called. A Pod
+/// may wait as long for its volumes between call and binding.
 const SILENCE: f64 = 600.0;
 
-/// The same where something is known to keep callers away: clocks differ, and calls and bindings are
-/// seen in whole seconds.
+/// The same if something is known to keep callers away: clocks differ, and times are in whole
+/// seconds.
 const MARGIN: f64 = 60.0;
 
 /// The scheduler of Pods that name none.
@@ -275,7 +275,6 @@ fn configure(evidence: &Evidence<'_>) -> String {
     }
 }
 
-/// The kube-scheduler is started with a configuration file.
 fn has_configuration(pod: &Pod) -> bool {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
     let mut words = containers.flat_map(|container| {

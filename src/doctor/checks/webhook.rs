@@ -16,7 +16,6 @@ use evenkeel_kubernetes::annotations::{ENABLED, PROFILE};
 const SHIPPED: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");
 /// The namespace in it.
 const SHIPPED_NAMESPACE: &str = "evenkeel-system";
-/// Fields that are compared with it.
 const COMPARED: [&str; 6] = [
     "/rules",
     "/timeoutSeconds",
@@ -32,7 +31,6 @@ pub(super) const TRIAL: &str = "webhook-call";
 
 const APPLY: &str = "evenkeel install [your options] | kubectl apply -f -";
 
-/// Evenkeel's webhook as it is registered.
 pub(super) fn registered<'a>(
     evidence: &Evidence<'a>,
     id: &'static str,

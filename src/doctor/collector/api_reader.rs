@@ -21,7 +21,6 @@ use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::lenient_object::UnreadableItems;
 use evenkeel_kubernetes::watched_types::ListedObject;
 
-/// Reads for one namespace.
 #[derive(Clone, Copy)]
 pub(super) struct ClusterReader<'a> {
     pub client: &'a Client,
@@ -49,7 +48,6 @@ impl LeftOut {
         texts.into_iter().collect()
     }
 
-    /// Takes note of the objects of a list that cannot be read.
     pub(super) fn note(&self, kind: &str, unreadable: UnreadableItems) {
         if let Some(unreadable) = unreadable.any() {
             let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +57,6 @@ impl LeftOut {
 }
 
 impl<T> ReadOutcome<T> {
-    /// Changes the value where there is one.
     pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> ReadOutcome<U> {
         match self {
             Self::There(there) => ReadOutcome::There(change(there)),
@@ -112,7 +109,6 @@ pub(crate) async fn server_time(client: &Client) -> Option<Timestamp> {
     Some(date.timestamp())
 }
 
-/// The names of the API groups that are served.
 pub(super) async fn api_groups(client: &Client) -> ReadOutcome<Vec<String>> {
     let groups = client.list_api_groups().await;
     let names = groups.map(|list| list.groups.into_iter().map(|group| group.name).collect());
@@ -120,7 +116,6 @@ pub(super) async fn api_groups(client: &Client) -> ReadOutcome<Vec<String>> {
 }
 
 impl ClusterReader<'_> {
-    /// An object of the namespace.
     pub(super) async fn own<K>(&self, name: &str) -> ReadOutcome<K>
     where
         K: Resource<DynamicType = (), Scope = NamespaceResourceScope>
@@ -153,7 +148,6 @@ impl ClusterReader<'_> {
         .map(|object| object.metadata.annotations)
     }
 
-    /// An object of the cluster.
     pub(super) async fn named<K>(&self, name: &str) -> ReadOutcome<K>
     where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
@@ -229,7 +223,6 @@ impl ClusterReader<'_> {
         })
     }
 
-    /// The objects that can be read.
     async fn readable<K>(&self, api: &Api<K>, params: ListParams) -> kube::Result<Vec<K>>
     where
         K: Resource<DynamicType = ()> + Clone + DeserializeOwned,

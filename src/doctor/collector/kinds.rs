@@ -1,4 +1,4 @@
-//! Looks for the kinds of custom resources that the configuration wants scaled, as the service does.
+//! Looks up the custom resources that the configuration wants scaled, as the service does.
 
 use kube::Client;
 
@@ -7,17 +7,13 @@ use crate::doctor::observation::{DoctorObservation, KindState, ReadOutcome, Scal
 use evenkeel_kubernetes::custom_kind::CustomKind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
-/// One of the kinds, as the cluster serves it.
 pub(super) struct ConfiguredKind {
     pub(super) seen: ScaledKindSeen,
-    /// The kind where it can be scaled.
     pub(super) served: Option<ServedKind>,
 }
 
-/// A kind that can be scaled.
 pub(super) struct ServedKind {
     pub(super) kind: CustomKind,
-    /// The name of its definition.
     pub(super) definition: String,
 }
 

@@ -1,5 +1,5 @@
-//! The node autoscalers that are installed: Karpenter by the API group that it defines, cluster-autoscaler by the
-//! ConfigMap that it reports its status in, or by its Lease.
+//! The installed node autoscalers: Karpenter by its API group, cluster-autoscaler by its status
+//! ConfigMap or its Lease.
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;

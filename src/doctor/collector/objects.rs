@@ -34,7 +34,7 @@ const COPIES: [Kind; 5] = [
     Kind::ReplicaProfile,
 ];
 
-/// The objects of all kinds, `custom` ones among them; kinds that the cluster does not serve are left out.
+/// The objects of all kinds, with `custom` ones; kinds that the cluster lacks are left out.
 pub(super) async fn list(reader: &ClusterReader<'_>, custom: &[Kind]) -> Vec<ObjectsOfKind> {
     let kinds = KINDS.iter().chain(custom).copied();
     let read = join_all(kinds.map(|kind| of_kind(reader, kind))).await;

@@ -1,9 +1,7 @@
 //! The metrics of each Pod of the Deployment, read through the API server; without Pods, those of
-//! the endpoint behind the Service for metrics.
-//!
-//! If readers of the metrics need a token, it is one of the ServiceAccount made for it and lasts
-//! for minutes. It passes through the API server's proxy, which checks no certificate of a Pod. So
-//! a user's own token is never sent that way.
+//! the endpoint behind the metrics Service. If readers need a token, it is one of a dedicated
+//! ServiceAccount and lasts for minutes: it passes through the API server's proxy, which checks no
+//! Pod's certificate, so a user's own token is never sent.
 
 use axum::http::Request;
 use futures::future::join_all;
@@ -23,12 +21,10 @@ const OURS: &str = "app.kubernetes.io/name=evenkeel";
 const PORT: (&str, i32) = ("metrics", 8444);
 /// The Service for metrics with the name of its port.
 const SERVICE: &str = "evenkeel-metrics:metrics";
-/// The ServiceAccount that reads them.
 const ACCOUNT: &str = "evenkeel-metrics-reader";
 /// The shortest life of a token that the API server gives.
 const TOKEN_SECONDS: i64 = 600;
 
-/// How the metrics are read.
 struct MetricsCredentials {
     token: Option<ReadOutcome<String>>,
 }
@@ -111,7 +107,6 @@ pub(super) async fn observe(reader: &ClusterReader<'_>, seen: &mut DoctorObserva
     seen.outside = outside(reader, &access, &seen.replicas).await;
 }
 
-/// The replicas, those that have ended left out.
 async fn read(
     reader: &ClusterReader<'_>,
     access: &MetricsCredentials,
@@ -152,8 +147,8 @@ async fn metrics(
     }
 }
 
-/// Metrics of a service that runs outside of the cluster, asked through the Service that leads
-/// there; absent where Pods of Evenkeel are found.
+/// Metrics of a service outside of the cluster, through its Service; absent if there are Pods of
+/// Evenkeel.
 async fn outside(
     reader: &ClusterReader<'_>,
     access: &MetricsCredentials,

@@ -1,4 +1,4 @@
-//! Asks the authorizer about each right that the code needs, in the name of the ServiceAccount that needs it.
+//! Asks the authorizer about each needed right, in the name of its ServiceAccount.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::authorization::v1::{

@@ -1,5 +1,5 @@
-//! Sends a Pod through admission as a dry run: nothing else shows whether the API server reaches
-//! the webhook and trusts it.
+//! Sends a Pod through admission as a dry run, the only way to see if the API server reaches and
+//! trusts the webhook.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::PostParams;
