@@ -1,9 +1,9 @@
-//! Asks an outside endpoint if a change of replicas may go on, as the stability checks of type External say.
-//!
-//! Tenants name the endpoints. So Evenkeel calls a Service only in the tenant's namespace, at the ClusterIP
-//! that the API server reports at that time. It calls any other address only below a URL that the configuration
-//! allows, and follows no redirect. Each call carries a token without any right and with the called origin as
-//! its audience, so it is useless elsewhere. An incomplete or late answer is none.
+//! Asks an outside endpoint if a change of replicas may go on, as stability checks of type External
+//! say. Tenants name the endpoints. So Evenkeel calls a Service only in the tenant's namespace, at
+//! the ClusterIP that the API server reports at that time. It calls any other address only below a
+//! configured URL, and follows no redirect. Each call carries a token without any right and with
+//! the called origin as its audience, so it is useless elsewhere. An incomplete or late answer is
+//! none.
 
 mod address;
 mod allowed_urls;
@@ -23,16 +23,14 @@ use std::time::Duration;
 use crate::metrics::target_queries::{self, LatestAnswers, Questions};
 use evenkeel_kubernetes::external_check::CheckQuestion;
 
-/// The longest that a question takes with its token and the address of its Service: the answer alone may take ten seconds.
+/// The time limit of a query with its token and Service address; the answer may take 10 s.
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The asking of checks, as the scaling loop holds it.
 pub type CheckQuestions = Questions<CheckQuestion>;
 
-/// A check that is to be asked.
 pub type WantedCheck = target_queries::TargetQueryRequest<CheckQuestion>;
 
-/// The newest answers by question.
 pub type CheckAnswers = LatestAnswers<CheckQuestion>;
 
 /// The URLs that checks may call beside the Services of their namespaces.

@@ -13,7 +13,6 @@ use evenkeel_kubernetes::truncate::excerpt;
 /// The characters of an address that an error repeats.
 const TOLD: usize = 100;
 
-/// An address with the audience that is asked there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CheckAddress {
     pub(super) uri: Uri,
@@ -38,7 +37,7 @@ impl CheckAddress {
         Ok(Self { uri, audience })
     }
 
-    /// That of a Service by its name in the cluster; the port is always said, so that it is that of no API server.
+    /// That of a Service by its cluster name, always with the port: it is no API server's.
     ///
     /// # Errors
     /// The path cannot be one.

@@ -1,8 +1,7 @@
-//! The addresses that the configuration lets checks ask.
-//!
-//! An address lies below an allowed one where the origin is the same (scheme, host and port) and its path begins with the
-//! allowed path, up to the end of a segment. Servers differ in how they read paths with encoded or relative parts, so
-//! that one with any of these lies below nothing.
+//! The addresses that the configuration lets checks call. An address lies below an allowed one if
+//! the origin is the same (scheme, host and port) and its path begins with the allowed path, up to
+//! the end of a segment. Servers read encoded or relative path parts differently, so a path with
+//! any lies below nothing.
 
 use evenkeel_http_client::{AddressError, Uri, server_address};
 
@@ -10,7 +9,6 @@ use evenkeel_http_client::{AddressError, Uri, server_address};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AllowedUrl {
     origin: String,
-    /// The segments of its path.
     segments: Vec<String>,
 }
 

@@ -22,13 +22,11 @@ use evenkeel_kubernetes::truncate::excerpt;
 /// The ServiceAccount of the tokens for checks: it has no right at all.
 const ACCOUNT: &str = "evenkeel-checks";
 
-/// The longest answer that is read.
 const LONGEST: usize = 64 * 1024;
 
 /// The characters of an error of the API server that are repeated.
 const TOLD: usize = 200;
 
-/// Calls the endpoints that checks name.
 pub struct CheckSource {
     settings: Settings,
     client: kube::Client,
@@ -37,7 +35,6 @@ pub struct CheckSource {
     public: OnceLock<http::PooledHttpClient>,
 }
 
-/// An endpoint, and the client that reaches it.
 struct CheckEndpointClient {
     address: CheckAddress,
     http: http::PooledHttpClient,

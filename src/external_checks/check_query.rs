@@ -12,7 +12,6 @@ use evenkeel_kubernetes::external_check::{ChangeAsked, CheckAnswer, CheckQuestio
 /// The memory of an answer with its question beside the config, in bytes.
 const OVERHEAD: usize = 2048;
 
-/// An answer with the step that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepCheckAnswer {
     pub answer: CheckAnswer,

@@ -6,7 +6,6 @@ use evenkeel_kubernetes::external_check::AnswerError;
 
 use crate::account_tokens::TokenError;
 
-/// A check without an answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The configuration does not let it be asked.
@@ -18,7 +17,6 @@ pub enum CheckError {
     /// The named address is not an address of a server.
     #[error("the address is invalid: {0}")]
     Address(&'static str),
-    /// The Service cannot be asked.
     #[error("Service {name} {why}")]
     Service { name: String, why: &'static str },
     /// The API server does not tell of the Service.

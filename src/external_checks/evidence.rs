@@ -8,8 +8,8 @@ use super::check_query::StepCheckAnswer;
 use super::error::CheckError;
 use crate::metrics::target_queries::CachedAnswer;
 
-/// The newest word on the step that was made at `stepped`. One on another step says nothing of it, even where it was
-/// asked for after it: that step had not been told of yet.
+/// The newest answer about the step made at `stepped`. An answer about another step does not count,
+/// even if asked later: this step was not yet reported then.
 #[must_use]
 pub fn evidence(
     known: Option<&CachedAnswer<StepCheckAnswer, CheckError>>,
