@@ -1,9 +1,7 @@
-//! Usage of all nodes and Pods from a Prometheus, or anything else that answers its query API.
-//!
-//! A round is at most one instant query for each resource of the nodes and one for each of the
-//! Pods, whatever the size of the cluster, of which a few are asked at once and their texts in
-//! memory. Prometheus evaluates each at its own present; ages come from
-//! queries that ask when the exporters were read. A failed query leaves only its part absent.
+//! Usage of all nodes and Pods from a Prometheus, or anything else with its query API. A round is
+//! at most one instant query for each resource of nodes and of Pods, whatever the size of the
+//! cluster; a few run and are in memory at once. Prometheus evaluates each at its own present; ages
+//! come from queries for the exporters' scrape times. A failed query leaves only its part absent.
 
 mod answer;
 mod client;

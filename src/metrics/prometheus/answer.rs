@@ -1,11 +1,9 @@
-//! The answers of `/api/v1/query` and `/api/v1/query_range`, read series by series.
-//!
-//! An answer for 150,000 Pods is some 25 MB of JSON. Nothing of it is copied but what the reader
-//! takes: labels borrow from the body, and no list of series is built. An answer is taken whole
-//! or not at all: marked as an error or of another result type it is refused before its first
-//! series is looked at. A series that cannot be read is as good as a warning. An answer with a warning is a part of the truth: where each series speaks of a node
-//! or a Pod the others are merely absent, and it is taken; one number or a past may be a sum that
-//! lacks something, and is refused.
+//! The answers of `/api/v1/query` and `/api/v1/query_range`, read series by series. An answer for
+//! 150,000 Pods is some 25 MB of JSON, so labels borrow from the body, and no list of series is
+//! built. An answer is taken whole or not at all: one with an error or of another result type is
+//! refused before its first series. An unreadable series is as good as a warning. An answer with a
+//! warning is incomplete: it is taken if each series is a node or a Pod, because the others are
+//! merely absent; one number or a past may be an incomplete sum, and is refused.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,7 +16,6 @@ use serde_json::value::RawValue;
 
 use crate::metrics::error::{MetricsError, excerpt};
 
-/// The labels of a series.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Hash)]
 pub(super) struct PromLabels<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
@@ -29,7 +26,6 @@ impl PromLabels<'_> {
         (!value.is_empty()).then_some(value)
     }
 
-    /// All labels with their values.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (&**name, &**value))
     }
@@ -61,8 +57,8 @@ impl PromLabels<'_> {
     }
 }
 
-/// Hands each series of an instant vector to `each`, with its value; a histogram has none, nor has a series that
-/// cannot be read. Returns the first warning that the answer carries, or the first such series.
+/// Hands each series of an instant vector to `each`, with its value; histograms and unreadable
+/// series have none. Returns the answer's first warning, or the first such series.
 ///
 /// # Errors
 /// The answer is no instant vector.
@@ -134,11 +130,9 @@ fn all_read(unreadable: RejectedSeries, body: &[u8]) -> Result<(), MetricsError>
     }
 }
 
-/// Series that cannot be read.
 #[derive(Default)]
 struct RejectedSeries {
     count: u64,
-    /// The fault of the first of them.
     first: Option<String>,
 }
 

@@ -18,7 +18,6 @@ use evenkeel_core::units::Bytes;
 /// The most that is read of an answer that is not a success.
 const ERROR_BODY: Bytes = Bytes(64 * 1024);
 
-/// Address of Prometheus and how to speak to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrometheusConnection {
     /// The base address; a path in it is kept, for servers behind a prefix.
@@ -32,13 +31,11 @@ pub struct PrometheusConnection {
     pub body_limit: Bytes,
 }
 
-/// A Prometheus with the HTTP client for it.
 pub(super) struct PrometheusClient {
     connection: PrometheusConnection,
     access: AccessClient,
 }
 
-/// The client as it is for one query.
 pub(super) struct Session<'c> {
     connection: &'c PrometheusConnection,
     http: http::PooledHttpClient,

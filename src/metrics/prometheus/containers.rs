@@ -1,8 +1,6 @@
-//! Usage of single containers, now and in the past, and what their kernel counted against them.
-//!
-//! They are the queries of rounds for Pods before their containers are added up, narrowed to namespaces.
-//! An operator's own query for Pods says nothing of containers, so that there is no answer where one
-//! stands in their place.
+//! Usage of single containers, now and in the past, and the harm that their kernel counted. The
+//! queries are those of rounds for Pods before containers are added up, narrowed to namespaces. An
+//! operator's own query for Pods says nothing about containers, so with one there is no answer.
 
 use std::collections::HashMap;
 
@@ -36,8 +34,8 @@ const CPU: &str = by_container!(
     containers!(),
     "}[$window])"
 );
-/// A minute, as far as two scrapes lie within it, else the time between the two newest: spans of two questions in a row
-/// have nothing in common.
+/// A minute, if two scrapes lie within it, else the time between the two newest: the spans of
+/// consecutive queries do not overlap.
 const CPU_NOW: &str = by_container!(
     "rate(container_cpu_usage_seconds_total{",
     containers!(),
@@ -70,7 +68,6 @@ const OOM_KILLS: &str = by_container!(
     "}[$window])"
 );
 
-/// The kinds of harm that the kernel counts against a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Harm {
     /// The share of the periods in which it was held at its cpu limit.
@@ -87,8 +84,8 @@ impl PrometheusSource {
         all.all(|resource| self.built_in[resource.resource()].is_some())
     }
 
-    /// The current usage of the containers in these namespaces, each dated by its measurement, so
-    /// that a halted scrape grows old.
+    /// The current usage of the containers in these namespaces, dated by measurement, so that a
+    /// halted scrape grows old.
     ///
     /// # Errors
     /// A query failed.
@@ -209,7 +206,6 @@ fn within(matchers: &ExporterMatchers, namespaces: &[&str]) -> ExporterMatchers 
     }
 }
 
-/// The containers of an answer, each with its value.
 fn values(body: &[u8]) -> Result<Vec<(ContainerName, Option<f64>)>, MetricsError> {
     let mut found = Vec::new();
     answer::read(body, |labels, value| {

@@ -15,8 +15,7 @@ use crate::metrics::query::UsageQuery;
 use evenkeel_core::placement::usage::PodNames;
 use evenkeel_core::units::{Resource, Resources};
 
-/// Reads the body as the answer to each kind of query, the times first, so that the rest is dated by
-/// them.
+/// Reads the body as the answer to each kind of query, the times first, to date the rest.
 ///
 /// # Panics
 /// A reader does; a fuzz target takes note of it.

@@ -2,7 +2,6 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Times at equal distances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
     pub first: Timestamp,
@@ -12,7 +11,6 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The last of the times.
     #[must_use]
     pub fn last(&self) -> Timestamp {
         let steps = i32::try_from(self.points.saturating_sub(1)).unwrap_or(i32::MAX);
@@ -20,7 +18,6 @@ impl Grid {
         self.first.checked_add(length).unwrap_or(Timestamp::MAX)
     }
 
-    /// The same grid so much later.
     pub(super) fn later(self, by: SignedDuration) -> Self {
         Self {
             first: self.first.checked_add(by).unwrap_or(Timestamp::MAX),

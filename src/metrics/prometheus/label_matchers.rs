@@ -9,7 +9,6 @@ use evenkeel_label_selector::{LabelOperator, LabelSelector};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelMatchers(Vec<String>);
 
-/// A selector that no matchers can be made of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a label of Prometheus; accepted: letters, digits and underscores, without two \
@@ -18,13 +17,11 @@ pub struct LabelMatchers(Vec<String>);
 pub struct UnfitLabel(pub String);
 
 impl LabelMatchers {
-    /// The same with a label that has to have this value.
     #[must_use]
     pub fn equal(self, label: &str, value: &str) -> Self {
         self.with(label, "=", value)
     }
 
-    /// The same with a label that has to have one of these values.
     #[must_use]
     pub fn one_of(self, label: &str, values: &[&str]) -> Self {
         self.with(label, "=~", &any_of(values))
@@ -87,7 +84,6 @@ fn fit(label: &str) -> Result<&str, UnfitLabel> {
     }
 }
 
-/// A string of PromQL with this text.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -105,13 +101,11 @@ pub(super) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// A regular expression that matches these texts and nothing else.
 pub(super) fn any_of(texts: &[&str]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| literal(text)).collect();
     texts.join("|")
 }
 
-/// A regular expression that matches this text and nothing else.
 pub(crate) fn literal(text: &str) -> String {
     let mut expression = String::with_capacity(text.len());
     for c in text.chars() {

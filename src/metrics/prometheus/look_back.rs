@@ -1,7 +1,6 @@
-//! How far a query looks back from the moment that it is asked for.
-//!
-//! The ranges in its text say so, without reading PromQL whole: the longest range of a selector, and all of subqueries, which may
-//! stand in each other, and the longest offset. It is never too short, and where subqueries stand side by side too long.
+//! How far a query looks back from its moment, by the ranges in its text: the longest range of a
+//! selector, all of (nested) subqueries, and the longest offset. It is never too short; subqueries
+//! side by side make it too long.
 
 use jiff::SignedDuration;
 
@@ -56,8 +55,8 @@ fn behind(text: &str, quote: u8) -> &str {
     ""
 }
 
-/// The duration that a text begins with, such as `1h30m`, `$window`, or `90`, which is in seconds; zero where it is none, as of
-/// an offset into the future.
+/// The duration at the beginning of a text, such as `1h30m`, `$window`, or `90` (seconds); zero if
+/// there is none, as for an offset into the future.
 fn duration(text: &str, window: SignedDuration) -> SignedDuration {
     let mut rest = text.trim_start();
     if rest.starts_with("$window") {

@@ -1,24 +1,21 @@
-//! The operator's label matchers, which select the series that Evenkeel trusts.
-//!
-//! Metric names prove nothing: any scraped endpoint can expose `node_cpu_seconds_total` with the
-//! label of any node. It cannot choose the labels that the scrape job sets, so the built-in queries
-//! take matchers for each exporter. The operator names the jobs of other exporters; the job of
-//! Evenkeel's own agents is known.
+//! The operator's label matchers, which select the series that Evenkeel trusts. Any scraped
+//! endpoint can expose `node_cpu_seconds_total` with any node's label, but it cannot choose the
+//! labels that the scrape job sets. So the built-in queries take matchers for each exporter. The
+//! operator names the jobs of other exporters; the job of Evenkeel's own agents is known.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::selectors::with_matcher;
 
-/// The jobs of the agents, as the manifests and the documentation name them: the Prometheus operator puts the
-/// namespace of the PodMonitor before.
+/// The jobs of the agents, as in the manifests; the Prometheus operator puts the PodMonitor's
+/// namespace before.
 const AGENTS: &str = r#"job=~"(.+/)?evenkeel-agent""#;
 
 /// Matchers as they stand between the braces of a selector; empty for none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Matchers(Box<str>);
 
-/// A text that is no list of matchers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not accepted; accepted: label matchers with values in double quotes, \
@@ -46,7 +43,6 @@ impl FromStr for Matchers {
     }
 }
 
-/// The text behind one matcher and the comma after it.
 fn after_one(text: &str) -> Option<&str> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let rest = text.trim_start_matches(word);
@@ -86,7 +82,6 @@ impl fmt::Display for Matchers {
     }
 }
 
-/// Matchers for the exporters that the built-in queries read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExporterMatchers {
     /// For all of them, such as the cluster's own label in a Prometheus of several.
@@ -131,8 +126,8 @@ impl ExporterMatchers {
         }
     }
 
-    /// Fills the placeholders of a query in, and puts the matchers for all exporters into selectors
-    /// without one: where a server holds several clusters, that is what keeps them apart.
+    /// Fills in a query's placeholders, and puts the matchers for all exporters into selectors
+    /// without one: on a server with several clusters, they keep the clusters apart.
     pub(super) fn fill(&self, query: String) -> String {
         let Self {
             all,
@@ -152,7 +147,8 @@ impl ExporterMatchers {
         let query = match &*all.0 {
             "" => query,
             all => {
-                // Only where a query of ours has one: first in the braces. Elsewhere it may be a string.
+                // Only where one of Evenkeel's queries has one: first in the braces. Elsewhere it
+                // may be a string.
                 let is_placed = |text: &str| {
                     let inner = text.split_once('{').map_or("", |(_, inner)| inner);
                     places.iter().any(|(place, _)| inner.starts_with(place))

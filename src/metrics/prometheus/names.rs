@@ -1,11 +1,12 @@
-//! The node that a series belongs to. Without a configured label, the first of these that applies decides:
-//! 1. The label `node`: the plain Prometheus chart puts it on node_exporter, the Prometheus operator on kubelet.
-//! 2. The node with the InternalIP in `instance`: kube-prometheus-stack labels node_exporter by address only.
-//! 3. `nodename`, the host name that node_exporter reports, which may differ from the name of the Node object.
+//! The node that a series belongs to, by the configured label, or else by the first of these:
+//! 1. The label `node`: the plain Prometheus chart puts it on node_exporter, the Prometheus
+//!    operator on kubelet.
+//! 2. The node with the InternalIP in `instance`: kube-prometheus-stack's node_exporter.
+//! 3. `nodename`, node_exporter's host name, which may differ from the Node object's name.
 //! 4. The node that another series with these labels gives for the same `instance`.
-//! 5. `instance` without its port, which is the node's name where a relabelling made it so.
+//! 5. `instance` without its port, if a relabelling made it the node's name.
 //!
-//! An InternalIP in any of these means the node that has it. Node names are lower case; host names need not be.
+//! An InternalIP in any of these means its node. Node names are lower case; host names may not be.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,11 +21,9 @@ use super::answer::PromLabels;
 use crate::metrics::answer::Instances;
 use crate::metrics::series::without_port;
 
-/// A label name of Prometheus.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelName(Box<str>);
 
-/// A text that is no label name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not accepted; accepted: a label name of letters, digits and _ that does not begin \
@@ -49,7 +48,6 @@ impl fmt::Display for LabelName {
     }
 }
 
-/// The label with the name of the node as its value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum NodeLabel {
     /// Found out from `node`, `nodename` and `instance`.
@@ -69,8 +67,8 @@ impl NodeLabel {
     }
 }
 
-/// Learns from a series read at `at` which node its `instance` is. The newest word counts, as
-/// addresses are given to other nodes in time.
+/// Learns which node an `instance` is from a series read at `at`. The newest counts, because
+/// addresses move to other nodes.
 pub(super) fn learn(instances: &mut Instances, labels: &PromLabels<'_>, at: Timestamp) {
     let named = labels.get("node").or_else(|| labels.get("nodename"));
     let (Some(instance), Some(name)) = (labels.get("instance"), named) else {
@@ -127,7 +125,6 @@ impl<'a> NodeNames<'a> {
         }
     }
 
-    /// The node that the series belongs to.
     pub(super) fn of<'s>(&'s self, labels: &'s PromLabels<'_>) -> Option<Cow<'s, str>> {
         match self.label {
             NodeLabel::Named(label) => labels.get(&label.0).map(|name| self.called(name)),
@@ -143,7 +140,6 @@ impl<'a> NodeNames<'a> {
         }
     }
 
-    /// The node that something is called by: by its address, or by its name.
     fn called<'s>(&'s self, name: &'s str) -> Cow<'s, str> {
         self.addresses
             .node(name)

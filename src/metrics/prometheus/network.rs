@@ -1,13 +1,11 @@
-//! The queries for the network of nodes and Pods.
-//!
-//! Of nodes one query asks for what exporters tell of each interface that is hardware or a bond: where its name is one
-//! that hardware gets, where the kernel says that it is hardware (it has an address of its own, is Ethernet, and stands
-//! on no other interface), or where the kernel tells of members that it has. What of that counts is found out of the
-//! answer by [`NetworkUse`](evenkeel_core::placement::interfaces::NetworkUse): in PromQL the query would be longer than
-//! servers take.
+//! The queries for the network of nodes and Pods. One query gives the exporters' data of each
+//! interface that is hardware or a bond: by a hardware name, by the kernel's data (an address of
+//! its own, Ethernet, on no other interface), or by members.
+//! [`NetworkUse`](evenkeel_core::placement::interfaces::NetworkUse) decides what counts: in PromQL
+//! the query would be longer than servers accept.
 
-/// The names of interfaces that are hardware, or that the hypervisor shows as such, and what bonds and teams are called
-/// by custom. `eni...` is what the CNI plugin of AWS calls its veth pairs.
+/// Names of hardware interfaces, also those of hypervisors, and usual names of bonds and teams.
+/// `eni...` is what the CNI plugin of AWS calls its veth pairs.
 macro_rules! named {
     () => {
         "eth[0-9]+|en[a-hj-zA-Z0-9][0-9a-zA-Z]*|em[0-9]+|p[0-9]+p[0-9]+|ib[0-9a-z][0-9a-zA-Z]*|w[lw][0-9a-z][0-9a-zA-Z]*\
@@ -15,8 +13,8 @@ macro_rules! named {
     };
 }
 
-/// Names that hardware never has, as there may be a hundred of them on a node; those that stand for a virtual function
-/// on the switch of its port, and the spare ones of a failover.
+/// Names that hardware never has (there may be a hundred on a node), of virtual functions on the
+/// switch of their port, and of a failover's spare interfaces.
 macro_rules! never {
     () => {
         "lo|veth.*|cali.*|lxc.*|eni.*|azv.*|gke.*|tap.*|vif.*|vnet.*|[0-9a-f]{15}.*|.+vf[0-9]+|.+nsby"
@@ -48,7 +46,6 @@ pub(super) enum InterfaceSeriesKind {
     Speed,
     /// One of the addresses.
     Address,
-    /// It is a part of another interface.
     Member,
     /// It has members.
     Bond,
@@ -80,7 +77,6 @@ impl InterfaceSeriesKind {
         Self::ALL.into_iter().find(|part| part.as_str() == text)
     }
 
-    /// Series of it, marked as such.
     fn mark(self, series: &str) -> String {
         let part = self.as_str();
         format!("label_replace({series}, \"{PART}\", \"{part}\", \"\", \"\")")
@@ -145,8 +141,9 @@ fn hardware() -> String {
     )
 }
 
-/// The use of each Pod that is not on its node's network, in its busier direction. cAdvisor gives a Pod on the host
-/// network the whole node's traffic; kube-state-metrics, where it is there, says which Pods those are.
+/// The use of each Pod outside its node's network, in its busier direction. cAdvisor gives a Pod on
+/// the host network the node's whole traffic; kube-state-metrics, if present, tells which Pods
+/// those are.
 pub(super) fn pod_use() -> String {
     let of = |direction: &str| {
         format!(

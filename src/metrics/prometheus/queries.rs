@@ -1,15 +1,14 @@
-//! Queries to Prometheus, each for all nodes or all Pods at once.
+//! Queries to Prometheus, each for all nodes or all Pods at once. The defaults read node_exporter
+//! for nodes, and kubelet's cAdvisor for Pods and local storage. Evenkeel's own agents also report
+//! disk I/O: of Pods, because many clusters scrape cAdvisor without it, and of nodes without a
+//! node_exporter. The larger of two values counts, so that no series makes a Pod look idle. Each
+//! query takes the `max` over the labels of a device or container before it adds up, so that two
+//! scrape jobs, or a replicated Prometheus, do not count twice.
 //!
-//! The defaults read node_exporter for nodes, and kubelet's cAdvisor for Pods and local storage.
-//! Evenkeel's own agents also report disk I/O: of Pods, because many clusters scrape cAdvisor without
-//! it, and of nodes without a node_exporter. The larger of two values counts, so that no series makes a
-//! Pod look idle. Each query takes the `max` over the labels of a device or container before it adds up.
-//! So an exporter that two jobs scrape, or a replicated Prometheus, does not count twice.
-//!
-//! Placeholders: `$window` is the span of rates, and `$node` the labels that name the node of a series.
-//! In selectors, `$exporter`, `$cadvisor`, `$state` and `$agent` are the matchers of node_exporter,
-//! cAdvisor, kube-state-metrics and the agents. Queries give cores, bytes and bytes per second, as is
-//! Prometheus's convention.
+//! Placeholders: `$window` is the span of rates, and `$node` the labels that name the node of a
+//! series. In selectors, `$exporter`, `$cadvisor`, `$state` and `$agent` are the matchers of
+//! node_exporter, cAdvisor, kube-state-metrics and the agents. Queries give cores, bytes and bytes
+//! per second, as is Prometheus's convention.
 
 use jiff::SignedDuration;
 
@@ -19,8 +18,9 @@ use super::selectors::selectors;
 use crate::metrics::query::UsageQuery;
 use evenkeel_core::units::{Resource, Resources};
 
-/// Devices that repeat what whole disks count: partitions, device-mapper and RAID volumes, caches and mirrors, paths of
-/// one NVMe namespace; and those that are no disks. Disks have names of all kinds.
+/// Devices that repeat what whole disks count (partitions, device-mapper and RAID volumes, caches
+/// and mirrors, paths of one NVMe namespace), and those that are no disks. Disks have names of all
+/// kinds.
 macro_rules! no_disk {
     () => {
         "(dm-|md|loop|z?ram|sr|fd|drbd|bcache|zd)[0-9_].*|mapper/.*|([shv]d|xvd|dasd|ubd)[a-z]+[0-9]+|.+[0-9]p[0-9]+\
@@ -40,8 +40,8 @@ const NODE_CPU: &str = "sum by ($node) (clamp_min(1 - sum by ($node, cpu) (\
      max by ($node, cpu, mode) (rate(node_cpu_seconds_total{$exporter,mode=~\"idle|iowait|steal\"}[$window]))\
      ), 0))";
 
-/// Memory that is neither available nor set aside for huge pages; the reported capacity lacks their
-/// pools too. Kernels that do not report the sum of the pools report the default pool.
+/// Memory that is neither available nor set aside for huge pages, which the reported capacity lacks
+/// too. Kernels without the sum of the pools report the default pool.
 const NODE_MEMORY: &str = "clamp_min(max by ($node) (\
      last_over_time(node_memory_MemTotal_bytes{$exporter}[$window]) \
      - last_over_time(node_memory_MemAvailable_bytes{$exporter}[$window]) \
@@ -67,8 +67,8 @@ const NODE_DISK: &str = concat!(
     "}))"
 );
 
-/// A scrape that failed once leaves no instant value but does leave the rate, so the newest
-/// time within the window is looked for behind the instant one.
+/// A single failed scrape leaves no instant value but a rate, so the newest time within the window
+/// is the fallback.
 const NODE_TIME: &str = "max by ($node, nodename) (timestamp(node_uname_info{$exporter})) \
      or max by ($node, nodename) (max_over_time(timestamp(node_uname_info{$exporter})[$window:10s])) \
      or (max by ($node, nodename) (timestamp(evenkeel_node_disk_read_bytes_total{$agent})) \
@@ -123,8 +123,8 @@ const POD_DISK: &str = concat!(
     "}))"
 );
 
-/// Series with labels that show how nodes are named, for the self-check. Two are of node_exporter,
-/// of which the first has labels of its own, and one is of cAdvisor.
+/// Series with labels that show how nodes are named, for the self-check: two of node_exporter, of
+/// which the first has labels of its own, and one of cAdvisor.
 const PROBE: &str = "node_uname_info{$exporter} or node_memory_MemTotal_bytes{$exporter} \
      or machine_memory_bytes{$cadvisor}";
 
@@ -133,9 +133,9 @@ const PROBE: &str = "node_uname_info{$exporter} or node_memory_MemTotal_bytes{$e
 pub struct NodeQuery {
     /// Gives one value for each node.
     pub value: Box<str>,
-    /// Gives, for each node, when the exporter was last read, in seconds since 1970. Resources
-    /// with the same text share one call. Its labels `instance` and `nodename` together also say
-    /// which node an `instance` is.
+    /// Gives each node's last scrape time, in seconds since 1970. Resources with the same text
+    /// share one call. Its labels `instance` and `nodename` together also say which node an
+    /// `instance` is.
     pub sampled: Box<str>,
 }
 
@@ -160,8 +160,8 @@ pub enum QueryTimeError {
 }
 
 impl NodeQuery {
-    /// A query of the operator's own, dated by the oldest of the series that it reads, each as new as
-    /// its newest sample within the window.
+    /// An operator's query, dated by the oldest series that it reads, each as new as its newest
+    /// sample within the window.
     ///
     /// # Errors
     /// The text does not tell which series are behind which value.
@@ -209,12 +209,11 @@ fn oldest(times: &[String]) -> String {
 /// All queries of a round; `None` where a resource is not to be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queries {
-    /// Usage of each node.
     pub nodes: Resources<Option<NodeQuery>>,
     /// Usage of each Pod, with the labels `namespace` and `pod`.
     pub pods: Resources<Option<Box<str>>>,
-    /// The speed of each node's network interfaces in bytes per second. What is built in is the same query as that for
-    /// their use, which tells both of each interface.
+    /// The speed of each node's interfaces in bytes per second. The built-in query is the one for
+    /// their use, which gives both.
     pub network_capacity: Option<Box<str>>,
     /// The I/O pressure of each node, 0 to 1, as old as the measurement of its disk I/O.
     pub io_pressure: Option<Box<str>>,
@@ -222,7 +221,7 @@ pub struct Queries {
     pub probe: Box<str>,
 }
 
-/// The values of the built-in query for interfaces of nodes; an operator may replace the query for either.
+/// The values of the built-in query for nodes' interfaces; an operator may replace either query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OfInterfaces {
     pub(super) used: bool,
@@ -230,8 +229,7 @@ pub(super) struct OfInterfaces {
 }
 
 impl Queries {
-    /// Puts an operator's PromQL in the place of the built-in one; only [`UsageQuery::SETTABLE`] have
-    /// a place.
+    /// Replaces a built-in query by an operator's PromQL; only for [`UsageQuery::SETTABLE`].
     ///
     /// # Errors
     /// It is for nodes and cannot be dated.
@@ -250,8 +248,8 @@ impl Queries {
         Ok(())
     }
 
-    /// Leaves out what is built in for disks, which kubelets tell better. False where the operator has a
-    /// query of their own for them; then nothing is left out.
+    /// Leaves out the built-in disk queries, because kubelets report disks better. False, without a
+    /// change, if the operator has a disk query.
     pub fn leave_disk_out(&mut self) -> bool {
         let Self { nodes, pods, .. } = Self::default();
         let disk = Resource::Disk;
@@ -323,7 +321,6 @@ impl Default for Queries {
     }
 }
 
-/// Fills in the placeholders of a query.
 pub(super) fn render(query: &str, window: SignedDuration, node: &NodeLabel) -> String {
     windowed(query, window).replace("$node", &node.grouping())
 }
@@ -363,7 +360,8 @@ mod tests {
         };
         for text in texts {
             let rendered = none.fill(render(&text, window, &NodeLabel::Automatic));
-            // VictoriaMetrics refuses queries of more than 16,384 bytes; matchers of the operator's own come on top.
+            // VictoriaMetrics refuses queries of more than 16,384 bytes, operator's matchers
+            // included.
             assert!(
                 rendered.len() < 8192,
                 "{} bytes: {rendered}",

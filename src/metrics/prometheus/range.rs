@@ -1,9 +1,8 @@
-//! Usage of all Pods of each workload together, in the past, by range queries.
-//!
-//! Prometheus knows a deleted Pod by its name alone, so the workload is read off the name. It is
-//! `NAME-HASH-SUFFIX` for a Deployment, in the alphabet that Kubernetes uses for such endings, and
-//! `NAME-ORDINAL` for a StatefulSet. Prometheus computes the sums over the same queries that rounds
-//! ask. Values of no workload of the wanted namespaces are one series a namespace.
+//! Usage of all Pods of each workload together, in the past, by range queries. Prometheus knows a
+//! deleted Pod by its name alone, so the workload is read off the name: `NAME-HASH-SUFFIX` for a
+//! Deployment, in Kubernetes' alphabet for such endings, and `NAME-ORDINAL` for a StatefulSet.
+//! Prometheus computes the sums over the same queries as rounds. Values of no workload of the
+//! wanted namespaces are one series a namespace.
 //!
 //! No series shows if a Pod was ready then, or warmed up. So a workload has no sum at a time if one
 //! of its Pods was not measured two rate windows before. A deleted Pod counts as long as its rate
@@ -47,7 +46,6 @@ pub struct WorkloadSums {
 }
 
 impl WorkloadSums {
-    /// The same sums for times that are earlier.
     fn earlier(mut self, by: SignedDuration) -> Self {
         let points = self.sums.values_mut().flatten();
         for (at, _) in points {
@@ -60,7 +58,6 @@ impl WorkloadSums {
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;
 
-/// The workloads to compute sums for.
 #[derive(Debug, Clone, Copy)]
 pub enum Workloads<'a> {
     /// All of these namespaces.
@@ -128,9 +125,9 @@ impl Aggregate {
     }
 }
 
-/// The query for the `aggregate` by workload of what `pods` gives by Pod, of some workloads, at the times at
-/// which all Pods had been measured two windows before, but for as small a share as is [`NEGLIGIBLE`] in what is
-/// measured now: of a workload of hundreds one is always new.
+/// The query for the `aggregate` by workload over `pods`, at the times at which all Pods had been
+/// measured two windows before, except for a [`NEGLIGIBLE`] share: among hundreds one Pod is always
+/// new.
 #[must_use]
 pub fn settled_by_workload(
     aggregate: Aggregate,
@@ -161,15 +158,15 @@ pub(super) fn by_workload(aggregate: Aggregate, pods: &str, workloads: &Workload
         )
     };
     let path = format!(r#"label_join({pods}, "pod_path", "/", "namespace", "pod")"#);
-    // The second overwrites the first: five random digits are rarer than a StatefulSet of that size.
+    // The second overwrites the first: five random digits are rarer than such a StatefulSet.
     let stateful = replaced(&path, Kind::StatefulSet, pod_names::STATEFUL_SET);
     let all = replaced(&stateful, Kind::Deployment, pod_names::DEPLOYMENT);
     format!("{} by (namespace, workload) ({all})", aggregate.as_str())
 }
 
 impl PrometheusSource {
-    /// Usage of all Pods of each workload together, at each time of `grid`; `None` where this
-    /// resource of Pods is not measured.
+    /// Usage of all Pods of each workload together, at each time of `grid`; `None` if not measured
+    /// for Pods.
     ///
     /// # Errors
     /// The query failed, and nothing of its answer is taken.
@@ -187,8 +184,8 @@ impl PrometheusSource {
         )
     }
 
-    /// The Pods of each workload that are measured by their cpu, at each time of `grid`; `None` where that of Pods
-    /// is not measured.
+    /// The Pods of each workload with measured cpu, at each time of `grid`; `None` if Pods' cpu is
+    /// not measured.
     ///
     /// # Errors
     /// The query failed, and nothing of its answer is taken.
@@ -211,8 +208,8 @@ impl PrometheusSource {
         }
     }
 
-    /// The query for the use of the Pods that `narrowed` matches in cAdvisor, or of more where it cannot be
-    /// narrowed: an operator's own text is asked as it is.
+    /// The query for the use of the Pods that `narrowed` matches in cAdvisor; an operator's own
+    /// query cannot be narrowed.
     pub(super) fn pods_text(&self, resource: Resource, narrowed: &str) -> Option<String> {
         let whole = self.text(UsageQuery::Pod(resource))?;
         let built_in = self.built_in[resource].as_ref();
@@ -235,17 +232,14 @@ impl PrometheusSource {
     }
 }
 
-/// The meaning of the values of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeValueUnit {
-    /// Usage of a resource.
     Of(Resource),
     /// Numbers of Pods, of which each is measured by its cpu.
     Pods,
 }
 
 impl RangeValueUnit {
-    /// The resource that is measured.
     const fn resource(self) -> Resource {
         match self {
             Self::Of(resource) => resource,

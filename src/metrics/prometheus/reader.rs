@@ -1,9 +1,7 @@
-//! Reads answers into columns of usage, or into the times that date them.
-//!
-//! The answers that date the exporters come first in a round: they show which `instance` is which
-//! node. A value without a date is not taken, because its age is unknown. If several series
-//! describe one node or Pod, one of them is taken. Their sum would count twice the values that two
-//! jobs scrape.
+//! Reads answers into columns of usage, or into the times that date them. Answers with dates come
+//! first in a round, and show which `instance` is which node. A value without a date is not taken,
+//! because its age is unknown. If several series describe one node or Pod, one of them is taken:
+//! their sum would count values of two jobs twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +22,6 @@ use evenkeel_core::placement::interfaces::{Interfaces, NetworkUse};
 use evenkeel_core::placement::usage::{Measurement, NodeColumn, PodNames, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
-/// Reads the answers of one source.
 pub(super) struct PromAnswerReader {
     pub(super) window: SignedDuration,
     /// For each resource, the resource with the sample times that it shares.
@@ -36,7 +33,6 @@ pub(super) struct PromAnswerReader {
     pub(super) pod_names: Mutex<PodNames>,
 }
 
-/// The way in which a column of the nodes is measured.
 #[derive(Clone, Copy)]
 struct NodeColumnSpec {
     /// The resource with the times that date the values.
@@ -45,7 +41,6 @@ struct NodeColumnSpec {
     window: SignedDuration,
 }
 
-/// Values of nodes with what was not taken.
 struct NodeColumnAnswer {
     values: NodeColumn,
     dropped: RejectedSamples,
@@ -183,8 +178,8 @@ impl PromAnswerReader {
         })
     }
 
-    /// The use and the capacity of the nodes' networks, of what is told of their interfaces: what of it is asked for, and
-    /// the use of the interfaces that the capacity is of where both are.
+    /// The use and the capacity of the nodes' networks, as requested; if both, the use of the
+    /// interfaces with the capacity.
     fn interfaces(&self, before: &Answers, body: &[u8]) -> Result<QueryAnswer, MetricsError> {
         let mut unread = RejectedSamples::default();
         let mut nodes: HashMap<PromLabels<'static>, Interfaces> = HashMap::new();
@@ -310,7 +305,7 @@ impl<'t> Claims<'t> {
     }
 
     /// One value for each node, of the span `window`. Series at most `about` older than the newest
-    /// count as new. So jobs with alternating scrapes do: half the span of rates is two scrapes.
+    /// count as new, as do jobs with alternating scrapes: half the span of rates is two scrapes.
     fn settle(
         mut self,
         window: SignedDuration,
@@ -441,7 +436,6 @@ mod tests {
         usage
     }
 
-    /// The answers of a round that begins with these times.
     fn timed(series: &[(&str, &str)]) -> (Answers, RejectedSamples) {
         let query = UsageQuery::SampleTime(Resource::Cpu);
         let answer = read(query, &Answers::default(), series);
@@ -564,7 +558,7 @@ mod tests {
         assert_eq!(answer.dropped.count(DropCause::Ambiguous), 1);
     }
 
-    /// The harm: the built-in query for capacities put its own use in the place of what the operator asked for.
+    /// The harm: the built-in capacity query replaced the use that the operator had asked for.
     #[test]
     fn what_interfaces_tell_is_read_only_for_what_is_asked_of_them() {
         let interface =

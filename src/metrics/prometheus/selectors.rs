@@ -1,14 +1,13 @@
-//! The series that an expression reads, found in its text, by which its values are dated.
-//!
-//! Prometheus dates what it computes by the time of the answer, however old the samples are that it
-//! was computed from. What is as old as its samples is `timestamp()` of the selectors themselves. So
-//! they are looked for: names that are neither functions nor keywords, and braces. Where the labels of
-//! the result are not those of the series, nothing says which time belongs to which value.
+//! Finds the series that an expression reads, by which its values are dated. Prometheus dates a
+//! result by the time of the answer, however old its samples are; only `timestamp()` of the
+//! selectors shows that. So selectors are looked for: names that are neither functions nor
+//! keywords, and braces. If the result's labels differ from the series' labels, nothing says which
+//! time belongs to which value.
 
 use std::ops::Range;
 
-/// Words that are no names of series. Functions and aggregations are known by the parenthesis, or the
-/// clause, that follows.
+/// Words that are no names of series. Functions and aggregations are known by the following
+/// parenthesis or clause.
 const KEYWORDS: [&str; 16] = [
     "and",
     "or",
@@ -28,7 +27,6 @@ const KEYWORDS: [&str; 16] = [
     "group_right",
 ];
 
-/// Words before a list of labels.
 const LABEL_LISTS: [&str; 6] = [
     "by",
     "without",
@@ -73,7 +71,7 @@ pub(super) fn selectors(promql: &str) -> Selectors {
     found
 }
 
-/// The names of the series that an expression reads, each once; a selector by labels alone names none.
+/// The distinct names of the series that an expression reads; a label-only selector has none.
 pub(crate) fn series_names(promql: &str) -> Vec<&str> {
     let texts = selectors(promql).texts(promql).into_iter();
     let names = texts.map(|text| text.split('{').next().unwrap_or_default().trim());
@@ -86,7 +84,6 @@ pub(crate) fn series_names(promql: &str) -> Vec<&str> {
     found
 }
 
-/// True where an expression reads series.
 pub(crate) fn reads_series(promql: &str) -> bool {
     !selectors(promql).spans.is_empty()
 }
@@ -133,8 +130,8 @@ impl Selectors {
         texts
     }
 
-    /// Takes the word at the beginning of `text`, which stands at `at`, and gives the length of what it
-    /// stands for.
+    /// Takes the word at the beginning of `text`, at position `at`, and returns the length of its
+    /// meaning.
     fn name(&mut self, text: &str, at: usize) -> usize {
         let name = &text[..word(text)];
         let lower = name.to_ascii_lowercase();
@@ -163,7 +160,6 @@ const fn is_of_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == ':'
 }
 
-/// The length of the word at the beginning.
 fn word(text: &str) -> usize {
     text.find(|c| !is_of_word(c)).unwrap_or(text.len())
 }

@@ -1,8 +1,6 @@
-//! Series of some Pods, of a workload or of an operator's own queries, of now or of a time in the
-//! past. They use the queries of rounds, narrowed to the request.
-//!
-//! Answers keep Prometheus's own units and the requested times. Other series that come with them,
-//! of another namespace or workload, are left out.
+//! Series of some Pods, of a workload or of an operator's own queries, present or past, by the
+//! queries of rounds, narrowed to the request. Answers keep Prometheus's own units and the
+//! requested times. Series of another namespace or workload are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,29 +20,24 @@ use evenkeel_kubernetes::series_query::{LabelledSeries, SeriesPoint};
 /// The times of one series that Prometheus gives in one answer.
 const POINTS: u32 = 11_000;
 
-/// The Pods to read the usage of.
 #[derive(Debug, Clone)]
 pub struct PodsAsked<'a> {
     pub namespace: &'a str,
     pub pods: PodSelection<'a>,
-    /// One container of each, rather than all.
     pub container: Option<&'a str>,
     /// True where they count only while they are ready, which kube-state-metrics tells.
     pub ready_only: bool,
 }
 
-/// Which Pods.
 #[derive(Debug, Clone)]
 pub enum PodSelection<'a> {
     /// Each of these by itself.
     Each(&'a [String]),
-    /// The sum over these.
     Sum(&'a [String]),
     /// The sum over all Pods that have been of this workload, by their names.
     Workload(&'a WorkloadName),
 }
 
-/// The times that are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeriesTimes {
     /// That of the question.
@@ -52,7 +45,6 @@ pub enum SeriesTimes {
     Past(Grid),
 }
 
-/// Why there is no series.
 #[derive(Debug, thiserror::Error)]
 pub enum PromSeriesError {
     #[error("{0} of Pods is not measured")]
@@ -154,7 +146,7 @@ impl PrometheusSource {
         })
     }
 
-    /// The result of `pods` by Pod, at the times at which kube-state-metrics reports the Pod as ready.
+    /// The result of `pods` by Pod, at the times at which kube-state-metrics reports it as ready.
     fn while_ready(&self, pods: &str, namespace: &str) -> String {
         let namespace = quoted(namespace);
         let ready =
@@ -196,7 +188,7 @@ impl PrometheusSource {
     }
 }
 
-/// The series that are taken, by their labels: an operator's own query may tell more than was asked for.
+/// The series to take, by their labels: an operator's own query may return more.
 #[derive(Debug, Clone, Default)]
 struct SeriesFilter {
     namespace: Option<String>,
@@ -308,7 +300,6 @@ fn within(query: &str, namespace: &str) -> String {
     )
 }
 
-/// The result of a query for some Pods, by their label.
 fn of_pods(query: &str, names: &[String]) -> String {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let expression = quoted(&any_of(&names));

@@ -1,9 +1,7 @@
-//! Several series that speak of one node or Pod, and which of them is taken.
-//!
-//! To take none would let any exporter blind a node by speaking of it too. So the newest is taken,
-//! and of those that are about as new the largest: a load that is thought too high sends Pods
-//! elsewhere, one that is thought too low overfills the node. All but the one are counted, and the
-//! matchers of the configuration are what keeps strangers out.
+//! Several series of one node or Pod, and which of them is taken. To take none would let any
+//! exporter blind a node. So of the newest ones the largest is taken: a load that is too high sends
+//! Pods elsewhere, one that is too low overfills the node. The others are counted, and the
+//! configured matchers keep strangers out.
 
 use std::collections::hash_map::{Entry, HashMap};
 use std::hash::{BuildHasher, Hash};
@@ -48,7 +46,6 @@ impl<K: Eq + Hash, S: BuildHasher> LargestSeriesValues<K, S> {
     }
 }
 
-/// One series of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SeriesCandidate {
     pub(super) value: Amount,
@@ -57,8 +54,7 @@ pub(super) struct SeriesCandidate {
     pub(super) is_dated: bool,
 }
 
-/// The series that is taken; those that are older than the newest by no more than `about` are as
-/// new.
+/// The series to take; those at most `about` older than the newest are as new.
 pub(super) fn choose(
     candidates: &[SeriesCandidate],
     about: SignedDuration,

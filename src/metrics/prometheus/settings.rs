@@ -11,10 +11,9 @@ use super::queries::Queries;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     pub connection: PrometheusConnection,
-    /// The span that rates are taken over, in place of `$window`: at least four scrape intervals,
-    /// so that a failed scrape leaves enough points.
+    /// The span of rates, in place of `$window`: at least four scrape intervals, so that a failed
+    /// scrape leaves enough points.
     pub window: SignedDuration,
-    /// The label by which series name their node.
     pub node_label: NodeLabel,
     /// Label matchers of the series that are believed, in the queries that have a place for them.
     pub matchers: ExporterMatchers,

@@ -23,18 +23,15 @@ use crate::metrics::source::MetricsSource;
 use evenkeel_core::placement::usage::PodNames;
 use evenkeel_core::units::{Resource, Resources};
 
-/// Usage from a Prometheus.
 pub struct PrometheusSource {
     pub(super) client: PrometheusClient,
-    /// The queries of a round, and the text of each.
     queries: Vec<UsageQuery>,
     texts: Vec<String>,
     probe: String,
     reader: Arc<PromAnswerReader>,
     window: SignedDuration,
     pub(super) matchers: ExporterMatchers,
-    /// The built-in queries for the use of Pods, matchers still to come; `None` where the operator has
-    /// another one.
+    /// The built-in queries for Pods, before matchers; `None` if the operator has another one.
     pub(super) built_in: Resources<Option<String>>,
 }
 
@@ -121,7 +118,7 @@ impl PrometheusSource {
         Ok(found)
     }
 
-    /// Takes note of the nodes' InternalIPs, by which series without the name of a node are told apart.
+    /// Notes the nodes' InternalIPs, which identify series without the name of a node.
     pub fn know_addresses<'n>(&self, nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) {
         self.reader
             .addresses

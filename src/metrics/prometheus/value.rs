@@ -1,7 +1,6 @@
-//! The value of a query that belongs to one target.
-//!
-//! It is one number: the author of the query decides how series become one. A value below zero
-//! counts as 0; an empty answer, NaN and infinity are errors.
+//! The value of a query that belongs to one target. It is one number: the query's author decides
+//! how series become one. A value below zero counts as 0; an empty answer, NaN and infinity are
+//! errors.
 
 use jiff::{SignedDuration, Timestamp};
 
