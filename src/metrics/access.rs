@@ -1,8 +1,7 @@
-//! The servers that the service trusts when it asks for measurements, and the credentials that it shows.
-//!
-//! Tokens, passwords, certificates and authorities are in files. The files are read anew for each
-//! request, because kubelet renews them in place. Their content is never part of an error or of the
-//! shown configuration.
+//! The servers that the service trusts when it asks for measurements, and its credentials. Tokens,
+//! passwords, certificates and authorities are in files, read anew for each request, because
+//! kubelet renews them in place. Their content is never part of an error or of the shown
+//! configuration.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +22,6 @@ pub struct EndpointAccess {
     pub identity: Option<IdentityFiles>,
 }
 
-/// The value of the header `Authorization`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Authorization {
     #[default]
@@ -37,7 +35,7 @@ pub enum Authorization {
     },
 }
 
-/// PEM files with a certificate, the ones between it and an authority behind it, and its private key.
+/// PEM files with a certificate, its intermediates behind it, and its private key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityFiles {
     pub certificate: PathBuf,

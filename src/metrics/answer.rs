@@ -1,7 +1,6 @@
-//! Answers to queries as they are kept, and those of one round put together.
-//!
-//! An answer is a part of the usage in columns, or the times by which other answers are dated. A
-//! round's usage shares the columns of its answers.
+//! Answers to queries as they are kept, and those of one round together. An answer is a part of the
+//! usage in columns, or the times that date other answers. A round's usage shares the columns of
+//! its answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +12,6 @@ use super::rejected_samples::RejectedSamples;
 use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_core::units::Resource;
 
-/// The answer to one query.
 #[derive(Debug, Default)]
 pub struct QueryAnswer {
     pub content: Content,
@@ -23,7 +21,6 @@ pub struct QueryAnswer {
     pub warning: Option<String>,
 }
 
-/// The content of an answer.
 #[derive(Debug)]
 pub enum Content {
     /// A part of the usage; all else is empty.
@@ -51,7 +48,6 @@ pub struct SampleTimes {
 /// When the exporters of one node were last read.
 #[derive(Debug)]
 pub struct NodeTimes {
-    /// The newest of them.
     pub newest: Timestamp,
     /// Each for itself.
     pub by_instance: Vec<(Box<str>, Timestamp)>,
@@ -67,7 +63,6 @@ impl NodeTimes {
 }
 
 impl QueryAnswer {
-    /// The time of the newest measurement of any node.
     pub(crate) fn newest(&self) -> Option<Timestamp> {
         let Content::Usage(usage) = &self.content else {
             return None;
@@ -100,7 +95,6 @@ impl Answers {
         self.0.is_empty()
     }
 
-    /// True where the query has been answered in this round.
     pub(crate) fn hold(&self, query: UsageQuery) -> bool {
         self.0.iter().any(|(answered, _)| *answered == query)
     }
@@ -117,7 +111,6 @@ impl Answers {
         self.all_times().map(|(_, times)| &times.instances)
     }
 
-    /// The usage that the answers tell, in their own columns.
     pub(crate) fn usage(&self) -> UsageSample {
         let mut usage = UsageSample::default();
         for (_, answer) in &self.0 {

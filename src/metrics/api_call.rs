@@ -1,4 +1,4 @@
-//! One GET of the API server, or of what it hands on to an adapter, with every way to fail told apart.
+//! One GET of the API server, or of an adapter behind it, with distinct errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::error::{MetricsError, excerpt};
 use evenkeel_core::units::Bytes;
 
-/// Bounds of one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiCallLimits {
     /// The longest that it may take.
@@ -23,13 +22,12 @@ pub struct ApiCallLimits {
 /// The length of an answer up to which any number may be under way.
 const SMALL: usize = 256 * 1024;
 
-/// The places for answers that are longer than most, so that many calls at once hold no more memory than a
-/// few such answers. They arrive in one go: what an adapter takes its time for comes before them.
+/// The places for long answers, so that many calls at once hold no more memory than a few of them.
+/// They arrive in one go: an adapter's computing time comes before them.
 #[derive(Debug, Clone)]
 pub(super) struct LongAnswers(Arc<Semaphore>);
 
 impl LongAnswers {
-    /// Places for so many at once.
     pub(super) fn at_once(places: usize) -> Self {
         Self(Arc::new(Semaphore::new(places)))
     }
@@ -46,7 +44,7 @@ pub(super) struct ApiCallBody {
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// Gets `path` and returns the body of a success; one of many calls shares the places for long answers.
+/// Gets `path` and returns a success's body; concurrent calls share the places for long answers.
 pub(super) async fn get_among(
     client: &kube::Client,
     path: &str,
@@ -132,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    /// A server of two answers: one that is long, of which the second half comes once `rest` is told, and
-    /// one that is short.
+    /// A server of two answers: a long one, with its second half once `rest` is notified, and a
+    /// short one.
     fn client(rest: &Arc<Notify>) -> kube::Client {
         let rest = Arc::clone(rest);
         let service = tower::service_fn(move |request: Request<Body>| {

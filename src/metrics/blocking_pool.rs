@@ -2,8 +2,8 @@
 
 use super::error::MetricsError;
 
-/// Works on an answer on the blocking pool: some megabytes take as long as thousands of reviews, which the
-/// other threads answer. A panic in the work is passed on.
+/// Works on an answer on the blocking pool: some megabytes take as long as thousands of reviews. A
+/// panic in the work is passed on.
 ///
 /// # Errors
 /// The process is shutting down.

@@ -1,9 +1,7 @@
-//! Answers kept in memory by key, refreshed by one caller at a time.
-//!
-//! Reading never waits for the network. A refresh is satisfied by any attempt made at or after
-//! its own time, failed ones included, so that a hundred callers at one tick make one call; moka
-//! hands all of them the same outcome, also when the caller that began it goes away. A failed
-//! attempt keeps the value before it, with its age.
+//! Answers kept in memory by key, refreshed by one caller at a time. Reading never waits for the
+//! network. Any attempt at or after its own time satisfies a refresh, failed ones included, so that
+//! a hundred callers at one tick make one call; moka gives all of them the same outcome, also if
+//! the first caller goes away. A failed attempt keeps the value before it, with its age.
 
 use std::fmt;
 use std::hash::Hash;
@@ -51,7 +49,6 @@ impl RefreshError for MetricsError {
     }
 }
 
-/// Bounds of the cache and of a refresh.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The most keys that are kept, or the most weight where they are weighed.
@@ -66,7 +63,6 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct CachedValue<V> {
     pub value: Arc<V>,
-    /// The time of the refresh that brought it.
     pub fetched_at: Timestamp,
 }
 
@@ -165,8 +161,7 @@ where
         }
     }
 
-    /// The newest good value of `key`, whatever its age. Reads memory only, also while a refresh
-    /// is under way.
+    /// The newest good value of `key`, of any age. Reads memory only, also during a refresh.
     pub async fn get(&self, key: &K) -> Option<CachedValue<V>> {
         self.slots.get(key).await?.entry
     }

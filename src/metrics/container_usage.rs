@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use evenkeel_core::tuning::CpuMemory;
 use evenkeel_core::units::Amount;
 
-/// A container of a Pod by its names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContainerName {
     pub namespace: Box<str>,
@@ -13,7 +12,6 @@ pub struct ContainerName {
     pub container: Box<str>,
 }
 
-/// The usage of one container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerUsage {
     pub name: ContainerName,

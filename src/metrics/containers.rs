@@ -1,5 +1,5 @@
-//! The usage of single containers with resources that are tuned. It comes from Prometheus with the
-//! built-in queries, else from the cluster's metrics API.
+//! The usage of containers with tuned resources: from Prometheus with the built-in queries, else
+//! from the metrics API.
 
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
 /// Namespaces that are asked for one by one; of more the list of all is asked for.
 const ONE_BY_ONE: usize = 10;
 
-/// The source of what containers use.
 #[derive(Clone)]
 pub struct Containers {
     prometheus: Option<Arc<PrometheusSource>>,
@@ -26,7 +25,7 @@ pub struct Containers {
 }
 
 impl Containers {
-    /// A source that asks this Prometheus, where it can, and the API server behind `client` otherwise.
+    /// A source that asks this Prometheus, if it can, otherwise the API server behind `client`.
     #[must_use]
     pub fn new(
         prometheus: Option<Arc<PrometheusSource>>,

@@ -1,8 +1,6 @@
-//! Faults of metrics sources.
-//!
-//! Each variant is a distinct thing for an operator to mend, which `reason` names in metrics and
-//! logs. Texts that come from the other side are cut short, and addresses are left out of
-//! transport errors, since they may hold credentials.
+//! Faults of metrics sources. Each variant is a distinct thing for an operator to mend, which
+//! `reason` names in metrics and logs. Foreign texts are cut short, and addresses are left out of
+//! transport errors, because they may hold credentials.
 
 use std::error::Error;
 use std::fmt;
@@ -54,7 +52,6 @@ pub enum MetricsError {
         /// The beginning of the answer.
         excerpt: String,
     },
-    /// Any other status that is not a success.
     #[error("HTTP {status}: {excerpt}")]
     Status {
         status: u16,
@@ -73,7 +70,6 @@ pub enum MetricsError {
     Malformed {
         /// The fault and its place.
         cause: String,
-        /// The beginning of the answer.
         excerpt: String,
     },
     /// The API server does not tell what it serves there. Nothing of its answer is repeated.
@@ -82,7 +78,6 @@ pub enum MetricsError {
     /// The query gives something else than what was asked for.
     #[error("the query returns a {given}, not a {wanted}")]
     ResultType {
-        /// The type of the result.
         given: String,
         /// `vector` for one value per series, `matrix` for a range.
         wanted: &'static str,
@@ -99,7 +94,6 @@ pub enum MetricsError {
     /// The answer holds no value to scale by.
     #[error("{0}")]
     Values(#[from] ValuesError),
-    /// The metric cannot be asked for.
     #[error("{0}")]
     Query(#[from] QueryError),
     /// A query for one value gives none, or several.

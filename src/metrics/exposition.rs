@@ -1,12 +1,10 @@
 //! Reads the text that Prometheus scrapes (OpenMetrics and the older exposition format): samples by
-//! name and labels, for the doctor, the view of `dev` and the tests.
-//!
-//! Types, units, timestamps and exemplars are skipped, as is every line that is not a sample: the
-//! reader asks for a few series by name.
+//! name and labels, for the doctor, the view of `dev` and the tests. Types, units, timestamps and
+//! exemplars are skipped, as is every line that is not a sample: the reader asks for a few series
+//! by name.
 
 use std::collections::BTreeMap;
 
-/// The samples of one page of `/metrics`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Exposition {
     samples: Vec<ExpositionSample>,
@@ -111,7 +109,6 @@ fn labels(mut text: &str) -> Option<(BTreeMap<String, String>, &str)> {
     }
 }
 
-/// The text up to the closing quote, and the text that follows.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut letters = text.char_indices();

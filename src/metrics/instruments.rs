@@ -1,6 +1,5 @@
-//! Prometheus metrics of the measuring itself.
-//!
-//! Every label value comes from a closed set: queries, reasons, causes, resources, states.
+//! Prometheus metrics of the measuring itself. Every label value comes from a closed set: queries,
+//! reasons, causes, resources, states.
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -17,7 +16,6 @@ use super::error::MetricsError;
 use super::round::MetricsRound;
 use super::self_check::MetricsFinding;
 
-/// The query label of a round that failed as a whole.
 const WHOLE_ROUND: &str = "all";
 
 /// Upper bounds in seconds, from a small query on loopback to the usual timeout.
@@ -51,7 +49,6 @@ struct LaneLabels {
     lane: &'static str,
 }
 
-/// The metrics of the measuring itself.
 #[derive(Debug, Clone)]
 pub struct QueryMetrics {
     durations: Family<QueryLabel, Histogram, fn() -> Histogram>,
@@ -151,8 +148,8 @@ impl QueryMetrics {
             .inc();
     }
 
-    /// Counts one call beside the rounds, for one target or of one kubelet, that took so long, with the reason where it
-    /// failed.
+    /// Counts one call beside the rounds, for a target or a kubelet, with its duration and the
+    /// reason of a failure.
     pub(crate) fn observe_call(
         &self,
         query: &'static str,

@@ -1,9 +1,8 @@
-//! The disk usage of Pods on their nodes, asked of each node's kubelet.
-//!
-//! cAdvisor has no figure for it under containerd, and no exporter knows emptyDirs. A kubelet adds
-//! them up at some cost, so each is asked every few minutes, a few at a time. Evenkeel asks at the
-//! kubelet's own port, with the right `nodes/stats` that allows this and nothing else. The API
-//! server's proxy would need `nodes/proxy`, which also permits commands in any Pod.
+//! The disk usage of Pods on their nodes, from each node's kubelet. cAdvisor has no figure for it
+//! under containerd, and no exporter knows emptyDirs. A kubelet adds them up at some cost, so each
+//! is asked every few minutes, a few at a time. Evenkeel uses the kubelet's own port, with the
+//! narrow right `nodes/stats`; the API server's proxy would need `nodes/proxy`, which also permits
+//! commands in any Pod.
 
 mod agenda;
 mod asker;
@@ -19,7 +18,7 @@ use jiff::SignedDuration;
 /// The ServiceAccount for requests to kubelets: it may read such figures and nothing else.
 pub const ACCOUNT: &str = "evenkeel-kubelets";
 
-/// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over
+/// The time between two queries to a kubelet. Disks fill slowly, and a query costs a walk over
 /// every emptyDir.
 pub const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 

@@ -1,8 +1,7 @@
-//! Usage from `metrics.k8s.io`, which metrics-server or a Prometheus adapter serves.
-//!
-//! It knows cpu and memory only; the other resources stay absent, and with them their rules fall
-//! back to estimates. Time and window are those that the objects carry. The API has no pages, so
-//! both lists are asked for whole. An item that cannot be read leaves the others as they are, and is named.
+//! Usage from `metrics.k8s.io`, which metrics-server or a Prometheus adapter serves. It has cpu and
+//! memory only; the other resources stay absent, and their rules fall back to estimates. Time and
+//! window are the objects' own. The API has no pages, so both lists are read whole. An unreadable
+//! item is named, and does not affect the others.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,7 +24,6 @@ use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableItems};
 use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
 use evenkeel_kubernetes::yaml_values::YamlText;
 
-/// Usage from the cluster's own metrics API.
 pub struct MetricsApiSource {
     api: ResourceMetrics,
     /// The names of the Pods in the answers, so that all of them share each.
@@ -155,7 +153,7 @@ fn read_nodes(body: &[u8]) -> Result<QueryAnswer, MetricsError> {
     answer(usage, dropped, &unreadable, is_empty, body)
 }
 
-/// The answer, with a warning that names the first item that cannot be read; none where no item can be.
+/// The answer, with a warning that names the first unreadable item; none if all are.
 fn answer(
     usage: UsageSample,
     dropped: RejectedSamples,
@@ -174,8 +172,8 @@ fn answer(
     }
 }
 
-/// The usage of the Pods. One of which a container lacks a resource is not measured in it: the sum of
-/// the others would be taken for the whole.
+/// The usage of the Pods. If a container lacks a resource, the Pod counts as not measured in it: a
+/// partial sum would be taken for the whole.
 fn read_pods(body: &[u8], names: &Mutex<PodNames>) -> Result<QueryAnswer, MetricsError> {
     let (mut usage, mut dropped) = (UsageSample::default(), RejectedSamples::default());
     let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);

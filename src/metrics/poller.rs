@@ -1,7 +1,6 @@
-//! The task that asks the source's queries at each tick.
-//!
-//! It is one for all sources. Ticks stand at fixed distances from the start; a round that takes
-//! longer swallows the ticks it overlaps, so that there are never two at once.
+//! The task that asks the source's queries at each tick, one for all sources. Ticks are at fixed
+//! distances from the start; a long round swallows the ticks it overlaps, so there are never two at
+//! once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,12 +26,9 @@ pub struct Settings {
     pub limits: QueryTimeLimits,
 }
 
-/// Outcome of a tick.
 #[derive(Debug)]
 pub struct Update {
-    /// The time of the tick.
     pub at: Timestamp,
-    /// The new round, or the cause for which there is none.
     pub outcome: Result<Arc<MetricsRound>, Arc<MetricsError>>,
 }
 

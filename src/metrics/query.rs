@@ -1,15 +1,13 @@
-//! The queries that sources answer, and the keys that their answers are kept by.
-//!
-//! A query says which resource it reads, and of what: of all nodes, of all Pods, or of the
-//! exporters behind the nodes. With the name of its source that is all that tells its answer from
-//! others.
+//! The queries that sources answer, and the keys of their answers. A query says which resource it
+//! reads, and of what: all nodes, all Pods, or the exporters behind the nodes. Query and source
+//! identify an answer.
 
 use evenkeel_core::units::Resource;
 
 /// Key of an answer: two queries with equal keys read the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QueryKey {
-    /// The name of the source, from the closed set of
+    /// The source's name, from the closed set of
     /// [`MetricsSource::name`](super::MetricsSource::name).
     pub source: &'static str,
     pub query: UsageQuery,
@@ -20,9 +18,7 @@ pub struct QueryKey {
 pub enum UsageQuery {
     /// Time at which the exporter behind this resource of the nodes was last read.
     SampleTime(Resource),
-    /// Usage of each node.
     Node(Resource),
-    /// Usage of each Pod.
     Pod(Resource),
     /// The speed of each node's network interfaces.
     NetworkCapacity,
@@ -60,7 +56,6 @@ impl UsageQuery {
         matches!(self, Self::SampleTime(_) | Self::NodeMetrics)
     }
 
-    /// The name in metrics, logs and the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -29,7 +29,6 @@ impl DropCause {
         Self::Misdated,
     ];
 
-    /// The cause as one word of a closed set.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +61,6 @@ impl RejectedSamples {
         }
     }
 
-    /// Number of values that were dropped for this cause.
     #[must_use]
     pub fn count(&self, cause: DropCause) -> u64 {
         self.iter()
@@ -70,7 +68,6 @@ impl RejectedSamples {
             .unwrap_or(0)
     }
 
-    /// All causes with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (DropCause, u64)> {
         DropCause::ALL.into_iter().zip(self.0)
     }

@@ -1,8 +1,6 @@
-//! Usage as a written trace has it, played against the clock that is handed in.
-//!
-//! For tests, for `score`, and for a cluster that lives on one machine. The newest row of a node
-//! or Pod holds until its next one, dated by its own time; so a trace that has ended grows stale
-//! like an exporter that has died.
+//! Usage from a recorded trace, played against the given clock, for tests, for `score`, and for a
+//! cluster on one machine. The newest row of a node or Pod holds until its next one, dated by its
+//! own time; so an ended trace grows stale like a dead exporter.
 
 mod trace;
 
@@ -30,7 +28,6 @@ pub struct Settings {
     pub speed: Ratio,
 }
 
-/// Usage from a trace.
 pub struct ReplaySource {
     trace: UsageTrace,
     speed: Ratio,
@@ -38,8 +35,8 @@ pub struct ReplaySource {
 }
 
 impl ReplaySource {
-    /// A source that plays `trace` from `started_at`, which is its second 0, at `speed` seconds of
-    /// the trace for each second of the clock.
+    /// A source that plays `trace` from `started_at`, its second 0, at `speed` trace seconds per
+    /// second of the clock.
     #[must_use]
     pub fn new(trace: UsageTrace, speed: Ratio, started_at: Timestamp) -> Self {
         Self {
@@ -49,7 +46,6 @@ impl ReplaySource {
         }
     }
 
-    /// Usage at `now`, as the trace has it.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> UsageSample {
         let Self {

@@ -1,7 +1,5 @@
-//! Calls of `metrics.k8s.io` in the version that the cluster serves.
-//!
-//! Clusters serve `v1beta1`, newer ones `v1` beside it, and in time `v1` alone; what both answer has one form. The
-//! version that answered last is asked first.
+//! Calls of `metrics.k8s.io` in the version that the cluster serves: `v1beta1`, newer ones also
+//! `v1`, in time `v1` alone, all of one form. The version that answered last is asked first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::api_call::{self, ApiCallBody, ApiCallLimits, LongAnswers};
 use super::error::MetricsError;
 
-/// The versions that are read.
 const VERSIONS: [&str; 2] = ["v1beta1", "v1"];
 
 /// The resource metrics of a cluster; clones share what is known of its version.

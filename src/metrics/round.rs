@@ -1,7 +1,5 @@
-//! One round of a source: what was asked, and what there is of it, put together.
-//!
-//! A query that failed leaves its part absent. Of one that is under way still, the answer before it
-//! counts.
+//! One round of a source: the queries and their results. A failed query leaves its part absent; for
+//! one still under way, the answer before it counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +19,13 @@ use evenkeel_core::units::{Resource, Resources};
 #[derive(Debug, Default)]
 pub struct MetricsRound {
     pub usage: Arc<UsageSample>,
-    /// When the usage of the Pods was asked for, by resource: where it is older than the nodes', it
-    /// speaks of no later time.
+    /// When the usage of the Pods was asked for, by resource: if older than the nodes' usage, it
+    /// holds for no later time.
     pub pods_as_of: Resources<Option<Timestamp>>,
     /// Outcome of each query, in the order of the source.
     pub reports: Vec<QueryReport>,
 }
 
-/// Outcome of one query.
 #[derive(Debug)]
 pub struct QueryReport {
     pub query: UsageQuery,
@@ -44,11 +41,9 @@ pub struct QueryReport {
 
 pub(super) type QueryResult = Result<Arc<QueryAnswer>, Arc<MetricsError>>;
 
-/// One query that has ended, or that a round goes without.
 #[derive(Debug)]
 pub(super) struct FinishedQuery {
     pub(super) query: UsageQuery,
-    /// The time of the round that asked it.
     pub(super) at: Timestamp,
     pub(super) took: Duration,
     pub(super) outcome: QueryResult,
@@ -60,7 +55,6 @@ impl FinishedQuery {
         Self::without(query, Timestamp::MIN, MetricsError::Late)
     }
 
-    /// A query that was not asked.
     pub(super) fn skipped(query: UsageQuery, at: Timestamp) -> Self {
         Self::without(query, at, MetricsError::Skipped)
     }
@@ -129,7 +123,6 @@ impl MetricsRound {
     }
 }
 
-/// The resources of the Pods that a query reads.
 fn pods_of(query: UsageQuery) -> Vec<Resource> {
     match query {
         UsageQuery::Pod(resource) => vec![resource],

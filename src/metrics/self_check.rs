@@ -1,9 +1,8 @@
-//! A check that measurements and the cluster's nodes have the same names, with advice where not.
-//!
-//! A node that no series names is scheduled by estimates, which looks like Evenkeel doing
-//! nothing. So the names are compared, the labels of real series are searched for one that does name
-//! the nodes, and each finding says which setting or relabelling mends it. A label is advised only
-//! where every metric of the probe carries it: one of a single metric would blind all other queries.
+//! Checks that measurements and the cluster's nodes have the same names, and advises if not. A node
+//! without series is scheduled by estimates, as if Evenkeel did nothing. So names are compared,
+//! labels of real series are searched for one that names the nodes, and each finding names a
+//! setting or relabelling. A label is advised only if every metric of the probe carries it: one of
+//! a single metric would blind all other queries.
 
 mod wording;
 
@@ -16,10 +15,8 @@ use super::series::{LabelSet, without_port};
 use evenkeel_core::units::Resource;
 use jiff::{SignedDuration, Timestamp};
 
-/// Name and addresses of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeIdentity {
-    /// The name of the Node object.
     pub name: String,
     /// Its addresses by type, such as `InternalIP`.
     pub addresses: Vec<(String, String)>,
@@ -38,11 +35,9 @@ pub enum MetricsFinding {
     },
     /// A resource that is measured of no node at all, while others are.
     ResourceUnmeasured { resource: Resource },
-    /// A resource that is not measured of some nodes of which others are.
     ResourcePartlyUnmeasured {
         resource: Resource,
         nodes: Vec<String>,
-        /// Number of all nodes.
         of: usize,
     },
     /// A resource that is measured of nodes, and of no Pod.
@@ -50,7 +45,6 @@ pub enum MetricsFinding {
     /// Nodes with a newest measurement that was old, or of a time to come, on arrival.
     ClockOff {
         nodes: Vec<String>,
-        /// Number of all nodes that are measured.
         of: usize,
         /// The age of the newest of them, to the minute; below zero for a time to come.
         minutes: i64,
@@ -60,33 +54,26 @@ pub enum MetricsFinding {
     /// A label with the names of nodes as its values.
     UseLabel {
         label: String,
-        /// Number of nodes that it names.
         names: usize,
-        /// Number of all nodes.
         of: usize,
     },
     /// A label holds addresses of nodes, and none holds their names.
     AddressOnly {
         label: String,
-        /// A value of it.
         value: String,
-        /// The node that has the address.
         node: String,
-        /// The type of the address.
         kind: String,
     },
     /// Nodes or Pods of which several series speak.
     SeveralSeries {
         /// Number of series beside those that were taken.
         others: u64,
-        /// The queries that gave them.
         queries: Vec<String>,
     },
     /// The source says that answers of its own lack something.
     PartialAnswers {
         /// The source's warning about the first of them.
         first: String,
-        /// The queries that gave them.
         queries: Vec<String>,
     },
 }
@@ -107,7 +94,6 @@ impl MetricsFinding {
         "PartialAnswers",
     ];
 
-    /// The finding as one word of a closed set.
     #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
@@ -164,7 +150,7 @@ pub fn advise(
     better_label(nodes, series, found.count())
 }
 
-/// The names of nodes in what the source measured; what kubelets told is theirs by the cluster's own word.
+/// The names of nodes in the measurements; those of kubelets are the cluster's own names.
 fn names_in(round: &MetricsRound) -> BTreeSet<&str> {
     let by_kubelets = has_asked(round, |query| query == UsageQuery::KubeletDisk);
     let columns = round.usage.nodes.iter();
@@ -223,8 +209,8 @@ fn unmeasured_resources(round: &MetricsRound) -> impl Iterator<Item = MetricsFin
         .map(|resource| MetricsFinding::ResourceUnmeasured { resource })
 }
 
-/// The resources that some nodes lack although others have them. The use of disks comes from one kubelet after
-/// another.
+/// The resources that some nodes lack although others have them. Disk use comes from one kubelet
+/// after another.
 fn partly_unmeasured_resources<'a>(
     names: &'a BTreeSet<&str>,
     round: &'a MetricsRound,
@@ -289,8 +275,8 @@ pub fn clocks(
     })
 }
 
-/// The label that names more nodes than the `matched` ones, in the series of every metric, else one
-/// that holds addresses.
+/// The label that names more nodes than the `matched` ones, in every metric's series, else one with
+/// addresses.
 fn better_label(
     nodes: &[NodeIdentity],
     series: &[LabelSet],

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-/// All labels of one series.
 pub type LabelSet = BTreeMap<String, String>;
 
 /// The host of `host:port`, `[v6]:port` or `host`.

@@ -13,13 +13,12 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
 pub struct Settings {
     pub source: MetricsSourceSettings,
     pub poller: poller::Settings,
-    /// How to ask kubelets for disk usage; `None` if the source reports it, or if it is not measured.
+    /// How to ask kubelets for disk usage; `None` if the source reports it, or if unmeasured.
     pub kubelet: Option<kubelet::Settings>,
     /// The bounds of what is asked for single targets.
     pub signals: signals::Settings,
 }
 
-/// The source of measured usage.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MetricsSourceSettings {
     /// A Prometheus server, or what speaks its API.

@@ -1,5 +1,5 @@
-//! The signals that no round of measurements tells: custom and external metrics, usage by one container,
-//! and PromQL, each [asked for one target by itself](super::questions).
+//! The signals without a measurement round: custom and external metrics, usage by one container,
+//! and PromQL, each [asked for one target](super::questions).
 
 mod question;
 mod served;
@@ -23,16 +23,13 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(4 * 1024 * 1024);
 /// The asking for signals, as the scaling loop holds it.
 pub type Signals = Questions<MetricQuery>;
 
-/// A signal that a target wants.
 pub type SignalRequest = target_queries::TargetQueryRequest<MetricQuery>;
 
 /// The state of one signal's question.
 pub type SignalReading = CachedAnswer<MetricsApiReading, MetricsError>;
 
-/// The newest answers by question.
 pub type SignalReadings = LatestAnswers<MetricQuery>;
 
-/// The bounds of one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The longest that it may take.

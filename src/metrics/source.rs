@@ -13,12 +13,12 @@ pub trait MetricsSource: Send + Sync {
     /// The name in logs and metric labels, from a closed set.
     fn name(&self) -> &'static str;
 
-    /// The queries of a round in the order in which they are to be asked: those that date others
-    /// come before these, and nodes before Pods.
+    /// The queries of a round in order: those that date others come before these, and nodes before
+    /// Pods.
     fn queries(&self) -> &[UsageQuery];
 
-    /// Asks one of the queries at `now`; `before` are the answers that the round has had so far. A
-    /// query of another source has an empty answer.
+    /// Asks one of the queries at `now`; `before` are the round's answers so far. Another source's
+    /// query has an empty answer.
     ///
     /// # Errors
     /// The query has no answer; nothing of it is taken.

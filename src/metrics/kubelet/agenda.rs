@@ -18,15 +18,13 @@ pub(super) struct KubeletSchedule {
 
 #[derive(Debug, Default)]
 struct KubeletTurn {
-    /// When it is asked next.
     next: Option<Timestamp>,
-    /// Failures in a row.
     failures: u32,
 }
 
 impl KubeletSchedule {
-    /// The nodes to ask at `now`, those that have waited longest first; `nodes` are all there are, of
-    /// which new ones are asked at once.
+    /// The nodes to ask at `now`, longest wait first; `nodes` are all there are, and new ones are
+    /// asked at once.
     pub(super) fn due<'n>(
         &mut self,
         nodes: impl IntoIterator<Item = &'n str>,

@@ -22,11 +22,11 @@ use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::Bytes;
 use evenkeel_kubernetes::kubelet_stats::{self, DiskUse};
 
-/// Kubelets that are asked at once: 5,000 nodes are through within five minutes if each takes half a
-/// second, and an answer for 110 Pods is some 300 KB.
+/// Concurrent kubelet queries: 5,000 nodes take five minutes at half a second each; an answer for
+/// 110 Pods has some 300 KB.
 const AT_ONCE: usize = 8;
 
-/// The longest answer that is read: one of 250 Pods with several containers and volumes each is 2 MB.
+/// The longest answer: one of 250 Pods with several containers and volumes each is 2 MB.
 const LONGEST: Bytes = Bytes(16 * 1024 * 1024);
 
 /// The port of kubelets that tell none.
@@ -48,7 +48,6 @@ pub struct Settings {
 pub struct Kubelet {
     pub node: Box<str>,
     pub address: IpAddr,
-    /// The port that it tells.
     pub port: Option<u16>,
 }
 
@@ -67,7 +66,6 @@ struct KubeletClient {
     timeout: Duration,
 }
 
-/// The end of one question.
 struct KubeletQueryResult {
     node: Box<str>,
     took: Duration,
@@ -75,8 +73,8 @@ struct KubeletQueryResult {
 }
 
 impl KubeletPoller {
-    /// A poller that has asked no kubelet yet and puts answers into `disks`. It shows `tokens`
-    /// where the settings name no credentials.
+    /// A poller that puts answers into `disks`. It shows `tokens` if the settings name no
+    /// credentials.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -204,7 +202,7 @@ impl KubeletClient {
         if let (Some(tokens), None) = (&self.tokens, &authorization) {
             authorization = Some(tokens.header(None).await?);
         }
-        // The next question comes in minutes, and a connection to each of 5,000 nodes would wait for it.
+        // The next query comes in minutes, and kept connections to each of 5,000 nodes would wait.
         let mut request = Request::get(uri).header(CONNECTION, "close");
         if let Some(value) = authorization {
             request = request.header(AUTHORIZATION, value);

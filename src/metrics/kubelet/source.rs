@@ -12,7 +12,6 @@ use crate::metrics::error::MetricsError;
 use crate::metrics::query::UsageQuery;
 use crate::metrics::source::MetricsSource;
 
-/// Another source, with the disks beside it.
 pub struct WithDisks {
     source: Arc<dyn MetricsSource>,
     disks: Disks,

@@ -1,10 +1,9 @@
-//! The file format of traces: CSV with the names of the columns in the first row.
-//!
-//! `seconds` (since the beginning, fractions allowed) is the time of a row; `node`, or `pod` as
-//! `namespace/name`, is its subject. `cpu`, `memory` and `disk` are Kubernetes quantities.
-//! `networkIo`, `diskIo` and `networkCapacity` are rates such as `10MB/s` or `5Mbps`. Columns may
-//! be left out and are in any order; an empty value was not measured. A row replaces the previous
-//! one of the node or Pod. Lines that begin with `#` are remarks.
+//! The file format of traces: CSV with the names of the columns in the first row. `seconds` (since
+//! the beginning, fractions allowed) is the time of a row; `node`, or `pod` as `namespace/name`, is
+//! its subject. `cpu`, `memory` and `disk` are Kubernetes quantities. `networkIo`, `diskIo` and
+//! `networkCapacity` are rates such as `10MB/s` or `5Mbps`. Columns are optional and in any order;
+//! an empty value was not measured. A row replaces the previous one of its subject. Lines that
+//! begin with `#` are remarks.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -19,7 +18,6 @@ use evenkeel_core::units::{Amount, Resource, Resources};
 pub struct TraceError {
     /// The line, from 1.
     pub line: usize,
-    /// The text as given.
     pub given: String,
     /// Description of what is accepted.
     pub accepted: String,
@@ -39,7 +37,6 @@ pub(super) struct UsageTraceRow {
     pub(super) network_capacity: Option<Amount>,
 }
 
-/// A trace in memory.
 #[derive(Debug, Clone, Default)]
 pub struct UsageTrace {
     /// The rows of each subject, in the order of time.

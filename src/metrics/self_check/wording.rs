@@ -158,7 +158,6 @@ fn clock_off(f: &mut fmt::Formatter<'_>, nodes: &[String], of: usize, minutes: i
     )
 }
 
-/// The first names of a list.
 fn listed(names: &[String]) -> String {
     let shown = names.iter().take(NAMES_SHOWN).cloned().collect::<Vec<_>>();
     match names.len() - shown.len() {

@@ -12,15 +12,15 @@ use evenkeel_kubernetes::metric_query::MetricQuery;
 
 /// Questions to one API at once: enough for 10,000 in a minute at 100 ms each.
 const AT_ONCE: usize = 16;
-/// Questions to Prometheus at once. By default it answers twenty at a time, which include those of
-/// rounds and of all other clients.
+/// Concurrent queries to Prometheus. By default it answers twenty at a time, for rounds and all
+/// other clients together.
 const AT_ONCE_PROMETHEUS: usize = 8;
 
 /// The bytes of an answer beside its values and the texts of its question.
 const OVERHEAD: usize = 512;
 
 /// The Pods of targets. An answer by Pods keeps only their values, because a selector may select
-/// any number of others.
+/// many others.
 #[derive(Debug, Clone, Default)]
 pub struct TargetPods(pub Vec<Arc<PodFacts>>);
 
@@ -30,7 +30,6 @@ impl Purpose for TargetPods {
     }
 }
 
-/// A question of a target with these Pods.
 #[must_use]
 pub fn wanted(query: &MetricQuery, pods: &[Arc<PodFacts>]) -> TargetQueryRequest<MetricQuery> {
     TargetQueryRequest {
@@ -55,8 +54,8 @@ impl TargetQuery for MetricQuery {
         respondent("targetQuery", AT_ONCE_PROMETHEUS),
     ];
 
-    /// Several answers for each of ten thousand targets with fifteen Pods each, and a tenth of what the Pod
-    /// may take.
+    /// Several answers for each of ten thousand targets with fifteen Pods each, and a tenth of the
+    /// Pod's memory limit.
     const MEMORY: u64 = 64 * 1024 * 1024;
 
     fn respondent(&self) -> usize {

@@ -1,5 +1,5 @@
-//! Signals that the API server serves: usage by container of `metrics.k8s.io`, and what adapters answer
-//! under `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
+//! Signals that the API server serves: usage by container of `metrics.k8s.io`, and adapters'
+//! answers under `custom.metrics.k8s.io` and `external.metrics.k8s.io`.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -29,11 +29,10 @@ static USAGE: LazyLock<String> =
 /// The time for which the names of a cluster are taken for known, as the HPA controller does.
 const NAMES_HOLD: SignedDuration = SignedDuration::from_mins(10);
 
-/// The answers of more than some hundred Kilobytes that are read at once: each may be of four megabytes, and
-/// takes as much again while it is parsed.
+/// The answers over some hundred kilobytes that are read at once: each may have four megabytes, and
+/// as much again for parsing.
 const LONG_AT_ONCE: usize = 4;
 
-/// Signals from the API server.
 pub struct ServedSource {
     client: kube::Client,
     bounds: ApiCallLimits,
@@ -42,7 +41,6 @@ pub struct ServedSource {
     names: Mutex<Names>,
 }
 
-/// The names by which the cluster serves things.
 #[derive(Default)]
 struct Names {
     /// When they were first asked for.
@@ -134,8 +132,8 @@ impl ServedSource {
         }
     }
 
-    /// Reads a list of served APIs. No error repeats a part of the answer, because errors show in
-    /// the status of an HPA.
+    /// Reads a list of served APIs. Errors repeat nothing of the answer, because errors show in the
+    /// status of an HPA.
     async fn discover<T>(&self, path: &str) -> Result<T, MetricsError>
     where
         T: DeserializeOwned + Send + 'static,
@@ -267,7 +265,7 @@ mod tests {
         "2026-03-01T10:00:00Z".parse().unwrap()
     }
 
-    /// A source with an API server that answers paths by `answer`, and the paths that it was asked for.
+    /// A source with an API server that answers by `answer`, and the requested paths.
     fn source(
         answer: impl Fn(&str) -> (u16, String) + Send + Sync + 'static,
     ) -> (ServedSource, Arc<Mutex<Vec<String>>>) {
@@ -378,8 +376,8 @@ mod tests {
         assert_eq!(*asked.lock().unwrap(), expected);
     }
 
-    /// The harm: a path of the tenant's own was asked with the service's token, and what it answered
-    /// stood in the status of his HPA.
+    /// The harm: a tenant's own path was asked with the service's token, and the answer stood in
+    /// the status of the tenant's HPA.
     #[tokio::test]
     async fn an_api_version_leads_nowhere_but_to_the_kinds_of_its_group() {
         const SECRET: &str = "of-another-namespace";

@@ -13,10 +13,8 @@ use crate::metrics::target_queries::TargetQuerySource;
 use evenkeel_core::scaling::hpa::MetricsApiReading;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
 
-/// The sources of a cluster.
 pub struct SignalSources {
     pub served: ServedSource,
-    /// Where there is one.
     pub prometheus: Option<Arc<PrometheusSource>>,
 }
 
