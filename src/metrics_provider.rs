@@ -1,10 +1,8 @@
-//! The metrics provider: one way to ask for series of a namespace, of now and of the past, whatever
-//! answers them (Prometheus, the metrics APIs).
-//!
-//! The questions and the rights that they take stand in [`evenkeel_kubernetes::series_query`]. They come
-//! in behind the API server ([`SeriesApi`]) and as Kapacity's gRPC service ([`GrpcService`]), and
-//! are answered with places, connections and limits of their own: nothing that is asked here holds up a
-//! tick or a review.
+//! The metrics provider: one way to ask for series of a namespace, present and past, from any
+//! source (Prometheus, the metrics APIs). [`evenkeel_kubernetes::series_query`] defines the queries
+//! and their rights. They arrive behind the API server ([`SeriesApi`]) and as Kapacity's gRPC
+//! service ([`GrpcService`]), with places, connections and limits of their own, so that they hold
+//! up no tick or review.
 
 mod fair_turns;
 mod grpc;

@@ -7,14 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use evenkeel_kubernetes::series_query::SeriesRefusal;
 use tokio::sync::oneshot;
 
-/// Queries that run, or that have answers under way, at a time, beside those of the ticks. Each
-/// takes a core of a small Prometheus, and a large answer takes some 15 MB.
+/// Queries that run or are being answered at a time, beside those of the ticks. Each takes a core
+/// of a small Prometheus, and a large answer takes some 15 MB.
 const AT_ONCE: usize = 4;
 
 /// Of these, of one namespace.
 const OF_NAMESPACE: usize = AT_ONCE / 2;
 
-/// Questions of one namespace that wait.
 const WAITING_OF_NAMESPACE: usize = 16;
 
 /// Questions that wait.
@@ -26,7 +25,6 @@ pub(super) struct FairTurns(Arc<Mutex<SeriesQueryQueue>>);
 
 #[derive(Debug, Default)]
 struct SeriesQueryQueue {
-    /// Questions that are asked, by namespace.
     asked: HashMap<Arc<str>, usize>,
     /// Those that wait, by namespace, in the order of the namespaces' turns.
     waiting: VecDeque<(Arc<str>, VecDeque<oneshot::Sender<SeriesQueryTurn>>)>,
@@ -54,7 +52,6 @@ impl FairTurns {
         receiver.await.map_err(|_| SeriesRefusal::Busy)
     }
 
-    /// The questions that are asked.
     #[cfg(test)]
     pub(super) fn asked(&self) -> usize {
         self.lock().asked.values().sum()

@@ -1,8 +1,7 @@
-//! Kapacity's gRPC service, for its jobs and other clients that speak it.
-//!
-//! Over TLS callers show the token of a ServiceAccount. Kapacity's own client for Python shows no
-//! token and speaks no TLS, so it has a listener of its own. There the caller is the Pod with the
-//! peer address, and may ask about that Pod's namespace alone ([`PodCallers`]).
+//! Kapacity's gRPC service, for its jobs and other clients. Over TLS callers show the token of a
+//! ServiceAccount. Kapacity's own client for Python shows no token and speaks no TLS, so it has a
+//! listener of its own: there the caller is the Pod with the peer address, and may ask about that
+//! Pod's namespace alone ([`PodCallers`]).
 
 pub mod messages;
 mod translation;
@@ -58,13 +57,10 @@ const LIMITS: PathLimits = PathLimits {
 /// How callers are known.
 #[derive(Debug)]
 pub enum Callers {
-    /// By the tokens that they show.
     Tokens(Reviewer),
-    /// By the addresses that they come from.
     Addresses(PodCallers),
 }
 
-/// The service of one listener.
 #[derive(Debug)]
 pub struct GrpcService {
     pub callers: Callers,

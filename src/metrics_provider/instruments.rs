@@ -23,7 +23,6 @@ struct QueryLabel {
     query: &'static str,
 }
 
-/// The metric families of the provider.
 #[derive(Debug, Clone)]
 pub struct SeriesProviderMetrics {
     questions: Family<OutcomeLabels, Counter>,

@@ -26,7 +26,6 @@ const CUSTOM_API: &str = Kind::CustomMetrics.group();
 const EXTERNAL_API: &str = Kind::ExternalMetrics.group();
 
 impl MetricsProvider {
-    /// The newest values.
     pub(super) async fn latest(
         &self,
         query: &SeriesQuery,
@@ -91,7 +90,6 @@ impl MetricsProvider {
         Ok(sum(namespace, &samples, &names))
     }
 
-    /// The use of Pods as the metrics API tells it.
     async fn served_pods(
         &self,
         namespace: &str,
@@ -268,7 +266,6 @@ impl MetricsProvider {
     }
 }
 
-/// The answer with its one series labelled as that of a workload.
 fn labelled(mut answer: SeriesAnswer, workload: &WorkloadReference) -> SeriesAnswer {
     for series in &mut answer.series {
         let label = workload_label(workload);

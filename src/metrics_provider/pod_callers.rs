@@ -1,10 +1,8 @@
-//! Callers without credentials: each is the Pod with the peer address.
-//!
-//! Kapacity's jobs speak plain gRPC and cannot be changed. So Evenkeel asks the API server which
-//! Pod has the address. It must be one Pod alone that runs, has its own network, and has neither
-//! ended nor is being deleted. It may ask about its own namespace alone, within the rights of its
-//! ServiceAccount. An address is worth no more than the cluster's network, so this is off unless
-//! the operator enables it.
+//! Callers without credentials: each is the Pod with the peer address. Kapacity's jobs speak plain
+//! gRPC and cannot be changed, so Evenkeel asks the API server which Pod has the address. It must
+//! be one running Pod with its own network that is not being deleted. It may ask about its own
+//! namespace alone, within the rights of its ServiceAccount. An address is worth no more than the
+//! cluster's network, so this is off unless the operator enables it.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -36,7 +34,6 @@ const AT_ONCE: usize = 1;
 /// Look-ups that are under way or wait.
 const WAITING: usize = 16;
 
-/// Knows Pods by their addresses.
 pub struct PodCallers {
     pods: Api<Pod>,
     rights: Rights,
@@ -46,7 +43,6 @@ pub struct PodCallers {
     line: Semaphore,
 }
 
-/// The ServiceAccount of a Pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Account {
     namespace: String,
@@ -151,8 +147,8 @@ impl Account {
     }
 }
 
-/// The account of the one Pod that has an address for sure. The answer is open if a Pod with the
-/// address has not ended and cannot be the caller.
+/// The account of the one Pod that has an address for sure; open if a live Pod with the address
+/// cannot be the caller.
 fn one(pods: &[Pod], address: IpAddr) -> Option<Account> {
     let mut account = None;
     for pod in pods {

@@ -1,7 +1,6 @@
-//! Answers questions: waits for their turn, asks the source that tells, and bounds what comes of it.
-//!
-//! A turn lasts until the last byte of the answer has been sent, so that the turns bound the memory of all answers, those
-//! included that wait for slow readers.
+//! Answers queries: waits for their turn, asks the source, and bounds the result. A turn lasts
+//! until the last byte of the answer has been sent, so that turns bound the memory of all answers,
+//! also of those that wait for slow readers.
 
 use std::sync::Arc;
 
@@ -32,24 +31,20 @@ const POINTS: usize = 200_000;
 /// Pods that one question may ask about: their names go into the query.
 const PODS: u32 = 1_000;
 
-/// The sources of series.
 pub struct SeriesSources {
     pub client: kube::Client,
     /// The metrics APIs.
     pub served: ServedSource,
-    /// Where there is one.
     pub prometheus: Option<PrometheusSource>,
     pub cluster: ClusterState,
 }
 
-/// An answer, and the turn that lasts as long as anything of it is held.
 #[derive(Debug)]
 pub struct HeldSeriesAnswer {
     pub answer: SeriesAnswer,
     pub(super) turn: Arc<SeriesQueryTurn>,
 }
 
-/// The provider of series.
 pub struct MetricsProvider {
     pub(super) sources: SeriesSources,
     pub(super) settings: Settings,
@@ -115,7 +110,6 @@ impl MetricsProvider {
         Some((prometheus, query))
     }
 
-    /// The Pods of a workload.
     pub(super) fn workload_pods(
         &self,
         namespace: &str,
@@ -140,8 +134,7 @@ impl MetricsProvider {
         Ok(pods)
     }
 
-    /// The names of the Pods that are asked about; those that a selector selects are asked of the API
-    /// server.
+    /// The names of the requested Pods; for a selector, the API server gives them.
     pub(super) async fn pod_names(
         &self,
         namespace: &str,
@@ -175,8 +168,8 @@ impl MetricsProvider {
         Ok(names)
     }
 
-    /// The refusal where a source did not answer. Its own words are for the log: they may hold what the
-    /// asker may not know.
+    /// The refusal if a source did not answer. The source's own words are only logged: they may
+    /// hold secrets.
     pub(super) fn failed(&self, asked: &'static str, error: &MetricsError) -> SeriesRefusal {
         self.warn("a query of the metrics provider failed", error);
         match error {
@@ -237,7 +230,6 @@ fn too_many_pods() -> SeriesRefusal {
     ))
 }
 
-/// The times that Prometheus is asked for.
 pub(super) const fn times(range: SeriesRange) -> SeriesTimes {
     let SeriesRange {
         first,

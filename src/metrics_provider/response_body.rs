@@ -1,4 +1,4 @@
-//! Answers on their way: the turn of a question is over when the last byte of its answer has been sent.
+//! Answers under way: a query's turn is over when its answer's last byte has been sent.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use http_body_util::BodyExt as _;
 
 use super::fair_turns::SeriesQueryTurn;
 
-/// Bytes that are held together with a turn. A server takes a body piece by piece and keeps what it cannot send yet, after the
-/// body itself has come to its end.
+/// Bytes that are held together with a turn. A server takes a body piece by piece, and keeps unsent
+/// pieces after the body's end.
 struct TurnBytes {
     bytes: Bytes,
     _turn: Arc<SeriesQueryTurn>,
@@ -38,7 +38,7 @@ mod tests {
     use super::super::fair_turns::FairTurns;
     use super::*;
 
-    /// The harm: the turn was over before anything had been written, and any number of answers waited for their readers.
+    /// The harm: the turn ended before any write, and any number of answers waited for readers.
     #[tokio::test]
     async fn a_turn_lasts_until_nobody_holds_a_byte_of_the_answer() {
         let turns = FairTurns::default();

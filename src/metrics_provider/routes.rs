@@ -1,8 +1,7 @@
-//! The group `metrics.evenkeel.dev`, served behind the API server.
-//!
-//! The API server has authorised the path already; here the caller's rights are asked again, with those
-//! of the metrics API behind the question, which no path tells. Discovery and the description of the API
-//! are answered to whomever the front proxy introduces: they say nothing of the cluster.
+//! The group `metrics.evenkeel.dev`, served behind the API server, which has authorised the path
+//! already. Here the caller's rights are checked again, with those of the metrics API behind the
+//! query, which no path shows. Every caller behind the front proxy gets discovery and the API's
+//! description, because they say nothing about the cluster.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -29,7 +28,6 @@ use evenkeel_kubernetes::series_query::{self, SeriesQuery, SeriesRefusal};
 /// Hexadecimal digits of the hash of a document.
 const HASH: usize = 16;
 
-/// The series of one replica, behind the API server.
 #[derive(Debug)]
 pub struct SeriesApi {
     pub introductions: Introductions,
@@ -70,7 +68,6 @@ impl SeriesApi {
         )
     }
 
-    /// The caller of a request that reads.
     fn reader(&self, request: &Parts) -> Result<UserInfo, StatusErrorResponse> {
         let caller = self.introductions.caller(request);
         let caller =

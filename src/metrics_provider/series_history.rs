@@ -1,8 +1,7 @@
-//! Past values: from Prometheus alone, because no other source keeps them.
-//!
-//! Prometheus knows deleted Pods by their names. So the past of a workload is that of the names
-//! that its kind gives its Pods ([`pod_names`]). For other kinds the past is refused. The sum of
-//! the present Pods would be smaller than the real one, the longer ago the smaller.
+//! Past values: from Prometheus alone, because no other source keeps them. Prometheus knows deleted
+//! Pods by their names, so a workload's past is that of the names that its kind gives its Pods
+//! ([`pod_names`]). For other kinds the past is refused: the sum of the present Pods is smaller
+//! than the real one, the longer ago the smaller.
 
 use evenkeel_core::scaling::signal::MetricIdentifier;
 use evenkeel_kubernetes::pod_names;
@@ -72,7 +71,7 @@ impl MetricsProvider {
         }
     }
 
-    /// Matchers for the series of one object, where a query of the operator's says how they name it.
+    /// Matchers for the series of one object, if an operator's query says how it is named.
     fn of_object(
         &self,
         namespace: &str,
@@ -96,8 +95,7 @@ impl MetricsProvider {
         Ok(in_namespace(namespace).equal(label, name))
     }
 
-    /// The result of an operator's own query, narrowed by these matchers and by the selector of the
-    /// metric.
+    /// The result of an operator's own query, narrowed by these matchers and the metric's selector.
     pub(super) async fn read(
         &self,
         metric: &MetricIdentifier,

@@ -7,7 +7,6 @@ use evenkeel_kubernetes::series_query::RangeLimits;
 
 use crate::metrics::prometheus;
 
-/// Where and what the provider answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// The address of gRPC over TLS, for callers with a token; `None` if it is not served.
@@ -26,13 +25,12 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfiguredQuery {
     pub name: String,
-    /// PromQL, without the namespace: that and what else is asked for is put into each of its selectors.
+    /// PromQL without the namespace: that and other conditions are added to each of its selectors.
     pub promql: String,
     /// The label by which series name the object that they describe, where they describe one.
     pub object_label: Option<String>,
 }
 
-/// A query by which nothing can be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConfiguredQueryError {
     #[error("has no name")]

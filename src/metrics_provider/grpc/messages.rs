@@ -1,7 +1,6 @@
-//! The messages of Kapacity's `io.kapacitystack.metric.ProviderService`. Its field numbers are a
-//! contract with the jobs that speak it, which are not ours to rebuild.
-//!
-//! They are written as types, so that a build of Evenkeel needs no compiler of protocol buffers.
+//! The messages of Kapacity's `io.kapacitystack.metric.ProviderService`, written as types, so that
+//! a build needs no protobuf compiler. Its field numbers are a contract with jobs that Evenkeel
+//! does not control.
 
 use std::collections::HashMap;
 

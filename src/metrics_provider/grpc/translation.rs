@@ -24,7 +24,6 @@ pub(super) fn latest(query: Option<KapacityQuery>) -> Result<SeriesRequest, Seri
     })
 }
 
-/// The question for the past.
 pub(super) fn past(
     request: QueryRequest,
     limits: RangeLimits,
@@ -56,8 +55,8 @@ pub(super) fn past(
     })
 }
 
-/// The question as it is written. Its type has to be that of its subject: a client that sends one for
-/// another would take the answer for something else.
+/// The query as written. Its type must match its subject: a client that sends another type would
+/// misread the answer.
 fn written(query: Option<KapacityQuery>) -> Result<(QueryKind, WrittenQuery), SeriesRefusal> {
     let wrong = |why: &str| SeriesRefusal::Parameter(format!("query: {why}"));
     let KapacityQuery { r#type, query } = query.ok_or_else(|| wrong("is missing"))?;
@@ -271,7 +270,6 @@ pub(super) fn samples(answer: SeriesAnswer) -> QueryLatestResponse {
     }
 }
 
-/// The answer of the past.
 pub(super) fn series(answer: SeriesAnswer) -> QueryResponse {
     let window = window(answer.window);
     let series = answer
@@ -316,8 +314,8 @@ mod tests {
         points: 50_000,
     };
 
-    /// A request as Kapacity's client for Python writes it, byte by byte: the use of cpu by the ready Pods
-    /// of a Deployment, by the minute.
+    /// A request as Kapacity's client for Python writes it, byte by byte: the cpu use of a
+    /// Deployment's ready Pods, by the minute.
     fn recorded() -> Vec<u8> {
         let group_kind = [b"\x0a\x04apps".as_slice(), b"\x12\x0aDeployment"].concat();
         let mut workload = vec![0x0a, u8::try_from(group_kind.len()).unwrap()];
