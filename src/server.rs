@@ -1,10 +1,9 @@
-//! Everything between a socket and a handler: listeners, TLS with certificates that change while
-//! it serves, the guard in front of each path, probes, and an end that loses nothing.
-//!
-//! A [`Listener`] serves a router: over TLS with a [`tls::CertificateStore`] for the API server
-//! kube-scheduler and Prometheus, in plain HTTP for probes and the dashboard. [`Routes`] puts the
-//! guard before handlers, [`Probes`] makes the router for the kubelet, [`MetricsPage`] that for
-//! Prometheus, and a [`Drain`] takes all of them through the end of the service. What a request means is decided elsewhere.
+//! Everything between a socket and a handler: listeners, TLS with changing certificates, the guard
+//! before each path, probes, and an end that loses nothing. A [`Listener`] serves a router: over
+//! TLS with a [`tls::CertificateStore`] for the API server, kube-scheduler and Prometheus, in plain
+//! HTTP for probes and the dashboard. [`Routes`] puts the guard before handlers, [`Probes`] makes
+//! the kubelet's router, [`MetricsPage`] that of Prometheus, and a [`Drain`] ends them all. What a
+//! request means is decided elsewhere.
 
 pub(crate) mod access_reviews;
 mod activity;

@@ -1,5 +1,5 @@
-//! The API server's verdicts on users' requests, held for a short while. So not every call depends
-//! on its answer, and a revoked right soon ends.
+//! The API server's verdicts on users' requests, held briefly: not every call depends on its
+//! answer, and a revoked right soon ends.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use evenkeel_clock as clock;
 /// The length of the periods; all verdicts end with their period.
 const HELD: Duration = Duration::from_secs(30);
 
-/// Time limit of the reviews of one caller together: Prometheus waits 10 s for a page, and the HPA
+/// Time limit of all reviews of one caller: Prometheus waits 10 s for a page, and the HPA
 /// controller longer for a metric.
 pub(crate) const REVIEW_TIME: Duration = Duration::from_secs(5);
 
@@ -50,8 +50,8 @@ impl<R: Clone + Send + Sync + 'static> HeldVerdicts<R> {
         }
     }
 
-    /// The verdict on a request at `now`, by a review if none is held. Concurrent callers with the
-    /// same request wait for one review; one that fails is not held.
+    /// The verdict on a request at `now`, by a review if none is held. Concurrent equal requests
+    /// share one review; a failed one is not held.
     pub(crate) async fn get(
         &self,
         on: ReviewDigest,
@@ -67,7 +67,6 @@ impl<R: Clone + Send + Sync + 'static> HeldVerdicts<R> {
 /// The action that a user attempts.
 #[derive(Debug, Clone)]
 pub(crate) enum AuthorizationAttributes {
-    /// Get a path.
     Get(&'static str),
     /// Something with objects.
     Resource(Box<ResourceAttributes>),

@@ -1,10 +1,8 @@
-//! Activity on a connection, as far as it decides how long the connection stays open.
-//!
-//! A client may keep a connection for minutes without a word, and expects to find it open; but
-//! one that has begun a request head must finish it. hyper's own timeout does not tell the two
-//! apart, so the bytes that arrive and the requests that begin are noted here, and looked at now
-//! and then. No clock is read on the way of a request. HTTP/2 bounds the time of a head by other
-//! means, so that of its connections only the requests are noted, each until its answer is taken.
+//! Activity on a connection, as far as it decides how long the connection stays open. A client may
+//! keep a connection quiet for minutes, but must finish a request head that it has begun. hyper's
+//! own timeout does not tell the two apart, so arriving bytes and beginning requests are noted
+//! here, and checked now and then, without a clock on a request's way. HTTP/2 bounds heads by other
+//! means, so only its requests are noted, each until its answer is taken.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,10 +22,9 @@ struct ActivityCounters {
     head_begun: AtomicBool,
     unsent: AtomicBool,
     last_use: AtomicU64,
-    /// Looks so far.
     looks: AtomicUsize,
-    /// Answers that are not taken yet, by the look before which they were made, in turns of three: when a
-    /// turn begins anew, its connection would have been closed if one of the last were left.
+    /// Answers not taken yet, by the look before which they were made, in turns of three: when a
+    /// turn begins anew, a leftover of the last would have closed its connection.
     untaken: [AtomicUsize; 3],
 }
 
@@ -76,7 +73,7 @@ impl Activity {
         self.0.unsent.store(unsent, Ordering::Relaxed);
     }
 
-    /// Begins the next look; true where an answer was made before the last one and is not taken yet.
+    /// Begins the next look; true if an answer from before the last one is not taken yet.
     fn is_untaken(&self) -> bool {
         let look = self.0.looks.fetch_add(1, Ordering::Relaxed);
         self.0.untaken[look.wrapping_add(2) % 3].load(Ordering::Relaxed) > 0

@@ -1,13 +1,10 @@
-//! Reads request bodies: JSON, or a message of gRPC. Their size is bounded, and they need a minimum rate
-//! and free room.
-//!
-//! A request without a complete body is refused. An answer that changes nothing is impossible, because it
-//! would repeat the review's uid or the node names, which stand in the body. Both callers treat the
-//! refusal as the absence of the service (`failurePolicy: Ignore`, `ignorable: true`). Until its body is
-//! complete, a request holds no turn, and only the room of the bytes that have come.
-//!
-//! A body that is too large is still read for a while and thrown away before the refusal. A client that
-//! is reset while it sends never sees the answer.
+//! Reads request bodies: JSON, or a message of gRPC. Their size is bounded, and they need a minimum
+//! rate and free room. A request without a complete body is refused: an answer that changes nothing
+//! would repeat the review's uid or the node names from the body. Both callers treat the refusal as
+//! the absence of the service (`failurePolicy: Ignore`, `ignorable: true`). Until its body is
+//! complete, a request holds no turn, and only the room of the received bytes. A body that is too
+//! large is still read for a while and discarded before the refusal: a client that is reset while
+//! it sends never sees the answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,7 +24,6 @@ use super::path_limits::{Arrival, LoadShedDecision, PathLimits};
 /// Bytes of an unwanted body that are read before its connection is given up.
 const DISCARDED: u64 = 1024 * 1024;
 
-/// Time limit of that reading.
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 /// A request of one of the [`Routes`](super::Routes) with its whole JSON body.
@@ -36,7 +32,6 @@ pub struct BufferedRequest {
     /// The body, not parsed.
     pub body: Bytes,
     pub load: LoadShedDecision,
-    /// When the request arrived.
     pub started: Instant,
     _turn: Arc<Option<OwnedSemaphorePermit>>,
 }
@@ -64,7 +59,6 @@ impl<S: Sync> FromRequest<S> for GrpcCall {
 }
 
 impl BufferedRequest {
-    /// The call of a request with a body of this type.
     async fn of(request: Request, media_type: &'static str) -> Result<Self, ApiError> {
         let Some(Arrival {
             limits,
@@ -112,8 +106,7 @@ fn is_of(headers: &HeaderMap, media_type: &str) -> bool {
         .is_some_and(|value| value.trim().eq_ignore_ascii_case(media_type))
 }
 
-/// `error`, after what is left of the request's body was read if it is small; otherwise the
-/// connection closes.
+/// `error`, after the rest of a small body was read; otherwise the connection closes.
 pub(super) async fn refuse(error: ApiError, mut body: Body) -> ApiError {
     match tokio::time::timeout(DISCARD_TIME, discard(&mut body)).await {
         Ok(true) => error,
@@ -178,7 +171,6 @@ async fn read(
     Ok((whole.into_bytes(), room))
 }
 
-/// A body as far as it has arrived.
 struct ReceivedBody {
     announced: u64,
     length: u64,
@@ -196,8 +188,8 @@ impl ReceivedBody {
         }
     }
 
-    /// Most bodies arrive in one piece, which is passed on as it is. Others are copied, since each
-    /// piece may keep a larger buffer alive; their buffer grows with what arrives.
+    /// Most bodies arrive in one piece, which is passed on. Others are copied into a growing
+    /// buffer, because each piece may keep a larger buffer alive.
     fn add(&mut self, data: Bytes) {
         self.length += data.len() as u64;
         if data.len() as u64 == self.announced {

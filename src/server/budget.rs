@@ -1,10 +1,8 @@
-//! The memory that the bodies of one caller's requests may take together.
-//!
-//! A body takes room as its bytes arrive, so clients that announce much and withhold it hold
-//! nothing. If room is short, the body that has been arriving for longest is cut, because an honest
-//! caller sends its own at once. A complete body is never cut. After that the answer takes the room
-//! until the client has taken it. A body does not wait long for room: both callers go on by
-//! themselves when they are refused.
+//! The memory that the bodies of one caller's requests may take together. A body takes room as its
+//! bytes arrive, so clients that announce much and withhold it hold nothing. If room is short, the
+//! body that has been arriving for longest is cut, because an honest caller sends its own at once;
+//! a complete body is never cut. The answer takes the room until the client has taken it. A body
+//! does not wait long for room: both callers go on by themselves when refused.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,12 +18,11 @@ use super::error::ApiError;
 use super::metrics::{ListenerMetrics, RoomMetrics};
 use evenkeel_core::units::Bytes;
 
-/// Time for which a body waits for room: half of the 200 ms that kube-scheduler waits for an answer,
-/// and many times what a body in transit takes to be answered.
+/// Time for which a body waits for room: half of kube-scheduler's 200 ms for an answer, and many
+/// times the time of a body in transit.
 const WAIT: Duration = Duration::from_millis(100);
 
-/// Unit of the budget: small enough not to waste room on small bodies, large enough for a
-/// semaphore.
+/// Unit of the budget: small enough not to waste room, large enough for a semaphore.
 const UNIT: u64 = 1024;
 
 /// Room for bodies, shared by all paths of a caller.
@@ -93,7 +90,6 @@ impl BodyBudget {
         }
     }
 
-    /// The largest body that there is ever room for.
     pub(super) fn largest(&self) -> u64 {
         u64::from(self.units) * UNIT
     }
@@ -162,8 +158,8 @@ impl IncomingBodyRegistry {
         self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cuts bodies that began before `id`, the oldest first, until they free `units`; tells how many.
-    /// None is cut that holds nothing, or where all together hold less.
+    /// Cuts bodies that began before `id`, the oldest first, until they free `units`; returns how
+    /// many. None is cut if it holds nothing, or if all together hold less.
     fn cut_before(&self, id: u64, units: usize) -> u64 {
         let mut bodies = self.bodies();
         let (mut freed, mut chosen) = (0, Vec::new());

@@ -1,8 +1,6 @@
-//! One connection from its first request to its end.
-//!
-//! When the service leaves, HTTP/1.1 clients are told so with `Connection: close` on their next
-//! answer; a connection that is quiet all that time is closed a moment after the last new one was
-//! accepted. HTTP/2 has its own word for it, GOAWAY, which loses no request.
+//! One connection from its first request to its end. When the service leaves, HTTP/1.1 clients get
+//! `Connection: close` with their next answer; a quiet connection is closed a moment after the last
+//! new one was accepted. HTTP/2 has GOAWAY, which loses no request.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -30,8 +28,8 @@ use super::settings::ListenerSettings;
 use super::tls::Peer;
 use super::tracked_body::TrackedBody;
 
-/// Time for which a quiet HTTP/1.1 connection stays open after the last connection was accepted: a
-/// request may be under way that was sent before the client knew.
+/// A quiet HTTP/1.1 connection stays open this long after the last accept: a request may be under
+/// way from a client that did not know yet.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A request body of several megabytes should not wait for the window.
@@ -57,7 +55,6 @@ pub(super) enum CloseReason {
     SlowHead,
     /// Its client did not take an answer in time.
     SlowReader,
-    /// It was idle for too long.
     Idle,
     /// Another connection took its slot.
     Crowded,
@@ -84,7 +81,6 @@ impl CloseReason {
 pub(super) struct ConnectionContext {
     pub router: Router,
     pub peer: Option<Arc<Peer>>,
-    /// Where it comes from.
     pub address: PeerAddress,
     pub settings: ListenerSettings,
     pub shutdown: Shutdown,
@@ -141,7 +137,6 @@ impl ConnectionContext {
     }
 }
 
-/// Decides when a connection ends.
 struct ConnectionLifetime {
     protocol: Protocol,
     settings: ListenerSettings,
@@ -163,8 +158,8 @@ impl ConnectionLifetime {
         loop {
             tokio::select! {
                 biased;
-                // An error means that the client broke off or broke the protocol, which is
-                // nothing that a log should be filled with.
+                // An error means that the client broke off or broke the protocol, which should not
+                // fill the log.
                 _ = connection.as_mut() => return closed,
                 () = &mut over => return CloseReason::Aborted,
                 () = &mut draining, if !told => {
@@ -191,8 +186,8 @@ impl ConnectionLifetime {
         if self.protocol == Protocol::Http2 {
             return;
         }
-        // A request that has begun is answered with the word that the connection closes, which
-        // needs no help; until then hyper may not be told, since it would drop half a head.
+        // A begun request is answered with `Connection: close` without help; until then hyper may
+        // not be told, because it would drop half a head.
         tokio::time::sleep(LINGER).await;
         while self.activity.is_busy() {
             tokio::time::sleep(LINGER).await;

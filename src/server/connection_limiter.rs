@@ -63,7 +63,7 @@ impl ConnectionLimiter {
         }))
     }
 
-    /// A slot for a connection from `address`; another connection loses its own where there is none.
+    /// A slot for a connection from `address`; if none is free, another connection loses its own.
     pub(super) fn admit(&self, address: IpAddr) -> Slot {
         let ConnectionBounds {
             total,
@@ -109,7 +109,6 @@ impl ConnectionLimiter {
 }
 
 impl Slot {
-    /// Waits until another connection has taken the slot.
     pub(super) async fn crowded_out(&self) {
         self.crowded_out.cancelled().await;
     }
@@ -170,8 +169,8 @@ fn least_useful<'a>(among: impl Iterator<Item = (&'a u64, &'a ConnectionEntry)>)
     least.map(|(id, _)| *id)
 }
 
-/// The addresses that count as one peer: an IPv4 address, or the 64 bits of an IPv6 network, in
-/// which a machine may take any number of addresses.
+/// The addresses that count as one peer: an IPv4 address, or a 64-bit IPv6 network, in which a
+/// machine may take any address.
 fn peer(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),

@@ -1,10 +1,8 @@
-//! The end of the service: it says that it is leaving, stops taking connections, finishes what it
-//! has, and only then is over.
-//!
-//! Endpoints of a Service change some time after a Pod was told to end, and until then new
-//! connections arrive; so it goes on accepting for a while after it stopped being ready. The
-//! phases are told to every part through a [`Shutdown`]; the parts' handles are counted, and when
-//! the last is gone the service is over, or at a deadline, or at a second signal.
+//! The end of the service: it reports that it is leaving, stops accepting connections, finishes its
+//! requests, and only then is over. A Service's endpoints change some time after a Pod was told to
+//! end, so it accepts connections for a while after it stopped being ready. A [`Shutdown`] tells
+//! each part the phase. The service is over when the last part's handle is gone, at a deadline, or
+//! at a second signal.
 
 use std::convert::Infallible;
 use std::io;
@@ -29,7 +27,6 @@ pub enum ShutdownPhase {
     Over,
 }
 
-/// Outcome of the end of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrainOutcome {
     Complete,
@@ -48,8 +45,8 @@ pub struct Drain {
     parts: mpsc::Receiver<Infallible>,
 }
 
-/// A part's view of the service's end. The service is not over while one from
-/// [`Drain::part`], or a clone of it, is held.
+/// A part's view of the service's end, which waits for all handles from [`Drain::part`] and their
+/// clones.
 #[derive(Debug, Clone)]
 pub struct Shutdown {
     phase: watch::Receiver<ShutdownPhase>,
@@ -59,7 +56,6 @@ pub struct Shutdown {
 }
 
 impl Drain {
-    /// A service that has not begun to end.
     pub fn new(settings: DrainSettings) -> Self {
         let (part, parts) = mpsc::channel(1);
         Self {
@@ -126,7 +122,6 @@ impl Drain {
 }
 
 impl Shutdown {
-    /// The current phase.
     pub fn phase(&self) -> ShutdownPhase {
         *self.phase.borrow()
     }
@@ -147,12 +142,11 @@ impl Shutdown {
     }
 }
 
-/// SIGTERM, which the kubelet sends, SIGINT, which a terminal does, and SIGHUP, which comes when that is
-/// closed: by its default the process would end without cleaning up. One that was started to outlive its
-/// terminal, as by nohup, goes on.
+/// SIGTERM from the kubelet, SIGINT from a terminal, and SIGHUP when that is closed, which by
+/// default would end the process without cleaning up. A process started to outlive its terminal, as
+/// by nohup, goes on.
 ///
 /// # Errors
-///
 /// The process cannot receive them.
 pub fn signals() -> io::Result<impl Stream<Item = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;

@@ -1,7 +1,6 @@
-//! Answers to requests that are not answered by a handler's rules.
-//!
-//! A small JSON object that says what is wrong. Never with `Retry-After`, for which the API server
-//! would hold the request back until its timeout, and never a redirect, which it would follow.
+//! Answers to requests that no handler's rules decide: a small JSON object that says what is wrong.
+//! Never with `Retry-After`, for which the API server would hold the request back until its
+//! timeout, and never a redirect, which it would follow.
 
 use std::borrow::Cow;
 use std::io;
@@ -22,15 +21,14 @@ pub struct ApiError {
     connection: ConnectionPersistence,
 }
 
-/// Fate of the connection after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ConnectionPersistence {
     Stays,
     Closes,
 }
 
-/// Marks an answer after which its HTTP/1.1 connection cannot be used again, since what the client
-/// sent was not read to its end.
+/// Marks an answer after which its HTTP/1.1 connection is unusable, because the request was not
+/// read to its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CloseConnection;
 
@@ -60,7 +58,6 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, reason, message)
     }
 
-    /// The same, and the connection is closed after it.
     #[must_use]
     pub(super) fn closing(mut self) -> Self {
         self.connection = ConnectionPersistence::Closes;

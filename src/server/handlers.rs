@@ -1,8 +1,6 @@
 //! The handlers of admission and of the scheduler extender: from a request's body to the pure
-//! decision and back.
-//!
-//! A handler takes the newest snapshot once, decides on it, records the decision for explanations,
-//! and answers. Nothing is awaited after the body is read.
+//! decision and back. A handler takes the newest snapshot once, decides on it, records the decision
+//! for explanations, and answers. Nothing is awaited after the body is read.
 
 mod admission;
 mod answer;

@@ -1,6 +1,5 @@
-//! A socket that accepts connections, in plain HTTP or over TLS, until the service drains.
-//!
-//! The number of connections is bounded. A newcomer takes the place of the least needed one
+//! A socket that accepts connections, in plain HTTP or over TLS, until the service drains. The
+//! number of connections is bounded: a newcomer replaces the least needed one
 //! ([`ConnectionLimiter`]). After a failure to accept, such as too many open files, the listener
 //! waits before it tries again.
 
@@ -39,7 +38,7 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(15);
 pub enum Transport {
     /// No protocol between TCP and HTTP/1.1.
     Plain,
-    /// None between TCP and HTTP/2, which the client speaks from the first byte, as those of gRPC do.
+    /// None between TCP and HTTP/2, which gRPC clients speak from the first byte.
     PlainHttp2,
     /// TLS with these certificates: HTTP/2 or HTTP/1.1, as the client likes.
     Tls(Arc<CertificateStore>),
@@ -58,7 +57,6 @@ impl Listener {
     /// Binds `address` and serves nothing yet; within a runtime.
     ///
     /// # Errors
-    ///
     /// The address cannot be bound.
     pub fn bind(
         address: SocketAddr,
@@ -76,10 +74,9 @@ impl Listener {
         })
     }
 
-    /// The address that is bound, with the port that the system chose where none was given.
+    /// The bound address, with the port that the system chose if none was given.
     ///
     /// # Errors
-    ///
     /// The system does not tell.
     pub fn local_address(&self) -> std::io::Result<SocketAddr> {
         self.socket.local_addr()

@@ -13,7 +13,6 @@ pub(super) use requests::{PathMetrics, RoomMetrics};
 
 use crate::telemetry::Registry;
 
-/// The metrics of all listeners; a clone counts in the same places.
 #[derive(Debug, Clone, Default)]
 pub struct ListenerMetrics {
     requests: RequestMetrics,
@@ -34,7 +33,6 @@ impl ListenerMetrics {
         certificates.register(registry);
     }
 
-    /// The handles of one path.
     pub(super) fn path(&self, path: &'static str) -> PathMetrics {
         self.requests.path(path)
     }
@@ -47,7 +45,6 @@ impl ListenerMetrics {
         &self.certificates
     }
 
-    /// The handles of the room for one caller's bodies.
     pub(super) fn room(&self, caller: &'static str) -> RoomMetrics {
         self.requests.room(caller)
     }

@@ -1,8 +1,6 @@
-//! `/metrics`: one text for all readers within a second, shown only to authorised readers.
-//!
-//! With thousands of scaling targets the text has megabytes. Rendering it takes a processor's time
-//! that requests of kube-scheduler need. So it is rendered once a second at most, aside from the
-//! threads that answer those.
+//! `/metrics`: one text for all readers within a second, shown only to authorised readers. With
+//! thousands of scaling targets the text has megabytes, and its rendering takes processor time from
+//! kube-scheduler's requests. So it is rendered once a second at most, on other threads.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,8 +22,8 @@ use evenkeel_clock as clock;
 /// Age up to which a text is shown again. Scrapes are further apart by far.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// Admitted requests that are answered at a time, the others waiting for their turn: two replicas of
-/// Prometheus and some curious people.
+/// Admitted requests that are answered at a time; others wait. Enough for two replicas of
+/// Prometheus and some people.
 const AT_ONCE: usize = 8;
 
 /// The page of the service's metrics; clones show the same text.

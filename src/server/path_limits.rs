@@ -10,10 +10,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::budget::{BodyBudget, Charge};
 use evenkeel_core::units::Bytes;
 
-/// Bounds of the requests to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathLimits {
-    /// Size of the largest body.
     pub body: Bytes,
     pub body_pace: BodyPace,
     /// Requests answered at a time; those beyond it are shed.
@@ -61,8 +59,8 @@ impl ConcurrencyLimiter {
         }
     }
 
-    /// A turn for a request that has arrived whole. It is held while the request waits for the
-    /// processor, so that turns run out when more arrive than can be answered.
+    /// A turn for a complete request, held while it waits for the processor, so that turns run out
+    /// when more arrive than can be answered.
     pub(super) async fn take(&self) -> (LoadShedDecision, Option<OwnedSemaphorePermit>) {
         let Ok(permit) = Arc::clone(&self.normal).try_acquire_owned() else {
             self.shed.inc();

@@ -12,25 +12,21 @@ pub const BIND: &str = "/scheduler/bind";
 pub const LIVEZ: &str = "/livez";
 pub const READYZ: &str = "/readyz";
 pub const METRICS: &str = "/metrics";
-/// The API groups, as the API server asks for them.
 pub const GROUPS: &str = "/apis";
 pub const EXTERNAL_METRICS: &str = "/apis/external.metrics.k8s.io";
 pub const EXTERNAL_METRICS_VERSION: &str = "/apis/external.metrics.k8s.io/v1beta1";
-/// The values of a metric.
 pub const EXTERNAL_METRIC: &str =
     "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{metric}";
 pub const METRICS_PROVIDER: &str = "/apis/metrics.evenkeel.dev";
 pub const METRICS_PROVIDER_VERSION: &str = "/apis/metrics.evenkeel.dev/v1alpha1";
-/// The answer to a question for series.
 pub const SERIES: &str =
     "/apis/metrics.evenkeel.dev/v1alpha1/namespaces/{namespace}/series/{query}";
 /// The documents that describe the groups, as the API server asks for them.
 pub const OPENAPI: &str = "/openapi/v3";
 pub const OPENAPI_METRICS_PROVIDER: &str = "/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1";
-/// Kapacity's gRPC service.
 pub const QUERY_LATEST: &str = "/io.kapacitystack.metric.ProviderService/QueryLatest";
 pub const QUERY: &str = "/io.kapacitystack.metric.ProviderService/Query";
 
-/// The header with the token of a metrics reader that comes through the API server's proxy. The
-/// proxy removes `Authorization`.
+/// The header with a metrics reader's token through the API server's proxy, which removes
+/// `Authorization`.
 pub const FORWARDED_TOKEN: &str = "x-evenkeel-token";

@@ -1,8 +1,6 @@
-//! The paths for the kubelet, on a listener of their own. Load on the other listeners is no reason
-//! to restart a replica.
-//!
-//! `/livez` says that the process answers and nothing else, because a restart helps no outside
-//! trouble. `/readyz` names the conditions that are not met.
+//! The kubelet's paths, on a listener of their own: load on the others is no reason to restart a
+//! replica. `/livez` says only that the process answers, because a restart helps no outside
+//! trouble. `/readyz` names the unmet conditions.
 
 use std::sync::Arc;
 
@@ -18,7 +16,6 @@ use super::{Readiness, Shutdown, ShutdownPhase, paths};
 /// State that the probes report.
 #[derive(Debug, Clone)]
 pub struct Probes {
-    /// The conditions of readiness.
     pub readiness: Readiness,
     /// Unready from its first phase on.
     pub shutdown: Shutdown,
@@ -31,7 +28,6 @@ struct ReadinessProbe {
 }
 
 impl Probes {
-    /// `/livez` and `/readyz`.
     pub fn into_router(self) -> Router {
         Router::new()
             .route(paths::LIVEZ, get(async || "ok\n"))

@@ -1,8 +1,6 @@
-//! Readiness of the service: a set of named conditions, each reported by the part that
-//! knows it.
-//!
-//! Readiness is computed from what has been met, never waited for. A part that ends before its
-//! condition was met leaves it unmet, and the service unready with the name of it.
+//! Readiness of the service: named conditions, each reported by the part that knows it. Readiness
+//! is computed, never waited for. A part that ends before its condition was met leaves the service
+//! unready with the condition's name.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +40,6 @@ impl Readiness {
 }
 
 impl ReadinessCondition {
-    /// Says that the condition is met from now on.
     pub fn met(&self) {
         self.report(true);
     }

@@ -1,11 +1,9 @@
 //! The paths of the service, each behind the same guard: allowed callers, concurrency, size of
-//! bodies. Every answer is counted, and a panic becomes an answer.
-//!
-//! Over its concurrency limit a path goes on answering, at once and with 200. The handler then
-//! fails open ([`Load::Shed`](super::Load::Shed)), and the cluster goes on as if the service were
-//! not there. A request counts against the limit from when its body is there, so clients that
-//! withhold theirs delay no other. A budget for each caller bounds all bodies: floods of reviews
-//! take nothing from kube-scheduler.
+//! bodies. Every answer is counted, and a panic becomes an answer. Over its concurrency limit a
+//! path answers at once with 200: the handler fails open ([`Load::Shed`](super::Load::Shed)), as if
+//! the service were not there. A request counts against the limit from when its body is there, so
+//! clients that withhold theirs delay no other. A budget for each caller bounds all bodies: floods
+//! of reviews take nothing from kube-scheduler.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -34,7 +32,6 @@ use evenkeel_core::units::Bytes;
 /// A path of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RouteEndpoint {
-    /// The path, also in metrics.
     pub path: &'static str,
     pub limits: PathLimits,
     /// The authority of the clients that may call, if it is configured; `None` for every client.
@@ -57,8 +54,8 @@ impl Routes {
         }
     }
 
-    /// Adds the paths that `caller` calls, each with its handler, which takes a [`Call`](super::Call);
-    /// their bodies may take `budget` together.
+    /// Adds the paths that `caller` calls, each with its handler, which takes a
+    /// [`Call`](super::Call); their bodies share `budget`.
     #[must_use]
     pub fn caller(
         mut self,
@@ -94,7 +91,6 @@ async fn method_not_allowed(request: Request) -> ApiError {
     refuse(error, request.into_body()).await
 }
 
-/// The checks before a handler.
 #[derive(Debug)]
 struct Guard {
     endpoint: RouteEndpoint,

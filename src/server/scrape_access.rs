@@ -1,11 +1,9 @@
-//! Access to `/metrics`, which shows the names of namespaces and workloads.
-//!
-//! As for the metrics of Kubernetes' own components, the caller shows a bearer token. The API
-//! server names the token's user (TokenReview) and says if this user may `get` the path
-//! (SubjectAccessReview). The verdict is kept for a short while, so that scrapes do not depend on
-//! every call and a revoked right soon ends. Without an answer of the API server, only readers that
-//! it has admitted just before are admitted. However many tokens strangers show, an admitted reader
-//! is reviewed anew without delay.
+//! Access to `/metrics`, which shows the names of namespaces and workloads. As for Kubernetes' own
+//! components, the caller shows a bearer token: the API server names the token's user (TokenReview)
+//! and says if this user may `get` the path (SubjectAccessReview). The verdict is kept briefly, so
+//! that scrapes do not depend on every call and a revoked right soon ends. Without an answer of the
+//! API server, only recently admitted readers are admitted. However many tokens strangers show, an
+//! admitted reader is reviewed anew without delay.
 
 mod token_review_limiter;
 
@@ -33,15 +31,14 @@ use evenkeel_clock as clock;
 /// Tokens with held answers: more than are reviewed in that time.
 const MOST_HELD: u64 = 1024;
 
-/// Tokens that are remembered to have been admitted, and the time after which one is forgotten that is not
-/// shown: longer than Prometheus is away while it is updated.
+/// Tokens that are remembered as admitted, and the time after which an unused one is forgotten:
+/// longer than an update of Prometheus takes.
 const MOST_KNOWN: u64 = 256;
 const KNOWN: Duration = Duration::from_hours(1);
 
-/// A token of a ServiceAccount has some 1,000 characters, and those of other issuers a few thousand.
+/// A ServiceAccount's token has some 1,000 characters, other issuers' a few thousand.
 const LONGEST_TOKEN: usize = 16 * 1024;
 
-/// The way in which readers of the metrics authenticate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MetricsAuthentication {
@@ -117,8 +114,7 @@ impl ScrapeAccess {
     }
 }
 
-/// The token of a request: a bearer, or the header for requests through the API server's proxy,
-/// which removes the usual one.
+/// The token of a request: a bearer, or the header that the API server's proxy passes on.
 pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| {
         let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
@@ -129,7 +125,6 @@ pub(crate) fn token(headers: &HeaderMap) -> Option<&str> {
     (!token.is_empty() && token.len() <= LONGEST_TOKEN).then_some(token)
 }
 
-/// Asks the API server about tokens.
 pub struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: AccessReviews,

@@ -11,7 +11,6 @@ use super::scrape_access::MetricsAuthentication;
 pub struct Settings {
     /// Webhook and extender, over TLS.
     pub https: SocketAddr,
-    /// Probes, in plain HTTP.
     pub http: SocketAddr,
     pub metrics: SocketAddr,
     pub metrics_authentication: MetricsAuthentication,
@@ -26,31 +25,28 @@ pub struct Settings {
     pub drain: DrainSettings,
 }
 
-/// Bounds of the connections of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListenerSettings {
-    /// The name in metrics and logs.
     pub name: &'static str,
     pub connections: ConnectionBounds,
-    /// Time limit of a TLS handshake.
     pub handshake_timeout: Duration,
-    /// Time limit of a request head, and of a client that takes an answer; between this long and
-    /// twice as long.
+    /// Time limit of a request head, and of a client that takes an answer; effectively up to twice
+    /// as long.
     pub header_timeout: Duration,
-    /// Time for which a connection may be without a request. Longer than clients keep theirs (90 s
-    /// in Go), so that it is the client that closes.
+    /// Time for which a connection may be idle. Longer than clients keep theirs (90 s in Go), so
+    /// that the client closes.
     pub idle_timeout: Duration,
-    /// Requests under way at a time on one HTTP/2 connection; a client with more of them opens another.
+    /// Concurrent requests on one HTTP/2 connection; a client with more opens another.
     pub streams: u32,
 }
 
 /// Requests on one connection of a client that asks for a page.
 const FEW_STREAMS: u32 = 8;
 
-/// Connections that are open at a time. Each costs a descriptor and up to some 50 KB, and over HTTP/2
-/// besides, for each request under way, up to 16 KiB while its head is read and some 2 KB until its
-/// answer is taken. Bodies, and the answers that follow them, are bounded by the budgets of the callers,
-/// and no answer is kept for longer than twice the header timeout.
+/// Connections that are open at a time. Each costs a descriptor and up to some 50 KB; over HTTP/2
+/// also, for each request under way, up to 16 KiB while its head is read and some 2 KB until its
+/// answer is taken. The callers' budgets bound bodies and answers, and no answer is kept for longer
+/// than twice the header timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionBounds {
     /// Of all clients that are not known by a certificate.
@@ -76,16 +72,15 @@ impl ConnectionBounds {
 }
 
 impl Default for ConnectionBounds {
-    /// An API server has one or two connections. A cluster has few API servers, each with its own
-    /// address: a thousand is hundreds of times more. Idle connections take 50 MB at most; with a
-    /// hundred requests each and no answer taken, they take 250 MB.
+    /// A cluster has few API servers, each with its own address and one or two connections: a
+    /// thousand is hundreds of times more. Idle connections take 50 MB at most; with a hundred
+    /// requests each and no answer taken, they take 250 MB.
     fn default() -> Self {
         const { Self::new(1024, 256, 64) }
     }
 }
 
 impl ConnectionBounds {
-    /// Bounds that are each at least one.
     pub const fn new(total: usize, per_peer: usize, known: usize) -> Self {
         const fn positive(count: usize) -> NonZeroUsize {
             match NonZeroUsize::new(count) {
@@ -116,8 +111,8 @@ impl ListenerSettings {
         }
     }
 
-    /// The probes' listener. The kubelet opens a connection for each probe and closes it at once,
-    /// so a connection that lingers is not the kubelet's.
+    /// The probes' listener. The kubelet closes each probe's connection at once, so a lingering one
+    /// is not the kubelet's.
     pub fn for_probes() -> Self {
         Self {
             connections: const { ConnectionBounds::new(64, 32, 1) },
@@ -147,8 +142,8 @@ impl ListenerSettings {
         }
     }
 
-    /// A listener of the metrics provider's gRPC called `name`: jobs, which ask a few questions one after
-    /// another over a connection each.
+    /// A gRPC listener of the metrics provider, for jobs that ask a few questions one after another
+    /// over a connection each.
     pub fn for_jobs(name: &'static str) -> Self {
         Self {
             connections: const { ConnectionBounds::new(256, 16, 1) },

@@ -1,10 +1,8 @@
-//! Certificates that the TLS listener shows and trusts, changed while it serves.
-//!
-//! The [`CertificateStore`] holds one consistent set: the server's certificate with its key, and
-//! the authorities of clients. It is swapped as a whole, from files ([`FileWatch`]) or by the
-//! manager of the certificates; open connections go on. The handshake never requires a client
-//! certificate, because the API server needs none: each path names the authority that it wants
-//! ([`Authority`]).
+//! Certificates that the TLS listener shows and trusts, changed while it serves. The
+//! [`CertificateStore`] holds one consistent set: the server's certificate with its key, and the
+//! authorities of clients. It is swapped as a whole, from files ([`FileWatch`]) or by the
+//! certificates' manager; open connections go on. The handshake never requires a client
+//! certificate, because the API server needs none: each path names its authority ([`Authority`]).
 
 mod authorities;
 mod files;
@@ -24,7 +22,6 @@ pub use store::{CertificateStore, CertificateUpdate};
 /// Certificates that could not be taken into use.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file could not be read.
     #[error("{} cannot be read", path.display())]
     Read {
         path: PathBuf,
@@ -34,9 +31,7 @@ pub enum TlsError {
     /// A text that should hold certificates or a key is not PEM.
     #[error("the {what} is not PEM")]
     Pem {
-        /// Expected content.
         what: &'static str,
-        /// Fault of the content.
         #[source]
         source: rustls::pki_types::pem::Error,
     },
@@ -60,7 +55,6 @@ pub enum TlsError {
         /// Fault of the content.
         problem: String,
     },
-    /// There is nothing to serve with.
     #[error("no server certificate is given")]
     NoServerCertificate,
 }

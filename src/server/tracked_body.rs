@@ -1,8 +1,7 @@
-//! Answers on their way to their clients.
-//!
-//! An answer is not gone when it is made: hyper keeps its pieces for as long as the client's window is
-//! shut, and an HTTP/2 client that never opens it can ask for many. So what a request holds hangs on the
-//! bytes of its answer, and is given back when the last of them has left or is dropped.
+//! Answers on their way to their clients. hyper keeps an answer's pieces for as long as the
+//! client's window is closed, and an HTTP/2 client that never opens it can ask for many. So a
+//! request's resources hang on the bytes of its answer, and are released when the last of them has
+//! left or is dropped.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -16,8 +16,8 @@ pub(crate) fn json_body(body: Vec<u8>) -> Response {
 /// Characters of an error that may quote the body.
 const LONGEST: usize = 300;
 
-/// Answer to a body that cannot be read: both callers treat it as a miss. It repeats no more than the
-/// beginning of a text of the caller's.
+/// Answer to an unreadable body, which both callers treat as a miss. It repeats only the beginning
+/// of the caller's text.
 pub(super) fn unreadable(reason: &'static str, error: &dyn Display) -> ApiError {
     ApiError::bad_request(reason, excerpt(&error.to_string(), LONGEST))
 }

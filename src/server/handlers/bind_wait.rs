@@ -1,10 +1,9 @@
-//! Waiting for kube-scheduler's choice if the next answer depends on it.
-//!
-//! kube-scheduler asks about the next Pod while it reports where the last one went, and is mostly a millisecond
-//! too early. A guess would then refuse a node for a Pod that went elsewhere, and the next Pod would end where
-//! it fits worse. So such an answer, and no other, waits for the notice of the Pod that was scored last. It
-//! waits no longer than [`PATIENCE`] from the scoring, and only while notices come in that time. Notices of
-//! Pods that may first need new volumes or devices come late, and no answer waits for them.
+//! Waiting for kube-scheduler's choice if the next answer depends on it. kube-scheduler asks about
+//! the next Pod while it reports the last choice, mostly a millisecond too early. A guess would
+//! then refuse a node for a Pod that went elsewhere, and the next Pod would end where it fits
+//! worse. So such an answer, and no other, waits for the notice of the Pod that was scored last, at
+//! most [`PATIENCE`] from the scoring, and only while notices come in that time. Notices of Pods
+//! that may first need new volumes or devices come late, and no answer waits for them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -58,19 +57,17 @@ impl Choices {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The choice of a node for this Pod is left to kube-scheduler.
     pub(super) fn left(&self, uid: &str) {
         let at = clock::runtime();
         let uid = uid.into();
         self.state().left = Some(LastScoredPod { uid, at });
     }
 
-    /// No choice is told soon: that of the Pod that was scored last comes once its volumes are there.
+    /// No choice comes soon: that of the last scored Pod comes once its volumes are there.
     pub(super) fn none_is_near(&self) {
         self.state().left = None;
     }
 
-    /// kube-scheduler has told its choice for this Pod.
     pub(super) fn told(&self, uid: &str) {
         let mut state = self.state();
         if let Some(left) = state.left.take_if(|left| *left.uid == *uid) {
@@ -80,8 +77,8 @@ impl Choices {
         }
     }
 
-    /// The choice that is to be told next, if it is expected in time; asked for before the cluster is looked
-    /// at, it is not missed.
+    /// The choice that is notified next, if expected in time; call before the cluster is read, so
+    /// that it is not missed.
     pub(super) fn pending(&self) -> Option<BindWait<'_>> {
         let told = self.told.notified();
         let state = self.state();

@@ -1,7 +1,6 @@
-//! Logs that requests are answered without a decision, once a minute for each path and cause.
-//!
-//! Each such answer is counted as well, by its outcome. Pods that are let through on purpose, such
-//! as those of other namespaces, are no failure and not logged.
+//! Logs that requests are answered without a decision, once a minute for each path and cause. Each
+//! such answer is also counted by its outcome. Pods let through on purpose, such as those of other
+//! namespaces, are no failure and not logged.
 
 use tracing::warn;
 

@@ -15,13 +15,11 @@ use crate::server::{BufferedRequest, paths};
 use evenkeel_clock as clock;
 use evenkeel_core::units::{Resource, ResourceSet, Resources};
 
-/// From 50 µs, where an answer for a hundred nodes lies, to the 200 ms after which the scheduler
-/// gives up.
+/// From 50 µs, an answer for a hundred nodes, to the 200 ms after which the scheduler gives up.
 const LATENCIES: [f64; 12] = [
     0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
 ];
 
-/// Verb of the extender protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Filter,
@@ -81,7 +79,6 @@ struct ResourceLabel {
     resource: &'static str,
 }
 
-/// The metric families of the handlers.
 #[derive(Debug, Clone)]
 pub struct HandlerMetrics {
     reviews: Family<ReviewOutcomeLabel, Counter>,

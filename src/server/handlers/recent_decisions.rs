@@ -1,9 +1,7 @@
-//! The last answers to kube-scheduler, by Pod, for explanations.
-//!
-//! An answer is explained by what it was decided on: the picture of the cluster of that moment, which
-//! shares with its neighbours all that did not change between them. A round of measurements changes
-//! all of it, so pictures are kept for as much memory as [`PICTURES`] says, and the verdict beside them
-//! for longer.
+//! The last answers to kube-scheduler, by Pod, for explanations. An answer is explained by the
+//! snapshot that it was decided on, which shares unchanged parts with its neighbours. A round of
+//! measurements changes all of it, so snapshots are kept for as much memory as [`PICTURES`] says,
+//! and the verdict for longer.
 
 mod verdict;
 
@@ -30,8 +28,8 @@ const MOST: u64 = 10_000;
 /// Time that a Pod is remembered without a call: longer than one waits to be tried again.
 const REMEMBERED: Duration = Duration::from_hours(1);
 
-/// Memory for pictures in bytes, each counted as if it shared nothing: eight Pods' two answers at 5,000
-/// nodes, four hundred at 100.
+/// Memory for snapshots in bytes, each counted in full: eight Pods' two answers at 5,000 nodes,
+/// four hundred at 100.
 const PICTURES: u64 = 32 << 20;
 
 /// The last answers, by the name of the Pod; clones share them.
@@ -41,7 +39,6 @@ pub(crate) struct Decisions {
     pictures: Cache<(PodName, PlacementVerb), Arc<PlacementDecisionInput>>,
 }
 
-/// The last answers for one Pod.
 #[derive(Debug, Clone)]
 pub(crate) struct DecisionRecord {
     pub(crate) pod: Arc<Pod>,
@@ -64,7 +61,6 @@ enum PlacementVerb {
     Prioritize,
 }
 
-/// The data that an answer was decided on.
 #[derive(Debug)]
 struct PlacementDecisionInput {
     uid: Box<str>,
@@ -162,7 +158,6 @@ impl Decisions {
         self.past(of, PlacementVerb::Filter, policy)
     }
 
-    /// The same of prioritize.
     pub(crate) fn last_prioritize(
         &self,
         of: &DecisionRecord,
@@ -216,7 +211,6 @@ impl Decisions {
             .insert((name_of(pod), PlacementVerb::Filter), Arc::new(picture));
     }
 
-    /// Records an answer to prioritize.
     pub(super) fn prioritized(
         &self,
         request: &ExtenderRequest<'_>,

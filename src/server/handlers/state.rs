@@ -10,7 +10,6 @@ use crate::cluster::ClusterState;
 use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_kubernetes::extender::VerdictCache;
 
-/// The handlers of one replica; clones share their state.
 #[derive(Debug, Clone)]
 pub struct Handlers {
     pub(crate) cluster: ClusterState,

@@ -28,7 +28,6 @@ const NOT_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\n\
 /// The first byte of a TLS connection.
 const HANDSHAKE_RECORD: u8 = 0x16;
 
-/// A connection that is ready for requests.
 pub(super) struct TlsConnection {
     pub stream: TlsStream<TcpStream>,
     pub protocol: Protocol,

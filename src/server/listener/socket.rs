@@ -1,7 +1,5 @@
-//! Sockets that listen, for whichever families of addresses the machine has.
-//!
-//! `[::]` takes IPv4 as well, whatever the system's default. Where there is no IPv6, all addresses
-//! are those of IPv4.
+//! Sockets that listen, for the machine's address families. `[::]` takes IPv4 as well, whatever the
+//! system's default. Without IPv6, all addresses are those of IPv4.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,8 +11,8 @@ use tokio::net::TcpListener;
 /// Connections that wait to be accepted; the system has a bound of its own, usually this.
 const BACKLOG: i32 = 4096;
 
-/// Listens at `address`, or at all addresses of IPv4 where all of both are asked for and there is no
-/// IPv6.
+/// Listens at `address`, or at all IPv4 addresses if all of both families are asked for and there
+/// is no IPv6.
 pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     listen_by(address, bound)
 }

@@ -9,7 +9,6 @@ use prometheus_client::registry::Unit;
 use super::common_metrics::ConnectionFailureLabel;
 use crate::telemetry::Registry;
 
-/// Counters of certificates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CertificateMetrics {
     not_after: Gauge,

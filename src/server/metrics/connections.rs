@@ -22,7 +22,6 @@ struct ListenerReasonLabel {
 /// The reason of a handshake that the client broke off, since it does not trust the certificate.
 pub(in crate::server) const CERTIFICATE_REFUSED: &str = "CertificateRefused";
 
-/// Counters of connections.
 #[derive(Debug, Clone, Default)]
 pub(in crate::server) struct ConnectionMetrics {
     open: Family<ListenerLabel, Gauge>,

@@ -1,6 +1,5 @@
-//! Requests by path and class of status, and how long their answers took.
-//!
-//! A path's handles are looked up once, when the router is built; a request touches only atomics.
+//! Requests by path and class of status, and how long their answers took. A path's handles are
+//! looked up once, when the router is built; a request touches only atomics.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use super::common_metrics::GaugeGuard;
 use crate::telemetry::Registry;
 
 /// Upper bounds in seconds. The fastest answers take some 50 us; the API server gives up after a
-/// second, so that what took longer was not waited for.
+/// second.
 const LATENCY: [f64; 14] = [
     0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0,
 ];
@@ -74,7 +73,6 @@ struct RequestLabel {
     status: Class,
 }
 
-/// Counters of requests, for all paths.
 #[derive(Debug, Clone)]
 pub(super) struct RequestMetrics {
     requests: Family<RequestLabel, Counter>,
@@ -158,7 +156,6 @@ impl RequestMetrics {
         );
     }
 
-    /// The handles of the room for one caller's bodies.
     pub(super) fn room(&self, caller: &'static str) -> RoomMetrics {
         let label = CallerLabel { caller };
         RoomMetrics {
@@ -168,7 +165,6 @@ impl RequestMetrics {
         }
     }
 
-    /// The handles of one path.
     pub(super) fn path(&self, path: &'static str) -> PathMetrics {
         let label = PathLabel { path };
         PathMetrics {
@@ -185,7 +181,6 @@ impl RequestMetrics {
     }
 }
 
-/// The handles of one path.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct PathMetrics {
     requests: [Counter; 3],

@@ -1,8 +1,7 @@
-//! The order in which the API server is asked about tokens.
-//!
-//! Any client can show any number of tokens. Tokens that were never admitted share a few reviews. A
-//! bounded number of these begins each second and a bounded number waits; the rest is refused at
-//! once. Tokens that were admitted have turns of their own, so strangers do not delay them.
+//! The order in which the API server is asked about tokens. Any client can show any number of
+//! tokens. Never admitted tokens share a few reviews: a bounded number begins each second, a
+//! bounded number waits, and the rest is refused at once. Admitted tokens have turns of their own,
+//! so strangers do not delay them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -19,12 +18,10 @@ const WAITING: usize = 16;
 /// Reviews of strangers that begin in a second, and after a quiet time together.
 const A_SECOND: u32 = 10;
 
-/// The turns of all tokens.
 #[derive(Debug)]
 pub(super) struct TokenReviewLimiter {
     known: Semaphore,
     strangers: Semaphore,
-    /// Unknown tokens that are reviewed or wait.
     queue: Semaphore,
     begun: Mutex<Bucket>,
 }
@@ -62,8 +59,8 @@ impl TokenReviewLimiter {
         }
     }
 
-    /// Waits for the turn of a token that was never admitted and is shown at `now`; `None` where too many
-    /// others are shown.
+    /// Waits for the turn of a token that was never admitted, shown at `now`; `None` if too many
+    /// others wait.
     pub(super) async fn stranger(&self, now: Instant) -> Option<TokenReviewPermit<'_>> {
         let place = self.queue.try_acquire().ok()?;
         let begins = {

@@ -14,7 +14,7 @@ use super::server_certificate::{certificates, common_name};
 
 const WHAT: &str = "client authority";
 
-/// The refusal of a certificate that a known authority signed, but for another name than its clients'.
+/// The refusal of a known authority's certificate with another name than its clients'.
 const OTHER_NAME: rustls::Error =
     rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
 
@@ -28,7 +28,6 @@ pub enum Authority {
 }
 
 impl Authority {
-    /// The name in refusals.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Scheduler => "scheduler",
@@ -36,9 +35,9 @@ impl Authority {
         }
     }
 
-    /// True if every client may call while the authority is not configured. By that the operator
-    /// says that callers of the extender have no certificates. Without an authority, no caller is
-    /// identified by headers.
+    /// True if every client may call while the authority is not configured: by that the operator
+    /// says that callers of the extender have no certificates. For the front proxy, no caller is
+    /// then identified by headers.
     pub(super) const fn may_be_absent(self) -> bool {
         match self {
             Self::Scheduler => true,
@@ -47,7 +46,6 @@ impl Authority {
     }
 }
 
-/// An authority, and the clients of it that are meant.
 #[derive(Debug, Clone)]
 struct TrustedAuthority {
     verifier: Arc<dyn ClientCertVerifier>,
@@ -63,17 +61,14 @@ impl ClientAuthorities {
     /// Adds the root certificates in a PEM text as `authority`.
     ///
     /// # Errors
-    ///
     /// The text holds no certificate, or one that cannot be a root.
     pub fn with_pem(self, authority: Authority, pem: &[u8]) -> Result<Self, TlsError> {
         self.with_names(authority, pem, BTreeSet::new())
     }
 
-    /// The same, where only clients with one of the common names `names` are meant, unless there are
-    /// none.
+    /// The same for clients with one of the common names `names`, or for all without names.
     ///
     /// # Errors
-    ///
     /// As [`Self::with_pem`].
     pub fn with_names(
         mut self,
@@ -121,7 +116,6 @@ impl ClientAuthorities {
     /// know its name as a client's.
     ///
     /// # Errors
-    ///
     /// None did: the refusal of the last one that was asked.
     pub(super) fn signers(
         &self,

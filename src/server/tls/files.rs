@@ -1,8 +1,7 @@
-//! Certificates in files that someone else keeps, such as the mounted Secret of cert-manager.
-//!
-//! The kubelet never writes a file of a Secret in place: it swaps a symlink above them, which a
-//! watch of the files does not see. So their contents are looked at every so often. A pair that
-//! was read in the middle of a swap does not fit together; it is left alone until the next look.
+//! Certificates in files from another program, such as the mounted Secret of cert-manager. The
+//! kubelet swaps a symlink above a Secret's files, which a watch of the files does not see, so
+//! their contents are read periodically. A pair from the middle of a swap does not fit together and
+//! is ignored until the next look.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -60,7 +59,6 @@ impl FileWatch {
     /// Reads the files; `None` while they hold what the last successful call found.
     ///
     /// # Errors
-    ///
     /// A file that cannot be read or does not hold what it should, alone or with the others.
     pub async fn load(&mut self) -> Result<Option<CertificateUpdate>, TlsError> {
         let CertificateFiles {

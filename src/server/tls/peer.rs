@@ -1,8 +1,7 @@
-//! The client at the other end of a connection, as far as its certificate identifies it.
-//!
-//! The outcome of the handshake is kept for the connection's life. The signer is determined when a
-//! path asks, and again after the authorities have changed. So an authority that was removed is of
-//! no more use on connections that it opened.
+//! The client at the other end of a connection, as far as its certificate identifies it. The
+//! handshake's outcome is kept for the connection's life; the signer is determined when a path
+//! asks, and again after the authorities have changed. So a removed authority is of no more use on
+//! its open connections.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,17 +14,14 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use super::server_certificate::not_after;
 use super::{Authority, CertificateStore};
 
-/// A client, identified by its certificate.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientIdentity {
-    /// The authorities that signed its certificate.
     pub authorities: BTreeSet<Authority>,
 }
 
 /// Cause for which a client may not use a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PeerAuthorisationError {
-    /// It showed no certificate.
     #[error("a client certificate of the {} authority is required", .0.as_str())]
     NoCertificate(Authority),
     /// Its certificate is not valid now.
@@ -87,7 +83,6 @@ impl Peer {
     /// authority is not configured, every client may.
     ///
     /// # Errors
-    ///
     /// The condition that the client does not meet.
     pub fn authorise(
         &self,
@@ -119,8 +114,9 @@ impl Peer {
         }
     }
 
-    /// True if the scheduler's authority has signed its certificate: it has slots of its own. The
-    /// API server's front proxy, and other clients of its authority, do not compete for them.
+    /// True if the scheduler's authority has signed its certificate: such clients have slots of
+    /// their own. The API server's front proxy and its authority's other clients do not compete for
+    /// them.
     pub(in crate::server) fn is_known(&self, now: Timestamp) -> bool {
         self.identity(now)
             .is_ok_and(|ClientIdentity { authorities }| authorities.contains(&Authority::Scheduler))

@@ -24,7 +24,6 @@ impl ServerCertificate {
     /// Reads a chain, the server's own certificate first, and its private key, both PEM.
     ///
     /// # Errors
-    ///
     /// Either does not parse, or they do not belong together.
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let chain = certificates(certificate, CERTIFICATE)?;
@@ -77,7 +76,6 @@ pub(super) fn common_name(certificate: &CertificateDer<'_>) -> Option<String> {
     name.as_str().ok().map(str::to_owned)
 }
 
-/// End of a certificate.
 pub(super) fn not_after(
     certificate: &CertificateDer<'_>,
     what: &'static str,

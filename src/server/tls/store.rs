@@ -1,7 +1,5 @@
-//! The certificates in use, swapped as one.
-//!
-//! Each set comes with the TLS configuration made of it, since the hints to clients stand there;
-//! a connection takes the set that is current when it begins.
+//! The certificates in use, swapped as one. Each set comes with its TLS configuration, which has
+//! the hints to clients; a connection takes the current set when it begins.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,7 +26,6 @@ pub struct CertificateUpdate {
     pub authorities: Option<ClientAuthorities>,
 }
 
-/// The certificates in use.
 #[derive(Debug)]
 pub struct CertificateStore {
     current: ArcSwap<InUse>,
@@ -36,7 +33,6 @@ pub struct CertificateStore {
     metrics: ListenerMetrics,
 }
 
-/// One set of certificates.
 #[derive(Debug)]
 pub(crate) struct InUse {
     /// Grows with each change.
@@ -53,7 +49,6 @@ impl CertificateStore {
     /// A store that begins with `initial`.
     ///
     /// # Errors
-    ///
     /// `initial` has no server certificate.
     pub fn new(initial: CertificateUpdate, metrics: ListenerMetrics) -> Result<Self, TlsError> {
         let CertificateUpdate {
@@ -69,8 +64,8 @@ impl CertificateStore {
         })
     }
 
-    /// Takes `change` into use for the connections that begin from now on; what paths ask of
-    /// client certificates changes for open ones too.
+    /// Takes `change` into use for new connections; what paths ask of client certificates changes
+    /// for open ones too.
     pub fn replace(&self, change: CertificateUpdate) {
         let CertificateUpdate {
             server,
@@ -116,8 +111,8 @@ impl InUse {
         let certificate = SingleCertAndKey::from(server.certified_key().clone());
         let mut config = builder.with_cert_resolver(Arc::new(certificate));
         config.alpn_protocols = vec![b"h2".to_vec(), HTTP_1.to_vec()];
-        // Neither the API server nor kube-scheduler resumes sessions, and without tickets every
-        // connection has shown its certificate itself.
+        // Neither the API server nor kube-scheduler resumes sessions; without tickets every
+        // connection shows its certificate.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         let mut http1 = config.clone();
@@ -131,12 +126,10 @@ impl InUse {
         }
     }
 
-    /// The configuration for a client that begins with this word.
-    ///
-    /// kube-scheduler, which asks for the extender by its Service, asks about one Pod after another, and tells of its
-    /// choices beside that. HTTP/2 would only take it and this service more hand-offs between tasks for each call: a
-    /// third more of a processor, and on a busy machine twice the time. The API server has many calls under way at
-    /// once, and is offered both.
+    /// The configuration for a client with this hello. kube-scheduler, which calls the extender's
+    /// Service, asks about one Pod after another and notifies choices beside that. HTTP/2 would
+    /// only add hand-offs between tasks to each call: a third more of a processor, and on a busy
+    /// machine twice the time. The API server has many concurrent calls, and is offered both.
     pub(crate) fn config_for(&self, hello: &ClientHello<'_>) -> &Arc<ServerConfig> {
         let name = hello.server_name().unwrap_or_default();
         let service = name.split('.').next();

@@ -1,9 +1,7 @@
-//! Asks for client certificates in the handshake and judges none of them.
-//!
-//! An unknown or expired certificate must not keep a client from the paths that need none. So the
-//! handshake only proves that the client holds the certificate's key; its signer is looked at when
-//! a path asks. The chain is kept as long as the connection, so a chain that is longer than any
-//! caller's is refused.
+//! Asks for client certificates in the handshake and judges none of them. An unknown or expired
+//! certificate must not keep a client from the paths that need none, so the handshake only proves
+//! that the client holds the key; a path checks the signer. The chain is kept as long as the
+//! connection, so a chain longer than any caller's is refused.
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{
@@ -13,9 +11,9 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 
-/// Certificates in a chain, and its bytes. kube-scheduler shows one of less than 1 KiB, or of 2 KiB with
-/// RSA, and perhaps two of authorities between. With the bounds of connections, a peer's chains take
-/// 4 MiB at most, and all of them 17 MiB.
+/// Certificates in a chain, and its bytes. kube-scheduler shows one of less than 1 KiB (2 KiB with
+/// RSA), and perhaps two intermediates. With the bounds of connections, a peer's chains take at
+/// most 4 MiB, and all chains 17 MiB.
 const LONGEST_CHAIN: usize = 4;
 const LARGEST_CHAIN: usize = 16 * 1024;
 
