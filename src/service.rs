@@ -1,8 +1,7 @@
-//! The composition root: from a checked configuration to the running service.
-//!
-//! Parts are made here and given to each other; nothing below knows that there is a whole. Probes
-//! answer from the first moment, the HTTPS listener once there is a certificate, and readiness
-//! follows when every kind of object has been listed.
+//! The composition root: from a checked configuration to the running service. Parts are made here
+//! and given to each other; nothing below knows the whole. Probes answer from the first moment, the
+//! HTTPS listener once there is a certificate, and readiness follows when every kind of object has
+//! been listed.
 
 mod agent;
 mod background;
@@ -52,8 +51,8 @@ pub async fn run(config: Config) -> anyhow::Result<()> {
     Box::pin(serve(config, Clock::real(), signals)).await
 }
 
-/// Runs the service until it has drained after the first of `signals`; the log is the caller's, and
-/// scaling goes by `clock`.
+/// Runs the service until it has drained after the first of `signals`; the caller sets up the log,
+/// and `clock` times scaling.
 pub(crate) async fn serve(
     mut config: Config,
     clock: Clock,
@@ -116,7 +115,7 @@ pub(crate) async fn serve(
     ended
 }
 
-/// The APIServices that lead here, each with the field of the configuration that has its group served.
+/// The APIServices that lead here, each with the configuration field that enables its group.
 fn led(config: &Config) -> Vec<(&'static str, &'static str)> {
     let external = (api_service::EXTERNAL_METRICS, "server.externalMetrics");
     let series = (api_service::METRICS_PROVIDER, "metricsProvider.enabled");

@@ -14,20 +14,18 @@ use crate::config::Config;
 use crate::server::{Drain, DrainSettings, signals};
 use crate::telemetry;
 
-/// The agent of one node, as the command line asks for it.
 #[derive(Debug)]
 pub struct NodeAgent {
     pub config: Config,
-    /// The name of the Node object.
     pub node: String,
     pub paths: Paths,
 }
 
-/// Runs the agent until a signal, and takes its limits away.
+/// Runs the agent until a signal, and removes its limits.
 ///
 /// # Errors
-/// A node without kubelet's cgroups, a record or an address that cannot be used, a kubeconfig that cannot,
-/// or a part that ended although it should not have.
+/// A node without kubelet's cgroups, an unusable record, address or kubeconfig, or a part that
+/// ended although it should not have.
 pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
     let NodeAgent {
         config,

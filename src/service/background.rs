@@ -1,5 +1,5 @@
-//! Parts that run beside the listeners: watches, measuring, election, writer, rounds, certificates,
-//! and the watch on the configuration file.
+//! Parts beside the listeners: watches, measuring, election, writer, rounds, certificates, and the
+//! watch on the configuration file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -188,8 +188,8 @@ fn watches(parts: &Components, cancel: &CancellationToken, tasks: &mut Tasks) {
     });
 }
 
-/// Keeps the condition in line with the stores, which are not filled any more once their watch has
-/// been refused for a while.
+/// Keeps the condition in line with the stores, which count as unfilled after their watch was
+/// refused for a while.
 async fn follow_stores(cluster: &ClusterState, synced: &ReadinessCondition) {
     let mut filled = false;
     loop {

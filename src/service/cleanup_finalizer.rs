@@ -1,8 +1,8 @@
-//! The end of the installation. `kubectl delete -k deploy/` removes rights, Pods and the clean-up's CronJob at once.
-//! No process would be left to undo what Evenkeel wrote on the objects of others.
-//!
-//! A finalizer holds the few rights that this takes. A replica that sees them waiting writes nothing new, takes
-//! everything back, and releases them. The API server accepts the token of a deleted ServiceAccount for a minute.
+//! The end of the installation. `kubectl delete -k deploy/` removes rights, Pods and the clean-up's
+//! CronJob at once, and no process would be left to undo Evenkeel's writes on foreign objects. So a
+//! finalizer holds the few rights for that. A replica that sees them waiting writes nothing new,
+//! undoes everything, and releases them. The API server accepts the token of a deleted
+//! ServiceAccount for a minute.
 
 use std::time::Duration;
 
@@ -19,12 +19,11 @@ use crate::uninstall::{
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 
-/// The pause between two looks.
 const LOOK: Duration = Duration::from_secs(3);
 /// The longest that a look takes.
 const LIMIT: Duration = Duration::from_secs(2);
-/// The pause in which the garbage collector has seen what was written on the rights. Two are needed, and the token is
-/// believed for one minute in all.
+/// The pause for the garbage collector to see what was written on the rights. Two are needed, and
+/// the token lasts for one minute in all.
 const PAUSE: Duration = Duration::from_secs(3);
 /// The time for which the API server believes the token of a deleted ServiceAccount.
 const TOKEN: Duration = Duration::from_mins(1);
@@ -32,9 +31,9 @@ const TOKEN: Duration = Duration::from_mins(1);
 const AGAIN: Duration = Duration::from_secs(2);
 /// The pause before the next attempt after that.
 const LATER: Duration = Duration::from_secs(30);
-/// The time after the first refusal for which refused changes are tried again. Time remains to release the rights.
+/// The time after the first refusal for retries; the rest is for the release of the rights.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The most objects of one namespace that are left although the API server accepted no change of their kind.
+/// The most objects of one namespace that may be left if no change of their kind was accepted.
 const FEW: usize = 3;
 /// The most objects that one message names.
 const NAMED: usize = 20;
@@ -63,12 +62,12 @@ impl Removal {
         }
     }
 
-    /// Cancelled if the installation is no longer being deleted after this replica stopped to write.
+    /// Cancelled if the installation is no longer being deleted after this replica stopped writing.
     pub(super) fn reinstalled(&self) -> CancellationToken {
         self.reinstalled.clone()
     }
 
-    /// Looks until `cancel`, and a last time then: a Pod that is told to end may end with the installation.
+    /// Looks until `cancel`, and once more then: the Pod may end with the installation.
     pub(super) async fn run(self, cancel: CancellationToken) {
         let mut looks = tokio::time::interval(LOOK);
         loop {
@@ -112,8 +111,8 @@ impl Removal {
         tracing::info!("everything possible is undone, and the installation can be deleted");
     }
 
-    /// Takes back what is there, and lets the rights go once nothing is left, or only single objects that the API
-    /// server refuses to change.
+    /// Undoes what is there, and releases the rights once nothing is left, or only single objects
+    /// that the API server refuses to change.
     async fn attempt(&self, progress: &mut UndoProgress) -> Result<(), RemovalBlocker> {
         let now = self.cluster.now();
         if !progress.has_listed {
@@ -129,12 +128,10 @@ impl Removal {
 /// The objects left to take back after some attempts.
 #[derive(Default)]
 struct UndoProgress {
-    /// True if every kind could be listed. From then on only the objects that are left are tried again.
+    /// True if every kind could be listed. From then on only the remaining objects are retried.
     has_listed: bool,
     found: Inventory,
-    /// The kinds of which the API server accepted a change.
     accepted: Vec<Kind>,
-    /// The time of the first refusal.
     refused: Option<Instant>,
 }
 
@@ -190,8 +187,9 @@ impl UndoProgress {
     }
 }
 
-/// True if the refusals are about single objects, which a tenant can bring about. If no change of a kind was accepted, a
-/// policy may deny them all for a while, and only a few objects of one namespace are left.
+/// True if the refusals are about single objects, which a tenant can cause. If no change of a kind
+/// was accepted, a policy may deny them all for a while, and only a few objects of one namespace
+/// may be left.
 fn may_be_left(refusals: &[&ModifiedObject], accepted: &[Kind]) -> bool {
     let unproven = refusals.iter().map(|mark| (mark.kind, &mark.object));
     let unproven = unproven.filter(|(kind, _)| !accepted.contains(kind));
@@ -235,14 +233,13 @@ mod tests {
     use crate::cluster::Settings;
     use crate::controller::Writes;
 
-    /// An API server with one Deployment that carries a status; `status` is the code of the answer to its patches.
+    /// An API server with one Deployment with a status; `status` is the code for its patches.
     #[derive(Clone, Default)]
     struct Server {
         status: Arc<AtomicU16>,
         patches: Arc<AtomicU32>,
         /// Of Deployments.
         lists: Arc<AtomicU32>,
-        /// More Deployments of this kind.
         more: usize,
     }
 
@@ -309,7 +306,7 @@ mod tests {
     }
 
     /// The harm: a tenant with write access to one object kept `kubectl delete -k` waiting for
-    /// ever. Later, attempts that each listed the cluster outlasted the token.
+    /// ever. Later, repeated lists of the cluster outlasted the token.
     #[tokio::test(start_paused = true)]
     async fn one_object_that_may_not_be_changed_keeps_no_installation() {
         let server = Server::default();

@@ -17,19 +17,19 @@ use crate::kubeconfig;
 /// Each API request has this long; watches are renewed by the server before that.
 const READ_TIMEOUT: Duration = Duration::from_secs(295);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// A peer that says nothing for this long is asked whether it is there; one that answers none of the questions is gone.
-/// So a watch begins anew half a minute after its connection has been lost in silence, as with a machine or a route.
+/// A peer that is silent for this long is probed, and gone if it answers no probe. So a watch
+/// begins anew half a minute after its connection was silently lost, as with a machine or a route.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 const QUESTIONS: u32 = 3;
 const BETWEEN_QUESTIONS: Duration = Duration::from_secs(5);
 
-/// The API server's address and our credentials: from the kubeconfig that is named, else from the
-/// Pod's service account, else from the user's own kubeconfig.
+/// The API server's address and credentials: from the named kubeconfig, else the Pod's service
+/// account, else the user's own kubeconfig.
 pub(super) async fn kubernetes(connection: &ClusterConnection) -> anyhow::Result<kube::Config> {
     let context = connection.context.as_deref();
     let mut kubernetes = kubeconfig::find(connection.kubeconfig.as_deref(), context).await?;
-    // Watches, election and writer try again by themselves, at their own times; a client that does
-    // so for minutes behind their backs would outlast the lease.
+    // Watches, election and writer retry by themselves, at their own times; a client that retries
+    // for minutes would outlast the lease.
     kubernetes.default_retry = false;
     kubernetes.connect_timeout = Some(CONNECT_TIMEOUT);
     kubernetes.read_timeout = Some(READ_TIMEOUT);
@@ -63,8 +63,8 @@ pub(super) fn connect(config: kube::Config) -> anyhow::Result<Client> {
     Ok(Client::new(service, config.default_namespace))
 }
 
-/// The name of this replica: the given one, or one that is unique among Pods by the host name and
-/// among processes of one host by the process ID.
+/// The name of this replica: the given one, or host name (unique among Pods) and process ID (unique
+/// on a host).
 pub(super) fn identity(given: Option<&str>) -> anyhow::Result<String> {
     if let Some(given) = given {
         return Ok(given.to_owned());
@@ -79,7 +79,8 @@ mod tests {
 
     use super::*;
 
-    /// True where the kernel keeps the connection to this port of loopback alive: the timer of its row is of kind 2.
+    /// True if the kernel keeps this loopback port's connection alive: its row's timer is of kind
+    /// 2.
     fn is_kept_alive(port: u16) -> bool {
         let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
         let remote = format!("0100007F:{port:04X}");

@@ -17,8 +17,8 @@ use evenkeel_clock::Clock;
 /// The parts that must not end before the service does; the first failure ends it.
 pub(super) type Tasks = JoinSet<anyhow::Result<()>>;
 
-/// Starts a part that lasts until `cancel`. Where it ends before, the service ends with it, rather
-/// than go on without it and say nothing.
+/// Starts a part that lasts until `cancel`. If it ends before, the service ends with it, rather
+/// than go on silently without it.
 pub(super) fn lasting(
     tasks: &mut Tasks,
     name: &'static str,
@@ -51,7 +51,6 @@ pub(super) struct Components {
 pub(super) struct ScalingComponents {
     pub(super) samples: LatestScalingSample,
     pub(super) traces: RecentHistory,
-    /// The loads that are expected, where they are served.
     pub(super) served: Option<ServedLoads>,
     /// The scale-ins before which Pods are given costs of deletion, where they are.
     pub(super) scale_ins: Option<ScaleIns>,

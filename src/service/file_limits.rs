@@ -1,20 +1,18 @@
-//! The limit of open files: high enough for all connections, so that those of one listener never keep
-//! another from accepting.
-//!
-//! Container runtimes leave the soft limit at 1,024 and the hard one far above, for programs that
-//! raise it by themselves.
+//! The limit of open files: high enough for all connections, so that one listener's never keep
+//! another from accepting. Container runtimes leave the soft limit at 1,024 and the hard one far
+//! above, for programs that raise it themselves.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::config::Config;
 use crate::server::ListenerSettings;
 
-/// Open files beside the connections of the listeners: those to the API server and to the source of
-/// metrics, files that are read, and the runtime's own.
+/// Open files beside the listeners' connections: those to the API server and the metrics source,
+/// files being read, and the runtime's own.
 const OTHERS: usize = 256;
 
-/// Raises the limit as far as the system allows, and lowers the number of connections of webhook and
-/// extender where that is not enough.
+/// Raises the limit as far as the system allows, and lowers the number of webhook and extender
+/// connections if that is not enough.
 pub(super) fn provide(config: &mut Config) {
     let provider = config.metrics_provider.as_ref();
     let jobs = provider.map(|provider| [provider.grpc, provider.plaintext_grpc]);

@@ -1,5 +1,6 @@
-//! The composition root of the process that runs the jobs of external algorithms, with an account of its own.
-//! An attacker that takes over a replica, which any client in the cluster may call, cannot run jobs by that.
+//! The composition root of the process that runs external algorithms' jobs, with an account of its
+//! own: an attacker that takes over a replica, which any client in the cluster may call, cannot run
+//! jobs by that.
 
 use std::time::Duration;
 
@@ -22,8 +23,7 @@ use evenkeel_kubernetes::plan::external_portraits::Settings;
 /// Runs the jobs until a signal.
 ///
 /// # Errors
-/// An address that cannot be bound, a kubeconfig that cannot be used, or a part that ended although it should not
-/// have.
+/// An unusable address or kubeconfig, or a part that ended although it should not have.
 pub async fn run_jobs(mut config: Config) -> anyhow::Result<()> {
     telemetry::init(&config.log)?;
     file_limits::provide(&mut config);
@@ -72,7 +72,6 @@ impl Process {
         });
     }
 
-    /// Keeps jobs in line with the portraits that they are for.
     fn portraits(&mut self, config: &Config, cluster: ClusterState, queue: WriteQueue) {
         let ExternalAlgorithms { are_run, most_jobs } = config.external_algorithms;
         let portraits = ExternalPortraits {

@@ -1,5 +1,5 @@
-//! The listeners: probes, metrics, the dashboard, webhook with extender and the groups behind the API
-//! server, and the metrics provider's gRPC.
+//! The listeners: probes, metrics, the dashboard, webhook with extender and API groups, and the
+//! metrics provider's gRPC.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -23,7 +23,6 @@ use crate::server::{
 use crate::telemetry::{self, Registry};
 use evenkeel_kubernetes::{external_metrics, series_query};
 
-/// The page of all parts' metrics.
 pub(super) fn metrics_page(parts: &Components) -> MetricsPage {
     let mut registry = telemetry::registry();
     let Instruments {
@@ -61,8 +60,8 @@ pub(super) fn probes(parts: &Components, drain: &Drain, tasks: &mut Tasks) -> an
     Ok(())
 }
 
-/// Serves `/metrics` to every client that reaches it, if that is configured. Authenticated readers
-/// use HTTPS, beside [`https`].
+/// Serves `/metrics` to every client, if configured. Authenticated readers use HTTPS, beside
+/// [`https`].
 pub(super) fn open_metrics(
     parts: &Components,
     page: &MetricsPage,
@@ -79,8 +78,8 @@ pub(super) fn open_metrics(
     Ok(())
 }
 
-/// Serves `/livez`, `/readyz` and `/metrics` of a process without other paths, to every client that
-/// reaches it. The signer's metrics name no tenant, and a network policy protects the agents'.
+/// Serves `/livez`, `/readyz` and `/metrics` of a process without other paths, to every client. The
+/// signer's metrics name no tenant, and a network policy protects the agents'.
 pub(super) fn alone(
     config: &Config,
     registry: Registry,
@@ -112,8 +111,8 @@ fn spawn(listener: Listener, router: Router, drain: &Drain, tasks: &mut Tasks) {
     });
 }
 
-/// Serves explanations, the targets of scaling and the metrics on loopback, where the right to forward
-/// a port is the right to read.
+/// Serves explanations, scaling targets and metrics on loopback, where the right to forward a port
+/// is the right to read.
 pub(super) fn dashboard(
     parts: &Components,
     page: &MetricsPage,
@@ -174,7 +173,6 @@ pub(super) fn plaintext_grpc(
     Ok(())
 }
 
-/// The routes that are served over TLS, each with its address.
 struct OverTls {
     calls: (SocketAddr, ListenerSettings, Router),
     /// Metrics, where their readers are authenticated.
@@ -254,8 +252,8 @@ fn behind_the_api_server(
     (all.routes(calls), Some(front_proxy))
 }
 
-/// Serves webhook and extender as soon as there is a certificate, metrics where their readers are
-/// authenticated, and the metrics provider.
+/// Serves webhook and extender once there is a certificate, metrics with authenticated readers, and
+/// the metrics provider.
 pub(super) fn https(
     parts: &Components,
     (page, provider): (&MetricsPage, Option<&Arc<MetricsProvider>>),

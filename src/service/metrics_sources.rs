@@ -26,7 +26,6 @@ use measurement_check::MeasurementCheck;
 pub(super) struct ScalingMetricSources {
     /// Where the past is had from, where there is any.
     pub(super) past: Option<Arc<PrometheusSource>>,
-    /// The signals of single targets.
     pub(super) signals: Signals,
     /// The usage of single containers, if that is measured at all.
     pub(super) containers: Option<Containers>,

@@ -1,5 +1,5 @@
-//! The shared parts of processes that serve only probes and Prometheus: the agent of a node, and
-//! the process that runs the jobs of external algorithms.
+//! The shared parts of processes that serve only probes and Prometheus: a node's agent, and the
+//! process of external algorithms' jobs.
 
 use kube::Client;
 use tokio_util::sync::CancellationToken;
@@ -61,7 +61,6 @@ impl Process {
         (queue, counted)
     }
 
-    /// Follows the configuration file.
     pub(super) fn reload(&mut self, config: Config) {
         let metrics = reload::ConfigReloadMetrics::default();
         metrics.register(&mut self.registry);

@@ -1,5 +1,5 @@
-//! The metrics provider, with connections to its sources that are its own: what is asked of it waits for
-//! none of the ticks' questions, and none of them for it.
+//! The metrics provider, with its own connections to its sources, so that it and the ticks do not
+//! wait for each other.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use evenkeel_core::units::Bytes;
 /// The longest answer that is read: that of some hundred thousand points.
 const BODY_LIMIT: Bytes = Bytes(16 * 1024 * 1024);
 
-/// The provider, where it is configured.
 pub(super) fn new(parts: &Components) -> Option<Arc<MetricsProvider>> {
     let settings = parts.config.metrics_provider.clone()?;
     let prometheus = match &parts.config.metrics.source {

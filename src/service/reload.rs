@@ -1,5 +1,5 @@
-//! Follows the configuration file: what it says of `writes` is obeyed at once, and a file that is
-//! refused leaves everything as it was and is told of by log, metric and Event.
+//! Follows the configuration file: `writes` is obeyed at once; a refused file changes nothing and
+//! is reported by log, metric and Event.
 
 use std::time::Duration;
 
@@ -16,8 +16,8 @@ use crate::config::{Config, ConfigError, Reload, Writes};
 use crate::controller::{Replica, WriteQueue, WriteSwitch};
 use crate::telemetry::Registry;
 
-/// Pause between two looks at the file: kubelet itself takes up to a minute to bring a changed
-/// ConfigMap, and the kill switch should not add to that.
+/// Pause between two looks at the file: kubelet takes up to a minute for a changed ConfigMap, and
+/// the kill switch should not add to that.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How long the ConfigMap's uid is waited for: the file is looked at again only after that.
@@ -26,7 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The ConfigMap that the manifests mount.
 const CONFIGURATION: &str = "evenkeel";
 
-/// Figures of the configuration in force.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ConfigReloadMetrics {
     refused: Gauge,
@@ -44,7 +43,6 @@ impl ConfigReloadMetrics {
     }
 }
 
-/// Looks at the file.
 pub(super) struct ConfigReloader {
     pub(super) config: Config,
     pub(super) switch: WriteSwitch,
@@ -58,7 +56,6 @@ pub(super) struct ConfigEventWriter {
     pub(super) queue: WriteQueue,
     pub(super) client: Client,
     pub(super) replica: Replica,
-    /// The clock of the cluster, by which Events are dated.
     pub(super) clock: Clock,
 }
 
@@ -70,7 +67,6 @@ struct LastReloadMessages {
 }
 
 impl ConfigReloader {
-    /// Looks until `cancel`.
     pub(super) async fn run(self, cancel: CancellationToken) {
         let mut ticks = tokio::time::interval(LOOK);
         let mut told = LastReloadMessages::default();
@@ -146,8 +142,8 @@ impl ConfigEventWriter {
         self.queue.put(write);
     }
 
-    /// The uid of the ConfigMap, by which `kubectl describe` finds its Events. Where it cannot be read, as where the
-    /// file comes from elsewhere, the Event stands without.
+    /// The uid of the ConfigMap, by which `kubectl describe` finds its Events. If it cannot be
+    /// read, as for a file from elsewhere, the Event has none.
     async fn uid(&self) -> String {
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), &self.replica.namespace);
         let asked = tokio::time::timeout(PATIENCE, maps.get_metadata(CONFIGURATION)).await;
@@ -268,7 +264,7 @@ mod tests {
         assert_eq!(event["regarding"]["name"], "evenkeel");
         // By which `kubectl describe configmap` finds it.
         assert_eq!(event["regarding"]["uid"], "uid-of-the-map");
-        // By the clock of the cluster, which need not be the machine's: else its age is "<invalid>".
+        // By the cluster's clock, which may not be the machine's: else its age is "<invalid>".
         let at: Timestamp = event["eventTime"].as_str().unwrap().parse().unwrap();
         assert!(
             at < evenkeel_clock::now() - SignedDuration::from_hours(24),

@@ -1,29 +1,26 @@
-//! The end of the service in parts, each with the longest that it may take.
-//!
-//! After the grace period the kubelet kills what is left: requests, and a Lease that is still held.
-//! So the parts add up to less, which a test holds against the manifest.
+//! The end of the service in parts, each with its time limit. After the grace period the kubelet
+//! kills what is left: requests, and a held Lease. So the parts add up to less, which a test checks
+//! against the manifest.
 
 use std::time::Duration;
 
 use crate::config::Config;
 use crate::server::DrainSettings;
 
-/// Time for computations that are under way on threads of their own; the longest is a tick of all
-/// scaling targets.
+/// Time for running computations on threads of their own; the longest is a tick of all scaling
+/// targets.
 const COMPUTATIONS: Duration = Duration::from_secs(1);
 
-/// Time to take everything back where the installation is deleted. The token is worth nothing a minute after its
-/// ServiceAccount was.
+/// Time to undo everything at an uninstall: the token expires a minute after its ServiceAccount was
+/// deleted.
 const REMOVAL: Duration = Duration::from_secs(50);
 
-/// The parts, one after the other. Logs need no time of their own: each line is written when it is
-/// told.
+/// The parts, one after the other. Logs need no time: each line is written at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShutdownTimeouts {
     /// Requests: still accepted, then finished.
     pub drain: DrainSettings,
-    /// Background work: a look at the Lease, a write that is under way, and giving the
-    /// Lease back.
+    /// Background work: a check of the Lease, a write under way, and the release of the Lease.
     pub background: Duration,
     /// The time to undo the writes on the objects of others, if they are undone.
     pub removal: Duration,
@@ -32,7 +29,6 @@ pub struct ShutdownTimeouts {
 }
 
 impl ShutdownTimeouts {
-    /// The parts as `config` sets them.
     pub fn of(config: &Config) -> Self {
         Self {
             drain: config.server.drain,

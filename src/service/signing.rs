@@ -1,5 +1,5 @@
-//! The composition root of the signer: it makes and publishes certificates, and serves only probes
-//! and Prometheus.
+//! The composition root of the signer: makes and publishes certificates, and serves only probes and
+//! Prometheus.
 
 use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,7 @@ pub(crate) async fn signer(
         );
     };
     let mut kubernetes = client::kubernetes(&config.connection).await?;
-    // The API server's audit log tells the signer from the replicas, where both share one kubeconfig.
+    // The API server's audit log tells the signer from replicas with the same kubeconfig.
     let agent = hyper::header::HeaderValue::from_static(signer::NAME);
     kubernetes.headers.push((hyper::header::USER_AGENT, agent));
     let given = config.connection.namespace.clone();

@@ -1,9 +1,8 @@
-//! When the names in measurements are compared with the cluster's, and what is told of it.
-//!
-//! Names are compared in memory at every round. Only where the outcome is another than before, as after
-//! a relabelling or with a new node, and once an hour, it is told, and the labels of real series are
-//! searched for what would mend it. While something is wrong the next look waits for more and more
-//! rounds: a node, an exporter or a Prometheus that has just started is not measured at once.
+//! When the names in measurements are compared with the cluster's, and what is reported. Names are
+//! compared in memory at every round. Only on a change, such as a relabelling or a new node, and
+//! once an hour, the outcome is reported, and the labels of real series are searched for a fix.
+//! While something is wrong the next look waits for more and more rounds: a node, an exporter or a
+//! Prometheus that has just started is not measured at once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +24,6 @@ const AGAIN: SignedDuration = SignedDuration::from_hours(1);
 /// The most rounds between two looks at what changes: some five minutes.
 const LONGEST_PAUSE: u32 = 20;
 
-/// The inputs of the check.
 pub(super) struct MeasurementCheck {
     pub(super) cluster: ClusterState,
     pub(super) client: Client,
