@@ -1,12 +1,8 @@
-//! Finds what Evenkeel has left in a cluster, and takes back what it wrote on the objects of
-//! others.
-//!
-//! The objects of the installation are listed and left to `kubectl delete`.
-//! [`evenkeel_kubernetes::plan::uninstall`] decides the writes. Each names the object version that
-//! it was decided on, and a write that comes too late is decided anew.
-//!
-//! The same code puts back abandoned bounds ([`lapsed`]), beside a leader that lives or without
-//! one.
+//! Finds what Evenkeel has left in a cluster, and undoes its writes on foreign objects. The
+//! installation's own objects are listed and left to `kubectl delete`.
+//! [`evenkeel_kubernetes::plan::uninstall`] decides the writes; each names the object version of
+//! its decision, and one that comes too late is decided anew. The same code restores abandoned
+//! bounds ([`lapsed`]), beside a living leader or without one.
 
 mod inventory;
 mod inventory_reader;

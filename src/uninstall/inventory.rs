@@ -8,13 +8,11 @@ use crate::doctor::ReadFailure;
 use evenkeel_core::scaling::ObjectBounds;
 use evenkeel_kubernetes::kinds::Kind;
 
-/// The findings in a cluster.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inventory {
     /// The traces on objects that are not its own.
     pub marks: Vec<ModifiedObject>,
-    /// The installation's own objects.
     pub objects: Vec<InventoryObjectRef>,
     /// The user's own annotations, which stay.
     pub yours: Vec<UserAnnotations>,
@@ -29,7 +27,7 @@ impl Inventory {
         self.marks.is_empty() && self.objects.is_empty() && self.unseen.is_empty()
     }
 
-    /// True if every kind could be listed and no write failed. The API server may have refused some.
+    /// True if every kind was listed and no write failed. The API server may have refused some.
     #[must_use]
     pub fn has_tried_all(&self) -> bool {
         let mut outcomes = self.marks.iter().map(|mark| &mark.outcome);
@@ -44,7 +42,6 @@ impl Inventory {
     }
 }
 
-/// One object by its names, as it is printed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct InventoryObjectRef {
     pub kind: String,
@@ -67,13 +64,11 @@ impl fmt::Display for InventoryObjectRef {
     }
 }
 
-/// The traces on one object.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModifiedObject {
     #[serde(flatten)]
     pub object: InventoryObjectRef,
-    /// The kind in the table.
     #[serde(skip)]
     pub kind: Kind,
     /// The user's bounds, where it carries the record of them.
@@ -103,7 +98,6 @@ pub struct ModifiedObject {
     /// The readiness gate that keeps a Pod out of traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shut_gate: Option<&'static str>,
-    /// Taints that Evenkeel set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<String>,
     /// The outcome, once it was to be taken away.
@@ -112,7 +106,6 @@ pub struct ModifiedObject {
 }
 
 impl ModifiedObject {
-    /// An object on which nothing was found.
     #[cfg(test)]
     pub(crate) fn of(kind: Kind, namespace: Option<&str>, name: &str) -> Self {
         let object = InventoryObjectRef {
@@ -135,13 +128,11 @@ impl ModifiedObject {
         }
     }
 
-    /// True if the API server refuses the change of this object.
     #[must_use]
     pub const fn is_refused(&self) -> bool {
         matches!(self.outcome, Some(UninstallOutcome::Refused(_)))
     }
 
-    /// The reason why the traces are left.
     #[must_use]
     pub fn why(&self) -> &str {
         match &self.outcome {
@@ -163,16 +154,13 @@ pub enum UninstallOutcome {
     LeftAlone,
     /// The API server refuses this change of this object, or others change it all the time.
     Refused(String),
-    /// The write failed with this error.
     Failed(String),
 }
 
-/// The user's own annotations on one object.
 #[derive(Debug, Clone, Serialize)]
 pub struct UserAnnotations {
     #[serde(flatten)]
     pub object: InventoryObjectRef,
-    /// The names of the annotations.
     pub annotations: Vec<String>,
 }
 
@@ -196,7 +184,7 @@ impl ListFailure {
     }
 }
 
-/// Writes bounds as `{"min": 2, "max": 10}`; a least that is absent is left out, as is the most of a count.
+/// Writes bounds as `{"min": 2, "max": 10}`, without an absent minimum or a count's maximum.
 #[allow(clippy::ref_option)] // serde hands the field over like this
 fn write_bounds<S: Serializer>(
     bounds: &Option<ObjectBounds>,

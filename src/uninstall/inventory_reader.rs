@@ -1,5 +1,4 @@
-//! Reads the traces of an installation, kind by kind; a kind that the cluster does not have is a
-//! kind of which nothing is left.
+//! Reads the traces of an installation, kind by kind; a kind that the cluster lacks has none.
 
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
@@ -23,15 +22,15 @@ use evenkeel_kubernetes::plan::uninstall::{BOUNDED, Extent, WRITTEN, traces};
 use evenkeel_kubernetes::scaled_kind::{ScaledKind, UnscalableKind};
 use evenkeel_kubernetes::shallow_object::ShallowObject;
 
-/// The most annotations of the user that are named for one object. There are about thirty, and a
-/// user with write access to the object may make up any.
+/// The most named annotations of the user for one object. There are about thirty, and a user with
+/// write access may make up more.
 const MOST_NAMES: usize = 64;
 /// The consequence for a kind with objects that exist and cannot be scaled any more.
 const UNSCALED: &str =
     ": workloads without replicas and status annotations of its objects are not found";
 
-/// Everything that is left in the cluster behind `client` of an installation in `namespace`, which scales
-/// these kinds of custom resources.
+/// Everything that is left of an installation in `namespace`, which scales these kinds of custom
+/// resources.
 pub async fn gather(
     client: &Client,
     namespace: &str,
@@ -85,10 +84,10 @@ pub async fn marks(
     found
 }
 
-/// The abandoned objects in the cluster behind `client`. Bounds count once they have had no holder
-/// for so long that their writer is gone. Without a leader for as long, tainted nodes count too,
-/// and Pods with deletion costs or other resources, where configured. Where Pods are taken out of
-/// traffic, Pods with a gate that no replica opens count too.
+/// The abandoned objects in the cluster behind `client`. Bounds count if their holder has been gone
+/// for so long that its writer is gone too. Without a leader for as long, so do tainted nodes, and,
+/// where configured, Pods with deletion costs or other resources. Where Pods are taken out of
+/// traffic, so do Pods with a gate that no replica opens.
 pub async fn lapsed(client: &Client, extent: Extent, on_pods: OnPods, now: Timestamp) -> Inventory {
     let mut found = Inventory::default();
     let look = InventoryQuery { extent, now };
@@ -113,19 +112,16 @@ pub struct OnPods {
     pub costs: bool,
     /// States, for ReplicaProfiles, and the resources of Pods that stand by.
     pub states: bool,
-    /// Resources, by tuning in place.
     pub resources: bool,
 }
 
 impl OnPods {
-    /// All that may be.
     pub const ALL: Self = Self {
         costs: true,
         states: true,
         resources: true,
     };
 
-    /// The writes of an installation with this configuration.
     #[must_use]
     pub const fn of(config: &Config) -> Self {
         Self {
@@ -157,11 +153,12 @@ fn right(kind: Kind, place: &str) -> String {
     format!("list {} {place}", kind.qualified())
 }
 
-/// Looks for what was written on the objects of one kind: of each object only what was written is kept,
-/// since ten thousand autoscalers are hundreds of megabytes. What nests deep in an object keeps it from nothing.
+/// Finds the writes on the objects of one kind. Only the writes are kept of each object, because
+/// ten thousand autoscalers are hundreds of megabytes. Deep nesting hides none.
 async fn marked(client: &Client, kind: Kind, look: InventoryQuery, found: &mut Inventory) {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &kind.api_resource());
-    // Bounds and taints stand in specs, and whether a readiness gate is open in spec and status. Nothing else needs them.
+    // Only bounds and taints (in specs) and readiness gates (in spec and status) need the whole
+    // object.
     let is_whole = kind.bounds_fields().is_some() || matches!(kind, Kind::Node | Kind::Pod);
     let listing = if is_whole {
         Listing::of(&api, ListParams::default())
@@ -187,7 +184,6 @@ async fn marked(client: &Client, kind: Kind, look: InventoryQuery, found: &mut I
     }
 }
 
-/// The objects of a kind that cannot be read, where there are any.
 fn left_out(kind: Kind, unreadable: UnreadableItems) -> Option<ListFailure> {
     let UnreadableItems { count, first } = unreadable;
     let UnreadableObject { metadata, error } = first?;
@@ -287,8 +283,8 @@ mod tests {
 
     use super::*;
 
-    /// The harm: one object of one tenant kept the floors of all others where they were, and the installation from its
-    /// end.
+    /// The harm: one object of one tenant kept all other floors where they were, and the uninstall
+    /// from its end.
     #[tokio::test]
     async fn an_object_that_nests_deep_is_found_with_all_others() {
         let deep = format!("{}1{}", r#"{"f:a":"#.repeat(500), "}".repeat(500));

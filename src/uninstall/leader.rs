@@ -1,8 +1,6 @@
-//! Looks for a leader that is alive: it would write anew what is taken back.
-//!
-//! A Lease that was renewed just now has a living holder. One that looks abandoned may only look so
-//! because the clocks differ: it is abandoned when it does not change for the time within which its
-//! holder has promised to renew it.
+//! Looks for a living leader, which would rewrite what is undone. A recently renewed Lease has a
+//! living holder. One may look abandoned only because clocks differ: it is abandoned if it does not
+//! change for the time of its holder's promised renewal.
 
 use std::time::Duration;
 
@@ -22,24 +20,22 @@ const MOST: Duration = Duration::from_mins(1);
 /// The Leases by which the replicas of an installation may elect their leader.
 pub struct Election {
     api: Api<Lease>,
-    /// The name in the configuration.
     name: String,
 }
 
-/// A Lease with its name.
 type NamedLease = (String, LeaseRecord);
 
 /// The extent of the abandoned traces, and the time by which that is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
     pub extent: Extent,
-    /// The time by the clock of the leader that lives, where that lags behind; records are dated by it.
+    /// The time by the living leader's clock, if that lags behind; it dates records.
     pub now: Timestamp,
 }
 
 impl Election {
-    /// The election of the installation in `namespace`, with the name of its Lease by the configuration, where
-    /// that is known.
+    /// The election of the installation in `namespace`; `name` is the configured name of its Lease,
+    /// if known.
     #[must_use]
     pub fn of(client: &Client, namespace: &str, name: Option<&str>) -> Self {
         Self {
@@ -71,8 +67,8 @@ impl Election {
     }
 
     /// The extent of the abandoned traces. If no Lease has been renewed for an hour, it includes
-    /// what only a leader takes away. A leader that lives is known by its renewals, whatever its
-    /// clock says.
+    /// what only a leader removes. A living leader is known by its renewals, whatever its clock
+    /// says.
     ///
     /// # Errors
     /// The Leases cannot be read.
@@ -102,7 +98,6 @@ impl Election {
         })
     }
 
-    /// A Lease that changes while its holder has time to renew it.
     async fn changed_since(&self, found: &[NamedLease]) -> kube::Result<Option<LeaseRecord>> {
         let Some(longest) = held(found).map(|(_, record)| record.duration).max() else {
             return Ok(None);
@@ -118,8 +113,9 @@ impl Election {
         Ok(later.into_iter().find(is_new).map(|(_, record)| record))
     }
 
-    /// The Lease of the configured name, and those with Evenkeel's label: a variable may give the
-    /// replicas another name. Without the right to list Leases, a user finds only the configured one.
+    /// The Lease of the configured name, and those with Evenkeel's label, because a variable may
+    /// give replicas another name. Without the right to list Leases, a user finds only the
+    /// configured one.
     async fn leases(&self) -> kube::Result<Vec<NamedLease>> {
         let named = |lease: &Lease| (lease.name_any(), LeaseRecord::of(lease));
         let configured = self.api.get_opt(&self.name).await?;

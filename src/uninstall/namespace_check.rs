@@ -1,5 +1,5 @@
-//! Looks whether an installation is where it is said to be: what guards a leader is its Lease, and in a
-//! wrong namespace there is none.
+//! Checks that an installation is in its stated namespace: the Lease guards a leader, and a wrong
+//! namespace has none.
 
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use kube::{Api, Client};

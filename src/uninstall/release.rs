@@ -1,9 +1,8 @@
-//! The finalizer by which the rights to put back outlive `kubectl delete -k`: it stands on a ClusterRole, its
-//! binding, and the ServiceAccount of the replicas, and goes once nothing is left to put back.
-//!
-//! A replica has its rights by these three objects alone, so it must not lose one of them before its last request.
-//! Therefore role and binding become owners of the account, and are deleted in the foreground: they wait for it. The
-//! last request lets the account go, and the garbage collector of the cluster then lets role and binding go.
+//! The finalizer by which the rights to restore outlive `kubectl delete -k`, on a ClusterRole, its
+//! binding, and the replicas' ServiceAccount. A replica has its rights by these three objects
+//! alone, so it must not lose one before its last request. Therefore role and binding become owners
+//! of the account, and are deleted in the foreground: they wait for it. The last request releases
+//! the account, and the cluster's garbage collector then releases role and binding.
 
 use std::time::Duration;
 
@@ -15,14 +14,12 @@ use serde_json::{Value, json};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::managed_fields::MANAGER;
 
-/// The finalizer.
 pub const FINALIZER: &str = "evenkeel.dev/clean-up";
-/// The finalizer of an owner that is deleted in the foreground. The garbage collector takes it away once no dependent
-/// that blocks the deletion is left.
+/// The finalizer of an owner that is deleted in the foreground. The garbage collector removes it
+/// once no dependent blocks the deletion.
 const FOREGROUND: &str = "foregroundDeletion";
 /// The ClusterRole, and the binding of it.
 const RIGHTS: &str = "evenkeel-clean-up";
-/// The ServiceAccount of the replicas.
 const ACCOUNT: &str = "evenkeel";
 /// The number of looks, each followed by one step.
 const TRIES: usize = 8;
@@ -36,9 +33,8 @@ pub enum ReleaseError {
     /// Only a part of it is being deleted.
     #[error("{} {name} is not being deleted", kind.as_str())]
     NotDeleted {
-        /// The kind of the object.
         kind: Kind,
-        /// Its name.
+        /// The name of the object.
         name: &'static str,
     },
     /// No look found the objects as they have to be.
@@ -60,8 +56,9 @@ pub async fn is_awaited(client: &Client, namespace: &str) -> kube::Result<bool> 
         return Ok(false);
     }
     let account = look_at_account(client, namespace).await?;
-    // The binding waits for our finalizer, or for an account with a replica that died before its last request.
-    // If the account is new, the installation is too, and the binding waits for the garbage collector alone.
+    // The binding waits for the finalizer, or for an account with a replica that died before its
+    // last request. If the account is new, the installation is too, and the binding waits for the
+    // garbage collector alone.
     Ok(account.seen.is_none() || account.is_deleted())
 }
 
@@ -79,8 +76,8 @@ pub async fn release(client: &Client, namespace: &str) -> Result<(), ReleaseErro
     Err(ReleaseError::Unsettled)
 }
 
-/// Takes the finalizer away by the rights that it holds. The garbage collector sees within `pause` what is written.
-/// Any of the steps may have been made before, by another replica too.
+/// Removes the finalizer by the rights that it holds. The garbage collector sees writes within
+/// `pause`. Earlier runs or other replicas may have made any of the steps.
 ///
 /// # Errors
 /// Something is held still.
@@ -116,7 +113,8 @@ pub async fn release_own_rights(
             for one in &unblocked {
                 one.delete_in_foreground().await?;
             }
-            // Where the garbage collector has not seen the owners, the finalizer is gone at the next look.
+            // If the garbage collector has not seen the owners, the finalizer is gone at the next
+            // look.
             was_blocked = true;
         }
         tokio::time::sleep(pause).await;
@@ -151,7 +149,7 @@ async fn look_at_account(client: &Client, namespace: &str) -> kube::Result<HeldO
     HeldObject::look(kind, ACCOUNT, accounts).await
 }
 
-/// Takes the finalizer from one object after the other, from the account last. False where one has changed.
+/// Removes the finalizer from one object after the other, the account last. False on a conflict.
 async fn let_go(objects: &[HeldObject; 3]) -> kube::Result<bool> {
     for one in objects.iter().filter(|one| one.is_held()) {
         let left = one.finalizers().iter().filter(|left| *left != FINALIZER);
@@ -163,7 +161,7 @@ async fn let_go(objects: &[HeldObject; 3]) -> kube::Result<bool> {
     Ok(true)
 }
 
-/// The owners of the account with those of its rights that do not wait for it yet; `None` where all do.
+/// The account's owners, with the rights that do not wait for it yet; `None` if all do.
 fn missing_owners(account: &HeldObject, rights: &[HeldObject]) -> Option<Vec<OwnerReference>> {
     let seen = account.seen.as_ref()?;
     let owners = seen.metadata.owner_references.clone().unwrap_or_default();
@@ -227,7 +225,7 @@ impl HeldObject {
         is_done(self.api.patch(self.name, &params, &change).await)
     }
 
-    /// Makes an object that is being deleted wait for its dependents too. No update can: it may add no finalizer then.
+    /// Makes an object under deletion wait for its dependents. No update can add a finalizer then.
     async fn delete_in_foreground(&self) -> kube::Result<bool> {
         let seen = self.seen.as_ref();
         let params = DeleteParams::foreground().preconditions(Preconditions {

@@ -1,5 +1,5 @@
-//! Gives a Pod back the resources that it was made with, step by step: the resize first, and its record once
-//! that stands, each decided on the Pod as it then is.
+//! Restores a Pod's original resources, step by step: first the resize, then its record, each
+//! decided on the present Pod.
 
 use std::time::Duration;
 
@@ -69,7 +69,6 @@ pub async fn put_resources_back(
     let (mut last, mut was_refused) = (String::new(), false);
     for _ in 0..TRIES {
         let pod = read(&pods, name).await?;
-        // Nothing of one that has ended or goes.
         let Some(pod) = pod.as_ref().and_then(ResizablePod::of) else {
             return Ok(());
         };
@@ -79,7 +78,8 @@ pub async fn put_resources_back(
         };
         match send(client, &write.target, &write.operation).await {
             Ok(()) => was_refused = false,
-            // Not found is a Pod that is gone, or an API server that resizes none: the next look tells which.
+            // Not found: the Pod is gone, or the API server resizes none; the next look tells
+            // which.
             Err(kube::Error::Api(status)) if status.code == 404 && !was_refused => {
                 (last, was_refused) = (status.message, true);
             }

@@ -1,5 +1,5 @@
-//! Takes one mark away: decided on the object as it is, and written only if it still is so. If
-//! another writer was faster, it begins anew from a fresh read.
+//! Removes one mark: decided on the present object, and written only if it is unchanged. If another
+//! writer was faster, it begins anew from a fresh read.
 
 use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
@@ -43,8 +43,8 @@ pub async fn restore_all(
     }
 }
 
-/// Puts bounds back and takes away what Evenkeel wrote on the mark's object, as far as it is still
-/// to be. A Pod comes back into traffic though its resources are refused, and then keeps their record.
+/// Restores bounds and removes Evenkeel's traces on the mark's object. A Pod returns to traffic
+/// even if its resources are refused, and then keeps their record.
 pub async fn restore(
     client: &Client,
     mark: &ModifiedObject,
@@ -177,8 +177,8 @@ mod tests {
         restore(&client, &mark, Extent::All, Timestamp::UNIX_EPOCH).await
     }
 
-    /// The harm: what a tenant wrote into an object kept Evenkeel from putting it back, and so the installation from
-    /// its end.
+    /// The harm: a tenant's content in an object kept Evenkeel from restoring it, and so the
+    /// uninstall from its end.
     #[tokio::test]
     async fn an_object_that_nests_deep_is_put_back() {
         assert_eq!(outcome(200).await, UninstallOutcome::Restored);

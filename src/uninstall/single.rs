@@ -54,8 +54,8 @@ impl SingleObjects {
     }
 }
 
-/// True for an answer about one object alone. It may hold for ever, because a user with write
-/// access to the object or to its namespace's rules can cause it. The others may be written.
+/// True for an answer about one object alone, which may hold for ever: a user with write access to
+/// the object, or to its namespace's rules, can cause it. Other objects may be written.
 pub(super) fn is_about_the_object(status: &Status) -> bool {
     is_lost_race(status) || matches!(status.code, 400 | 403 | 413 | 422)
 }
