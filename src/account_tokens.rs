@@ -1,8 +1,7 @@
-//! Short-lived tokens of ServiceAccounts that no Pod uses, for the endpoints that Evenkeel asks.
-//!
-//! An endpoint can use a token that it receives. So Evenkeel never sends its own token, but one of
-//! an account with only the rights that the question takes. The token lasts for a few minutes. For
-//! an endpoint other than the API server, it has that endpoint as its audience.
+//! Short-lived tokens of ServiceAccounts that no Pod uses, for external endpoints. An endpoint can
+//! use a token that it receives, so Evenkeel never sends its own, but one of an account with
+//! minimal rights, for a few minutes, and with an endpoint other than the API server as its
+//! audience.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +28,6 @@ const MOST: usize = 1000;
 /// The longest text of the API server that an error repeats, in characters.
 const EXCERPT: usize = 200;
 
-/// The API server makes no token of an account.
 #[derive(Debug, thiserror::Error)]
 #[error("no token of the ServiceAccount {account}: {cause}")]
 pub struct TokenError {
@@ -47,7 +45,6 @@ pub struct AccountTokens {
 /// The audience of a token; `None` for the API server.
 type Audience = Option<Arc<str>>;
 
-/// The place of one audience's token.
 struct AudienceTokenSlot {
     token: tokio::sync::Mutex<Option<Token>>,
     wanted: Mutex<Instant>,
@@ -69,8 +66,7 @@ impl AccountTokens {
         }
     }
 
-    /// The value of `Authorization` for an audience. Concurrent callers wait for the one token that
-    /// is being made for it.
+    /// The value of `Authorization` for an audience. Concurrent callers share one request.
     ///
     /// # Errors
     /// The API server makes no token.
@@ -90,7 +86,7 @@ impl AccountTokens {
         Ok(header)
     }
 
-    /// The place of an audience's token. Where there are too many, the one that was wanted least lately goes.
+    /// The place of an audience's token. If there are too many, the least recently used goes.
     fn place(&self, audience: &Audience) -> Arc<AudienceTokenSlot> {
         let now = clock::instant();
         let mut known = locked(&self.known);

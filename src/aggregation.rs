@@ -1,8 +1,7 @@
-//! The common parts of the API groups that Evenkeel serves behind the API server.
-//!
-//! The API server passes requests on with its front proxy's certificate and the caller's names in
-//! headers ([`FrontProxy`], [`Introductions`]). Evenkeel asks the API server if the caller may do
-//! this ([`Rights`]). One APIService for each group leads the requests here ([`claim`]).
+//! The common parts of the API groups that Evenkeel serves behind the API server. The front proxy
+//! passes requests on with its certificate and the caller's names in headers ([`FrontProxy`],
+//! [`Introductions`]). Evenkeel asks the API server if the caller may do this ([`Rights`]). One
+//! APIService for each group routes the requests here ([`claim`]).
 
 mod caller_identity;
 mod discovery;

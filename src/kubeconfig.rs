@@ -1,5 +1,5 @@
-//! The way to a cluster: a kubeconfig that is named, else KUBECONFIG or `~/.kube/config`, else the Pod's own
-//! ServiceAccount.
+//! The way to a cluster: a named kubeconfig, else KUBECONFIG or `~/.kube/config`, else the Pod's
+//! own ServiceAccount.
 
 use std::error::Error as _;
 use std::path::Path;
@@ -10,10 +10,10 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
 
 use evenkeel_kubernetes::suggestion::did_you_mean;
 
-/// The address of the API server and the credentials for it, by the context that is named, else by the current one.
+/// The API server's address and credentials, by the named context, else the current one.
 ///
 /// # Errors
-/// The file or the context that is named cannot be used, or no place names a cluster.
+/// The named file or context cannot be used, or no place names a cluster.
 pub(crate) async fn find(file: Option<&Path>, context: Option<&str>) -> anyhow::Result<Config> {
     let name = file.map_or_else(
         || "KUBECONFIG or ~/.kube/config".to_owned(),
@@ -37,7 +37,6 @@ pub(crate) async fn find(file: Option<&Path>, context: Option<&str>) -> anyhow::
         .with_context(|| format!("the kubeconfig {name} cannot be used"))
 }
 
-/// Fails where the kubeconfig has no such context.
 fn check_context(read: &Kubeconfig, context: &str, name: &str) -> anyhow::Result<()> {
     let contexts = || read.contexts.iter().map(|known| known.name.as_str());
     if contexts().any(|known| known == context) {
@@ -47,7 +46,7 @@ fn check_context(read: &Kubeconfig, context: &str, name: &str) -> anyhow::Result
     bail!("the kubeconfig {name} has no context {context:?}{meant}")
 }
 
-/// The error names its kubeconfig alone: outside of a Pod its variables are missing, which says nothing.
+/// The error names its kubeconfig alone: outside of a Pod its variables are always missing.
 fn unfound(error: &InferConfigError) -> anyhow::Error {
     let kubeconfig = error.source().map_or_else(String::new, ToString::to_string);
     anyhow!(

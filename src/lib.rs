@@ -1,8 +1,7 @@
 //! Evenkeel keeps a Kubernetes cluster on an even keel: it classifies Pods at admission, steers
-//! kube-scheduler by real load over five resources, and runs the loops around both.
-//!
-//! This crate is the service and its command line: clients, sockets and tasks. What it decides is in
-//! `evenkeel-core`, and what Kubernetes' objects mean in `evenkeel-kubernetes`; both are pure.
+//! kube-scheduler by real load over five resources, and runs the loops around both. This crate is
+//! the service and its command line: clients, sockets and tasks. Decisions are in `evenkeel-core`,
+//! and the meaning of Kubernetes objects in `evenkeel-kubernetes`; both are pure.
 
 #![forbid(unsafe_code)]
 

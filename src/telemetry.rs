@@ -1,7 +1,6 @@
-//! Reports of the service about itself: logs, and the registry that `/metrics` prints.
-//!
-//! Both are set up once, at the edge. The rest of the code logs through `tracing` and counts in
-//! metric handles that it owns; there is no global registry.
+//! Reports of the service about itself: logs, and the registry that `/metrics` prints, set up once,
+//! at the edge. The rest of the code logs through `tracing` and counts in metric handles that it
+//! owns; there is no global registry.
 
 mod log;
 mod rate_limited;

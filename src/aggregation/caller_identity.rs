@@ -11,17 +11,14 @@ use super::front_proxy::CallerHeaders;
 use crate::server::tls::{Authority, Peer};
 use evenkeel_clock as clock;
 
-/// Knows callers by what the front proxy says of them.
 #[derive(Debug, Clone)]
 pub struct Introductions(CallerHeaders);
 
-/// The reason why a caller is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnknownCallerError(pub String);
 
 impl Introductions {
-    /// Introductions by `headers`.
     #[must_use]
     pub const fn new(headers: CallerHeaders) -> Self {
         Self(headers)
@@ -45,7 +42,6 @@ impl Introductions {
     }
 }
 
-/// The headers that are text, in the order in which they came.
 fn texts(headers: &HeaderMap) -> Vec<(&str, &str)> {
     let texts = headers.iter().filter_map(|(name, value)| {
         let value = std::str::from_utf8(value.as_bytes()).ok()?;

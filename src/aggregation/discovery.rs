@@ -1,5 +1,5 @@
-//! The list of the groups that are served, `/apis`: answered to whomever the front proxy introduces,
-//! since it says nothing of the cluster.
+//! The list of served groups, `/apis`: for every caller behind the front proxy, because it says
+//! nothing about the cluster.
 
 use std::sync::Arc;
 
@@ -14,7 +14,6 @@ use super::endpoints::{EVERY, StatusErrorResponse, endpoint, is_read, routes};
 use crate::server::{Routes, paths};
 use evenkeel_kubernetes::api_status;
 
-/// The groups behind one listener.
 #[derive(Debug)]
 pub struct Groups {
     pub introductions: Introductions,

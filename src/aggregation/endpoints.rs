@@ -51,7 +51,6 @@ pub(crate) fn routes(
     routes.caller("aggregator", NO_BODY, paths)
 }
 
-/// True for a request that changes and watches nothing.
 pub(crate) fn is_read(request: &Parts) -> bool {
     let is_watch =
         |(name, value): &(String, String)| name == "watch" && value != "false" && value != "0";
@@ -59,13 +58,11 @@ pub(crate) fn is_read(request: &Parts) -> bool {
     reads && !parameters(request).iter().any(is_watch)
 }
 
-/// The parameters of the query, in their order.
 pub(crate) fn parameters(request: &Parts) -> Vec<(String, String)> {
     let pairs = Query::<Vec<(String, String)>>::try_from_uri(&request.uri);
     pairs.map(|Query(pairs)| pairs).unwrap_or_default()
 }
 
-/// A refusal as it is answered.
 pub(crate) struct StatusErrorResponse(Box<Status>);
 
 impl From<Status> for StatusErrorResponse {

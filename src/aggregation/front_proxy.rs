@@ -1,6 +1,6 @@
 //! The API server's front proxy, which identifies the callers of an extension API. Its authority,
-//! its certificate names and its header names come from the API server's ConfigMap. They are read
-//! again from time to time, so a change needs no restart.
+//! certificate names and header names come from a ConfigMap that is read again periodically, so a
+//! change needs no restart.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::telemetry::RateLimited;
 /// Pause between two looks while nothing is known.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// Pause between two looks afterwards: the API server goes on showing an old certificate for longer.
+/// Pause between two looks afterwards: the API server shows an old certificate for longer.
 const LATER: Duration = Duration::from_secs(10);
 
 /// The headers by which callers are introduced, where they are known; clones are of the same.
@@ -70,7 +70,6 @@ impl Error {
     }
 }
 
-/// Follows the ConfigMap.
 pub struct FrontProxy {
     config_maps: Api<ConfigMap>,
     headers: CallerHeaders,

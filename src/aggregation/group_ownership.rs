@@ -1,14 +1,14 @@
-//! The check that Evenkeel may serve an API group. A cluster has one APIService for a group, and
-//! another server that holds it would lose its clients.
+//! Checks that Evenkeel may serve an API group: another server that holds the group's APIService
+//! would lose its clients.
 
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::{Api, Client};
 
 use evenkeel_kubernetes::api_service::{self, Holder};
 
-/// Looks at the start whether another holds the group of this APIService, which `field` of the
-/// configuration has served. An API server that cannot be asked does not keep the service from
-/// starting: `doctor` asks again.
+/// Checks at the start whether another server holds the group of this APIService, which `field` of
+/// the configuration has served. If the API server does not answer, the service starts anyway, and
+/// `doctor` asks again.
 ///
 /// # Errors
 /// Another holds it, by name.

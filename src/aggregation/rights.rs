@@ -15,11 +15,10 @@ use evenkeel_clock as clock;
 /// Verdicts that are held: a user's on one right each.
 const MOST_HELD: u64 = 16 * 1024;
 
-/// Reviews that are under way at a time. The API server has already identified these callers, so
-/// there are no strangers to guard against.
+/// Concurrent reviews. The API server has already identified these callers, so no strangers need to
+/// be limited.
 const AT_ONCE: usize = 8;
 
-/// Decides if a user may make a request.
 #[derive(Debug)]
 pub struct Rights {
     reviews: AccessReviews,
@@ -28,7 +27,6 @@ pub struct Rights {
     warned: RateLimited<()>,
 }
 
-/// The reason why a user may not make a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AccessDeniedError {
     #[error("the API server does not allow it")]

@@ -1,7 +1,6 @@
-//! The paths of the group.
-//!
-//! Discovery is answered to whomever the front proxy introduces: it says nothing of the cluster. What is
-//! no path of the group is answered 404, documents of OpenAPI too, without which the API server does.
+//! The paths of the group. Every caller behind the front proxy gets discovery, because it says
+//! nothing about the cluster. Other paths are answered 404, as are documents of OpenAPI, without
+//! which the API server manages.
 
 use std::sync::Arc;
 
@@ -25,13 +24,11 @@ use crate::server::{Routes, paths};
 use evenkeel_kubernetes::external_metrics::{self, ExternalMetricsRefusal};
 use evenkeel_kubernetes::kinds::Kind;
 
-/// The external metrics of one replica.
 #[derive(Debug)]
 pub struct ExternalMetrics {
     pub introductions: Introductions,
     pub rights: Arc<Rights>,
     pub loads: ServedLoads,
-    /// The clock by which loads are measured.
     pub clock: Clock,
     /// The age up to which a load counts as that of now.
     pub max_age: SignedDuration,
@@ -62,7 +59,6 @@ impl ExternalMetrics {
         )
     }
 
-    /// The caller of a request that reads.
     fn reader(&self, request: &Parts) -> Result<UserInfo, StatusErrorResponse> {
         let caller = self.introductions.caller(request);
         let caller = caller

@@ -1,7 +1,5 @@
-//! The log's level filter and format, and setting up the subscriber.
-//!
-//! Both settings are parsed into types, so that a misspelt one is an error of the call or of the
-//! configuration, not a silent service.
+//! The log's level filter and format, and the subscriber. Both settings are parsed into types, so
+//! that a misspelt one is an error of the call or the configuration, not a silent service.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +11,6 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
-/// A log that could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The filter does not parse.
@@ -37,8 +34,8 @@ impl LogError {
     }
 }
 
-/// The target under which the client of the API server writes out whole answers that it cannot read: with
-/// the values of environment variables in them.
+/// The target under which the API server's client logs whole unreadable answers, with values of
+/// environment variables in them.
 const ANSWERS: &str = "kube_client::client";
 
 /// A filter of events: a level, or levels by target.
@@ -76,7 +73,7 @@ impl FromStr for LogFilter {
 }
 
 impl LogFilter {
-    /// The targets that pass: whole answers of the API server only if the filter names their target.
+    /// The targets that pass: the API server's whole answers only if the filter names their target.
     fn targets(&self) -> Targets {
         let names_it = self.targets.iter().any(|(target, _)| target == ANSWERS);
         if names_it || !self.targets.would_enable(ANSWERS, &Level::WARN) {
@@ -95,7 +92,6 @@ impl fmt::Display for LogFilter {
     }
 }
 
-/// The form in which an event is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -106,7 +102,6 @@ pub enum LogFormat {
     Text,
 }
 
-/// Filter and form of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogSettings {
     pub filter: LogFilter,
@@ -116,7 +111,6 @@ pub struct LogSettings {
 /// Sends the process's events to standard error.
 ///
 /// # Errors
-///
 /// The process has a subscriber already.
 pub fn init(settings: &LogSettings) -> Result<(), LogError> {
     let LogSettings { filter, format } = settings;

@@ -1,7 +1,6 @@
-//! Keeps a fault that repeats from filling the log: one line a period and key.
-//!
-//! The caller asks before it logs and gets the number of lines that were left out since the last
-//! one, to be logged with it. Time is an argument.
+//! Keeps a repeating fault from filling the log: one line a period and key. The caller asks before
+//! it logs, and gets the number of lines left out since the last one, to be logged with it. Time is
+//! an argument.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,8 +10,8 @@ use std::time::{Duration, Instant};
 /// The usual period: one line a minute.
 pub const PERIOD: Duration = Duration::from_mins(1);
 
-/// Keys remembered at once. Beyond it the quiet ones are forgotten; if none is quiet, new keys
-/// are not logged, since a fault with so many keys is one fault.
+/// Keys remembered at once. Beyond it the quiet ones are forgotten; if none is quiet, new keys are
+/// not logged: a fault with so many keys is one fault.
 const MAX_KEYS: usize = 1024;
 
 /// A limit of one log line a period for each key.
@@ -37,8 +36,7 @@ impl<K: Eq + Hash> RateLimited<K> {
         }
     }
 
-    /// Permits a line of `key` at `now`, with the number of those that were suppressed since the
-    /// last one.
+    /// Permits a line of `key` at `now`, with the number of lines suppressed since the last one.
     pub fn permit(&self, key: K, now: Instant) -> Option<u64> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = last.get_mut(&key) {

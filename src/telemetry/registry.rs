@@ -24,7 +24,6 @@ pub fn registry() -> Registry {
 /// The metrics in `registry` as OpenMetrics text.
 ///
 /// # Errors
-///
 /// A metric refuses to be encoded.
 pub fn encode(registry: &Registry) -> Result<String, fmt::Error> {
     let mut page = String::new();

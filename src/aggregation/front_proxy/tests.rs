@@ -33,7 +33,6 @@ fn told(ca: &str, header: &str) -> Value {
     }})
 }
 
-/// The user that a request with this header is of.
 fn user(headers: &CallerHeaders, header: &str) -> Option<String> {
     headers.names()?.caller(&[(header, "somebody")])?.username
 }
