@@ -1,11 +1,13 @@
-//! Decides if new Pods may get a readiness gate, which Evenkeel then has to open. A Pod with the
-//! gate is never ready without its condition, so a replica adds the gate only if it has recently
-//! written a condition, or could have, without a failure since. No Pod of the namespace may wait
-//! too long for its condition or have it refused, and the watch must show the Pods that
-//! kube-scheduler asks about. Tenants can cause a wait or a refusal, so both count only for their
-//! own namespace; a review counts for nothing, because any client may send one. If a gate is
-//! wrongly left out, a few Pods cannot be taken out of traffic. If it is wrongly added, they wait
-//! for another replica.
+//! Decides if new Pods may get a readiness gate, which Evenkeel then has to open.
+//!
+//! A Pod with the gate is never ready without its condition, so a replica adds the gate only if it
+//! has recently written a condition, or could have, without a failure since. No Pod of the
+//! namespace may wait too long for its condition or have it refused, and the watch must show the
+//! Pods that kube-scheduler asks about. Tenants can cause a wait or a refusal, so both count only
+//! for their own namespace; a review counts for nothing, because any client may send one.
+//!
+//! If a gate is wrongly left out, a few Pods cannot be taken out of traffic. If it is wrongly
+//! added, they wait for another replica.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,9 +1,11 @@
 //! Portraits from external sources. The leader writes the HorizontalPortraits that autoscalers
 //! name; a separate process and account handles the CronJobs of external algorithms and their
-//! results. Only autoscalers and HorizontalPortraits are watched; other objects are read by name
-//! every 30 seconds, because a watch would hold all ConfigMaps of the cluster. Tenants' data is
-//! never held all at once: few fields of a job are read, and results of running jobs only, one by
-//! one. If a round runs out of time, the next one begins with the unanswered objects.
+//! results.
+//!
+//! Only autoscalers and HorizontalPortraits are watched; other objects are read by name every 30
+//! seconds, because a watch would hold all ConfigMaps of the cluster. Tenants' data is never held
+//! all at once: few fields of a job are read, and results of running jobs only, one by one. If a
+//! round runs out of time, the next one begins with the unanswered objects.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

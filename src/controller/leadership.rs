@@ -1,11 +1,14 @@
-//! Holding the Lease: the loop around [`Election`]. It checks the Lease every retry period, by this
-//! machine's monotonic clock alone. A caller takes a [`Permit`] right before a write. The permit is
-//! safe even if this process was stopped or without a CPU, because the permitted time has then
-//! passed. It is not safe after a machine was suspended, such as a migrated or restored virtual
-//! machine, because the monotonic clock stood still: until the next check it may write although
-//! another replica leads. Then only the resourceVersion or the tests in each patch protect changed
-//! objects. The kill switch does not affect the Lease: one replica must restore bounds, and writes
-//! that are enabled again must not wait for an election.
+//! Holding the Lease: the loop around [`Election`].
+//!
+//! It checks the Lease every retry period, by this machine's monotonic clock alone. A caller takes
+//! a [`Permit`] right before a write. The permit is safe even if this process was stopped or
+//! without a CPU, because the permitted time has then passed. It is not safe after a machine was
+//! suspended, such as a migrated or restored virtual machine, because the monotonic clock stood
+//! still: until the next check it may write although another replica leads. Then only the
+//! resourceVersion or the tests in each patch protect changed objects.
+//!
+//! The kill switch does not affect the Lease: one replica must restore bounds, and writes that are
+//! enabled again must not wait for an election.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

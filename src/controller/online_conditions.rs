@@ -1,10 +1,13 @@
-//! Opens the readiness gates of Pods, and closes those of Pods that are taken out of traffic. A Pod
-//! with the gate waits, whichever replica leads, so every replica makes this write. It follows from
-//! the Pod alone, so no two replicas write against each other; a replica that does not lead waits a
-//! moment, so that usually one write is made. The kill switch does not stop it: a Pod with a gate
-//! must be opened. A replica also finds out if it can write conditions, which decides if new Pods
-//! get a gate: if no Pod waits, it patches a Pod that does not exist, and only an account with the
-//! right gets the answer "not found".
+//! Opens the readiness gates of Pods, and closes those of Pods that are taken out of traffic.
+//!
+//! A Pod with the gate waits, whichever replica leads, so every replica makes this write. It
+//! follows from the Pod alone, so no two replicas write against each other; a replica that does not
+//! lead waits a moment, so that usually one write is made. The kill switch does not stop it: a Pod
+//! with a gate must be opened.
+//!
+//! A replica also finds out if it can write conditions, which decides if new Pods get a gate: if no
+//! Pod waits, it patches a Pod that does not exist, and only an account with the right gets the
+//! answer "not found".
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;

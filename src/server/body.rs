@@ -1,10 +1,13 @@
 //! Reads request bodies: JSON, or a message of gRPC. Their size is bounded, and they need a minimum
-//! rate and free room. A request without a complete body is refused: an answer that changes nothing
-//! would repeat the review's uid or the node names from the body. Both callers treat the refusal as
-//! the absence of the service (`failurePolicy: Ignore`, `ignorable: true`). Until its body is
-//! complete, a request holds no turn, and only the room of the received bytes. A body that is too
-//! large is still read for a while and discarded before the refusal: a client that is reset while
-//! it sends never sees the answer.
+//! rate and free room.
+//!
+//! A request without a complete body is refused: an answer that changes nothing would repeat the
+//! review's uid or the node names from the body. Both callers treat the refusal as the absence of
+//! the service (`failurePolicy: Ignore`, `ignorable: true`). Until its body is complete, a request
+//! holds no turn, and only the room of the received bytes.
+//!
+//! A body that is too large is still read for a while and discarded before the refusal: a client
+//! that is reset while it sends never sees the answer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,10 +1,11 @@
 //! `metadata.managedFields`: they show if Evenkeel wrote the records on an object, of its bounds
-//! and, on a Pod, of its resize. The API server notes each field's last writer by a name that any
-//! writer can give, so the list is no proof. It only separates Evenkeel's annotation from one of a
-//! template, a copy or a backup. A forger of bounds could write the same into the spec. A resize
-//! needs a right of its own, so `deploy/base/resize-record-guard.yaml` lets only its holders write
-//! a record under this name. The list is large, so only a bit for each record is kept. A list of
-//! another form claims nothing.
+//! and, on a Pod, of its resize.
+//!
+//! The API server notes each field's last writer by a name that any writer can give, so the list is
+//! no proof. It only separates Evenkeel's annotation from one of a template, a copy or a backup. A
+//! forger of bounds could write the same into the spec. A resize needs a right of its own, so
+//! `deploy/base/resize-record-guard.yaml` lets only its holders write a record under this name. The
+//! list is large, so only a bit for each record is kept. A list of another form claims nothing.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,15 +1,20 @@
 //! Fits the targets' own trees, and the models that targets name, in the background, on their past
-//! in Prometheus. Pasts are queried newest first, in parts, at the pace of
+//! in Prometheus.
+//!
+//! Pasts are queried newest first, in parts, at the pace of
 //! [`evenkeel_core::scaling::history_backfill`]: those of workloads in batches, one after the
 //! other, and beside them a few of targets' own queries, which any tenant may write and which may
 //! hang. Each load is fitted on the blocking pool: on the older part of its past and judged on the
 //! newest, then on all of it. One load is fitted at a time, and a rest of three times as long
 //! follows, so fitting takes a quarter of a core at most. At 0.5 s a load, ten thousand loads take
-//! 5.6 hours of a day, and their 160 batches some 14 queries each. Memory holds the pasts of a few
-//! batches (64 loads of 8,000 minutes: 2 MB each), one part of an answer of each, and the data of
-//! one fit (8,000 rows of 27 inputs). Models of traffic are fitted beside them, each as a batch of
-//! its own. A failed fit leaves the existing trees, and is reported and retried. Both replicas fit
-//! the same past, up to the target's hour of the day, and the same past gives the same trees.
+//! 5.6 hours of a day, and their 160 batches some 14 queries each.
+//!
+//! Memory holds the pasts of a few batches (64 loads of 8,000 minutes: 2 MB each), one part of an
+//! answer of each, and the data of one fit (8,000 rows of 27 inputs).
+//!
+//! Models of traffic are fitted beside them, each as a batch of its own. A failed fit leaves the
+//! existing trees, and is reported and retried. Both replicas fit the same past, up to the target's
+//! hour of the day, and the same past gives the same trees.
 
 mod fit_history;
 mod models;
