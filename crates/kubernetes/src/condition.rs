@@ -1,18 +1,19 @@
 //! Conditions as statuses hold them, in the form of Kubernetes.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The status of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ConditionStatus {
     True,
-    /// It does not hold.
     False,
-    /// It is not known at present if the condition holds.
     Unknown,
 }
 
 impl ConditionStatus {
+    /// The word in conditions.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -23,17 +24,22 @@ impl ConditionStatus {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Condition {
+    /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: String,
+    /// Whether the condition holds.
     pub status: ConditionStatus,
+    /// The reason in one word.
     pub reason: String,
+    /// The reason in words.
     pub message: String,
-    /// Since when the status is what it is.
+    /// Since when the status has been the same.
     pub last_transition_time: Timestamp,
-    /// The `metadata.generation` that the condition was made of; `None` where it has none.
+    /// The generation of the spec that the condition describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }
@@ -64,8 +70,8 @@ impl From<bool> for ConditionStatus {
     }
 }
 
-/// Sets the transition times: that of the condition in `before` with the same status, otherwise
-/// `now`. All conditions get this `generation`.
+/// Gives each condition the time since which it has its status: that of the one `before` with the same,
+/// otherwise `now`. All are made of the object of this `generation`.
 pub fn settle(
     conditions: &mut [Condition],
     before: &[Condition],

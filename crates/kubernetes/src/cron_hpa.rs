@@ -2,8 +2,7 @@
 //!
 //! [`CronHpaSpec`] is what a user writes, [`CheckedCronHpa`] the same with its rules checked, once for
 //! each version of the object, and [`CronHpaStatus`] what is told of it and remembered from one tick to
-//! the next. Its schema, with the descriptions that `kubectl explain` shows, stands in
-//! [`crate::custom_resources`].
+//! the next. The schema is derived from spec and status: their comments are what `kubectl explain` shows.
 
 mod check;
 mod spec;
@@ -19,8 +18,8 @@ use serde_json::Value;
 use crate::meta::Meta;
 
 pub(crate) use check::check_windows;
-pub use check::{CronHpaError, MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL, check};
-pub use spec::{CronHpaSpec, CronRule, HPA, ScaledRef};
+pub use check::{CronHpaError, check};
+pub use spec::{CronHpaSpec, CronRule, HPA, MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL, ScaledRef};
 pub use status::{ActiveCron, CronHpaStatus, CronStatus, HeldCron, LastRun, NextRun};
 
 /// A CronHPA as it is watched.

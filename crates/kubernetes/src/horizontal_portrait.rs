@@ -9,6 +9,7 @@ mod status;
 use std::sync::Arc;
 
 use evenkeel_core::scaling::portrait::Portrait;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,6 +18,7 @@ use crate::json::{lenient, null_is_default};
 use crate::meta::Meta;
 use crate::portrait_data::PortraitDataError;
 use crate::portrait_spec::{EXTERNAL_JOB, ExternalJobAlgorithm, PortraitAlgorithm, PortraitSpec};
+use crate::schema::workload;
 
 pub use self::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
 
@@ -33,13 +35,16 @@ pub struct HorizontalPortrait {
     pub status: Option<HorizontalPortraitStatus>,
 }
 
-/// The spec of a HorizontalPortrait.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The workload of the portrait, and how it is made.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "SpecFields", rename_all = "camelCase")]
+#[schemars(!from)]
 pub struct HorizontalPortraitSpec {
-    pub scale_target_ref: ScaledRef,
     #[serde(flatten)]
     pub portrait: PortraitSpec,
+    /// The workload of the portrait.
+    #[schemars(transform = workload)]
+    pub scale_target_ref: ScaledRef,
 }
 
 /// The same field by field: a flattened part is held as a tree while it is read, with all that may stand in it.

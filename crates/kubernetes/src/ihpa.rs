@@ -2,8 +2,8 @@
 //! that is scaled by portraits of several providers, in stages, between stability checks.
 //!
 //! [`IhpaSpec`] is what a user writes, [`IhpaRules`] the same checked, once for each version of the
-//! object ([`CheckedIhpa`]), and [`IhpaStatus`] what is told of it and remembered from one tick to the next. Its schema stands
-//! in [`crate::custom_resources`].
+//! object ([`CheckedIhpa`]), and [`IhpaStatus`] what is told of it and remembered from one tick to the next. The schema
+//! is derived from spec and status: their comments are what `kubectl explain` shows.
 
 mod check;
 mod rules;

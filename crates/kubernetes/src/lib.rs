@@ -72,6 +72,7 @@ pub mod scaled_kind;
 pub mod scaled_object;
 pub mod scaling_policy;
 pub mod scheduler_lease;
+mod schema;
 mod selector;
 pub mod serde_message;
 pub mod series_query;

@@ -1,10 +1,13 @@
 //! How a portrait is made, as a user writes it: in a dynamic provider of an
 //! IntelligentHorizontalPodAutoscaler, and in a HorizontalPortrait.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::raw_json::RawJson;
+use crate::schema::hpa::{behavior, metric};
+use crate::schema::{labels, rules};
 
 /// A portrait that the HPA's algorithm makes.
 pub const REACTIVE: &str = "Reactive";
@@ -21,26 +24,60 @@ pub const EXTERNAL_JOB: &str = "ExternalJob";
 /// The most metrics of one portrait.
 pub const MOST_METRICS: usize = crate::autoscaler::FOLLOWED;
 
+const RULES: [(&str, &str); 4] = [
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type in ['KubeHPA', 'Forecast', 'ExternalJob']",
+        "algorithm.type is KubeHPA, Forecast or ExternalJob, unless externalGeneratorName names who makes the \
+         portrait",
+    ),
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type != 'KubeHPA' || self.portraitType == 'Reactive'",
+        "algorithm KubeHPA makes a portrait of type Reactive",
+    ),
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type != 'Forecast' \
+         || self.portraitType == 'Predictive'",
+        "algorithm Forecast makes a portrait of type Predictive",
+    ),
+    (
+        "has(self.externalGeneratorName) || self.algorithm.type != 'ExternalJob' \
+         || has(self.algorithm.externalJob)",
+        "algorithm ExternalJob needs externalJob, the job that makes the portrait",
+    ),
+];
+
 /// How a portrait is made.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = rules(&RULES)))]
 pub struct PortraitSpec {
+    /// The type: Reactive (by the present load), Predictive (by a forecast), or a name of your own
+    /// for an external generator. An autoscaler has at most one of each.
+    #[schemars(length(max = 32), extend("pattern" = r"^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$"))]
     pub portrait_type: String,
-    /// The name of the other program that makes it; `None` if Evenkeel makes it.
+    /// The external generator of the portrait, if Evenkeel does not make it. The generator writes
+    /// the status of the HorizontalPortrait that is named after autoscaler and type. It may use
+    /// metrics and algorithm as input.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
     pub external_generator_name: Option<String>,
-    /// The metrics, as those of an HPA with a name and an operator each; those of a portrait that others make are theirs to
-    /// read, and kept as they are.
+    /// The metrics of the portrait. KubeHPA scales by them like an HPA (default: cpu at 80 %).
+    /// Forecast forecasts them, or those of the Reactive portrait if there is one. For other
+    /// portraits, their generators use them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = MOST_METRICS), extend("items" = metric()))]
     pub metrics: Vec<Value>,
     pub algorithm: PortraitAlgorithm,
 }
 
-/// The algorithm of a portrait.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// What makes the portrait.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PortraitAlgorithm {
+    /// KubeHPA (the HPA's own algorithm), Forecast (Evenkeel's models), ExternalJob (a job that
+    /// Evenkeel runs), or a type of an external generator.
     #[serde(rename = "type")]
+    #[schemars(length(max = 64))]
     pub kind: String,
     #[serde(rename = "kubeHPA", skip_serializing_if = "Option::is_none")]
     pub kube_hpa: Option<KubeHpaAlgorithm>,
@@ -48,41 +85,58 @@ pub struct PortraitAlgorithm {
     pub forecast: Option<ForecastAlgorithm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_job: Option<ExternalJobAlgorithm>,
-    /// Anything that others read.
+    /// Input for an external generator or its job: at most 32 KiB, nested at most 64 deep.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value", extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
     pub config: Option<RawJson>,
 }
 
 /// The settings of the HPA's algorithm.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubeHpaAlgorithm {
-    /// A text or a number. The schema takes any JSON there, and one that is neither is refused by the rules.
+    /// How far a metric may be from its target without effect, as a share of it. Default: "0.1".
     #[serde(skip_serializing_if = "Option::is_none")]
+    // A text or a number: the rules refuse anything else.
+    #[schemars(extend("x-kubernetes-preserve-unknown-fields" = true))]
     pub tolerance: Option<Value>,
-    /// `behavior` of an HPA.
+    /// How fast the portrait may rise and fall, like behavior of an HPA. Steps and checks of the
+    /// autoscaler's own behavior apply in addition.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "behavior")]
     pub behavior: Option<Value>,
 }
 
 /// The settings of a forecast.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ForecastAlgorithm {
+    /// The model; auto uses the shared trees or the target's own.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["auto", "ds-hpa", "arima", "gru", "arima-gru", "gbdt", "swish-net", "traffic"], "x-default" = "auto"))]
     pub model: Option<String>,
+    /// The share of time in which ready Pods may carry more than their target allows, such as 1%.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 16))]
     pub risk: Option<String>,
+    /// early lowers the counts of the Reactive and the Predictive portrait ahead of a forecast drop
+    /// in load. reactive, the default, waits until the load falls.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = ["reactive", "early"]))]
     pub scale_down: Option<String>,
+    /// True forecasts memory too, although it grows with each Pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub predict_memory: Option<bool>,
+    /// The traffic from which a model computes replicas, which it learns from history: PromQL
+    /// queries, or network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4), inner(length(max = 2048)))]
     pub traffic: Vec<String>,
 }
 
-/// A job that makes a portrait, and where it leaves it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// A job that Evenkeel runs in the namespace of the portrait, as the ServiceAccount that its
+/// template names.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ExternalJobAlgorithm {
     pub job: AlgorithmJob,
@@ -90,49 +144,63 @@ pub struct ExternalJobAlgorithm {
     pub result_source: Option<ResultSource>,
 }
 
-/// The job of an algorithm.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The job.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AlgorithmJob {
+    /// The kind of job.
     #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["CronJob"]))]
     pub kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(!skip_serializing_if, required)]
     pub cron_job: Option<TemplateOfJob>,
 }
 
-/// A template in a field of its own, as Kapacity has it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// A CronJob.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TemplateOfJob {
     pub template: JobTemplate,
 }
 
-/// The template of a CronJob.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// The template.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct JobTemplate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<TemplateMeta>,
+    /// The spec of a CronJob of batch/v1: at most 32 KiB, nested at most 64 deep.
+    #[schemars(with = "Value", extend("type" = "object", "x-kubernetes-preserve-unknown-fields" = true))]
     pub spec: RawJson,
 }
 
-/// The labels and annotations of what is made from a template.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Its labels and annotations.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct TemplateMeta {
+    /// The labels.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    #[schemars(schema_with = "labels")]
     pub labels: std::collections::BTreeMap<String, String>,
+    /// The annotations.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    #[schemars(schema_with = "labels")]
     pub annotations: std::collections::BTreeMap<String, String>,
 }
 
-/// Where a job leaves its portrait.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+/// Where the job writes the portrait.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ResultSource {
+    /// In the ConfigMap NAME-result, where NAME is that of the HorizontalPortrait, with the keys
+    /// type, expireTime and timeSeries.
     #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["ConfigMap"]))]
     pub kind: String,
+    /// It has no fields.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("type" = "object"))]
     pub config_map: Option<Value>,
 }
 

@@ -2,7 +2,8 @@
 //! take traffic, how many are cut off from it, and how many stand by.
 //!
 //! [`ReplicaProfileSpec`] is what a user or an autoscaler writes, [`CheckedReplicaProfile`] the same with its
-//! rules, and [`ReplicaProfileStatus`] what is told of it. Its schema stands in [`crate::custom_resources`].
+//! rules, and [`ReplicaProfileStatus`] what is told of it. The schema is derived from both: their
+//! comments are what `kubectl explain` shows.
 
 mod check;
 mod spec;
@@ -17,7 +18,7 @@ use crate::json::null_is_default;
 use crate::kinds::Kind;
 use crate::meta::Meta;
 
-pub(crate) use check::{LONGEST_DRAIN, drain};
+pub(crate) use check::drain;
 pub use check::{ProfileBehaviorError, ReplicaProfileError, check};
 pub use spec::{
     PodSorter, PodTrafficController, ProfileBehavior, READINESS_GATE, ReplicaProfileSpec,

@@ -11,20 +11,10 @@ use evenkeel_core::scaling::cron::{
 };
 use jiff::SignedDuration;
 
-use super::spec::{CronHpaSpec, CronRule};
+use super::spec::{CronHpaSpec, CronRule, MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL};
 
 /// The time within which a missed run is made up for, where the spec does not say.
 const STARTING_DEADLINE: i64 = 300;
-
-/// The most rules of one object.
-pub const MOST_CRONS: usize = 32;
-
-/// The most excluded days of a spec, and of one of its rules.
-pub const MOST_DAYS: usize = 64;
-
-/// The most excluded days of a spec and of all of its rules together. It takes tens of microseconds to read
-/// each, and a tenant may write as many objects as the namespace holds.
-pub const MOST_DAYS_OF_ALL: usize = 128;
 
 /// A spec that is not accepted, with the path of what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

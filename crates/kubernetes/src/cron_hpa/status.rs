@@ -3,98 +3,122 @@
 
 use evenkeel_core::scaling::cron::{ActiveRun, CronState, RuleState};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::spec::MOST_CRONS;
 use crate::condition::Condition;
+use crate::schema::conditions;
 
-/// The status of a CronHPA. Absent parts are written as null, which in a merge patch takes away what was
-/// there before, but within lists, which a patch replaces whole.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The requested replicas, the last run, and the next runs. Written by Evenkeel.
+// Absent parts are written as null: in a merge patch, null removes the earlier value. A patch replaces lists whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = []))]
 pub struct CronHpaStatus {
-    /// The generation that the rest was told of.
+    /// The generation of the spec that the status describes.
     pub observed_generation: Option<i64>,
-    /// The request at present.
     pub active: Option<ActiveCron>,
-    /// The change that the last run made and that stands.
     pub held: Option<HeldCron>,
-    /// The last run that was made.
     pub last_run: Option<LastRun>,
-    /// The next runs and windows of all rules.
+    /// The next runs and windows of all crons.
+    #[schemars(length(max = 5))]
     pub next_runs: Vec<NextRun>,
-    /// The state of each rule.
+    /// The state of each cron.
+    #[schemars(length(max = MOST_CRONS))]
     pub crons: Vec<CronStatus>,
+    #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
 }
 
-/// The request of a CronHPA at present.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The replicas that are requested now; absent if there are none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["minReplicas"]))]
 pub struct ActiveCron {
-    /// The least replicas.
+    /// The minimum of replicas; for a workload without a HorizontalPodAutoscaler, the replicas.
+    #[schemars(range(min = 0))]
     pub min_replicas: i32,
-    /// The end of the window that asks for them; none where they stand until the next run.
+    /// The end of the window that asks for them; absent if they apply until the next run.
     #[serde(default)]
     pub until: Option<Timestamp>,
 }
 
-/// A change by a run, which stands until the next.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The change of the last run, which applies until the next run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldCron {
-    /// The rule that ran.
+    /// The cron that ran.
     pub cron: String,
+    /// The time of the run, by its schedule.
     pub scheduled_time: Timestamp,
+    /// The minimum of replicas that it set.
+    #[schemars(range(min = 0))]
     pub min_replicas: i32,
-    /// The user's own least at the run, by which it raised or lowered.
+    /// The user's minReplicas at the run. If the user later sets a larger number than the run
+    /// raised it to, that number applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub user_min_replicas: Option<i32>,
 }
 
-/// A run that was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The last run. If runs that change nothing follow each other within a minute, it may be an
+/// earlier one: they update the status once a minute.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastRun {
-    /// The rule that ran.
+    /// The cron that ran.
     pub cron: String,
-    /// The moment of the run, by its schedule.
+    /// The time of the run, by its schedule.
     pub scheduled_time: Timestamp,
+    /// The target of the run.
+    #[schemars(range(min = 0))]
     pub target: i32,
-    /// The replicas that there were.
+    /// The replicas before the run.
+    #[schemars(range(min = 0))]
     pub replicas: i32,
 }
 
-/// A run or a window to come.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A future run or window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["cron", "time", "replicas"]))]
 pub struct NextRun {
+    /// The cron.
     pub cron: String,
+    /// Its moment.
     pub time: Timestamp,
-    /// The same in the zone of the rule, for people.
+    /// Its time in the time zone of the cron.
     pub local_time: String,
+    /// Its replicas.
+    #[schemars(range(min = 0))]
     pub replicas: i32,
-    /// The moment at which the window closes; none for a run.
+    /// The time at which the window closes; absent for a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Timestamp>,
 }
 
-/// The state of one rule.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The state of one cron.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["name", "schedule", "since"]))]
 pub struct CronStatus {
+    /// Its name.
     pub name: String,
-    /// Its schedules: with others it is another rule.
+    /// Its schedules, by which Evenkeel notices that a cron has changed.
     pub schedule: String,
-    /// When it was first seen.
+    /// When it was first seen: earlier runs are not made up.
     pub since: Timestamp,
-    /// The last run, made or missed, or the start of the last window.
+    /// Its last run, also if it was missed, or the start of its last window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_time: Option<Timestamp>,
     /// True while its window is open.
     #[serde(default)]
     pub open: bool,
-    /// The user's own least when its window opened, by which it raises or lowers.
+    /// The user's minReplicas when its window opened. If the user later sets a larger number than
+    /// the window raises it to, that number applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub user_min_replicas: Option<i32>,
 }
 

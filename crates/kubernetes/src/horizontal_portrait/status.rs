@@ -1,25 +1,28 @@
 //! The status of a HorizontalPortrait.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::condition::Condition;
 use crate::json::list;
 use crate::portrait_data::PortraitData;
+use crate::schema::conditions;
 
 /// The condition that says whether there is a portrait.
 pub const PORTRAIT_GENERATED: &str = "PortraitGenerated";
 
-/// The status of a HorizontalPortrait. Absent parts are written as null, which in a merge patch takes away what was
-/// there before.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The value of the portrait.
+// Absent parts are written as null: in a merge patch, null removes the earlier value. A patch replaces lists whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = []))]
 pub struct HorizontalPortraitStatus {
-    /// The generation that the rest was told of.
+    /// The generation of the spec that the status describes.
     pub observed_generation: Option<i64>,
-    /// The data of the portrait.
     pub portrait_data: Option<PortraitData>,
     #[serde(deserialize_with = "readable")]
+    #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
 }
 

@@ -5,32 +5,38 @@ use evenkeel_core::scaling::ReplicaCounts;
 use evenkeel_core::scaling::stability::{Action, PausedChange};
 use evenkeel_core::scaling::staged_change::{Direction, Progress, StagedChange};
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::spec::{MOST_CHECKERS, MOST_PROVIDERS};
 use crate::condition::Condition;
+use crate::schema::conditions;
 
-/// The status of an IntelligentHorizontalPodAutoscaler. Absent parts are written as null, which in a merge patch takes away
-/// what was there before, but within lists, which a patch replaces whole.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The requested replicas, the state of a change, and the reasons. Written by Evenkeel.
+// Absent parts are written as null: in a merge patch, null removes the earlier value. A patch replaces lists whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = []))]
 pub struct IhpaStatus {
-    /// The generation that the rest was told of.
+    /// The generation of the spec that the status describes.
     pub observed_generation: Option<i64>,
     /// The replicas that the workload has.
+    #[schemars(range(min = 0))]
     pub current_replicas: Option<i32>,
-    /// The replicas in each state that are asked for.
+    /// The replicas in each state that are requested now.
     pub desired: Option<IhpaReplicaCounts>,
-    /// The value that held before the current one.
+    /// The value that applied before.
     pub previous_portrait_value: Option<PortraitValue>,
-    /// The value that holds.
+    /// The value that applies; absent if no provider has a value.
     pub current_portrait_value: Option<PortraitValue>,
     /// The result of each provider.
+    #[schemars(length(max = MOST_PROVIDERS))]
     pub portraits: Vec<PortraitStatus>,
-    /// The staged change that is under way, or was until a moment ago.
     pub gray: Option<GrayStatus>,
-    /// The results of the stability checks.
     pub stability: Option<StabilityStatus>,
+    /// When the counts were last changed.
     pub last_scale_time: Option<Timestamp>,
+    #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
 }
 
@@ -40,108 +46,145 @@ impl IhpaStatus {
 }
 
 /// Replicas by the states of their Pods.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[allow(clippy::struct_field_names)] // they are the API's
 pub struct IhpaReplicaCounts {
+    /// Replicas that take traffic.
+    #[schemars(range(min = 0))]
     pub online_replicas: i32,
+    /// Replicas that run without traffic.
+    #[schemars(range(min = 0))]
     pub cutoff_replicas: i32,
+    /// Replicas on standby with less resources.
+    #[schemars(range(min = 0))]
     pub standby_replicas: i32,
 }
 
 /// A count that a provider asks for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PortraitValue {
+    /// The provider that asks for it.
     pub provider: String,
+    /// The replicas that should be online.
+    #[schemars(range(min = 0))]
     pub replicas: i32,
+    /// Until when it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire_time: Option<Timestamp>,
 }
 
 /// The result of one provider.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PortraitStatus {
+    /// The provider.
     pub provider: String,
+    /// Its priority.
+    #[schemars(with = "i64")]
     pub priority: i32,
-    /// `Value`, `Absent`, `Expired` or `Failed`.
+    /// Value; Absent, if it asks for nothing now; Expired, if it was not renewed; or Failed.
     pub outcome: String,
+    /// The replicas that it asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub replicas: Option<i32>,
+    /// Until when the outcome applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expire_time: Option<Timestamp>,
+    /// The reason in one word, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The reason in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Since when the outcome is what it is.
+    /// Since when the outcome has been the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
 
-/// A staged change that is under way, or was until a moment ago.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The staged change in progress, or the one that has just ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["grayPercent"]))]
 pub struct GrayStatus {
+    /// How far it has come.
+    #[schemars(range(min = 0, max = 100))]
     pub gray_percent: i32,
-    /// When the last step was made.
+    /// When the last step took place, or was complete if that took longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Timestamp>,
-    /// When that of the last change in the other direction was.
+    /// The same for the last change in the other direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opposite_update_time: Option<Timestamp>,
-    /// How far the last step has come: `Made`, `Pending`, `Limited` or `Finished`.
+    /// The state of the last step: Made, Pending, Limited or Finished.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub progress: String,
-    /// The replicas at its begin.
+    /// The replicas in each state at its beginning.
     pub from: IhpaReplicaCounts,
-    /// The replicas that are to be online in the end.
+    /// The replicas that should be online at the end.
+    #[schemars(range(min = 0))]
     pub to_replicas: i32,
-    /// Those that are to be online by now.
+    /// The replicas that should be online now.
+    #[schemars(range(min = 0))]
     pub online_replicas: i32,
-    /// Where it stands: `Stepping`, `Observing`, `Waiting`, `Paused`, `RolledBack` or, once it is done, `Settled`.
+    /// Stepping, Observing, Waiting, Paused, RolledBack or, once done, Settled.
     pub phase: String,
-    /// When it moves again by itself.
+    /// When it continues by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_time: Option<Timestamp>,
 }
 
 /// The results of the stability checks.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = []))]
 pub struct StabilityStatus {
-    /// The changes that are held, at most one in each direction.
+    /// The paused changes, at most one for each direction.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 2))]
     pub holds: Vec<HoldStatus>,
+    /// The result of each check.
+    #[schemars(length(max = MOST_CHECKERS))]
     pub checkers: Vec<CheckerStatus>,
 }
 
-/// A change that checks hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The checks that pause a change, and since when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("required" = ["action", "direction", "since"]))]
 pub struct HoldStatus {
+    /// Pause or Rollback.
     pub action: String,
-    /// `up` or `down`.
+    /// The direction of the change, up or down; changes in the other direction are not paused.
     pub direction: String,
+    /// Since when it has been paused.
     pub since: Timestamp,
+    /// The checks that failed last.
     #[serde(default)]
+    #[schemars(length(max = MOST_CHECKERS))]
     pub checkers: Vec<String>,
+    /// How long all checks must pass before it continues.
     #[serde(default)]
     pub cool_down_seconds: i64,
+    /// Since when all checks have passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes_since: Option<Timestamp>,
 }
 
 /// The result of one check.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("required" = ["name", "verdict"]))]
 pub struct CheckerStatus {
+    /// The check.
     pub name: String,
-    /// `Pass`, `Unknown` or `Fail`.
+    /// Pass, Fail, or Unknown if its data are missing or too old.
     pub verdict: String,
+    /// The reason in words.
     pub message: String,
-    /// Since when the verdict is what it is.
+    /// Since when the verdict has been the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }

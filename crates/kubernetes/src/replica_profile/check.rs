@@ -7,17 +7,14 @@ use evenkeel_core::scaling::replica_profile::{Direction, ProfileRules};
 use jiff::SignedDuration;
 
 use super::spec::{
-    PodSorter, PodTrafficController, ProfileBehavior, READINESS_GATE, ReplicaProfileSpec,
-    WORKLOAD_DEFAULT,
+    LONGEST_DRAIN, PodSorter, PodTrafficController, ProfileBehavior, READINESS_GATE,
+    ReplicaProfileSpec, WORKLOAD_DEFAULT,
 };
 use crate::truncate::excerpt;
 
 /// The time for which a Pod takes no traffic before it is deleted, where the spec does not say: proxies and
 /// clients hear of an endpoint that is gone within seconds.
 const DRAIN: i64 = 30;
-
-/// The longest such time.
-pub(crate) const LONGEST_DRAIN: i64 = 86_400;
 
 /// The most of a value that is quoted.
 const LONGEST_QUOTE: usize = 64;

@@ -1,23 +1,33 @@
 //! The status of a ReplicaProfile: the Pods by their state, and whether they are as wanted.
 
 use evenkeel_core::scaling::replica_profile::ProfileRefusal;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::condition::Condition;
+use crate::schema::conditions;
 
-/// The status of a ReplicaProfile. Absent parts are written as null, which in a merge patch takes away what
-/// was there before.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The Pods in each state, and whether they are as requested. Written by Evenkeel.
+// Absent parts are written as null: in a merge patch, null removes the earlier value. A patch replaces lists whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = []))]
 pub struct ReplicaProfileStatus {
-    /// The generation that the rest was told of.
+    /// The generation of the spec that the status describes.
     pub observed_generation: Option<i64>,
-    /// The Pods that take traffic, once they are ready.
+    /// The Pods that take traffic once they are ready.
+    #[schemars(range(min = 0))]
     pub online_replicas: Option<i32>,
-    /// Those of them that are ready.
+    /// The ready Pods among them.
+    #[schemars(range(min = 0))]
     pub ready_replicas: Option<i32>,
+    /// The Pods that run and take no traffic.
+    #[schemars(range(min = 0))]
     pub cutoff_replicas: Option<i32>,
+    /// The Pods that take no traffic and have less resources than they request.
+    #[schemars(range(min = 0))]
     pub standby_replicas: Option<i32>,
+    #[schemars(schema_with = "conditions")]
     pub conditions: Vec<Condition>,
 }
 
