@@ -16,10 +16,12 @@ mod readiness_gate;
 pub mod records;
 mod removable_pods;
 mod resizable_pods;
+mod server_time;
 pub mod state;
 pub mod watch;
 
 pub use autoscaling::{PortraitObjects, ScalingObject, ScalingView, WorkloadPods};
 pub use metrics::ClusterMetrics;
 pub use records::{PLACEMENT, SCALING, WATCHED};
+pub use server_time::server_time;
 pub use state::{ClusterState, ProfileView, Settings};

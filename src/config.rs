@@ -57,6 +57,12 @@ use file::tree;
 use layers::ConfigLayers;
 use scheduling::{PolicySections, SchedulingSection};
 
+/// The ConfigMap that the replicas' configuration is mounted from.
+pub const CONFIGURATION_MAP: &str = "evenkeel";
+
+/// The configuration's key in the ConfigMap.
+pub const CONFIGURATION_FILE: &str = "config.yaml";
+
 /// The whole configuration, checked: the settings of each part of the service.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {

@@ -11,7 +11,6 @@ mod trust;
 
 pub use checks::{CHECKS, DoctorCheck, check};
 pub use finding::{DoctorFinding, FindingSeverity, link};
-pub(crate) use observation::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 pub use observation::{
     DoctorObservation, ObjectsOfKind, PodOfDryRun, ReadFailure, ReadOutcome, Replica, Right,
     ServedCertificate, WebhookTrial,

@@ -23,8 +23,8 @@ use self::report::Assessment;
 use super::forecast::output_file;
 use super::output::{self, CliFailure};
 use super::prometheus_history;
+use crate::cluster::server_time;
 use crate::config::Config;
-use crate::doctor::collector::api_reader::server_time;
 use evenkeel_clock as clock;
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {

@@ -11,9 +11,9 @@ use serde::Serialize;
 use super::cluster_args::ClusterArgs;
 use super::output::{self, CliFailure, Format};
 use super::settings::ConfigArgs;
+use crate::cluster::server_time;
+use crate::config::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 use crate::config::{Config, ConfigError, Writes};
-use crate::doctor::collector::api_reader::server_time;
-use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 use crate::uninstall::{
     self, Election, Extent, Inventory, Judgement, ListFailure, NamespaceMismatch, OnPods,
 };

@@ -10,6 +10,7 @@ mod replicas;
 mod rights;
 mod webhook_dry_run;
 
+use crate::config::CONFIGURATION_MAP;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -25,9 +26,7 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::Client;
 
-use super::observation::{
-    CONFIGURATION_MAP, DoctorObservation, ReadOutcome, SIGNING_SECRET, ServedCertificate,
-};
+use super::observation::{DoctorObservation, ReadOutcome, SIGNING_SECRET, ServedCertificate};
 use crate::certificates::SERVER_CERTIFICATE;
 use crate::certificates::ServingCertificateSource;
 use crate::config::Config;
@@ -78,7 +77,7 @@ pub async fn gather(
     let (nodes, namespaces, unbound) = watched(&reader).await;
     let mut observation = DoctorObservation {
         now,
-        server_time: api_reader::server_time(client).await,
+        server_time: crate::cluster::server_time(client).await,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         namespace: namespace.to_owned(),
         server,

@@ -17,17 +17,11 @@ use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde::Deserialize;
 
 use super::DoctorFinding;
-use crate::config::{Config, ConfigError, ConfigSources};
+use crate::config::{CONFIGURATION_FILE, Config, ConfigError, ConfigSources};
 use evenkeel_kubernetes::annotated_object::AnnotatedObject;
 use evenkeel_kubernetes::annotation_check::Carrier;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched_types::Namespace};
-
-/// The ConfigMap that the replicas' configuration is mounted from.
-pub(crate) const CONFIGURATION_MAP: &str = "evenkeel";
-
-/// The configuration's key in the ConfigMap.
-pub(crate) const CONFIGURATION_FILE: &str = "config.yaml";
 
 /// The Secret that the signer keeps keys in, where no configuration names another.
 pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";

@@ -5,12 +5,15 @@
 //! function of its arguments; the numbers come from the service's view of the cluster.
 
 pub mod balance;
+pub mod bound_pod;
 mod candidate_loads;
 pub mod deletion_cost;
 pub mod deletion_order;
 pub mod headroom;
 pub mod interfaces;
 pub mod kube_scheduler_scores;
+pub mod no_headroom;
+pub mod node_facts;
 pub mod node_forecast;
 mod node_load;
 mod node_sampling;

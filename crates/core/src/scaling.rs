@@ -9,6 +9,7 @@
 //! [`tracker`] remembers it and asks the models, [`decide`] turns load and forecasts into a
 //! [`ScalingDecision`], and [`contribution`] and [`bounds_record`] into the bounds of an object.
 
+pub mod api_reading;
 mod bounds;
 pub mod bounds_record;
 mod contest;
@@ -32,6 +33,7 @@ pub mod load_sum;
 pub mod load_unit;
 pub mod measurement_dedup;
 mod merged_portraits;
+pub mod metrics_api;
 mod mode;
 pub mod observation;
 pub mod pareto_frontier;
@@ -45,10 +47,12 @@ pub mod replica_profile;
 mod risk;
 pub mod sample;
 mod scale_down;
+pub mod series_sum;
 pub mod serving_pods;
 pub mod signal;
 pub mod stability;
 pub mod staged_change;
+pub mod start_time;
 pub mod tick_schedule;
 pub mod tracker;
 pub mod traffic;

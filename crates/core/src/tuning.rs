@@ -13,6 +13,7 @@ mod hpa_interference;
 mod limit_step;
 mod mode;
 mod node_stagger;
+pub mod request_and_limit;
 mod resource_budget;
 mod resource_decision;
 mod samples;

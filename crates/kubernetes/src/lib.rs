@@ -36,6 +36,7 @@ pub mod kinds;
 pub mod kubelet_stats;
 pub mod lease;
 pub mod lenient_object;
+pub mod limits;
 pub mod list_text;
 pub mod load_query;
 pub mod managed_fields;

@@ -6,12 +6,10 @@ use jiff::SignedDuration;
 
 use super::annotations::{
     self, AnnotationParser, ENABLED, HEADROOM, InvalidAnnotation, NO_HEADROOM, PROFILE_THRESHOLD,
-    RELAX_AFTER,
+    RELAX_AFTER, RISK, SCALING, TUNING,
 };
 use super::duration;
-use super::scaling_policy::{ACCEPTED_RISK, SCALING_MODE};
-use super::tuning_policy::TUNING_MODE;
-use evenkeel_core::placement::{NoHeadroom, SchedulingPolicy};
+use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::scaling::{Risk, ScalingMode};
 use evenkeel_core::tuning;
 use evenkeel_core::units::Ratio;
@@ -60,13 +58,6 @@ impl NamespacePolicy {
         };
         (policy, invalid)
     }
-
-    /// The share from which a resource is dominant, `[CLBP] (4.2)`: the namespace's, else the
-    /// cluster's.
-    #[must_use]
-    pub fn threshold(&self, policy: &SchedulingPolicy) -> Ratio {
-        self.profile_threshold.unwrap_or(policy.profile_threshold)
-    }
 }
 
 const SHARE: &str = "a number above 0 and at most 1";
@@ -97,11 +88,28 @@ const RELAX: AnnotationParser<RelaxAfter> = AnnotationParser {
         })
     },
 };
+/// How the mode of scaling is read.
+pub const SCALING_MODE: AnnotationParser<ScalingMode> = AnnotationParser {
+    key: SCALING,
+    accepted: ScalingMode::ACCEPTED,
+    parse: |text| text.parse().ok(),
+};
+/// How the accepted risk is read.
+pub const ACCEPTED_RISK: AnnotationParser<Risk> = AnnotationParser {
+    key: RISK,
+    accepted: Risk::ACCEPTED,
+    parse: |text| text.parse().ok(),
+};
+/// How the mode of tuning is read.
+pub const TUNING_MODE: AnnotationParser<tuning::TuningMode> = AnnotationParser {
+    key: TUNING,
+    accepted: "off, recommend or on",
+    parse: |text| text.parse().ok(),
+};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotations::{RISK, SCALING, TUNING};
 
     fn parse(annotations: &[(&str, &str)]) -> (NamespacePolicy, Vec<&'static str>) {
         let annotations = annotations

@@ -2,12 +2,14 @@
 //! read by itself; precedence between objects is decided elsewhere. An invalid value counts as
 //! absent.
 
+use crate::namespace_policy::ACCEPTED_RISK;
+use crate::namespace_policy::SCALING_MODE;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::annotations::{
-    AnnotationParser, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY, RISK,
-    SCALE_DOWN, SCALING, TARGET, TRAFFIC,
+    AnnotationParser, InvalidAnnotation, MAX_REPLICAS, MIN_REPLICAS, PREDICT, PREDICT_MEMORY,
+    SCALE_DOWN, TARGET, TRAFFIC,
 };
 use super::autoscaler::HpaMetrics;
 use super::behavior_text;
@@ -208,11 +210,6 @@ pub(crate) fn crossed_bounds(annotations: &BTreeMap<String, String>) -> Option<B
     ReplicaBounds::new(min, max).err()
 }
 
-pub(super) const SCALING_MODE: AnnotationParser<ScalingMode> = AnnotationParser {
-    key: SCALING,
-    accepted: ScalingMode::ACCEPTED,
-    parse: |text| text.parse().ok(),
-};
 const PREDICTION: AnnotationParser<PredictionModel> = AnnotationParser {
     key: PREDICT,
     accepted: PredictionModel::ACCEPTED,
@@ -236,11 +233,6 @@ const METRICS: AnnotationParser<HpaMetrics> = AnnotationParser {
 const DOWN: AnnotationParser<ScaleDown> = AnnotationParser {
     key: SCALE_DOWN,
     accepted: ScaleDown::ACCEPTED,
-    parse: |text| text.parse().ok(),
-};
-pub(super) const ACCEPTED_RISK: AnnotationParser<Risk> = AnnotationParser {
-    key: RISK,
-    accepted: Risk::ACCEPTED,
     parse: |text| text.parse().ok(),
 };
 const KINDS_OF_TRAFFIC: AnnotationParser<TrafficQueries> = AnnotationParser {

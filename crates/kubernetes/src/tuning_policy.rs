@@ -1,10 +1,11 @@
 //! The annotations by which a workload's owner limits tuning. `evenkeel.dev/min-allowed` and
 //! `max-allowed` hold for each container: `cpu=100m,memory=64Mi`, or for one alone, `app.cpu=100m`.
 
+use crate::namespace_policy::TUNING_MODE;
 use std::collections::BTreeMap;
 
 use crate::annotations::{
-    self, AnnotationParser, InvalidAnnotation, MAX_ALLOWED, MIN_ALLOWED, RESIZE_RESTARTS, TUNING,
+    self, AnnotationParser, InvalidAnnotation, MAX_ALLOWED, MIN_ALLOWED, RESIZE_RESTARTS,
 };
 use evenkeel_core::tuning::{CpuMemory, Range, TunedResource, TuningMode};
 use evenkeel_core::units::Amount;
@@ -93,11 +94,6 @@ impl TuningPolicy {
     }
 }
 
-pub(super) const TUNING_MODE: AnnotationParser<TuningMode> = AnnotationParser {
-    key: TUNING,
-    accepted: "off, recommend or on",
-    parse: |text| text.parse().ok(),
-};
 const MIN: AnnotationParser<AllowedAmounts> = AnnotationParser {
     key: MIN_ALLOWED,
     accepted: AllowedAmounts::ACCEPTED,

@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
-use axum::http::{Request, header};
-use jiff::Timestamp;
+use axum::http::Request;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
-use kube::client::Body;
 use kube::core::Resource;
 use kube::{Api, Client};
 use serde::Deserialize;
@@ -100,15 +98,7 @@ pub(super) async fn version(client: &Client) -> kube::Result<ReadOutcome<String>
     }
 }
 
-/// The time by the API server's clock, as its answers are dated; objects are stamped by it.
-pub(crate) async fn server_time(client: &Client) -> Option<Timestamp> {
-    let request = Request::get("/version").body(Body::empty());
-    let answer = client.send(request.ok()?).await.ok()?;
-    let date = answer.headers().get(header::DATE)?.to_str().ok()?;
-    let date = jiff::fmt::rfc2822::parse(date).ok()?;
-    Some(date.timestamp())
-}
-
+/// The names of the API groups that are served.
 pub(super) async fn api_groups(client: &Client) -> ReadOutcome<Vec<String>> {
     let groups = client.list_api_groups().await;
     let names = groups.map(|list| list.groups.into_iter().map(|group| group.name).collect());

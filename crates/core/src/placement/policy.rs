@@ -1,8 +1,7 @@
 //! The scheduling policy of the service, from checked configuration.
 
+pub use crate::placement::no_headroom::{NoHeadroom, UnknownNoHeadroom};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use jiff::SignedDuration;
 
@@ -10,46 +9,6 @@ use crate::placement::balance::ScoringStrategy;
 use crate::placement::node_sampling::NodesToScore;
 use crate::profile::ProfileTable;
 use crate::units::{Amount, Ratio, Resources};
-
-/// Treatment of a Pod for which no node has headroom.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoHeadroom {
-    Reject,
-    Relax,
-}
-
-impl NoHeadroom {
-    /// In annotations and configuration.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reject => "reject",
-            Self::Relax => "relax",
-        }
-    }
-}
-
-impl fmt::Display for NoHeadroom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted; accepted: reject or relax")]
-pub struct UnknownNoHeadroom(pub String);
-
-impl FromStr for NoHeadroom {
-    type Err = UnknownNoHeadroom;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "reject" => Ok(Self::Reject),
-            "relax" => Ok(Self::Relax),
-            other => Err(UnknownNoHeadroom(other.to_owned())),
-        }
-    }
-}
 
 /// Cluster-wide scheduling policy; a namespace may override the fields it has annotations for.
 #[derive(Debug, Clone, PartialEq)]

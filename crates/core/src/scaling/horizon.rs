@@ -5,6 +5,7 @@
 //! a node has room and the Pod has started. A forecast on that measurement has to reach over all of
 //! it.
 
+pub use crate::scaling::start_time::StartTime;
 use jiff::SignedDuration;
 
 use super::hpa::Settings;
@@ -23,15 +24,6 @@ const LAST_PODS: usize = 10;
 
 /// The wait that kube-scheduler needs by itself; what waits longer waits for a node.
 const SCHEDULING: SignedDuration = SignedDuration::from_secs(10);
-
-/// The start of one Pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StartTime {
-    /// From its creation until a node had it.
-    pub waited: SignedDuration,
-    /// From then until it was ready for the first time.
-    pub started: SignedDuration,
-}
 
 /// The time since the load that a measurement describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

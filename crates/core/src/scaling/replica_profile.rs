@@ -12,8 +12,11 @@ mod drain_blockage;
 mod limits;
 mod pod;
 mod pod_counts;
+pub mod pod_state;
 mod profile_input;
+pub mod profile_rules;
 mod refusal;
+pub mod rollout;
 mod scale_in;
 
 use jiff::SignedDuration;

@@ -8,14 +8,10 @@ use super::cpu_memory::TunedResource;
 use super::limit_step::LimitStepRange;
 use super::samples::MinuteSamples;
 use super::target::{Elasticity, Trend, is_held, target};
+pub use crate::tuning::request_and_limit::RequestAndLimit;
 use crate::units::Amount;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub struct RequestAndLimit {
-    pub request: Option<Amount>,
-    pub limit: Option<Amount>,
-}
-
+/// One resource of a container, with what is known of its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TuningInput {
     pub resource: TunedResource,

@@ -1,5 +1,6 @@
 //! The decision on one request.
 
+use crate::extender::profile_threshold;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -219,7 +220,11 @@ fn annotate(
     let declared = pod.declared_profile();
     let choice = policy.profiles.choose(declared, || {
         let free = snapshot.nodes.median().free();
-        profile::classify(&demand.amounts, &free, namespace.threshold(policy))
+        profile::classify(
+            &demand.amounts,
+            &free,
+            profile_threshold(&namespace, policy),
+        )
     });
     if let (Some(given), Some(_)) = (declared, &choice.classification) {
         let accepted = "compute, memory, io, network, normal, or a profile of the configuration";

@@ -1,5 +1,6 @@
 //! The metrics of an autoscaler, as the HPA algorithm reads them.
 
+pub use crate::limits::FOLLOWED;
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::{MetricTarget, ResourceName, Signal};
 use evenkeel_core::units::Quantity;
@@ -14,10 +15,7 @@ use crate::yaml_values::YamlText;
 /// The utilisation of cpu, in percent, that Kubernetes gives an HPA without metrics.
 const DEFAULT_UTILIZATION: i32 = 80;
 
-/// The most metrics of one target that Evenkeel follows. A Kubernetes object holds up to some
-/// 28,000, and each followed metric costs queries, memory and a series.
-pub const FOLLOWED: usize = 16;
-
+/// The metrics of an autoscaler, in the order given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HpaMetrics(pub Vec<MetricSpec>);
 

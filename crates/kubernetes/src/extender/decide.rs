@@ -1,5 +1,6 @@
 //! Filter and prioritize as decisions: the nodes that pass and the score of each, with the reasons.
 
+use crate::extender::profile_threshold;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
@@ -304,7 +305,7 @@ pub(super) fn profile_of<'a>(
 ) -> ProfileChoice<'a> {
     policy.profiles.choose(pod.annotated_profile(), || {
         let free = median(candidates).free();
-        let threshold = judgement.namespace.threshold(policy);
+        let threshold = profile_threshold(&judgement.namespace, policy);
         profile::classify(&judgement.demand.amounts, &free, threshold)
     })
 }

@@ -229,3 +229,11 @@ pub(super) fn blind(snapshot: &Snapshot) -> Option<Exemption> {
         SnapshotGap::NoMetrics => Exemption::NoMetrics,
     })
 }
+
+/// The share from which a resource is dominant in a namespace, `[CLBP] (4.2)`: its own, else the cluster's.
+#[must_use]
+pub fn profile_threshold(namespace: &NamespacePolicy, policy: &SchedulingPolicy) -> Ratio {
+    namespace
+        .profile_threshold
+        .unwrap_or(policy.profile_threshold)
+}

@@ -14,7 +14,7 @@ use tracing::warn;
 
 use super::shipped_services::NAMESPACE;
 use super::{DevClusterOptions, StartError};
-use crate::doctor::{CONFIGURATION_FILE, CONFIGURATION_MAP};
+use crate::config::{CONFIGURATION_FILE, CONFIGURATION_MAP};
 use evenkeel_sandbox::objects::typed;
 
 /// How often the ConfigMap is looked at.

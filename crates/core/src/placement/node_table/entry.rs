@@ -2,6 +2,7 @@
 
 mod measurements;
 
+pub use crate::placement::node_facts::NodeFacts;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -15,24 +16,6 @@ use crate::placement::node_forecast::NodeForecast;
 use crate::placement::node_load::NodeLoad;
 use crate::placement::usage::{Measurement, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NodeFacts {
-    /// T for Pods' demands, where known: allocatable or configured.
-    pub capacity: Resources<Option<Amount>>,
-    /// T for measurements of the whole node, system daemons included, where it differs: all
-    /// capacity but pools of huge pages.
-    pub whole: Resources<Option<Amount>>,
-    /// Earlier measurements are of another node of the same name.
-    pub created: Option<Timestamp>,
-    /// The network's [`Self::capacity`] is only the configured default, which a measured interface
-    /// speed replaces.
-    pub network_is_default: bool,
-    /// Ready and not cordoned.
-    pub schedulable: bool,
-    /// Has a taint that keeps Pods without a toleration away.
-    pub tainted: bool,
-}
 
 /// The measurements and settings that Pods are counted by.
 #[derive(Clone, Copy)]

@@ -1,5 +1,6 @@
 //! A Pod as far as its node's load depends on it.
 
+pub use crate::placement::bound_pod::PodFacts;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -8,47 +9,7 @@ use super::unstarted_pods::is_due;
 use crate::placement::usage::{Measurement, PodName, Span, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
-#[derive(Debug, Clone, Copy)]
-pub struct PodFacts<'a> {
-    pub name: &'a PodName,
-    /// Bound, nominated, or most likely.
-    pub node: Option<&'a str>,
-    pub demand: Resources<Amount>,
-    /// If unknown, the time counts at which it was first seen bound.
-    pub bound: Option<Timestamp>,
-    /// Start of the first container, init containers included; from then on samples hold its usage.
-    pub first_started: Option<Timestamp>,
-    /// Start of the last container; `None` while one has not started, for example while its image
-    /// is pulled.
-    pub started: Option<Timestamp>,
-    /// End of the last container, once all have ended.
-    pub finished: Option<Timestamp>,
-    pub terminating: bool,
-    /// It shares the node's network, so its measured network use is the whole node's.
-    pub host_network: bool,
-    /// Volumes or devices may have to be made between the choice of its node and its binding.
-    pub provisions: bool,
-}
-
-impl<'a> PodFacts<'a> {
-    #[must_use]
-    pub const fn on(name: &'a PodName, node: Option<&'a str>, demand: Resources<Amount>) -> Self {
-        Self {
-            name,
-            node,
-            demand,
-            bound: None,
-            first_started: None,
-            started: None,
-            finished: None,
-            terminating: false,
-            host_network: false,
-            provisions: false,
-        }
-    }
-}
-
-/// Between binding and end.
+/// Where a Pod stands between binding and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// `started` stays once it is known: a container that restarts is in the samples.

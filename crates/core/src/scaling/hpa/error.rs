@@ -1,41 +1,11 @@
 //! Why a metric gives no replica count, in the words of Kubernetes.
 
+pub use crate::scaling::metrics_api::MetricsApi;
 use evenkeel_label_selector::{SelectorError, go_syntax};
 
 use crate::scaling::signal::{ObjectReference, PromQl, ResourceName, Signal};
 
-/// The API that serves a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricsApi {
-    /// `metrics.k8s.io`.
-    Resource,
-    /// `custom.metrics.k8s.io`.
-    Custom,
-    /// `external.metrics.k8s.io`.
-    External,
-    Prometheus,
-}
-
-impl MetricsApi {
-    pub const fn of(signal: &Signal) -> Self {
-        match signal {
-            Signal::Resource(_) | Signal::ContainerResource { .. } => Self::Resource,
-            Signal::Pods(_) | Signal::Object { .. } => Self::Custom,
-            Signal::External(_) => Self::External,
-            Signal::PromQl(_) => Self::Prometheus,
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Resource => "resource",
-            Self::Custom => "custom",
-            Self::External => "external",
-            Self::Prometheus => "Prometheus",
-        }
-    }
-}
-
+/// Why there is no measurement of a signal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The API failed or answered with an error.

@@ -1,54 +1,17 @@
 //! The measurements of the signals of one HPA.
 
+pub use crate::scaling::api_reading::MetricsApiReading;
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use super::error::{MetricsApi, ReadError, ReplicasError};
 use super::pod_values::ByPod;
-use crate::scaling::pod::PodFacts;
 use crate::scaling::sample::{Measurement, PodMetrics, PodSample, ValueSample};
 use crate::scaling::signal::Signal;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MetricsApiReading {
-    Pods(Vec<PodSample>),
-    Object(ValueSample),
-    /// All matching series, for an External metric or a PromQL query.
-    Series(Vec<ValueSample>),
-}
-
-impl MetricsApiReading {
-    /// Drops values of other Pods.
-    pub fn keep_pods(&mut self, pods: &[Arc<PodFacts>]) {
-        let kept = pods.iter().map(|pod| &*pod.name).collect();
-        self.keep(&kept);
-    }
-
-    fn keep(&mut self, kept: &HashSet<&str>) {
-        if let Self::Pods(samples) = self {
-            samples.retain(|sample| kept.contains(&*sample.pod));
-            samples.shrink_to_fit();
-        }
-    }
-
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        let own = match self {
-            Self::Pods(samples) => {
-                let names = samples.iter().map(|sample| sample.pod.capacity());
-                samples.capacity() * size_of::<PodSample>() + names.sum::<usize>()
-            }
-            Self::Object(_) => 0,
-            Self::Series(samples) => samples.capacity() * size_of::<ValueSample>(),
-        };
-        size_of::<Self>() + own
-    }
-}
-
-/// For the selector of the target. An error is the client's text, without the words that Kubernetes
-/// puts before it.
+/// The answers of the metrics APIs for the selector of the target. An error is the text of the
+/// client's error, without the words that Kubernetes puts before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Readings {
     /// By container, for Resource and ContainerResource metrics.

@@ -7,13 +7,13 @@ use evenkeel_label_selector::LabelSelector;
 use jiff::Timestamp;
 
 pub use self::pods::{TargetUsage, metric_usage, resource_utilization};
-pub use self::totals::summed_series;
 use super::error::ReplicasError;
 use super::groups::Startup;
 use super::readings::{HpaReadingsReader, Readings};
 use super::settings::Controller;
 use super::spec::Tolerances;
 use crate::scaling::pod::PodFacts;
+pub use crate::scaling::series_sum::summed_series;
 use crate::scaling::signal::{MetricTarget, ResourceName, Signal};
 
 /// For one target at one time.

@@ -1,33 +1,11 @@
 //! The rules of a profile, and the workload that they are applied to, at one moment.
 
+pub use crate::scaling::replica_profile::profile_rules::ProfileRules;
+pub use crate::scaling::replica_profile::rollout::RolloutProgress;
 use jiff::{SignedDuration, Timestamp};
 
-use super::direction::Direction;
 use super::limits::DisruptionLimits;
 use super::pod::ProfilePod;
-use crate::scaling::ReplicaCounts;
-
-/// The rules of a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProfileRules {
-    pub wanted: ReplicaCounts,
-    pub paused: bool,
-    pub direction: Direction,
-    /// The time for which a Pod takes no traffic before it is deleted.
-    pub drain: SignedDuration,
-}
-
-/// How far the version of a workload is brought out. That of a Deployment is only once all of its Pods have been
-/// available together, and that of a StatefulSet goes on from Pod to Pod only while each is ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RolloutProgress {
-    /// It is out; what becomes unavailable later changes nothing about that.
-    #[default]
-    Complete,
-    /// Its controller has not seen its newest spec yet.
-    Unseen,
-    UnderWay,
-}
 
 /// A workload and its Pods at one moment.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Chooses the Pods of a ReplicaSet that go first ([`evenkeel_core::placement::deletion_cost`]), by
 //! the nodes, each Pod's part of their loads, and the domains of the constraints.
 
+use crate::extender::profile_threshold;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -160,7 +161,7 @@ fn weights<'a>(
     let choice = policy.profiles.choose(pod.profile.as_deref(), || {
         let free = median(loads).free();
         let usage = (situation.usage)(&pod.uid);
-        profile::classify(&usage, &free, namespace.threshold(policy))
+        profile::classify(&usage, &free, profile_threshold(&namespace, policy))
     });
     choice.weights
 }

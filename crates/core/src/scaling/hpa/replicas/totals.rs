@@ -4,7 +4,7 @@
 
 use super::{MetricProposal, ReplicaCalculator};
 use crate::scaling::hpa::error::ReplicasError;
-use crate::scaling::sample::ValueSample;
+pub(super) use crate::scaling::series_sum::{capped_sum, sum_for_share};
 use crate::scaling::signal::{MetricTarget, Signal};
 use crate::units::{count_as_f64, i64_as_f64, i64_ceil, replicas_ceil};
 
@@ -94,50 +94,6 @@ impl ReplicaCalculator<'_> {
         }
         Ok(self.pods.iter().filter(|pod| pod.serves()).count())
     }
-}
-
-/// At most two series with the same sums for metrics, at the time of the newest.
-#[must_use]
-pub fn summed_series(samples: &[ValueSample]) -> Vec<ValueSample> {
-    let newest = samples.iter().map(|sample| sample.timestamp).max();
-    let Some(timestamp) = newest else {
-        return Vec::new();
-    };
-    let sum = capped_sum(samples);
-    let values = if sum_for_share(samples) == sum {
-        vec![sum]
-    } else {
-        // Below zero on the way, which the sum for a share takes for an overflow.
-        vec![-1, sum.wrapping_add(1)]
-    };
-    let sample = |value| ValueSample { timestamp, value };
-    values.into_iter().map(sample).collect()
-}
-
-/// For a target for the total: saturates above the largest integer, and wraps around below the
-/// smallest.
-fn capped_sum(samples: &[ValueSample]) -> i64 {
-    let mut sum = 0_i64;
-    for ValueSample { value, .. } in samples {
-        if *value > 0 && sum > i64::MAX - value {
-            return i64::MAX;
-        }
-        sum = sum.wrapping_add(*value);
-    }
-    sum
-}
-
-/// For a target per Pod. Kubernetes takes any sum below zero for an overflow, so a negative value
-/// makes it the largest integer.
-fn sum_for_share(samples: &[ValueSample]) -> i64 {
-    let mut sum = 0_i64;
-    for ValueSample { value, .. } in samples {
-        sum = sum.wrapping_add(*value);
-        if sum < 0 {
-            return i64::MAX;
-        }
-    }
-    sum
 }
 
 #[cfg(test)]
