@@ -12,6 +12,7 @@ pub mod metrics;
 pub mod owners;
 pub(crate) mod paged_list;
 mod profiles;
+mod read_outcome;
 mod readiness_gate;
 pub mod records;
 mod removable_pods;
@@ -22,6 +23,7 @@ pub mod watch;
 
 pub use autoscaling::{PortraitObjects, ScalingObject, ScalingView, WorkloadPods};
 pub use metrics::ClusterMetrics;
+pub use read_outcome::{ReadFailure, ReadOutcome};
 pub use records::{PLACEMENT, SCALING, WATCHED};
 pub use server_time::server_time;
 pub use state::{ClusterState, ProfileView, Settings};

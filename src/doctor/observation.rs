@@ -1,6 +1,7 @@
 //! Everything that the checks look at, as it was read. Nothing secret is in it: of Secrets only
 //! certificates are kept.
 
+pub use crate::cluster::{ReadFailure, ReadOutcome};
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -25,72 +26,6 @@ use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched_types
 
 /// The Secret that the signer keeps keys in, where no configuration names another.
 pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ReadOutcome<T> {
-    There(T),
-    /// The API server says that there is no such object, or that it does not know the kind.
-    Absent,
-    Unseen(ReadFailure),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ReadFailure {
-    /// The user lacks a right, given as `kubectl auth can-i` takes it.
-    Needs(String),
-    Failed(String),
-    /// The thing to read from is missing itself.
-    Without(String),
-}
-
-impl<T> ReadOutcome<T> {
-    /// The value, or `None` if absent; the finding of check `id` if `subject` could not be read.
-    pub(super) fn look(
-        &self,
-        id: &'static str,
-        subject: &str,
-    ) -> Result<Option<&T>, DoctorFinding> {
-        match self {
-            Self::There(there) => Ok(Some(there)),
-            Self::Absent => Ok(None),
-            Self::Unseen(unseen) => Err(unseen.finding(id, subject)),
-        }
-    }
-
-    /// The value, where it was read and is there.
-    pub const fn there(&self) -> Option<&T> {
-        match self {
-            Self::There(there) => Some(there),
-            Self::Absent | Self::Unseen(_) => None,
-        }
-    }
-}
-
-impl ReadFailure {
-    fn finding(&self, id: &'static str, subject: &str) -> DoctorFinding {
-        let blind = format!("{subject} could not be read");
-        match self {
-            Self::Needs(right) => DoctorFinding::warning(
-                id,
-                format!("{blind}: needs {right}"),
-                format!("run doctor as a user for whom `kubectl auth can-i {right}` answers yes"),
-            ),
-            Self::Failed(error) => DoctorFinding::warning(
-                id,
-                format!("{blind}: the call failed"),
-                "run doctor again; if it fails again, look at the API server's log",
-            )
-            .seen_by(error),
-            Self::Without(what) => DoctorFinding::info(
-                id,
-                format!("{blind}: {what}"),
-                "see the findings about that",
-            ),
-        }
-    }
-}
 
 /// A Pod of Evenkeel's Deployment with its metrics.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -317,5 +252,43 @@ impl DoctorObservation {
             .flatten()
             .filter_map(|variable| Some((variable.name.clone(), variable.value.clone()?)))
             .collect()
+    }
+}
+
+/// Reading what the cluster gave, with a finding for what it did not.
+pub(super) trait Look<T> {
+    /// The value, or `None` if absent; the finding of check `id` if `subject` could not be read.
+    fn look(&self, id: &'static str, subject: &str) -> Result<Option<&T>, DoctorFinding>;
+}
+
+impl<T> Look<T> for ReadOutcome<T> {
+    fn look(&self, id: &'static str, subject: &str) -> Result<Option<&T>, DoctorFinding> {
+        match self {
+            Self::There(there) => Ok(Some(there)),
+            Self::Absent => Ok(None),
+            Self::Unseen(failure) => Err(unseen(failure, id, subject)),
+        }
+    }
+}
+
+fn unseen(failure: &ReadFailure, id: &'static str, subject: &str) -> DoctorFinding {
+    let blind = format!("{subject} could not be read");
+    match failure {
+        ReadFailure::Needs(right) => DoctorFinding::warning(
+            id,
+            format!("{blind}: needs {right}"),
+            format!("run doctor as a user for whom `kubectl auth can-i {right}` answers yes"),
+        ),
+        ReadFailure::Failed(error) => DoctorFinding::warning(
+            id,
+            format!("{blind}: the call failed"),
+            "run doctor again; if it fails again, look at the API server's log",
+        )
+        .seen_by(error),
+        ReadFailure::Without(what) => DoctorFinding::info(
+            id,
+            format!("{blind}: {what}"),
+            "see the findings about that",
+        ),
     }
 }

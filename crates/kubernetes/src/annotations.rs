@@ -198,7 +198,7 @@ impl fmt::Display for InvalidAnnotation {
     }
 }
 
-pub(super) struct AnnotationParser<T> {
+pub struct AnnotationParser<T> {
     pub(super) key: &'static str,
     pub(super) accepted: &'static str,
     /// The value in a text; `None` where it is not accepted.

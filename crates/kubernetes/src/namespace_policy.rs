@@ -11,7 +11,7 @@ use super::annotations::{
 use super::duration;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::scaling::{Risk, ScalingMode};
-use evenkeel_core::tuning;
+use evenkeel_core::tuning::TuningMode;
 use evenkeel_core::units::Ratio;
 
 /// The time for which a Pod is refused before the least loaded nodes take it all the same.
@@ -38,7 +38,7 @@ pub struct NamespacePolicy {
     pub scaling: Option<ScalingMode>,
     pub risk: Option<Risk>,
     /// How far the Pods of workloads are tuned that do not say so.
-    pub tuning: Option<tuning::TuningMode>,
+    pub tuning: Option<TuningMode>,
 }
 
 impl NamespacePolicy {
@@ -101,7 +101,7 @@ pub const ACCEPTED_RISK: AnnotationParser<Risk> = AnnotationParser {
     parse: |text| text.parse().ok(),
 };
 /// How the mode of tuning is read.
-pub const TUNING_MODE: AnnotationParser<tuning::TuningMode> = AnnotationParser {
+pub const TUNING_MODE: AnnotationParser<TuningMode> = AnnotationParser {
     key: TUNING,
     accepted: "off, recommend or on",
     parse: |text| text.parse().ok(),
@@ -149,7 +149,7 @@ mod tests {
             relax_after: Some(RelaxAfter::After(SignedDuration::from_mins(90))),
             scaling: Some(ScalingMode::Floor),
             risk: Risk::new(0.02).ok(),
-            tuning: Some(tuning::TuningMode::On),
+            tuning: Some(TuningMode::On),
         };
         assert_eq!((policy, invalid), (expected, vec![]));
         assert_eq!(

@@ -3,6 +3,7 @@
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 use crate::doctor::observation::ObjectsOfKind;
 use evenkeel_kubernetes::annotated_object::AnnotatedObject;
 use evenkeel_kubernetes::annotation_check::{AnnotationFault, Carrier, check as faults_of};

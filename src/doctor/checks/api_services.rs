@@ -3,6 +3,7 @@
 
 use super::evidence::{CheckFindings, Evidence};
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 use crate::doctor::observation::ReadOutcome;
 use evenkeel_kubernetes::api_service::{self, Holder};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;

@@ -1,6 +1,7 @@
 //! The serving certificate: made by a running signer, valid, for the right names, and trusted by
 //! the API server.
 
+use crate::doctor::observation::Look as _;
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 

@@ -1,6 +1,7 @@
 //! Writes: the leader, the kill switch, the policies that guard writes and resize records, and the
 //! job that restores abandoned values.
 
+use crate::doctor::observation::Look as _;
 use jiff::SignedDuration;
 use k8s_openapi::api::admissionregistration::v1::{
     NamedRuleWithOperations, ValidatingAdmissionPolicyBinding,

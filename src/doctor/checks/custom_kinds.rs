@@ -5,6 +5,7 @@ use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::KindState;
+use crate::doctor::observation::Look as _;
 
 pub(super) const CUSTOM_KINDS: &str = "custom-kinds";
 

@@ -3,6 +3,7 @@
 use crate::certificates::ServingCertificateSource;
 use crate::config::{Config, ConfigError};
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 use crate::doctor::observation::{
     DoctorObservation, ObjectsOfKind, ReadFailure, ReadOutcome, Replica,
 };

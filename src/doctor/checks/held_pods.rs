@@ -1,5 +1,6 @@
 //! Pods that Evenkeel holds back: their number, the longest wait, and the way to let them go.
 
+use crate::doctor::observation::Look as _;
 use jiff::Timestamp;
 
 use super::evidence::{CheckFindings, Evidence};

@@ -3,6 +3,7 @@
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 use evenkeel_core::scaling::hpa::MetricsApi;
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::kinds::Kind;

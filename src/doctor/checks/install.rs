@@ -1,5 +1,6 @@
 //! The installation: versions, configuration, and the replicas of the Deployment.
 
+use crate::doctor::observation::Look as _;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Pod;

@@ -2,6 +2,7 @@
 
 use super::evidence::{CheckFindings, Evidence};
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 use crate::doctor::registration::{self, CONFIGURATION, WEBHOOK};
 
 pub(super) const LEFTOVERS: &str = "leftovers";

@@ -1,5 +1,6 @@
 //! Namespaces: opted-in ones, objects that wait in others, and the mirror label.
 
+use crate::doctor::observation::Look as _;
 use std::collections::BTreeMap;
 
 use super::evidence::{CheckFindings, Evidence};

@@ -1,6 +1,7 @@
 //! NetworkPolicies: callers must get in, and Evenkeel out to Prometheus and kubelets. Judged as
 //! written; enforcement is not visible.
 
+use crate::doctor::observation::Look as _;
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyPort, NetworkPolicySpec};

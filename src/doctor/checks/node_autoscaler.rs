@@ -5,6 +5,7 @@ use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};
 use super::held_pods;
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 use evenkeel_kubernetes::annotations::{NO_HEADROOM, RELAX_AFTER};
 
 pub(super) const CONFLICT: &str = "node-autoscaler";

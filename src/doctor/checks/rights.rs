@@ -1,5 +1,6 @@
 //! Rights of the ServiceAccounts, compared with everything that the code does.
 
+use crate::doctor::observation::Look as _;
 use std::collections::BTreeSet;
 
 use super::evidence::{CheckFindings, Evidence};

@@ -1,5 +1,6 @@
 //! A change of all keys that goes on: its next step, and what has to be done before it.
 
+use crate::doctor::observation::Look as _;
 use evenkeel_kubernetes::plan::key_rotation::{
     KeyRotation, KeyRotationError, KeyRotationRequest, REQUEST, ROTATION,
 };

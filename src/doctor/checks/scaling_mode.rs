@@ -3,6 +3,7 @@
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 use evenkeel_core::scaling::ScalingMode;
 use evenkeel_kubernetes::annotation_check::Carrier;
 use evenkeel_kubernetes::annotations::SCALING;

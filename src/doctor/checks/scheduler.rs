@@ -1,6 +1,7 @@
 //! kube-scheduler: it must know, reach and call the extender. It has no metric of its extenders, so
 //! the replicas' metrics show the last call.
 
+use crate::doctor::observation::Look as _;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::certificate;

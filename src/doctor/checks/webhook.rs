@@ -1,5 +1,6 @@
 //! The webhook: registered as shipped, backed by endpoints, and really called.
 
+use crate::doctor::observation::Look as _;
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration};
 use k8s_openapi::api::core::v1::Service;
 use serde_json::Value;

@@ -1,0 +1,32 @@
+//! What reading an object of the cluster gave.
+
+use serde::Deserialize;
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReadOutcome<T> {
+    There(T),
+    /// The API server says that there is no such object, or that it does not know the kind.
+    Absent,
+    Unseen(ReadFailure),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReadFailure {
+    /// The user lacks a right, given as `kubectl auth can-i` takes it.
+    Needs(String),
+    Failed(String),
+    /// The thing to read from is missing itself.
+    Without(String),
+}
+
+impl<T> ReadOutcome<T> {
+    /// The value, where it was read and is there.
+    pub const fn there(&self) -> Option<&T> {
+        match self {
+            Self::There(there) => Some(there),
+            Self::Absent | Self::Unseen(_) => None,
+        }
+    }
+}
