@@ -3,7 +3,6 @@
 //! The schema's own rules refuse most of it at the API server; zones, days and the fields of schedules
 //! are checked here alone.
 
-use super::spec::{MOST_CRONS, MOST_DAYS, MOST_DAYS_OF_ALL};
 use std::sync::Arc;
 
 use evenkeel_core::scaling::cron::{
