@@ -4,21 +4,19 @@
 //! Its maker writes its status. If Evenkeel runs a job for it, Evenkeel writes the job's result there.
 //! Portraits that Evenkeel computes itself have no object: they are in the status of the autoscaler.
 
+mod spec;
 mod status;
 
+pub use self::spec::HorizontalPortraitSpec;
 use std::sync::Arc;
 
 use evenkeel_core::scaling::portrait::Portrait;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
 
-use crate::cron_hpa::ScaledRef;
 use crate::json::{lenient, null_is_default};
 use crate::meta::Meta;
 use crate::portrait_data::PortraitDataError;
-use crate::portrait_spec::{EXTERNAL_JOB, ExternalJobAlgorithm, PortraitAlgorithm, PortraitSpec};
-use crate::schema::workload;
+use crate::portrait_spec::{EXTERNAL_JOB, ExternalJobAlgorithm};
 
 pub use self::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
 
@@ -33,50 +31,6 @@ pub struct HorizontalPortrait {
     /// The status from the portrait's maker; `None` if there is none yet, or if it cannot be read.
     #[serde(deserialize_with = "lenient")]
     pub status: Option<HorizontalPortraitStatus>,
-}
-
-/// The workload of the portrait, and how it is made.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(from = "SpecFields", rename_all = "camelCase")]
-#[schemars(!from)]
-pub struct HorizontalPortraitSpec {
-    #[serde(flatten)]
-    pub portrait: PortraitSpec,
-    /// The workload of the portrait.
-    #[schemars(transform = workload)]
-    pub scale_target_ref: ScaledRef,
-}
-
-/// The same field by field: a flattened part is held as a tree while it is read, with all that may stand in it.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct SpecFields {
-    scale_target_ref: ScaledRef,
-    portrait_type: String,
-    external_generator_name: Option<String>,
-    metrics: Vec<Value>,
-    algorithm: PortraitAlgorithm,
-}
-
-impl From<SpecFields> for HorizontalPortraitSpec {
-    fn from(fields: SpecFields) -> Self {
-        let SpecFields {
-            scale_target_ref,
-            portrait_type,
-            external_generator_name,
-            metrics,
-            algorithm,
-        } = fields;
-        Self {
-            scale_target_ref,
-            portrait: PortraitSpec {
-                portrait_type,
-                external_generator_name,
-                metrics,
-                algorithm,
-            },
-        }
-    }
 }
 
 /// The name of the HorizontalPortrait of an autoscaler, for portraits of a type.
