@@ -10,17 +10,14 @@ mod allowed_urls;
 mod check_client;
 mod check_query;
 mod error;
-mod evidence;
 
 pub use allowed_urls::{AllowedUrl, AllowedUrlError};
 pub use check_client::CheckSource;
-pub use check_query::{AboutChange, StepCheckAnswer};
 pub use error::CheckError;
-pub use evidence::evidence;
 
 use std::time::Duration;
 
-use crate::metrics::target_queries::{self, LatestAnswers, Questions};
+use crate::metrics::target_queries::Questions;
 use evenkeel_kubernetes::external_check::CheckQuestion;
 
 /// The longest that a question takes with its token and the address of its Service: the answer alone may take ten seconds.
@@ -28,12 +25,6 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The asking of checks, as the scaling loop holds it.
 pub type CheckQuestions = Questions<CheckQuestion>;
-
-/// A check that is to be asked.
-pub type WantedCheck = target_queries::TargetQueryRequest<CheckQuestion>;
-
-/// The newest answers by question.
-pub type CheckAnswers = LatestAnswers<CheckQuestion>;
 
 /// The URLs that checks may call beside the Services of their namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

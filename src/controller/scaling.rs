@@ -45,12 +45,13 @@ use super::scale_in::ScaleIns;
 use super::switch::{WriteSwitch, Writes};
 use super::work::work;
 use crate::cluster::ClusterState;
-use crate::external_checks::{CheckAnswers, CheckQuestions};
+use crate::external_checks::CheckQuestions;
 use crate::metrics::signals::Signals;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::scaling::tick_schedule::TickSchedule;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
+use evenkeel_kubernetes::query_answers::CheckAnswers;
 
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;

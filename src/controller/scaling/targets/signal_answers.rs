@@ -7,7 +7,6 @@ use jiff::Timestamp;
 
 use super::tick::ScalingTickInput;
 use crate::controller::scaling::samples;
-use crate::metrics::signals::{self, SignalReading, SignalRequest};
 use evenkeel_core::scaling::hpa::{MetricsApiReading, Readings};
 use evenkeel_core::scaling::observation::SignalSamples;
 use evenkeel_core::scaling::signal::Signal;
@@ -15,6 +14,7 @@ use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
 use evenkeel_kubernetes::plan::scaling::{
     ScalingTarget, SignalQuerySource, TargetObjects, TargetProblem, tells_of_the_past,
 };
+use evenkeel_kubernetes::query_answers::{CachedAnswer, SignalRequest};
 
 /// The samples of a target's signals, and when each was asked for.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ pub(super) fn signal_answers(
                     let text = Arc::clone(text);
                     known.queries.push((signal.clone(), text));
                 }
-                wanted.push(signals::wanted(query, &observed.pods.members));
+                wanted.push(SignalRequest::of(query, &observed.pods.members));
             }
         }
     }
@@ -92,7 +92,7 @@ pub(super) fn readings(
 
 /// The answer to a question, unless it is too old.
 fn fresh(
-    known: Option<&SignalReading>,
+    known: Option<&CachedAnswer<MetricsApiReading>>,
     tick: &ScalingTickInput<'_>,
 ) -> Result<MetricsApiReading, String> {
     let Some(reading) = known else {

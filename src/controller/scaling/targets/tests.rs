@@ -15,9 +15,7 @@ use super::panic_isolation::{TargetWorkStep, breaks};
 use super::*;
 use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::{LatestScalingSample, RecentHistory, recent_history};
-use crate::external_checks::CheckAnswers;
-use crate::metrics::signals::{SignalReading, SignalReadings, SignalRequest};
-use crate::metrics::{CachedValue, FailedRefresh, MetricsError, MetricsRound};
+use crate::metrics::MetricsRound;
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
@@ -39,6 +37,9 @@ use evenkeel_kubernetes::plan::scaling::{
 };
 use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation, scale};
 use evenkeel_kubernetes::pod::Pod;
+use evenkeel_kubernetes::query_answers::{
+    CachedAnswer, CachedValue, CheckAnswers, FailedQuery, SignalReadings, SignalRequest,
+};
 use evenkeel_kubernetes::scaled_kind::ScaledKind;
 use evenkeel_kubernetes::watched_types::WatchedDeployment;
 use evenkeel_kubernetes::workload::Workload;
@@ -500,7 +501,7 @@ impl Queue {
     }
 
     /// The answer of the time `asked`, or what went wrong since.
-    fn answer(&mut self, query: &MetricQuery, asked: i64, outcome: Result<i64, MetricsError>) {
+    fn answer(&mut self, query: &MetricQuery, asked: i64, outcome: Result<i64, &'static str>) {
         let mut reading = self.readings.get(query).cloned().unwrap_or_default();
         match outcome {
             Ok(value) => {
@@ -513,9 +514,10 @@ impl Queue {
                 reading.failed = None;
             }
             Err(error) => {
-                reading.failed = Some(FailedRefresh {
+                reading.failed = Some(FailedQuery {
                     attempted_at: second(asked),
                     error: Arc::new(error),
+                    is_empty: false,
                 });
             }
         }
@@ -589,9 +591,7 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
     queue.tick(22);
     let mut told = Vec::new();
     for at in (37..600).step_by(15) {
-        let status = 503;
-        let excerpt = "down".to_owned();
-        queue.answer(&query, at, Err(MetricsError::Status { status, excerpt }));
+        queue.answer(&query, at, Err("HTTP 503: down"));
         let ticked = queue.tick(at);
         let shown = &ticked.shown[0].status;
         assert_eq!(shown.decided, Some(4), "as many as there are, at {at}");

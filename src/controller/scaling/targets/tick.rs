@@ -12,14 +12,15 @@ use crate::controller::scaling::plans::Plans;
 use crate::controller::scaling::recent_history::RecentHistory;
 use crate::controller::scaling::samples::ScalingSample;
 use crate::controller::scaling::status_store::BoardEntry;
-use crate::external_checks::{CheckAnswers, WantedCheck};
-use crate::metrics::signals::{SignalReadings, SignalRequest};
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::external_metrics::ServedLoad;
 use evenkeel_kubernetes::object_ref::ObjectRef;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::scaling::{PendingScaleIn, Settings};
+use evenkeel_kubernetes::query_answers::{
+    CheckAnswers, CheckRequest, SignalReadings, SignalRequest,
+};
 
 /// Everything that one tick reads.
 pub(in crate::controller::scaling) struct ScalingTickInput<'a> {
@@ -80,7 +81,7 @@ pub(in crate::controller::scaling) struct Asks {
     /// The questions that belong to one target each.
     pub(in crate::controller::scaling) wanted: Vec<SignalRequest>,
     /// The external checks of changes that are under way or held.
-    pub(in crate::controller::scaling) checks: Vec<WantedCheck>,
+    pub(in crate::controller::scaling) checks: Vec<CheckRequest>,
 }
 
 impl Asks {

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::controller::scaling::targets::checks;
-use crate::metrics::FailedRefresh;
 use evenkeel_core::scaling::CheckInput;
 use evenkeel_core::scaling::stability::CheckReading as Told;
 use evenkeel_kubernetes::ihpa::CheckedIhpa;
@@ -11,6 +10,11 @@ use evenkeel_kubernetes::plan::scaling::ihpa::portray;
 use evenkeel_kubernetes::plan::scaling::{
     CheckSubject, HpaInput, PlanMemory, SignalQuerySource, resolve,
 };
+
+/// The error of an empty answer.
+const EMPTY: &str = "the query returns 0 series";
+
+type Answer = CachedAnswer<MetricsApiReading>;
 
 /// A Deployment with an IHPA that checks the share of failed requests.
 fn checked() -> TargetObjects {
@@ -38,7 +42,7 @@ fn checked() -> TargetObjects {
 }
 
 /// The readings of the errors and of all requests at 60 s, from these answers to the two queries.
-fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Option<Told>) {
+fn learned(errors: Answer, requests: Answer) -> (Option<Told>, Option<Told>) {
     let (observed, now) = (checked(), second(60));
     let mut resolved = resolve(&observed, false, &settings(), None, now);
     portray(&observed, &mut resolved, &mut PlanMemory::default(), now);
@@ -79,10 +83,10 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
 }
 
 /// An answer of so much at a second.
-fn answer(value: i64, at: i64) -> SignalReading {
+fn answer(value: i64, at: i64) -> Answer {
     let timestamp = second(at);
     let sample = ValueSample { timestamp, value };
-    SignalReading {
+    Answer {
         answer: Some(CachedValue {
             value: Arc::new(MetricsApiReading::Series(vec![sample])),
             fetched_at: timestamp,
@@ -92,12 +96,13 @@ fn answer(value: i64, at: i64) -> SignalReading {
     }
 }
 
-fn failed(error: MetricsError, at: i64) -> SignalReading {
-    SignalReading {
+fn failed(error: &'static str, at: i64) -> Answer {
+    Answer {
         answer: None,
-        failed: Some(FailedRefresh {
+        failed: Some(FailedQuery {
             error: Arc::new(error),
             attempted_at: second(at),
+            is_empty: error == EMPTY,
         }),
         look_back: SignedDuration::from_secs(20),
     }
@@ -111,7 +116,7 @@ fn told(milli: i64, at: i64) -> Told {
 /// The harm: where no request has failed yet there is no series of those that do, and the check never knew.
 #[test]
 fn an_answer_without_a_series_is_no_error_and_no_answer_is_not_known() {
-    let empty = || failed(MetricsError::SeriesCount { given: 0 }, 55);
+    let empty = || failed(EMPTY, 55);
     assert_eq!(
         learned(answer(2000, 50), answer(9000, 51)),
         (Some(told(2000, 50)), Some(told(9000, 51)))
@@ -120,20 +125,20 @@ fn an_answer_without_a_series_is_no_error_and_no_answer_is_not_known() {
         learned(empty(), answer(9000, 51)),
         (Some(told(0, 55)), Some(told(9000, 51)))
     );
-    let gone = SignalReading {
+    let gone = Answer {
         failed: empty().failed,
         ..answer(2000, 30)
     };
     assert_eq!(learned(gone, empty()), (Some(told(0, 55)), None));
-    let down = SignalReading {
-        failed: failed(MetricsError::Timeout, 55).failed,
+    let down = Answer {
+        failed: failed("no answer within the timeout", 55).failed,
         ..answer(2000, 30)
     };
     assert_eq!(
         learned(down, answer(9000, 51)),
         (Some(told(2000, 30)), Some(told(9000, 51)))
     );
-    let down = failed(MetricsError::Timeout, 55);
+    let down = failed("no answer within the timeout", 55);
     assert_eq!(
         learned(down, answer(9000, 51)),
         (None, Some(told(9000, 51)))

@@ -47,7 +47,7 @@ impl Named {
         let timestamp = second(asked);
         let value = value * 1000;
         let sample = MetricsApiReading::Series(vec![ValueSample { timestamp, value }]);
-        let reading = SignalReading {
+        let reading = CachedAnswer {
             answer: Some(CachedValue {
                 value: Arc::new(sample),
                 fetched_at: timestamp,
