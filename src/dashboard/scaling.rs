@@ -15,11 +15,12 @@ use super::query::parameters;
 use crate::api;
 use crate::api::history::ScalingHistory;
 use crate::api::scaling::TargetList;
+use crate::controller::scaling::StatusStore;
 use crate::controller::scaling::recent_history::{RecentHistory, RecentHistoryKey, STEP};
-use crate::controller::scaling::{BoardEntry, StatusStore};
 use crate::server::ApiError;
 use crate::server::handlers::json_body;
 use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::scaling::tick::BoardEntry;
 
 /// State that the scaling loop leaves behind at each tick.
 #[derive(Debug, Clone, Default)]

@@ -4,16 +4,16 @@ use jiff::Timestamp;
 
 use super::{
     Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus, ObjectName, RefillState,
-    RiskStatus, TargetCondition, TargetStatus,
+    RiskStatus, ScalingStatus, TargetCondition,
 };
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.
-pub(crate) fn status() -> TargetStatus {
+pub(crate) fn status() -> ScalingStatus {
     let object = |kind: &str| ObjectName {
         kind: kind.into(),
         name: "web".into(),
     };
-    TargetStatus {
+    ScalingStatus {
         namespace: "shop".into(),
         object: object("HorizontalPodAutoscaler"),
         workload: object("Deployment"),

@@ -8,7 +8,7 @@
 mod history_client;
 mod history_source;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
@@ -17,46 +17,21 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::ScalingMetrics;
-use crate::metrics::prometheus::{WorkloadSums, Workloads};
+use crate::metrics::prometheus::Workloads;
 use evenkeel_clock::Clock;
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::history_backfill::{BackfillPace, BackfillRemainder};
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_kubernetes::plan::scaling::history_backfill::{
+    BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
+};
 
 pub(super) use self::history_client::{HistoryClient, HistoryFetchOutcome};
+pub use self::history_source::HistorySource;
 pub(crate) use self::history_source::{HistoryRequest, HistoryResponse};
-pub use self::history_source::{HistorySource, Points};
 
 /// The signals with a past that can be queried.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
-
-/// A part of the past, in the loop's time.
-#[derive(Debug)]
-pub struct SignalBackfill {
-    pub signal: Signal,
-    /// The distance of the points.
-    pub resolution: Resolution,
-    /// The sums by workload.
-    pub sums: WorkloadSums,
-}
-
-/// A part of the past of one query, in the loop's time.
-#[derive(Debug)]
-pub struct FilledQuery {
-    pub query: Arc<str>,
-    /// The distance of the points.
-    pub resolution: Resolution,
-    pub points: Points,
-}
-
-/// A past that is wished for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BackfillRequest {
-    /// That of the targets of a namespace, as of a tick.
-    Namespace(Box<str>, u64),
-    /// That of a target's own query.
-    Query(Arc<str>),
-}
 
 /// The progress of the refill, as the loop hears of it.
 #[derive(Debug)]
@@ -68,9 +43,6 @@ pub enum Progress {
     /// The targets of these namespaces that were there at the given ticks have all that there is.
     Done(BackfillNamespaces),
 }
-
-/// Namespaces with a requested past, each with the newest tick of a request.
-pub type BackfillNamespaces = BTreeMap<Box<str>, u64>;
 
 /// The refill, which works on what it is asked for until it is cancelled.
 pub struct HistoryBackfill {
@@ -214,7 +186,7 @@ impl HistoryBackfill {
                     let part = Progress::Part(SignalBackfill {
                         signal: signal.clone(),
                         resolution,
-                        sums,
+                        sums: sums.sums,
                     });
                     if told.send(part).await.is_err() {
                         return false;
@@ -260,9 +232,12 @@ mod tests {
 
     use crate::metrics::MetricsError;
     use crate::metrics::prometheus::Grid;
-    use crate::metrics::prometheus::WorkloadName;
+    use std::collections::BTreeMap;
+
+    use crate::metrics::prometheus::{WorkloadName, WorkloadSums};
     use evenkeel_core::scaling::signal::PromQl;
     use evenkeel_core::units::Bytes;
+    use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
 
     /// Answers each question as the script says, and remembers it.
     struct Fake<F> {
@@ -380,7 +355,7 @@ mod tests {
             }
         }
         assert_eq!(parts.len(), asked.len());
-        assert_eq!(parts[0].sums.sums[&web()][0].0, asked[0].1.first);
+        assert_eq!(parts[0].sums[&web()][0].0, asked[0].1.first);
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,11 +17,11 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::cron_metrics::CronTally;
-use super::status_store::{BoardEntry, StatusStore};
-use crate::api::scaling::{LoadStatus, TargetStatus};
+use super::status_store::StatusStore;
+use crate::api::scaling::{LoadStatus, ScalingStatus};
 use crate::metrics::MetricsError;
 use evenkeel_core::scaling::DecisionBasis;
+use evenkeel_kubernetes::plan::scaling::tick::{BoardEntry, CronTally};
 
 pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficFitMetrics, TrafficOutcome};
 
@@ -326,7 +326,7 @@ impl Families<'_, '_> {
         &mut self,
         name: &str,
         help: &str,
-        values: impl for<'s> Fn(&'s TargetStatus) -> Vec<((&'static str, &'s str), f64)>,
+        values: impl for<'s> Fn(&'s ScalingStatus) -> Vec<((&'static str, &'s str), f64)>,
     ) -> fmt::Result {
         let mut encoder = self
             .encoder
@@ -361,7 +361,7 @@ impl Families<'_, '_> {
 }
 
 fn labels<'a>(
-    shown: &'a TargetStatus,
+    shown: &'a ScalingStatus,
     own: (&'static str, &'a str),
 ) -> [(&'static str, &'a str); 4] {
     [

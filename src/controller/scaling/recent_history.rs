@@ -4,16 +4,20 @@
 //! Rings on the 15-second grid, addressed by time, in f32: some 4 KB a target and as much again
 //! for each further load that has ever been known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::history::{ForecastBand, HistoryPoint};
+use crate::api::scaling::ScalingStatus;
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::UNSCALED;
 use evenkeel_core::units::narrowed;
+use evenkeel_kubernetes::plan::scaling::tick::{
+    BoardEntry, DueForecast, TargetTrace, TickLoadResult,
+};
 
 /// The past that is kept: 30 minutes.
 const PAST: i64 = 120;
@@ -30,6 +34,16 @@ pub struct RecentHistoryKey {
     pub name: Box<str>,
 }
 
+impl RecentHistoryKey {
+    fn of(shown: &ScalingStatus) -> Self {
+        Self {
+            namespace: (*shown.namespace).into(),
+            kind: shown.object.kind.clone(),
+            name: shown.object.name.clone(),
+        }
+    }
+}
+
 /// The traces of all targets; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct RecentHistory(Arc<Mutex<HashMap<RecentHistoryKey, RecentTargetHistory>>>);
@@ -42,6 +56,26 @@ impl RecentHistory {
         self.lock().get(key)?.points(signal)
     }
 
+    /// Takes the loads of a tick, and forgets the targets that are no longer `shown`.
+    pub fn record(&self, traces: &[TargetTrace], shown: &[BoardEntry], now: Timestamp) {
+        let mut histories = self.lock();
+        for TargetTrace { status, loads } in traces {
+            let floor = status.floor.as_ref().map(|floor| floor.replicas);
+            let history = histories.entry(RecentHistoryKey::of(status)).or_default();
+            history.record(now, status.current, floor, loads);
+        }
+        let shown = shown.iter();
+        let shown: HashSet<_> = shown
+            .map(|entry| RecentHistoryKey::of(&entry.status))
+            .collect();
+        histories.retain(|key, _| shown.contains(key));
+    }
+
+    /// The memory that all of them take, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.lock().values().map(RecentTargetHistory::bytes).sum()
+    }
+
     pub fn lock(&self) -> MutexGuard<'_, HashMap<RecentHistoryKey, RecentTargetHistory>> {
         // A point that was not written to its end is drawn as a gap.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -50,22 +84,6 @@ impl RecentHistory {
 
 /// The distance of the points.
 pub const STEP: SignedDuration = Resolution::Fine.step();
-
-/// Result of one tick for one load.
-#[derive(Debug, Clone)]
-pub struct TickLoadResult {
-    pub signal: Signal,
-    /// Last sum over the Pods, with the time that it is of.
-    pub load: Option<(Timestamp, f64)>,
-    pub forecast: Option<DueForecast>,
-}
-
-/// A forecast with the time that it is made for.
-#[derive(Debug, Clone, Copy)]
-pub struct DueForecast {
-    pub due: Timestamp,
-    pub band: ForecastBand,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct RecentHistorySlot {
@@ -157,7 +175,7 @@ impl RecentTargetHistory {
     }
 
     /// The memory it takes.
-    pub(super) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         let counts = size_of_val(&*self.counts);
         let rows = |load: &RecentLoadSeries| load.rows.as_deref().map_or(0, size_of_val);
         let loads = self

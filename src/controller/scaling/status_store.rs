@@ -4,22 +4,11 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use crate::api::scaling::TargetStatus;
-use evenkeel_core::scaling::ScalingMode;
+use evenkeel_kubernetes::plan::scaling::tick::BoardEntry;
 
 /// The newest state of all targets; clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct StatusStore(Arc<ArcSwap<Vec<BoardEntry>>>);
-
-/// One target on the board.
-#[derive(Debug, Clone)]
-pub struct BoardEntry {
-    /// The mode that holds; the status has it as a word for readers.
-    pub mode: ScalingMode,
-    pub status: Arc<TargetStatus>,
-    /// Decisions since the start, by the rule that limited them.
-    pub decisions: Arc<[(&'static str, u64)]>,
-}
 
 impl StatusStore {
     /// All targets, as of the newest tick.
@@ -30,16 +19,5 @@ impl StatusStore {
 
     pub fn publish(&self, targets: Vec<BoardEntry>) {
         self.0.store(Arc::new(targets));
-    }
-}
-
-impl From<TargetStatus> for BoardEntry {
-    /// A target that has not decided yet.
-    fn from(status: TargetStatus) -> Self {
-        Self {
-            mode: status.mode.parse().unwrap_or_default(),
-            status: Arc::new(status),
-            decisions: Arc::default(),
-        }
     }
 }

@@ -14,7 +14,6 @@ use super::metrics::TuningMetrics;
 use super::settings::{Settings, rules_of};
 use super::workloads::{WorkloadId, id_of};
 use crate::cluster::ClusterState;
-use crate::controller::scaling::BoardEntry;
 use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::tuning::{
@@ -26,6 +25,7 @@ use evenkeel_core::units::Amount;
 use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
 use evenkeel_kubernetes::plan::Write;
 use evenkeel_kubernetes::plan::resize::ResizeRules;
+use evenkeel_kubernetes::plan::scaling::tick::BoardEntry;
 use evenkeel_kubernetes::plan::tuning::{
     TunedContainer, TunedWorkload, TuningContext, begin, scaled_by,
 };

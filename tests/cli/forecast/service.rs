@@ -5,13 +5,12 @@ use std::net::SocketAddr;
 
 use evenkeel::api::history::ForecastBand;
 use evenkeel::api::scaling::{
-    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState, TargetStatus,
+    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState, ScalingStatus,
 };
-use evenkeel::controller::scaling::recent_history::{
-    DueForecast, RecentHistoryKey, RecentTargetHistory, TickLoadResult,
-};
+use evenkeel::controller::scaling::recent_history::{RecentHistoryKey, RecentTargetHistory};
 use evenkeel::dashboard::DashboardScalingState;
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_kubernetes::plan::scaling::tick::{DueForecast, TickLoadResult};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -36,8 +35,8 @@ fn object(kind: &str, name: &str) -> ObjectName {
 }
 
 /// HPA `shop/web` in mode floor, 500m a Pod at 60 %.
-fn web() -> TargetStatus {
-    TargetStatus {
+fn web() -> ScalingStatus {
+    ScalingStatus {
         namespace: "shop".into(),
         object: object("HorizontalPodAutoscaler", "web"),
         workload: object("Deployment", "web"),
@@ -92,8 +91,8 @@ fn cpu() -> LoadStatus {
 }
 
 /// Deployment `shop/cart` in mode recommend, of which nothing was measured yet.
-fn cart() -> TargetStatus {
-    TargetStatus {
+fn cart() -> ScalingStatus {
+    ScalingStatus {
         object: object("Deployment", "cart"),
         workload: object("Deployment", "cart"),
         mode: "recommend".into(),

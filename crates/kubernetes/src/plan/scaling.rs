@@ -30,6 +30,7 @@ mod query;
 mod requested_policy;
 mod scale_in;
 mod scalers;
+pub mod scaling_status;
 mod settings;
 pub mod sink;
 mod stale_metadata;
@@ -38,6 +39,7 @@ mod target;
 mod target_objects;
 mod target_ref;
 mod targets;
+pub mod tick;
 mod traffic;
 mod writes;
 

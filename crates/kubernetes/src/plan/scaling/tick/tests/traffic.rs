@@ -1,7 +1,7 @@
 //! When a target's model of its traffic is asked for, and what becomes of what came of it.
 
 use super::*;
-use crate::controller::scaling::targets::{
+use crate::plan::scaling::tick::{
     FitLane, FitPast, FitTold, FitWork, TrafficFitted, TrafficTold, TrafficWork,
 };
 use evenkeel_core::forecast::{HeldOutDay, LinearFunction, LinearResidual, TrafficModel, Trees};
@@ -13,7 +13,6 @@ const TRAFFIC: &str = "evenkeel.dev/traffic";
 /// A target by 80 % of a core with a Deployment that names its traffic.
 struct Named {
     targets: ScalingTargets,
-    traces: RecentHistory,
     readings: SignalReadings,
     target: TargetObjects,
     queries: Queries,
@@ -23,7 +22,6 @@ impl Named {
     fn new(traffic: &str) -> Self {
         let mut named = Self {
             targets: ScalingTargets::default(),
-            traces: RecentHistory::default(),
             readings: SignalReadings::default(),
             target: observed("a", "recommend"),
             queries: Queries::Any,
@@ -69,7 +67,7 @@ impl Named {
             signals: &self.readings,
             has_past: true,
             serves: false,
-            ..around.tick(second(at), &self.traces)
+            ..around.tick(second(at))
         };
         self.targets.tick(std::slice::from_ref(&self.target), &tick)
     }

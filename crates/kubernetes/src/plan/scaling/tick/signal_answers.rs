@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::tick::ScalingTickInput;
-use crate::controller::scaling::samples;
+use super::input_output::ScalingTickInput;
+use super::samples;
+use crate::metric_query::{MetricQuery, MetricSubject};
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::query::{SignalQuerySource, tells_of_the_past};
+use crate::plan::scaling::target::ScalingTarget;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::query_answers::{CachedAnswer, SignalRequest};
 use evenkeel_core::scaling::hpa::{MetricsApiReading, Readings};
 use evenkeel_core::scaling::observation::SignalSamples;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
-use evenkeel_kubernetes::plan::scaling::{
-    ScalingTarget, SignalQuerySource, TargetObjects, TargetProblem, tells_of_the_past,
-};
-use evenkeel_kubernetes::query_answers::{CachedAnswer, SignalRequest};
 
 /// The samples of a target's signals, and when each was asked for.
 #[derive(Debug, Default)]

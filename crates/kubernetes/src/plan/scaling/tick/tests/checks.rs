@@ -1,15 +1,17 @@
 //! Tests of the values that a tick learns for stability checks.
 
 use super::*;
-use crate::controller::scaling::targets::checks;
+use crate::ihpa::CheckedIhpa;
+use crate::metric_query::MetricSubject;
+use crate::plan::scaling::hpa_input::HpaInput;
+use crate::plan::scaling::ihpa::portray;
+use crate::plan::scaling::memory::PlanMemory;
+use crate::plan::scaling::portraits::CheckSubject;
+use crate::plan::scaling::query::SignalQuerySource;
+use crate::plan::scaling::targets::resolve;
+use crate::plan::scaling::tick::checks;
 use evenkeel_core::scaling::CheckInput;
 use evenkeel_core::scaling::stability::CheckReading as Told;
-use evenkeel_kubernetes::ihpa::CheckedIhpa;
-use evenkeel_kubernetes::metric_query::MetricSubject;
-use evenkeel_kubernetes::plan::scaling::ihpa::portray;
-use evenkeel_kubernetes::plan::scaling::{
-    CheckSubject, HpaInput, PlanMemory, SignalQuerySource, resolve,
-};
 
 /// The error of an empty answer.
 const EMPTY: &str = "the query returns 0 series";
@@ -61,17 +63,15 @@ fn learned(errors: Answer, requests: Answer) -> (Option<Told>, Option<Told>) {
     assert!(matches!(of_errors.subject, MetricSubject::PromQl(_)));
     let answers = [(of_errors.clone(), errors), (of_requests.clone(), requests)];
     let signals: SignalReadings = answers.into_iter().collect();
-    let traces = RecentHistory::default();
     let around = Around::default();
     let tick = ScalingTickInput {
         settings: settings(),
         signals: &signals,
         serves: false,
-        ..around.tick(now, &traces)
+        ..around.tick(now)
     };
-    let readings =
-        crate::controller::scaling::targets::signal_answers::readings(&observed, &target, &tick);
-    let told = evenkeel_kubernetes::plan::scaling::LastStatus::default();
+    let readings = crate::plan::scaling::tick::signal_answers::readings(&observed, &target, &tick);
+    let told = crate::plan::scaling::hpa_input::LastStatus::default();
     let measured = HpaInput::new(&observed, readings, told);
     let checks = checks::learned(&observed, portraits, Some(&measured), &tick);
     match &checks[0].evidence[0] {

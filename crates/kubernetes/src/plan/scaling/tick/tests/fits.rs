@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::controller::scaling::targets::{FitBatch, FitEnd, FitLane, FitPast, LoadFitResult};
+use crate::plan::scaling::tick::{FitBatch, FitEnd, FitLane, FitPast, LoadFitResult};
 use evenkeel_core::forecast::{OwnPeaks, Resolution, TreeNode, Trees};
 use evenkeel_core::scaling::signal::{PromQl, Signal};
 use evenkeel_core::scaling::tracker::LoadPastFit;

@@ -5,28 +5,35 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::checks;
 use super::crons::{Crons, ScaledTarget};
+use super::input_output::{
+    BoardEntry, ContestedTarget, DueForecast, PanickedWork, ScalingTickInput, ScalingTickOutput,
+    TargetTrace, TickLoadResult, WorkPanic,
+};
 use super::key::{TargetKey, WatchedTarget};
 use super::panic_isolation::{TargetWorkStep, isolated};
+use super::plans::{Plans, TargetDecision};
 use super::state::TargetRuntime;
-use super::tick::{Asks, ContestedTarget, ScalingTickInput, ScalingTickOutput};
-use crate::api::history::ForecastBand;
-use crate::api::scaling::{ObjectName, TargetStatus};
-use crate::controller::scaling::external_metric_values::served;
-use crate::controller::scaling::plans::{Plans, TargetDecision};
-use crate::controller::scaling::recent_history;
-use crate::controller::scaling::status_store::BoardEntry;
-use crate::controller::scaling::target_status::{self, TargetStatusInput};
+use super::target_status::{self, TargetStatusInput};
+use crate::external_metrics::{KnownLoad, ServedLoad};
+use crate::plan::scaling::contest::ContestInquiry;
+use crate::plan::scaling::hpa_input::HpaInput;
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::quarantine::Quarantine;
+use crate::plan::scaling::scaling_status::ForecastBand;
+use crate::plan::scaling::target::TargetTickInputs;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets;
+use crate::plan::scaling::targets::ResolvedTarget;
 use evenkeel_core::panic_error::{PanicError, caught};
 use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
 use evenkeel_core::scaling::{LimitedBy, StabilityCheck};
-use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
-use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{
-    self, HpaInput, Quarantine, ResolvedTarget, TargetTickInputs,
-};
 
 /// One target at one tick.
 pub(super) struct TickingTarget<'a> {
@@ -94,7 +101,7 @@ impl<'a> TickingTarget<'a> {
         mut state: Box<TargetRuntime>,
         seen: WatchedTarget<'a>,
         tick: &ScalingTickInput<'_>,
-        asks: &mut Asks,
+        ticked: &mut ScalingTickOutput,
     ) -> Self {
         let now = tick.now;
         state.quarantine = state.quarantine.take().filter(|one| !one.is_mended(now));
@@ -103,7 +110,7 @@ impl<'a> TickingTarget<'a> {
         let begun = match resting {
             Some(quarantine) => Ok((refused(quarantine, seen, tick), None)),
             None => isolated(&key, TargetWorkStep::Begin, || {
-                let resolved = state.begin(seen, tick, asks);
+                let resolved = state.begin(seen, tick, &mut ticked.asks);
                 // Between two decisions nothing is reconciled.
                 let measured = tick
                     .decides
@@ -111,8 +118,11 @@ impl<'a> TickingTarget<'a> {
                 (resolved, measured.flatten())
             }),
         };
-        let (resolved, measured) = begun
-            .unwrap_or_else(|panicked| (quarantined(&key, &mut state, seen, panicked, tick), None));
+        let (resolved, measured) = begun.unwrap_or_else(|panicked| {
+            let panic = WorkPanic::of_target(&key, PanickedWork::Target, panicked.clone());
+            ticked.panics.push(panic);
+            (quarantined(&mut state, seen, panicked, tick), None)
+        });
         let target = resolved.target.as_ref().filter(|_| tick.decides);
         let portraits = target.and_then(|target| target.portraits.as_deref());
         let checks = portraits.map_or_else(Vec::new, |portraits| {
@@ -148,7 +158,7 @@ impl<'a> TickingTarget<'a> {
         let named = crons.named(self.seen.place);
         let followed = caught(|| crons.follow_all(&target, tick, ticked));
         if self.seen.observed.ihpa.is_some() && !named.is_empty() {
-            let conflict = scaling::TargetProblem::CronConflict(named.into());
+            let conflict = TargetProblem::CronConflict(named.into());
             self.resolved.problems.push(conflict);
         }
         let taken = followed.and_then(|asked| {
@@ -156,7 +166,7 @@ impl<'a> TickingTarget<'a> {
             self.take_crons(tick)
         });
         if let Err(panicked) = taken {
-            self.rest(panicked, tick);
+            self.rest(panicked, tick, ticked);
         }
     }
 
@@ -180,7 +190,7 @@ impl<'a> TickingTarget<'a> {
     ) {
         let report = match report {
             Some(Err(panicked)) => {
-                self.rest(panicked, tick);
+                self.rest(panicked, tick, ticked);
                 None
             }
             Some(Ok(report)) => Some(report),
@@ -192,22 +202,28 @@ impl<'a> TickingTarget<'a> {
         let told = self
             .tries_to_tell(report.as_ref(), tick)
             .or_else(|panicked| {
-                self.rest(panicked, tick);
+                self.rest(panicked, tick, ticked);
                 self.tries_to_tell(None, tick)
             });
         match told {
             Ok(told) => ticked.absorb(told),
-            Err(error) => tracing::error!(
-                namespace = &*self.key.namespace,
-                target = %self.key.workload,
-                %error,
-                "a target in quarantine cannot be shown"
-            ),
+            Err(error) => ticked.panics.push(WorkPanic::of_target(
+                &self.key,
+                PanickedWork::Quarantined,
+                error,
+            )),
         }
     }
 
-    fn rest(&mut self, panicked: PanicError, tick: &ScalingTickInput<'_>) {
-        self.resolved = quarantined(&self.key, &mut self.state, self.seen, panicked, tick);
+    fn rest(
+        &mut self,
+        panicked: PanicError,
+        tick: &ScalingTickInput<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) {
+        let panic = WorkPanic::of_target(&self.key, PanickedWork::Target, panicked.clone());
+        ticked.panics.push(panic);
+        self.resolved = quarantined(&mut self.state, self.seen, panicked, tick);
         // Where that panics as well, there are no bounds, and those of the object stay as they are.
         let _ = self.take_crons(tick);
     }
@@ -265,14 +281,16 @@ impl<'a> TickingTarget<'a> {
             now,
         };
         if let Some(status) = target_status::shown(&picture) {
-            if let Some(report) = report {
-                draw(&status, report, tick);
-            }
+            let status = Arc::new(status);
+            ticked.traces.extend(report.map(|report| TargetTrace {
+                status: Arc::clone(&status),
+                loads: loads(report, now),
+            }));
             let decisions = &self.state.decisions;
             let decisions = decisions.iter().map(|(by, count)| (*by, *count));
             ticked.shown.push(BoardEntry {
                 mode: self.resolved.mode,
-                status: Arc::new(status),
+                status,
                 decisions: decisions.collect(),
             });
         }
@@ -306,19 +324,12 @@ impl<'a> TickingTarget<'a> {
 
 /// Puts a target into quarantine, and forgets its state.
 fn quarantined(
-    key: &TargetKey,
     state: &mut TargetRuntime,
     seen: WatchedTarget<'_>,
     panicked: PanicError,
     tick: &ScalingTickInput<'_>,
 ) -> ResolvedTarget {
     let before = state.quarantine.take();
-    tracing::error!(
-        namespace = &*key.namespace,
-        target = %key.workload,
-        error = %panicked,
-        "the work on a scaling target panicked; it is paused, and other targets continue"
-    );
     let quarantine = Quarantine::begin(seen.observed, panicked, before.as_ref(), tick.now);
     let resolved = refused(&quarantine, seen, tick);
     *state = TargetRuntime {
@@ -338,41 +349,45 @@ fn refused(
     let WatchedTarget {
         observed, conflict, ..
     } = seen;
-    let resolved = caught(|| scaling::resolve(observed, conflict, &tick.settings, None, tick.now));
+    let resolved = caught(|| targets::resolve(observed, conflict, &tick.settings, None, tick.now));
     quarantine.refuse(resolved.ok())
 }
 
-/// Adds the loads, forecasts and counts of this tick to the trace of a target.
-fn draw(shown: &TargetStatus, report: &TickReport, tick: &ScalingTickInput<'_>) {
-    let loads: Vec<recent_history::TickLoadResult> = report
-        .loads
-        .iter()
-        .map(|load| recent_history::TickLoadResult {
-            signal: load.signal.clone(),
-            load: load.at.zip(load.now),
-            forecast: load.model.and_then(|model| {
-                let step = model.at_horizon?;
-                let due = tick.now.checked_add(report.horizon.ahead()).ok()?;
-                let band = ForecastBand {
-                    mean: step.mean,
-                    lower80: step.interval80.lower,
-                    upper80: step.interval80.upper,
-                };
-                Some(recent_history::DueForecast { due, band })
-            }),
-        })
-        .collect();
-    let floor = shown.floor.as_ref().map(|floor| floor.replicas);
-    let mut traces = tick.traces.lock();
-    let trace = traces.entry(key_of(shown)).or_default();
-    trace.record(tick.now, shown.current, floor, &loads);
+/// The loads of a target at a tick, with the forecasts that were made of them.
+fn loads(report: &TickReport, now: Timestamp) -> Vec<TickLoadResult> {
+    let loads = report.loads.iter().map(|load| TickLoadResult {
+        signal: load.signal.clone(),
+        load: load.at.zip(load.now),
+        forecast: load.model.and_then(|model| {
+            let step = model.at_horizon?;
+            let due = now.checked_add(report.horizon.ahead()).ok()?;
+            let band = ForecastBand {
+                mean: step.mean,
+                lower80: step.interval80.lower,
+                upper80: step.interval80.upper,
+            };
+            Some(DueForecast { due, band })
+        }),
+    });
+    loads.collect()
 }
 
-pub(super) fn key_of(shown: &TargetStatus) -> recent_history::RecentHistoryKey {
-    let ObjectName { kind, name } = &shown.object;
-    recent_history::RecentHistoryKey {
-        namespace: shown.namespace.as_ref().into(),
-        kind: kind.clone(),
-        name: name.clone(),
-    }
+/// The loads of one target that are forecast, known or not: of one that is reacted to only, none is
+/// expected.
+fn served(
+    observed: &TargetObjects,
+    report: &TickReport,
+) -> impl Iterator<Item = (Arc<str>, ServedLoad)> {
+    let forecast = report.loads.iter().filter(|load| load.is_forecast);
+    forecast.map(|load| {
+        let known = load.expected.zip(load.measured);
+        let known = known.map(|(expected, measured)| KnownLoad {
+            value: LoadUnit::of(&load.signal).quantity(expected.load),
+            basis: expected.basis,
+            measured,
+        });
+        let (kind, name) = (observed.target.kind(), observed.target.name());
+        let load = ServedLoad::new(kind, name, &load.signal.to_string(), known);
+        (Arc::clone(&observed.namespace), load)
+    })
 }

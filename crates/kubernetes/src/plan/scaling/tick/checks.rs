@@ -3,16 +3,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::tick::ScalingTickInput;
+use super::input_output::ScalingTickInput;
+use crate::external_check::StepCheckAnswer;
+use crate::plan::scaling::hpa_input::HpaInput;
+use crate::plan::scaling::portraits::{CheckSubject, TargetCheck, TargetPortraits};
+use crate::plan::scaling::query::SignalQuerySource;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::query_answers::{CachedAnswer, CheckRequest};
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 use evenkeel_core::scaling::stability::{CheckReading, ExternalCheckAnswer};
 use evenkeel_core::scaling::{CheckInput, StabilityCheck};
-use evenkeel_kubernetes::external_check::StepCheckAnswer;
-use evenkeel_kubernetes::plan::scaling::{
-    CheckSubject, HpaInput, SignalQuerySource, TargetCheck, TargetObjects, TargetPortraits,
-};
-use evenkeel_kubernetes::query_answers::{CachedAnswer, CheckRequest};
 
 /// The checks of a target with what was learned for each; none while no change is under way.
 pub(super) fn learned(
@@ -174,8 +175,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use evenkeel_kubernetes::external_check::CheckAnswer;
-    use evenkeel_kubernetes::query_answers::{CachedValue, FailedQuery};
+    use crate::external_check::CheckAnswer;
+    use crate::query_answers::{CachedValue, FailedQuery};
 
     #[test]
     fn a_word_on_another_step_says_nothing_of_the_last() {

@@ -3,15 +3,18 @@
 
 use jiff::Timestamp;
 
+use crate::plan::Write;
+use crate::plan::scaling::context::ScalingContext;
+use crate::plan::scaling::memory::PlanMemory;
+use crate::plan::scaling::scale_in::PendingScaleIn;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::ResolvedTarget;
+use crate::plan::scaling::{scale_in, writes};
 use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::scaling::{
-    self, PendingScaleIn, PlanMemory, ResolvedTarget, ScalingContext, TargetObjects,
-};
 
 /// The plans that a tick makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Plans {
+pub enum Plans {
     /// None: another replica leads, or nothing may be written.
     Nothing,
     /// The writes that follow from the decisions, in the name of this replica.
@@ -43,15 +46,15 @@ impl Plans {
         } = *decided;
         match self {
             Self::Nothing => {
-                scaling::follow(resolved, memory, now);
+                writes::follow(resolved, memory, now);
                 Vec::new()
             }
             Self::Decisions(reporter) => {
                 let context = ScalingContext { now, reporter };
-                scaling::plan(observed, resolved, report, memory, &context)
+                writes::plan(observed, resolved, report, memory, &context)
             }
             Self::Restore => {
-                let writes = scaling::restore(observed, resolved);
+                let writes = writes::restore(observed, resolved);
                 if writes.is_empty() {
                     // Nothing is left to restore, so the memory of earlier writes has no more use.
                     *memory = PlanMemory::default();
@@ -74,7 +77,7 @@ impl Plans {
             now,
         } = *decided;
         match self {
-            Self::Decisions(_) => scaling::scale_in(observed, resolved, report, now, writes),
+            Self::Decisions(_) => scale_in::scale_in(observed, resolved, report, now, writes),
             Self::Nothing | Self::Restore => None,
         }
     }

@@ -4,19 +4,20 @@ mod traffic;
 
 use jiff::Timestamp;
 
-use crate::api::scaling::{
-    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, TargetCondition,
-    TargetStatus, Word,
+use crate::plan::scaling::bounds::ObservedBounds;
+use crate::plan::scaling::history_backfill::RefillState;
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::scaling_status::{
+    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
+    TargetCondition, Word,
 };
+use crate::plan::scaling::sink::status_of;
+use crate::plan::scaling::status::{HorizonParts, TargetStatus};
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::ResolvedTarget;
 use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
 use evenkeel_core::scaling::{DecisionBasis, LimitedBy, ReplicaBounds};
-use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
-use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
-use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::sink::status_of;
-use evenkeel_kubernetes::plan::scaling::status::{HorizonParts, TargetStatus as PlannedStatus};
-use evenkeel_kubernetes::plan::scaling::{ResolvedTarget, TargetObjects};
 
 /// One target at one tick.
 pub(super) struct TargetStatusInput<'a> {
@@ -24,13 +25,13 @@ pub(super) struct TargetStatusInput<'a> {
     pub(super) resolved: &'a ResolvedTarget,
     pub(super) report: Option<&'a TickReport>,
     /// The status of the last plan, where this replica plans.
-    pub(super) status: Option<&'a PlannedStatus>,
+    pub(super) status: Option<&'a TargetStatus>,
     pub(super) refill: Option<RefillState>,
     pub(super) now: Timestamp,
 }
 
 /// Status of a target; `None` for an object that is none and has no problem to tell of.
-pub(super) fn shown(picture: &TargetStatusInput<'_>) -> Option<TargetStatus> {
+pub(super) fn shown(picture: &TargetStatusInput<'_>) -> Option<ScalingStatus> {
     let TargetStatusInput {
         observed,
         resolved,
@@ -45,7 +46,7 @@ pub(super) fn shown(picture: &TargetStatusInput<'_>) -> Option<TargetStatus> {
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);
-    Some(TargetStatus {
+    Some(ScalingStatus {
         namespace: observed.namespace.clone(),
         object: ObjectName {
             kind: owner.kind.as_str().into(),
@@ -139,7 +140,7 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
 /// The conditions as they are planned to be told, else as the object has them.
 fn conditions(picture: &TargetStatusInput<'_>, owner: &Owner<'_>) -> Vec<TargetCondition> {
     let ihpa = picture.observed.ihpa.as_ref();
-    let told = |status: PlannedStatus| status.conditions;
+    let told = |status: TargetStatus| status.conditions;
     let held = match (picture.status, ihpa) {
         (Some(status), _) => status.conditions.clone(),
         (None, Some(ihpa)) => {
