@@ -7,8 +7,6 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use evenkeel_kubernetes::plan::scaling::scaling_status::ForecastBand;
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScalingHistory {
     /// Distance of the points in seconds; steps without any value are left out.
@@ -31,6 +29,14 @@ pub struct HistoryPoint {
     pub replicas: Option<i32>,
     /// The raised minimum.
     pub floor: Option<i32>,
+}
+
+/// A forecast with its 80 % interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ForecastBand {
+    pub mean: f64,
+    pub lower80: f64,
+    pub upper80: f64,
 }
 
 /// A point as the JSON has it.

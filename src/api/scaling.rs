@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub use evenkeel_kubernetes::condition::{Condition, ConditionStatus};
 pub use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
 pub use evenkeel_kubernetes::plan::scaling::scaling_status::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
-    TargetCondition, TrafficKindStatus, TrafficModelStatus, TrafficNeedStatus, TrafficStatus, Word,
+    TrafficKindStatus, TrafficModelStatus, TrafficNeedStatus, TrafficStatus, Word,
 };
 pub use evenkeel_kubernetes::plan::scaling::status::HorizonParts;
 

@@ -220,7 +220,7 @@ impl ScalingLoop {
             };
             let mut ticked = targets.tick(&view.targets, &tick);
             if decides {
-                traces.record(&ticked.traces, &ticked.shown, now);
+                traces.record(&ticked.shown, now);
             }
             ticked.bytes += traces.bytes();
             ticked

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use evenkeel_kubernetes::plan::scaling::tick::BoardEntry;
+use crate::api::scaling::ScalingStatus;
 
 /// The newest state of all targets; clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct StatusStore(Arc<ArcSwap<Vec<BoardEntry>>>);
+pub struct StatusStore(Arc<ArcSwap<Vec<Arc<ScalingStatus>>>>);
 
 impl StatusStore {
     /// All targets, as of the newest tick.
     #[must_use]
-    pub fn targets(&self) -> Arc<Vec<BoardEntry>> {
+    pub fn targets(&self) -> Arc<Vec<Arc<ScalingStatus>>> {
         self.0.load_full()
     }
 
-    pub fn publish(&self, targets: Vec<BoardEntry>) {
+    pub fn publish(&self, targets: Vec<Arc<ScalingStatus>>) {
         self.0.store(Arc::new(targets));
     }
 }

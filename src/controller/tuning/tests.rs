@@ -24,7 +24,7 @@ struct World {
     cluster: ClusterState,
     settings: Settings,
     memory: TuningMemory,
-    targets: Vec<evenkeel_kubernetes::plan::scaling::tick::BoardEntry>,
+    targets: Vec<Arc<crate::api::scaling::ScalingStatus>>,
     limits: Arc<ResizeLimits>,
 }
 

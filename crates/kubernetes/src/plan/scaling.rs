@@ -59,7 +59,7 @@ pub use query::{SignalQuerySource, tells_of_the_past};
 pub use scale_in::{PendingScaleIn, ScaleInWrite, scale_in};
 pub use scalers::Scalers;
 pub use settings::{Queries, Settings};
-pub use target::{ScalingTarget, TargetReaction, TargetTickInputs};
+pub use target::{ScalingTarget, TargetReaction};
 pub use target_objects::{TargetObjects, TargetPodFacts};
 pub use target_ref::TargetRef;
 pub use targets::{ResolvedTarget, conflicts, resolve};

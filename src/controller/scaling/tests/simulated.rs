@@ -153,7 +153,7 @@ impl Service {
             }
         }
         let shown = ticked.shown.iter();
-        self.told = format!("{:?}", shown.map(|entry| &entry.status).collect::<Vec<_>>());
+        self.told = format!("{:?}", shown.collect::<Vec<_>>());
         let (now, told) = (seen.now, &self.told);
         assert_eq!(self.floor(), i64::from(seen.decided), "{now}: {told}");
     }

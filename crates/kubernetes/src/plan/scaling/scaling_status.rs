@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::history_backfill::RefillState;
 use super::status::HorizonParts;
+use crate::condition::Condition;
 
 /// A word of a closed set that a later version may extend.
 pub type Word = Cow<'static, str>;
@@ -56,9 +57,12 @@ pub struct ScalingStatus {
     #[serde(default)]
     pub traffic: Option<TrafficStatus>,
     #[serde(default)]
-    pub conditions: Vec<TargetCondition>,
+    pub conditions: Vec<Condition>,
     /// The raised minimum, while one is recorded.
     pub floor: Option<Floor>,
+    /// Decisions since the start, by the rule that limited them. Only metrics show them.
+    #[serde(skip)]
+    pub decisions: Arc<[(&'static str, u64)]>,
 }
 
 /// An object in the namespace of its target.
@@ -78,7 +82,10 @@ pub struct LoadStatus {
     pub unit: Word,
     /// Newest certain sum over the Pods that carry load.
     pub now: Option<f64>,
-    /// End of the window that it is the mean of.
+    /// Centre of the window that it is the mean of, for the recent history.
+    #[serde(skip)]
+    pub at: Option<Timestamp>,
+    /// End of the window.
     pub measured_at: Option<Timestamp>,
     /// Estimate of the load, where only that is known since: Pods that carry it settle.
     #[serde(default)]
@@ -192,19 +199,6 @@ pub struct RiskStatus {
     pub achieved: Option<f64>,
 }
 
-/// A condition of the target, as its object carries it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TargetCondition {
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// `True`, `False` or `Unknown`.
-    pub status: Word,
-    pub reason: String,
-    pub message: String,
-    pub last_transition_time: Timestamp,
-}
-
 /// A raised minimum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
@@ -212,12 +206,4 @@ pub struct Floor {
     pub replicas: i32,
     /// Time at which it lapses unless it is renewed.
     pub until: Timestamp,
-}
-
-/// A forecast with its 80 % interval.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ForecastBand {
-    pub mean: f64,
-    pub lower80: f64,
-    pub upper80: f64,
 }

@@ -11,7 +11,6 @@ mod fits;
 mod input_output;
 mod key;
 mod panic_isolation;
-mod plans;
 mod samples;
 mod signal_answers;
 mod state;
@@ -39,11 +38,9 @@ pub use self::cron_tally::CronTally;
 pub use self::fit_past::{FitLane, FitPast};
 pub use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, LoadFitResult};
 pub use self::input_output::{
-    Asks, BoardEntry, ContestedTarget, DueForecast, PanickedWork, ScalingTickInput,
-    ScalingTickOutput, TargetTrace, TickLoadResult, WorkPanic,
+    Asks, ContestedTarget, PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic,
 };
 pub use self::key::TargetKey;
-pub use self::plans::Plans;
 pub use self::samples::{ScalingSample, resource_of};
 pub use self::traffic::{TrafficFitted, TrafficWork};
 pub use self::traffic_state::TrafficTold;

@@ -5,9 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::input_output::{PanickedWork, ScalingTickInput, ScalingTickOutput, WorkPanic};
+use super::input_output::{PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic};
 use super::key::WatchedTarget;
-use super::plans::Plans;
 use crate::cron_hpa::CheckedCronHpa;
 use crate::plan::scaling::context::ScalingContext;
 use crate::plan::scaling::crons::{self, CronMemory, CronProblem, CronScaleTarget, CronTarget};

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 
 use super::cron_tally::CronTally;
 use super::key::TargetKey;
-use super::plans::Plans;
 use super::samples::ScalingSample;
 use crate::cron_hpa::CheckedCronHpa;
 use crate::external_metrics::ServedLoad;
@@ -15,13 +14,22 @@ use crate::object_ref::ObjectRef;
 use crate::plan::Write;
 use crate::plan::scaling::history_backfill::{BackfillNamespaces, BackfillRequest};
 use crate::plan::scaling::scale_in::PendingScaleIn;
-use crate::plan::scaling::scaling_status::{ForecastBand, ScalingStatus};
+use crate::plan::scaling::scaling_status::ScalingStatus;
 use crate::plan::scaling::settings::Settings;
 use crate::query_answers::{CheckAnswers, CheckRequest, SignalReadings, SignalRequest};
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::panic_error::PanicError;
-use evenkeel_core::scaling::ScalingMode;
-use evenkeel_core::scaling::signal::Signal;
+
+/// The plans that a tick makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Plans {
+    /// None: another replica leads, or nothing may be written.
+    Nothing,
+    /// The writes that follow from the decisions, in the name of this replica.
+    Decisions(String),
+    /// The user's own bounds are put back.
+    Restore,
+}
 
 /// Everything that one tick reads.
 pub struct ScalingTickInput<'a> {
@@ -54,7 +62,7 @@ pub struct ScalingTickInput<'a> {
 #[derive(Debug, Default)]
 pub struct ScalingTickOutput {
     pub writes: Vec<Write>,
-    pub shown: Vec<BoardEntry>,
+    pub shown: Vec<Arc<ScalingStatus>>,
     /// The loads that are expected, by namespace, where they are served.
     pub served: Vec<(Arc<str>, ServedLoad)>,
     pub asks: Asks,
@@ -69,8 +77,6 @@ pub struct ScalingTickOutput {
     pub crons: CronTally,
     /// The scale-ins that are about to come, with the writes that bring them about.
     pub scale_ins: Vec<PendingScaleIn>,
-    /// The loads and forecasts of the targets that were decided.
-    pub traces: Vec<TargetTrace>,
     /// The panics in the work on single objects, to be logged.
     pub panics: Vec<WorkPanic>,
 }
@@ -103,50 +109,6 @@ impl Asks {
 pub struct ContestedTarget {
     pub key: TargetKey,
     pub object: ObjectRef,
-}
-
-/// One target on the board.
-#[derive(Debug, Clone)]
-pub struct BoardEntry {
-    /// The mode that holds; the status has it as a word for readers.
-    pub mode: ScalingMode,
-    pub status: Arc<ScalingStatus>,
-    /// Decisions since the start, by the rule that limited them.
-    pub decisions: Arc<[(&'static str, u64)]>,
-}
-
-impl From<ScalingStatus> for BoardEntry {
-    /// A target that has not decided yet.
-    fn from(status: ScalingStatus) -> Self {
-        Self {
-            mode: status.mode.parse().unwrap_or_default(),
-            status: Arc::new(status),
-            decisions: Arc::default(),
-        }
-    }
-}
-
-/// The loads of one target at one tick.
-#[derive(Debug, Clone)]
-pub struct TargetTrace {
-    pub status: Arc<ScalingStatus>,
-    pub loads: Vec<TickLoadResult>,
-}
-
-/// Result of one tick for one load.
-#[derive(Debug, Clone)]
-pub struct TickLoadResult {
-    pub signal: Signal,
-    /// Last sum over the Pods, with the time that it is of.
-    pub load: Option<(Timestamp, f64)>,
-    pub forecast: Option<DueForecast>,
-}
-
-/// A forecast with the time that it is made for.
-#[derive(Debug, Clone, Copy)]
-pub struct DueForecast {
-    pub due: Timestamp,
-    pub band: ForecastBand,
 }
 
 /// A panic in the work on one object.
@@ -197,7 +159,6 @@ impl ScalingTickOutput {
             quarantined,
             crons,
             scale_ins,
-            traces,
             panics,
         } = one;
         self.writes.extend(writes);
@@ -213,7 +174,6 @@ impl ScalingTickOutput {
         self.quarantined += quarantined;
         self.crons.add(crons);
         self.scale_ins.extend(scale_ins);
-        self.traces.extend(traces);
         self.panics.extend(panics);
     }
 }

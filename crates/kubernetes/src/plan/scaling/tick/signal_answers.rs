@@ -17,28 +17,17 @@ use evenkeel_core::scaling::hpa::{MetricsApiReading, Readings};
 use evenkeel_core::scaling::observation::SignalSamples;
 use evenkeel_core::scaling::signal::Signal;
 
-/// The samples of a target's signals, and when each was asked for.
+/// The samples of a target's signals.
 #[derive(Debug, Default)]
 pub(super) struct SignalAnswers {
     pub(super) samples: Vec<(Signal, SignalSamples)>,
-    pub(super) answers: Answers,
+    /// When the answer for each of them was asked for.
+    pub(super) asked: Vec<(Signal, Timestamp)>,
     /// The signals that Prometheus is asked for by themselves and has a past of, with the text of each
     /// query.
     pub(super) queries: Vec<(Signal, Arc<str>)>,
     /// The signals that have not been answered for too long.
     pub(super) problems: Vec<TargetProblem>,
-}
-
-/// When the answer for each signal was asked for.
-#[derive(Debug, Default)]
-pub(super) struct Answers(Vec<(Signal, Timestamp)>);
-
-impl Answers {
-    /// When the answer for a signal was asked for; `None` where there is none.
-    pub(super) fn of(&self, signal: &Signal) -> Option<Timestamp> {
-        let (_, asked) = self.0.iter().find(|(of, _)| of == signal)?;
-        Some(*asked)
-    }
 }
 
 /// The known values of a target's signals; its own queries are added to `wanted`.
@@ -118,7 +107,7 @@ impl SignalAnswers {
             return;
         };
         self.samples.push((signal.clone(), samples));
-        self.answers.0.push((signal.clone(), asked));
+        self.asked.push((signal.clone(), asked));
     }
 
     fn of_question(
@@ -145,7 +134,7 @@ impl SignalAnswers {
         let Some(samples) = SignalSamples::of(&entry.value, &observed.pods.members) else {
             return;
         };
-        self.answers.0.push((signal.clone(), entry.fetched_at));
+        self.asked.push((signal.clone(), entry.fetched_at));
         self.samples.push((signal.clone(), samples));
     }
 }

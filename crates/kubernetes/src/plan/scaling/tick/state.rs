@@ -159,7 +159,7 @@ impl TargetRuntime {
         }
         let SignalAnswers {
             samples,
-            answers,
+            asked,
             queries: _,
             problems,
         } = known;
@@ -171,10 +171,11 @@ impl TargetRuntime {
         };
         for ScaledSignal { signal, scope, .. } in signals {
             let load = observation.load(signal, *scope);
-            let Some((load, asked)) = load.zip(answers.of(signal)) else {
+            let asked = asked.iter().find(|(of, _)| of == signal);
+            let Some((load, (_, asked))) = load.zip(asked) else {
                 continue;
             };
-            if self.answers.take(signal, asked, tick.now) {
+            if self.answers.take(signal, *asked, tick.now) {
                 // It is finite and not negative; one that is older than the history tells nothing.
                 let _ = self.tracker.measure(signal, &load, tick.now);
             }

@@ -5,34 +5,33 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::checks;
 use super::crons::{Crons, ScaledTarget};
 use super::input_output::{
-    BoardEntry, ContestedTarget, DueForecast, PanickedWork, ScalingTickInput, ScalingTickOutput,
-    TargetTrace, TickLoadResult, WorkPanic,
+    ContestedTarget, PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic,
 };
 use super::key::{TargetKey, WatchedTarget};
 use super::panic_isolation::{TargetWorkStep, isolated};
-use super::plans::{Plans, TargetDecision};
 use super::state::TargetRuntime;
-use super::target_status::{self, TargetStatusInput};
+use super::target_status;
 use crate::external_metrics::{KnownLoad, ServedLoad};
+use crate::plan::Write;
 use crate::plan::scaling::contest::ContestInquiry;
+use crate::plan::scaling::context::ScalingContext;
 use crate::plan::scaling::hpa_input::HpaInput;
+use crate::plan::scaling::memory::PlanMemory;
 use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::problem::TargetProblem;
 use crate::plan::scaling::quarantine::Quarantine;
-use crate::plan::scaling::scaling_status::ForecastBand;
-use crate::plan::scaling::target::TargetTickInputs;
 use crate::plan::scaling::target_objects::TargetObjects;
-use crate::plan::scaling::targets;
-use crate::plan::scaling::targets::ResolvedTarget;
+use crate::plan::scaling::targets::{self, ResolvedTarget};
+use crate::plan::scaling::{scale_in, writes};
 use evenkeel_core::panic_error::{PanicError, caught};
 use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::load_unit::LoadUnit;
-use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
+use evenkeel_core::scaling::tracker::{
+    ScaledSignal, TargetTick, TickInput, TickReport, tick_together,
+};
 use evenkeel_core::scaling::{LimitedBy, StabilityCheck};
 
 /// One target at one tick.
@@ -75,15 +74,13 @@ pub(super) fn decisions(
         let resolved = resolved.target.as_ref()?;
         let named = resolved.traffic.as_ref();
         let traffic = named.map(|named| named.input(kinds, traffic.fit()));
-        let learned = TargetTickInputs {
-            measured: measured.as_ref(),
-            traffic,
-            checks,
-        };
         Some(TargetTick {
             tracker,
             policy: &resolved.policy,
-            input: resolved.input(tick.now, tick.shared, learned),
+            input: TickInput {
+                traffic,
+                ..resolved.input(tick.now, tick.shared, measured.as_ref(), checks)
+            },
         })
     });
     let mut ticks: Vec<_> = ticks.collect();
@@ -247,7 +244,6 @@ impl<'a> TickingTarget<'a> {
         tick: &ScalingTickInput<'_>,
         ticked: &mut ScalingTickOutput,
     ) {
-        let now = tick.now;
         if let Some(report) = report {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
             *self.state.decisions.entry(limit).or_default() += 1;
@@ -257,42 +253,43 @@ impl<'a> TickingTarget<'a> {
         }
         let names_contester = matches!(tick.plans, Plans::Decisions(_));
         if !names_contester || !self.waits_for_contester(report, ticked) {
-            let decided = TargetDecision {
-                observed: self.seen.observed,
-                resolved: &self.resolved,
-                report,
-                now,
-            };
-            let mut writes = tick.plans.writes(&decided, &mut self.state.plans);
-            if tick.balances_scale_in {
-                let scale_in = tick.plans.scale_in(&decided, &mut writes);
+            let mut writes = self.writes(report, tick);
+            if tick.balances_scale_in && names_contester {
+                let (observed, now) = (self.seen.observed, tick.now);
+                let scale_in =
+                    scale_in::scale_in(observed, &self.resolved, report, now, &mut writes);
                 ticked.scale_ins.extend(scale_in);
             }
             let is_left = !writes.is_empty() || self.resolved.has_damaged_record();
             ticked.restoring += usize::from(*tick.plans == Plans::Restore && is_left);
             ticked.writes.extend(writes);
         }
-        let picture = TargetStatusInput {
-            observed: self.seen.observed,
-            resolved: &self.resolved,
-            report,
-            status: self.state.plans.status(),
-            refill: self.state.refill,
-            now,
-        };
-        if let Some(status) = target_status::shown(&picture) {
-            let status = Arc::new(status);
-            ticked.traces.extend(report.map(|report| TargetTrace {
-                status: Arc::clone(&status),
-                loads: loads(report, now),
-            }));
-            let decisions = &self.state.decisions;
-            let decisions = decisions.iter().map(|(by, count)| (*by, *count));
-            ticked.shown.push(BoardEntry {
-                mode: self.resolved.mode,
-                status,
-                decisions: decisions.collect(),
-            });
+        let (observed, state) = (self.seen.observed, &self.state);
+        let status = target_status::shown(observed, &self.resolved, report, state, tick.now);
+        ticked.shown.extend(status.map(Arc::new));
+    }
+
+    /// The writes that this replica makes for the target.
+    fn writes(&mut self, report: Option<&TickReport>, tick: &ScalingTickInput<'_>) -> Vec<Write> {
+        let (observed, resolved, now) = (self.seen.observed, &self.resolved, tick.now);
+        let memory = &mut self.state.plans;
+        match tick.plans {
+            Plans::Nothing => {
+                writes::follow(resolved, memory, now);
+                Vec::new()
+            }
+            Plans::Decisions(reporter) => {
+                let context = ScalingContext { now, reporter };
+                writes::plan(observed, resolved, report, memory, &context)
+            }
+            Plans::Restore => {
+                let writes = writes::restore(observed, resolved);
+                if writes.is_empty() {
+                    // Nothing is left to restore, so the memory of earlier writes has no more use.
+                    *memory = PlanMemory::default();
+                }
+                writes
+            }
         }
     }
 
@@ -351,25 +348,6 @@ fn refused(
     } = seen;
     let resolved = caught(|| targets::resolve(observed, conflict, &tick.settings, None, tick.now));
     quarantine.refuse(resolved.ok())
-}
-
-/// The loads of a target at a tick, with the forecasts that were made of them.
-fn loads(report: &TickReport, now: Timestamp) -> Vec<TickLoadResult> {
-    let loads = report.loads.iter().map(|load| TickLoadResult {
-        signal: load.signal.clone(),
-        load: load.at.zip(load.now),
-        forecast: load.model.and_then(|model| {
-            let step = model.at_horizon?;
-            let due = now.checked_add(report.horizon.ahead()).ok()?;
-            let band = ForecastBand {
-                mean: step.mean,
-                lower80: step.interval80.lower,
-                upper80: step.interval80.upper,
-            };
-            Some(DueForecast { due, band })
-        }),
-    });
-    loads.collect()
 }
 
 /// The loads of one target that are forecast, known or not: of one that is reacted to only, none is

@@ -233,7 +233,7 @@ const WAITS: &str = "replicas stays 2: no fresh measurement of the load";
 
 fn reasons(ticked: &ScalingTickOutput) -> Vec<&str> {
     let shown = ticked.shown.iter();
-    shown.map(|entry| entry.status.reason.as_str()).collect()
+    shown.map(|status| status.reason.as_str()).collect()
 }
 
 /// The reasons of the Events that are to be told.
@@ -405,8 +405,8 @@ impl Traced {
             self.loads.clear();
         }
         self.last = at;
-        for load in ticked.traces.iter().flat_map(|trace| &trace.loads) {
-            let known = load.load.map(|(of, load)| {
+        for load in ticked.shown.iter().flat_map(|status| &status.loads) {
+            let known = load.at.zip(load.now).map(|(of, load)| {
                 let of = of.duration_since(second(0)).as_secs();
                 (of.div_euclid(15) * 15, load)
             });
@@ -574,7 +574,7 @@ fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_
         let ticked = queue.tick(at);
         let wanted: Vec<_> = ticked.asks.wanted.iter().map(|one| &one.question).collect();
         assert_eq!(wanted, [query], "it is wanted anew");
-        let shown = &ticked.shown[0].status.loads[0];
+        let shown = &ticked.shown[0].loads[0];
         assert_eq!(
             (&*shown.resource, shown.now),
             ("external/queue", Some(load))
@@ -600,7 +600,7 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
     for at in (37..600).step_by(15) {
         queue.answer(&query, at, Err("HTTP 503: down"));
         let ticked = queue.tick(at);
-        let shown = &ticked.shown[0].status;
+        let shown = &ticked.shown[0];
         assert_eq!(shown.decided, Some(4), "as many as there are, at {at}");
         told.extend(events(&ticked));
     }
@@ -660,7 +660,7 @@ fn a_signal_that_comes_to_mean_another_load_begins_anew() {
     );
     queue.answer(&query, 38, Ok(12));
     let shown = queue.tick(52);
-    let load = shown.shown[0].status.loads[0].now;
+    let load = shown.shown[0].loads[0].now;
     assert_eq!(load, Some(12.0), "12 for each ready Pod, and one is ready");
 }
 

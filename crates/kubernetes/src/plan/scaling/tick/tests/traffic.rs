@@ -123,9 +123,9 @@ fn refusal(reason: &'static str) -> TrafficRefusal {
 
 /// The condition of the model: its status, reason and message.
 fn condition(ticked: &ScalingTickOutput) -> Option<(String, String, String)> {
-    let mut conditions = ticked.shown[0].status.conditions.iter();
+    let mut conditions = ticked.shown[0].conditions.iter();
     let found = conditions.find(|one| one.kind == "TrafficModel")?;
-    let status = found.status.to_string();
+    let status = found.status.as_str().to_owned();
     Some((status, found.reason.clone(), found.message.clone()))
 }
 
@@ -142,7 +142,7 @@ fn a_model_is_asked_for_once_a_day_and_each_hour_while_the_past_is_too_short() {
     assert_eq!(asked, [MetricsApi::Prometheus; 2]);
     let (status, reason, _) = condition(&first).unwrap();
     assert_eq!((&*status, &*reason), ("False", "Awaited"));
-    let told = &first.shown[0].status.reason;
+    let told = &first.shown[0].reason;
     assert!(told.contains("replicas stays 2"), "{told}");
     let work = named.work(0).unwrap();
     let past = |query: &str| FitPast::Query(query.into());
@@ -174,12 +174,12 @@ fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() 
     let work = named.work(0).unwrap();
     named.take(work.clone(), accepted(), 0);
     let unknown = named.tick(15);
-    let traffic = unknown.shown[0].status.traffic.clone().unwrap();
+    let traffic = unknown.shown[0].traffic.clone().unwrap();
     assert_eq!((&*traffic.standing, traffic.need), ("unknown", None));
     // 700 millicores are left of the target of 800: 140 requests per second for each Pod.
     named.answer(&query, 30, 500);
     let known = &named.tick(30);
-    let shown = &known.shown[0].status;
+    let shown = &known.shown[0];
     assert_eq!((shown.decided, &*shown.grounds), (Some(4), "traffic"));
     let traffic = shown.traffic.clone().unwrap();
     let need = traffic.need.unwrap();
@@ -236,7 +236,7 @@ fn queries_that_may_not_be_asked_are_told_and_nothing_is_fitted() {
     let ticked = named.tick(0);
     assert!(ticked.asks.wanted.is_empty());
     assert_eq!(condition(&ticked), None);
-    let conditions = &ticked.shown[0].status.conditions;
+    let conditions = &ticked.shown[0].conditions;
     let told = conditions
         .iter()
         .find(|one| one.kind == "SignalUnknown")
