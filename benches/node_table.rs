@@ -28,7 +28,7 @@ use evenkeel_core::scaling::tracker::{LoadPastFit, TargetState};
 use evenkeel_core::scaling::{ReplicaBounds, Risk, ScalingMode};
 use evenkeel_core::units::{Ratio, count_as_f64};
 use evenkeel_kubernetes::node::Node;
-use evenkeel_kubernetes::plan::scaling::{Queries, Settings, TargetTickInputs, resolve};
+use evenkeel_kubernetes::plan::scaling::{Queries, Settings, resolve};
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::PredictionModel;
 use evenkeel_training::{OwnSettings, learn};
@@ -112,10 +112,7 @@ fn forecasts(cluster: &ClusterState) -> Vec<TargetState> {
         let resolved = resolve(observed, false, &SETTINGS, None, now);
         let target = resolved.target.expect("every HPA is a target");
         tracker.keep_pasts(&target.signals);
-        let report = tracker.tick(
-            &target.policy,
-            &target.input(now, &shared, TargetTickInputs::default()),
-        );
+        let report = tracker.tick(&target.policy, &target.input(now, &shared, None, &[]));
         assert!(report.loads.iter().any(|load| load.model.is_some()));
         tracker
     });

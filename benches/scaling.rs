@@ -24,7 +24,7 @@ use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::plan::scaling::ihpa::portray;
 use evenkeel_kubernetes::plan::scaling::{
     HpaInput, LastStatus, PlanMemory, Queries, ResolvedTarget, ScalingContext, Settings,
-    TargetObjects, TargetPodFacts, TargetRef, TargetTickInputs, plan, resolve,
+    TargetObjects, TargetPodFacts, TargetRef, plan, resolve,
 };
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::scaling_policy::PredictionModel;
@@ -129,7 +129,7 @@ fn tick(
         TargetTick {
             tracker: &mut target.tracker,
             policy: &resolved.policy,
-            input: resolved.input(now, shared, TargetTickInputs::default()),
+            input: resolved.input(now, shared, None, &[]),
         }
     });
     let reports = tick_together(&mut ticks.collect::<Vec<_>>());
@@ -311,11 +311,7 @@ impl Direct {
             readings(observed, tick, now),
             LastStatus::default(),
         );
-        let learned = TargetTickInputs {
-            measured: Some(&measured),
-            ..TargetTickInputs::default()
-        };
-        let input = target.input(now, shared, learned);
+        let input = target.input(now, shared, Some(&measured), &[]);
         let report = tracker.tick(&target.policy, &input);
         let context = ScalingContext {
             now,

@@ -10,17 +10,14 @@ mod allowed_urls;
 mod check_client;
 mod check_query;
 mod error;
-mod evidence;
 
 pub use allowed_urls::{AllowedUrl, AllowedUrlError};
 pub use check_client::CheckSource;
-pub use check_query::{AboutChange, StepCheckAnswer};
 pub use error::CheckError;
-pub use evidence::evidence;
 
 use std::time::Duration;
 
-use crate::metrics::target_queries::{self, LatestAnswers, Questions};
+use crate::metrics::target_queries::Questions;
 use evenkeel_kubernetes::external_check::CheckQuestion;
 
 /// The time limit of a query with its token and Service address; the answer may take 10 s.
@@ -28,10 +25,6 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The asking of checks, as the scaling loop holds it.
 pub type CheckQuestions = Questions<CheckQuestion>;
-
-pub type WantedCheck = target_queries::TargetQueryRequest<CheckQuestion>;
-
-pub type CheckAnswers = LatestAnswers<CheckQuestion>;
 
 /// The URLs that checks may call beside the Services of their namespaces.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -36,7 +36,7 @@ pub mod target_queries;
 pub use access::{Authorization, EndpointAccess, IdentityFiles};
 pub use answer::{Answers, Content, Instances, QueryAnswer, SampleTimes};
 pub use api_call::ApiCallLimits;
-pub use cache::{CachedValue, FailedRefresh, MetricsCache};
+pub use cache::{FailedRefresh, MetricsCache};
 pub use container_usage::{ContainerName, ContainerUsage};
 pub use containers::Containers;
 pub use error::MetricsError;

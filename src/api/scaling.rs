@@ -1,208 +1,23 @@
-//! `GET /api/v1/scaling[?namespace=]`: each target of scaling, with its state and decision. Words
-//! of a closed set are texts here, so that a reader accepts words of later versions. An optional
-//! field is `null` if unknown.
+//! `GET /api/v1/scaling[?namespace=]`: each target of scaling, with what is known of it and what
+//! was decided.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 pub(crate) mod sample;
 
+pub use evenkeel_kubernetes::condition::{Condition, ConditionStatus};
 pub use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
+pub use evenkeel_kubernetes::plan::scaling::scaling_status::{
+    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
+    TrafficKindStatus, TrafficModelStatus, TrafficNeedStatus, TrafficStatus, Word,
+};
 pub use evenkeel_kubernetes::plan::scaling::status::HorizonParts;
 
-/// A word of a closed set that a later version may extend.
-pub type Word = Cow<'static, str>;
-
+/// The answer: all targets, or those of one namespace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetList {
-    pub targets: Vec<Arc<TargetStatus>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TargetStatus {
-    pub namespace: Arc<str>,
-    /// Object that carries the bounds and the status: an HPA, or the workload itself.
-    pub object: ObjectName,
-    pub workload: ObjectName,
-    /// How decisions act: `off`, `recommend`, `floor` or `direct`.
-    pub mode: Word,
-    /// `spec.replicas` of the workload.
-    pub current: Option<i32>,
-    /// Fewest replicas that the user allows.
-    pub min: Option<i32>,
-    /// Most replicas that the user allows.
-    pub max: Option<i32>,
-    /// Decided replicas; in mode `floor` the `minReplicas` that is set.
-    pub decided: Option<i32>,
-    /// Rule that kept the decision from what the load asks for.
-    pub limited_by: Option<Word>,
-    /// The decision in words, or why there is none.
-    pub reason: String,
-    /// Horizon: what passes between a load and the capacity for it.
-    pub horizon_seconds: Option<i64>,
-    /// Parts of the horizon, in seconds.
-    #[serde(default)]
-    pub horizon_parts: Option<HorizonParts>,
-    /// The source of the decision: `forecast`, `traffic`, `d-hpa`, `reaction`, `portrait`,
-    /// `last-known` or `nothing`.
-    pub grounds: Word,
-    /// Progress of reading its past from Prometheus.
-    pub refill: RefillState,
-    /// Loads that the target scales by, then the traffic for its model, with what one Pod carries
-    /// of it in place of a request.
-    #[serde(default)]
-    pub loads: Vec<LoadStatus>,
-    /// Traffic that the target names; `null` where it names none.
-    #[serde(default)]
-    pub traffic: Option<TrafficStatus>,
-    #[serde(default)]
-    pub conditions: Vec<TargetCondition>,
-    /// The raised minimum, while one is recorded.
-    pub floor: Option<Floor>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ObjectName {
-    pub kind: Box<str>,
-    pub name: Box<str>,
-}
-
-/// One load that a target scales by, in its base unit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LoadStatus {
-    pub resource: Word,
-    /// Base unit: `millicores`, `bytes`, or empty where the metric counts what it counts.
-    #[serde(default)]
-    pub unit: Word,
-    /// Newest certain sum over the Pods that carry load.
-    pub now: Option<f64>,
-    /// End of the window that it is the mean of.
-    pub measured_at: Option<Timestamp>,
-    /// Estimate of the load, where only that is known since: Pods that carry it settle.
-    #[serde(default)]
-    pub estimate: Option<f64>,
-    pub request: f64,
-    /// Share of the request that is aimed at.
-    pub target: f64,
-    pub forecast: Option<LoadForecast>,
-    /// The model that is to forecast it instead and cannot yet, with the time that is left.
-    #[serde(default)]
-    pub waits_for: Option<String>,
-    pub trust: Option<ForecastTrust>,
-    /// The risk that its floors follow; `null` where its model follows none.
-    #[serde(default)]
-    pub risk: Option<RiskStatus>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrafficStatus {
-    /// The state of the need: `needs` replicas, `unknown` (unmeasured), or `without` a model.
-    pub standing: Word,
-    /// Why there is no model, where there is none.
-    pub why: Option<String>,
-    pub need: Option<TrafficNeedStatus>,
-    pub model: Option<TrafficModelStatus>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrafficNeedStatus {
-    pub replicas: i32,
-    /// The predicted load of each replica, in the base unit of the load.
-    pub utilisation: f64,
-    /// The load that each replica is to carry at most.
-    pub target: f64,
-    /// The load that they carry.
-    pub resource: Word,
-    /// Bound that kept the count from what is needed: `min`, `max` or `hour`.
-    pub limited_by: Option<Word>,
-    pub kinds: Vec<TrafficKindStatus>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrafficKindStatus {
-    pub resource: Word,
-    pub now: f64,
-    pub expected: f64,
-    /// The basis of `expected`: `forecast` or `measured`.
-    pub basis: Word,
-}
-
-/// The model of a target's traffic, with the figures of the day that it was judged on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrafficModelStatus {
-    /// Share of the variance of that day that it explains.
-    pub explained: f64,
-    /// The same of a model that knows replicas and time, and no traffic.
-    pub explained_without: f64,
-    /// Mean error in the base unit of the load, of each replica.
-    pub error: f64,
-    /// The same of its linear part alone.
-    pub linear_error: f64,
-    /// Times of the first and the last sample that it was fitted on.
-    pub learnt_from: Timestamp,
-    pub learnt_to: Timestamp,
-}
-
-/// Forecast of a load with its 80 % and 95 % intervals. The shared model and a target's own trees
-/// forecast the largest load until the end of the horizon; other models, the load at its end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LoadForecast {
-    /// The end of the horizon.
-    pub at: Timestamp,
-    /// The mean; of the largest load, the median.
-    pub mean: f64,
-    pub lower80: f64,
-    pub upper80: f64,
-    pub lower95: f64,
-    pub upper95: f64,
-    pub model: Word,
-}
-
-/// The trust in a model: its past forecasts were good enough to act on, or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ForecastTrust {
-    pub trusted: bool,
-    /// The verdict in words.
-    pub reason: String,
-    /// Error of the model as a share of the naive forecast's; below 1 is better.
-    pub ratio: Option<f64>,
-    /// Share of the observations that lay inside the 80 % interval.
-    pub coverage: Option<f64>,
-}
-
-/// The share of time in which ready Pods carry more than the target and its tolerance.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct RiskStatus {
-    pub asked: f64,
-    /// The share in the last two days, or since there is a forecast; not known in the first hour.
-    pub achieved: Option<f64>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TargetCondition {
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// `True`, `False` or `Unknown`.
-    pub status: Word,
-    pub reason: String,
-    pub message: String,
-    pub last_transition_time: Timestamp,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Floor {
-    pub replicas: i32,
-    /// Time at which it lapses unless it is renewed.
-    pub until: Timestamp,
+    pub targets: Vec<Arc<ScalingStatus>>,
 }

@@ -5,24 +5,20 @@
 //! there. The API, the metrics and the backfill run beside it.
 
 mod contest;
-mod cron_metrics;
 mod external_metric_values;
 pub mod history_backfill;
 pub mod metrics;
 mod model_fitter;
-mod plans;
 pub mod recent_history;
 pub mod samples;
 pub mod status_store;
-mod target_status;
-mod targets;
 
 pub use external_metric_values::{LoadsByNamespace, ServedLoads};
 pub use history_backfill::{HistoryBackfill, HistorySource};
 pub use metrics::ScalingMetrics;
 pub use recent_history::RecentHistory;
 pub use samples::LatestScalingSample;
-pub use status_store::{BoardEntry, StatusStore};
+pub use status_store::StatusStore;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,24 +27,26 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::history_backfill::{BackfillRequest, Progress};
+use self::history_backfill::Progress;
 use self::model_fitter::{FitWorkReceivers, ModelFitter};
-use self::plans::Plans;
-use self::targets::{
-    FitLane, FitTold, FitWork, ScalingTargets, ScalingTickInput, ScalingTickOutput,
-};
 use super::leadership::Leadership;
 use super::queue::WriteQueue;
 use super::scale_in::ScaleIns;
 use super::switch::{WriteSwitch, Writes};
 use super::work::work;
 use crate::cluster::ClusterState;
-use crate::external_checks::{CheckAnswers, CheckQuestions};
+use crate::external_checks::CheckQuestions;
 use crate::metrics::signals::Signals;
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::scaling::tick_schedule::TickSchedule;
 use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
+use evenkeel_kubernetes::plan::scaling::history_backfill::BackfillRequest;
+use evenkeel_kubernetes::plan::scaling::tick::{
+    ContestedTarget, FitLane, FitTold, FitWork, PanickedWork, Plans, ScalingTargets,
+    ScalingTickInput, ScalingTickOutput, WorkPanic,
+};
+use evenkeel_kubernetes::query_answers::CheckAnswers;
 
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;
@@ -206,15 +204,20 @@ impl ScalingLoop {
                 decides,
                 plans: &plans,
                 has_past,
-                traces: &traces,
                 serves,
                 balances_scale_in,
                 scaled: &scaled,
                 crons: &view.crons,
             };
-            targets.tick(&view.targets, &tick)
+            let mut ticked = targets.tick(&view.targets, &tick);
+            if decides {
+                traces.record(&ticked.shown, now);
+            }
+            ticked.bytes += traces.bytes();
+            ticked
         });
         let (targets, mut ticked) = worked.await;
+        log_panics(&ticked.panics);
         self.want(&mut ticked);
         let ScalingTickOutput {
             bytes, quarantined, ..
@@ -265,15 +268,20 @@ impl ScalingLoop {
         let worked = work(targets, move |targets| match &progress {
             Progress::Part(filled) => targets.fill(filled, now),
             Progress::Query(filled) => targets.fill_query(filled, now),
-            Progress::Done(namespaces) => targets.filled(namespaces),
+            Progress::Done(namespaces) => {
+                targets.filled(namespaces);
+                Vec::new()
+            }
         });
-        worked.await.0
+        let (targets, panics) = worked.await;
+        log_panics(&panics);
+        targets
     }
 
     async fn name_contesters(
         &self,
         mut targets: ScalingTargets,
-        contested: Vec<targets::ContestedTarget>,
+        contested: Vec<ContestedTarget>,
     ) -> ScalingTargets {
         for contested in &contested {
             targets.contested_by(&contested.key, None);
@@ -283,6 +291,35 @@ impl ScalingLoop {
             targets.contested_by(&key, Some(manager));
         }
         targets
+    }
+}
+
+fn log_panics(panics: &[WorkPanic]) {
+    for panic in panics {
+        let WorkPanic {
+            work,
+            namespace,
+            object,
+            error,
+        } = panic;
+        match work {
+            PanickedWork::Target => tracing::error!(
+                %namespace, target = %object, %error,
+                "the work on a scaling target panicked; it is paused, and other targets continue"
+            ),
+            PanickedWork::Quarantined => tracing::error!(
+                %namespace, target = %object, %error,
+                "a target in quarantine cannot be shown"
+            ),
+            PanickedWork::CronHpa => tracing::error!(
+                %namespace, cron_hpa = %object, %error,
+                "the work on a CronHPA panicked; its previous request stays"
+            ),
+            PanickedWork::History => tracing::error!(
+                target = %object, %error,
+                "the history of a target causes a panic, so the target starts without it"
+            ),
+        }
     }
 }
 

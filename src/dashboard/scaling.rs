@@ -14,9 +14,9 @@ use serde::Deserialize;
 use super::query::parameters;
 use crate::api;
 use crate::api::history::ScalingHistory;
-use crate::api::scaling::TargetList;
+use crate::api::scaling::{ScalingStatus, TargetList};
+use crate::controller::scaling::StatusStore;
 use crate::controller::scaling::recent_history::{RecentHistory, RecentHistoryKey, STEP};
-use crate::controller::scaling::{BoardEntry, StatusStore};
 use crate::server::ApiError;
 use crate::server::handlers::json_body;
 use evenkeel_kubernetes::kinds::Kind;
@@ -47,15 +47,15 @@ async fn targets(
     uri: Uri,
 ) -> Result<Response, ApiError> {
     let query: TargetsQuery = parameters(&uri, "namespace=NAMESPACE")?;
-    let entries = scaling.board.targets();
+    let statuses = scaling.board.targets();
     // Ten thousand targets are some 10 MB of text.
     let written = tokio::task::spawn_blocking(move || {
-        let wanted = |entry: &&BoardEntry| {
+        let wanted = |status: &&Arc<ScalingStatus>| {
             let namespace = query.namespace.as_deref();
-            namespace.is_none_or(|namespace| *entry.status.namespace == *namespace)
+            namespace.is_none_or(|namespace| *status.namespace == *namespace)
         };
-        let targets = entries.iter().filter(wanted);
-        let targets = targets.map(|entry| Arc::clone(&entry.status)).collect();
+        let targets = statuses.iter().filter(wanted);
+        let targets = targets.map(Arc::clone).collect();
         serde_json::to_vec(&TargetList { targets })
     });
     match written.await {

@@ -11,11 +11,12 @@ use kube::Api;
 
 use super::Settings;
 use super::address::{CheckAddress, cluster_ip};
-use super::check_query::{AboutChange, StepCheckAnswer};
 use super::error::CheckError;
 use crate::account_tokens::AccountTokens;
 use crate::metrics::target_queries::TargetQuerySource;
-use evenkeel_kubernetes::external_check::{CheckAnswer, CheckQuestion};
+use evenkeel_kubernetes::external_check::{
+    ChangeAsked, CheckAnswer, CheckQuestion, StepCheckAnswer,
+};
 use evenkeel_kubernetes::ihpa::Endpoint;
 use evenkeel_kubernetes::truncate::excerpt;
 
@@ -119,10 +120,10 @@ impl TargetQuerySource<CheckQuestion> for CheckSource {
     async fn fetch(
         &self,
         question: &CheckQuestion,
-        purpose: Option<&AboutChange>,
+        purpose: Option<&ChangeAsked>,
         _: Timestamp,
     ) -> Result<StepCheckAnswer, CheckError> {
-        let AboutChange(change) = purpose.ok_or(CheckError::NoChange)?;
+        let change = purpose.ok_or(CheckError::NoChange)?;
         let check = &question.asked;
         let asked = self.asked(&question.namespace, &check.endpoint).await?;
         let CheckEndpointClient { address, http } = asked;

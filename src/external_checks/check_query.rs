@@ -2,28 +2,15 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::error::CheckError;
 use crate::metrics::cache::RefreshError;
 use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
-use evenkeel_kubernetes::external_check::{ChangeAsked, CheckAnswer, CheckQuestion};
+use evenkeel_kubernetes::external_check::{ChangeAsked, CheckQuestion, StepCheckAnswer};
 
 /// The memory of an answer with its question beside the config, in bytes.
 const OVERHEAD: usize = 2048;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepCheckAnswer {
-    pub answer: CheckAnswer,
-    /// When the step was made that the question told of.
-    pub stepped: Option<Timestamp>,
-}
-
-/// The change that a check is asked about.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AboutChange(pub ChangeAsked);
-
-impl Purpose for AboutChange {
+impl Purpose for ChangeAsked {
     fn join(&mut self, other: &Self) {
         // A check has one change.
         self.clone_from(other);
@@ -31,7 +18,7 @@ impl Purpose for AboutChange {
 }
 
 impl TargetQuery for CheckQuestion {
-    type Purpose = AboutChange;
+    type Purpose = ChangeAsked;
     type Answer = StepCheckAnswer;
     type Error = CheckError;
 
@@ -51,7 +38,7 @@ impl TargetQuery for CheckQuestion {
         &self.namespace
     }
 
-    fn cut(_: &mut StepCheckAnswer, _: Option<&AboutChange>) {}
+    fn cut(_: &mut StepCheckAnswer, _: Option<&ChangeAsked>) {}
 
     fn bytes(&self, answer: Option<&StepCheckAnswer>) -> usize {
         let config = self.asked.config.iter();

@@ -13,6 +13,7 @@ use moka::future::Cache;
 use moka::policy::EvictionPolicy;
 
 use super::error::MetricsError;
+use evenkeel_kubernetes::query_answers::CachedValue;
 
 /// Why a key has no newer value.
 pub trait RefreshError: fmt::Display + Send + Sync + 'static {
@@ -57,22 +58,6 @@ pub struct Settings {
     pub time_to_idle: Option<Duration>,
     /// The longest that one refresh may take.
     pub timeout: Duration,
-}
-
-/// A value with the time at which it was asked for.
-#[derive(Debug)]
-pub struct CachedValue<V> {
-    pub value: Arc<V>,
-    pub fetched_at: Timestamp,
-}
-
-impl<V> Clone for CachedValue<V> {
-    fn clone(&self) -> Self {
-        Self {
-            value: Arc::clone(&self.value),
-            fetched_at: self.fetched_at,
-        }
-    }
 }
 
 /// An attempt to get a value that has failed.

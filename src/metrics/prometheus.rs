@@ -26,13 +26,14 @@ mod value;
 
 pub use client::PrometheusConnection;
 pub use containers::Harm;
+pub use evenkeel_kubernetes::pod_names::WorkloadName;
 pub use grid::Grid;
 pub(crate) use label_matchers::literal;
 pub use label_matchers::{LabelMatchers, UnfitLabel};
 pub use matchers::{ExporterMatchers, Matchers, MatchersError};
 pub use names::{LabelName, LabelNameError, NodeLabel};
 pub use queries::{NodeQuery, Queries, QueryTimeError};
-pub use range::{WorkloadName, WorkloadSums, Workloads, settled_by_workload};
+pub use range::{WorkloadSums, Workloads, settled_by_workload};
 pub(crate) use selectors::{reads_series, series_names};
 pub use series::{PodSelection, PodsAsked, PromSeriesError, SeriesTimes};
 pub use settings::Settings;

@@ -16,13 +16,14 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::answer::{Answers, QueryAnswer};
-use super::cache::{self, CachedValue, MetricsCache};
+use super::cache::{self, MetricsCache};
 use super::error::MetricsError;
 use super::query::{QueryKey, UsageQuery};
 use super::query_backoff::QueryBackoff;
 use super::round::{FinishedQuery, MetricsRound};
 use super::source::MetricsSource;
 use evenkeel_clock as clock;
+use evenkeel_kubernetes::query_answers::CachedValue;
 
 /// Queries under way at once: a round is done in a few turns, and the server is left to others.
 const AT_ONCE: usize = 4;

@@ -7,13 +7,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::answer::{Answers, QueryAnswer};
-use super::cache::CachedValue;
 use super::error::MetricsError;
 use super::query::UsageQuery;
 use super::query_backoff::QueryCompletion;
 use super::rejected_samples::RejectedSamples;
 use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_core::units::{Resource, Resources};
+use evenkeel_kubernetes::query_answers::CachedValue;
 
 /// Outcome of asking the queries of a source.
 #[derive(Debug, Default)]

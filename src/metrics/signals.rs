@@ -5,15 +5,12 @@ mod question;
 mod served;
 mod source;
 
-pub use question::{TargetPods, wanted};
 pub use served::ServedSource;
 pub use source::SignalSources;
 
 use std::time::Duration;
 
-use super::error::MetricsError;
-use super::target_queries::{self, CachedAnswer, LatestAnswers, Questions};
-use evenkeel_core::scaling::hpa::MetricsApiReading;
+use super::target_queries::Questions;
 use evenkeel_core::units::Bytes;
 use evenkeel_kubernetes::metric_query::MetricQuery;
 
@@ -23,13 +20,7 @@ pub(crate) const BODY_LIMIT: Bytes = Bytes(4 * 1024 * 1024);
 /// The asking for signals, as the scaling loop holds it.
 pub type Signals = Questions<MetricQuery>;
 
-pub type SignalRequest = target_queries::TargetQueryRequest<MetricQuery>;
-
-/// The state of one signal's question.
-pub type SignalReading = CachedAnswer<MetricsApiReading, MetricsError>;
-
-pub type SignalReadings = LatestAnswers<MetricQuery>;
-
+/// The bounds of one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The longest that it may take.

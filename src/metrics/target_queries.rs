@@ -7,11 +7,9 @@
 
 mod agenda;
 mod asker;
-mod newest;
 mod question;
 mod wanted;
 
 pub use asker::{Questions, TargetQueryRunner};
-pub use newest::{CachedAnswer, LatestAnswers};
 pub use question::{Purpose, TargetQuery, TargetQueryEndpoint, TargetQuerySource};
 pub use wanted::TargetQueryRequest;

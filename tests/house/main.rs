@@ -68,7 +68,7 @@ const FENCES: [Fence; 2] = [
             "src/cli/simulate/",
             "src/cli/tune/compare.rs",
             "src/cli/tune/compare/",
-            "src/controller/scaling/targets/tests/simulated.rs",
+            "src/controller/scaling/tests/simulated.rs",
         ],
         why: "the service knows of no simulated cluster",
     },

@@ -7,11 +7,22 @@ mod body;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::ihpa::ExternalCheck;
 
 pub use self::answer::{AnswerError, CheckAnswer};
 pub use self::body::ChangeAsked;
 
+/// An answer with the step that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepCheckAnswer {
+    pub answer: CheckAnswer,
+    /// When the step was made that the question told of.
+    pub stepped: Option<Timestamp>,
+}
+
+/// A question of one external check.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CheckQuestion {
     pub namespace: Arc<str>,

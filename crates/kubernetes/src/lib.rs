@@ -60,6 +60,7 @@ pub mod portrait_data;
 pub mod portrait_job;
 pub mod portrait_spec;
 pub mod qos_class;
+pub mod query_answers;
 pub mod raw_json;
 pub mod removable_pod;
 pub mod replica_profile;

@@ -2,9 +2,28 @@
 
 use crate::kinds::Kind;
 
-/// The ending of a Deployment's Pods: the template's 32-bit hash in Kubernetes' alphabet for such
-/// endings, and five random characters. Fewer than six digits occur less than once in ten thousand,
-/// and names of DaemonSets and Jobs end like that more often.
+/// A workload as its Pods' names tell it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WorkloadName {
+    pub namespace: Box<str>,
+    /// Kind and name, as in `Deployment/web`.
+    pub workload: Box<str>,
+}
+
+impl WorkloadName {
+    /// The name without its kind; `None` for one that is no name of an object.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        let (_, name) = self.workload.split_once('/')?;
+        let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        let are_names = name.bytes().chain(self.namespace.bytes()).all(is_of_names);
+        are_names.then_some(name)
+    }
+}
+
+/// The ending of a Deployment's Pods: the hash of the template, a number of 32 bits written in the
+/// alphabet that Kubernetes makes such endings of, and five random characters. Below six digits there
+/// is no such number in ten thousand, and a DaemonSet's or Job's name ends like that more often.
 pub const DEPLOYMENT: &str =
     "-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}";
 

@@ -3,17 +3,17 @@
 use jiff::Timestamp;
 
 use super::{
-    Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus, ObjectName, RefillState,
-    RiskStatus, TargetCondition, TargetStatus,
+    Condition, ConditionStatus, Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus,
+    ObjectName, RefillState, RiskStatus, ScalingStatus,
 };
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.
-pub(crate) fn status() -> TargetStatus {
+pub(crate) fn status() -> ScalingStatus {
     let object = |kind: &str| ObjectName {
         kind: kind.into(),
         name: "web".into(),
     };
-    TargetStatus {
+    ScalingStatus {
         namespace: "shop".into(),
         object: object("HorizontalPodAutoscaler"),
         workload: object("Deployment"),
@@ -37,25 +37,28 @@ pub(crate) fn status() -> TargetStatus {
         refill: RefillState::Done,
         loads: vec![cpu()],
         traffic: None,
-        conditions: vec![TargetCondition {
+        conditions: vec![Condition {
             kind: "ForecastTrusted".to_owned(),
-            status: "True".into(),
+            status: ConditionStatus::True,
             reason: "Trusted".to_owned(),
             message: String::new(),
             last_transition_time: Timestamp::UNIX_EPOCH,
+            observed_generation: None,
         }],
         floor: Some(Floor {
             replicas: 5,
             until: Timestamp::UNIX_EPOCH,
         }),
+        decisions: [].into(),
     }
 }
 
-fn cpu() -> LoadStatus {
+pub(crate) fn cpu() -> LoadStatus {
     LoadStatus {
         resource: "cpu".into(),
         unit: "millicores".into(),
         now: Some(4100.0),
+        at: None,
         measured_at: Some(Timestamp::UNIX_EPOCH),
         estimate: None,
         request: 1000.0,

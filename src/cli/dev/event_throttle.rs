@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::load_display::ShownLoad;
-use crate::api::scaling::{TargetStatus, Word};
+use crate::api::scaling::{ScalingStatus, Word};
 use crate::cli::dev::cluster::events::DevEvent;
 
 /// Last events that were let through.
@@ -65,7 +65,7 @@ impl EventThrottle {
     }
 }
 
-fn news(target: &TargetStatus) -> TargetDifference {
+fn news(target: &ScalingStatus) -> TargetDifference {
     TargetDifference {
         workload: format!("{}/{}", target.namespace, target.workload.name),
         wanted: target.decided,

@@ -1,6 +1,6 @@
 //! The load of a target in little room: now and as forecast, in the usual unit.
 
-use crate::api::scaling::{ForecastTrust, LoadForecast, LoadStatus, TargetStatus};
+use crate::api::scaling::{ForecastTrust, LoadForecast, LoadStatus, ScalingStatus};
 use evenkeel_core::scaling::load_unit::{LoadUnit, ReadableUnit};
 use evenkeel_core::units::Resource;
 
@@ -11,7 +11,7 @@ pub(super) struct ShownLoad<'a> {
 
 impl<'a> ShownLoad<'a> {
     /// The load of cpu, else the first.
-    pub(super) fn of(target: &'a TargetStatus) -> Option<Self> {
+    pub(super) fn of(target: &'a ScalingStatus) -> Option<Self> {
         let cpu = |load: &&LoadStatus| load.resource == Resource::Cpu.as_str();
         let loads = &target.loads;
         let status = loads.iter().find(cpu).or_else(|| loads.first())?;
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_load_is_told_in_its_own_unit() {
         let mut target = sample::status();
-        let told = |target: &TargetStatus| {
+        let told = |target: &ScalingStatus| {
             let load = ShownLoad::of(target).unwrap();
             (
                 load.now().unwrap(),

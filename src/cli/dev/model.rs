@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::show::ClusterStartSummary;
-use crate::api::scaling::TargetStatus;
+use crate::api::scaling::ScalingStatus;
 use crate::cli::dev::cluster::STARTING;
 use crate::cli::dev::cluster::events::DevEvent;
 use crate::cli::dev::cluster::events::{DevServiceNotice, NodeLoads, TimedEvent, WorkloadLoad};
@@ -45,7 +45,7 @@ pub(super) struct Model {
     pub(super) failed_open: usize,
     pub(super) notices: Vec<DevServiceNotice>,
     /// Targets of the service's scaling, by namespace and name.
-    pub(super) targets: BTreeMap<(String, String), Arc<TargetStatus>>,
+    pub(super) targets: BTreeMap<(String, String), Arc<ScalingStatus>>,
     /// Replicas that a plain HPA would have, likewise.
     pub(super) plain: BTreeMap<(String, String), u32>,
     pub(super) missed: u64,
@@ -95,7 +95,7 @@ impl Model {
             DevEvent::FailedOpen { .. } => self.failed_open += 1,
             DevEvent::Notices { on } => self.notices.clone_from(on),
             DevEvent::Scaling { targets } => {
-                let named = |target: &Arc<TargetStatus>| {
+                let named = |target: &Arc<ScalingStatus>| {
                     let name = target.workload.name.to_string();
                     ((target.namespace.to_string(), name), Arc::clone(target))
                 };

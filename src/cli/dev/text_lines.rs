@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use super::event_throttle::EventThrottle;
 use super::load_display::ShownLoad;
 use super::show::{ClusterStartSummary, RunDisplay, clock};
-use crate::api::scaling::TargetStatus;
+use crate::api::scaling::ScalingStatus;
 use crate::cli::dev::cluster::events::DevEvent;
 use crate::cli::dev::cluster::events::{
     DevServiceNotice, NodeLoads, PlainReplicas, TimedEvent, WorkloadLoad,
@@ -199,7 +199,7 @@ pub(super) fn notices(on: &[DevServiceNotice]) -> String {
 }
 
 /// Load, forecast and floor of one target, as far as they are known.
-fn target(target: &TargetStatus) -> String {
+fn target(target: &ScalingStatus) -> String {
     let name = format!("{}/{}", target.namespace, target.workload.name);
     let load = ShownLoad::of(target);
     let load = load.as_ref();

@@ -6,10 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 
-use evenkeel_core::scaling::load_unit::LoadUnit;
-use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_kubernetes::external_metrics::{KnownLoad, ServedLoad};
-use evenkeel_kubernetes::plan::scaling::TargetObjects;
+use evenkeel_kubernetes::external_metrics::ServedLoad;
 
 pub type LoadsByNamespace = HashMap<Arc<str>, Vec<ServedLoad>>;
 
@@ -32,24 +29,4 @@ impl ServedLoads {
         }
         self.0.store(Some(Arc::new(by_namespace)));
     }
-}
-
-/// The forecast loads of one target, known or not; none is expected for a target that is only
-/// reacted to.
-pub(super) fn served(
-    observed: &TargetObjects,
-    report: &TickReport,
-) -> impl Iterator<Item = (Arc<str>, ServedLoad)> {
-    let forecast = report.loads.iter().filter(|load| load.is_forecast);
-    forecast.map(|load| {
-        let known = load.expected.zip(load.measured);
-        let known = known.map(|(expected, measured)| KnownLoad {
-            value: LoadUnit::of(&load.signal).quantity(expected.load),
-            basis: expected.basis,
-            measured,
-        });
-        let (kind, name) = (observed.target.kind(), observed.target.name());
-        let load = ServedLoad::new(kind, name, &load.signal.to_string(), known);
-        (Arc::clone(&observed.namespace), load)
-    })
 }

@@ -7,7 +7,7 @@
 mod history_client;
 mod history_source;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
@@ -16,42 +16,21 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::metrics::ScalingMetrics;
-use crate::metrics::prometheus::{WorkloadSums, Workloads};
+use crate::metrics::prometheus::Workloads;
 use evenkeel_clock::Clock;
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::scaling::history_backfill::{BackfillPace, BackfillRemainder};
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_kubernetes::plan::scaling::history_backfill::{
+    BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
+};
 
 pub(super) use self::history_client::{HistoryClient, HistoryFetchOutcome};
+pub use self::history_source::HistorySource;
 pub(crate) use self::history_source::{HistoryRequest, HistoryResponse};
-pub use self::history_source::{HistorySource, Points};
 
 /// The signals with a past that can be queried.
 const SIGNALS: [Signal; 2] = [Signal::CPU, Signal::MEMORY];
-
-/// A part of the past, in the loop's time.
-#[derive(Debug)]
-pub struct SignalBackfill {
-    pub signal: Signal,
-    pub resolution: Resolution,
-    pub sums: WorkloadSums,
-}
-
-/// A part of the past of one query, in the loop's time.
-#[derive(Debug)]
-pub struct FilledQuery {
-    pub query: Arc<str>,
-    pub resolution: Resolution,
-    pub points: Points,
-}
-
-/// A past that is wished for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BackfillRequest {
-    /// That of the targets of a namespace, as of a tick.
-    Namespace(Box<str>, u64),
-    Query(Arc<str>),
-}
 
 /// The progress of the refill, as the loop hears of it.
 #[derive(Debug)]
@@ -62,8 +41,6 @@ pub enum Progress {
     /// The targets of these namespaces that were there at the given ticks have all that there is.
     Done(BackfillNamespaces),
 }
-
-pub type BackfillNamespaces = BTreeMap<Box<str>, u64>;
 
 /// The refill, which works on what it is asked for until it is cancelled.
 pub struct HistoryBackfill {
@@ -207,7 +184,7 @@ impl HistoryBackfill {
                     let part = Progress::Part(SignalBackfill {
                         signal: signal.clone(),
                         resolution,
-                        sums,
+                        sums: sums.sums,
                     });
                     if told.send(part).await.is_err() {
                         return false;
@@ -253,9 +230,12 @@ mod tests {
 
     use crate::metrics::MetricsError;
     use crate::metrics::prometheus::Grid;
-    use crate::metrics::prometheus::WorkloadName;
+    use std::collections::BTreeMap;
+
+    use crate::metrics::prometheus::{WorkloadName, WorkloadSums};
     use evenkeel_core::scaling::signal::PromQl;
     use evenkeel_core::units::Bytes;
+    use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
 
     struct Fake<F> {
         script: F,
@@ -372,7 +352,7 @@ mod tests {
             }
         }
         assert_eq!(parts.len(), asked.len());
-        assert_eq!(parts[0].sums.sums[&web()][0].0, asked[0].1.first);
+        assert_eq!(parts[0].sums[&web()][0].0, asked[0].1.first);
     }
 
     #[tokio::test(start_paused = true)]

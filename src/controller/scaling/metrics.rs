@@ -5,6 +5,7 @@
 mod own_fits;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -16,11 +17,11 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::cron_metrics::CronTally;
-use super::status_store::{BoardEntry, StatusStore};
-use crate::api::scaling::{LoadStatus, TargetStatus};
+use super::status_store::StatusStore;
+use crate::api::scaling::{ConditionStatus, LoadStatus, ScalingStatus};
 use crate::metrics::MetricsError;
 use evenkeel_core::scaling::DecisionBasis;
+use evenkeel_kubernetes::plan::scaling::tick::CronTally;
 
 pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficFitMetrics, TrafficOutcome};
 
@@ -235,7 +236,7 @@ impl Collector for TargetCollector {
 }
 
 struct Families<'a, 'e> {
-    targets: &'a [BoardEntry],
+    targets: &'a [Arc<ScalingStatus>],
     encoder: &'a mut DescriptorEncoder<'e>,
 }
 
@@ -309,7 +310,7 @@ impl Families<'_, '_> {
                 let conditions = shown.conditions.iter();
                 conditions
                     .map(|condition| {
-                        let holds = f64::from(u8::from(condition.status == "True"));
+                        let holds = f64::from(u8::from(condition.status == ConditionStatus::True));
                         (("condition", &*condition.kind), holds)
                     })
                     .collect()
@@ -321,12 +322,12 @@ impl Families<'_, '_> {
         &mut self,
         name: &str,
         help: &str,
-        values: impl for<'s> Fn(&'s TargetStatus) -> Vec<((&'static str, &'s str), f64)>,
+        values: impl for<'s> Fn(&'s ScalingStatus) -> Vec<((&'static str, &'s str), f64)>,
     ) -> fmt::Result {
         let mut encoder = self
             .encoder
             .encode_descriptor(name, help, None, MetricType::Gauge)?;
-        for BoardEntry { status, .. } in self.targets {
+        for status in self.targets {
             for (label, value) in values(status) {
                 let labels = labels(status, label);
                 ConstGauge::new(value).encode(encoder.encode_family(&labels)?)?;
@@ -342,11 +343,8 @@ impl Families<'_, '_> {
             None,
             MetricType::Counter,
         )?;
-        for entry in self.targets {
-            let BoardEntry {
-                status, decisions, ..
-            } = entry;
-            for &(limited_by, count) in decisions.iter() {
+        for status in self.targets {
+            for &(limited_by, count) in status.decisions.iter() {
                 let labels = labels(status, ("limited_by", limited_by));
                 ConstCounter::new(count).encode(encoder.encode_family(&labels)?)?;
             }
@@ -356,7 +354,7 @@ impl Families<'_, '_> {
 }
 
 fn labels<'a>(
-    shown: &'a TargetStatus,
+    shown: &'a ScalingStatus,
     own: (&'static str, &'a str),
 ) -> [(&'static str, &'a str); 4] {
     [

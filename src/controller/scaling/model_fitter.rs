@@ -37,9 +37,6 @@ use self::network::LastNetwork;
 use self::steps::{Span, Steps};
 use super::history_backfill::{HistoryRequest, HistorySource};
 use super::metrics::{FitOutcome, ScalingMetrics};
-use super::targets::{
-    FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
-};
 use crate::metrics::prometheus::{WorkloadName, Workloads};
 use evenkeel_clock as clock;
 use evenkeel_core::forecast::{Minutes, ModelAssets};
@@ -47,6 +44,9 @@ use evenkeel_core::panic_error::{PanicError, caught};
 use evenkeel_core::scaling::counterfactual::TrialPods;
 use evenkeel_core::scaling::history_backfill::BackfillPace;
 use evenkeel_core::scaling::tracker::FitTask;
+use evenkeel_kubernetes::plan::scaling::tick::{
+    FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
+};
 use evenkeel_training::{OwnSettings, learn};
 
 /// The rest after each fit, in times of what it took: a quarter of a core.

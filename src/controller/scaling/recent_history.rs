@@ -2,14 +2,14 @@
 //! last 30 minutes, and the forecasts for the next ten. Rings on the 15-second grid, addressed by
 //! time, in f32: some 4 KB a target and as much for each further load that has ever been known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::history::{ForecastBand, HistoryPoint};
+use crate::api::scaling::{LoadStatus, ScalingStatus, Word};
 use evenkeel_core::forecast::Resolution;
-use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::UNSCALED;
 use evenkeel_core::units::narrowed;
 
@@ -27,6 +27,16 @@ pub struct RecentHistoryKey {
     pub name: Box<str>,
 }
 
+impl RecentHistoryKey {
+    fn of(shown: &ScalingStatus) -> Self {
+        Self {
+            namespace: (*shown.namespace).into(),
+            kind: shown.object.kind.clone(),
+            name: shown.object.name.clone(),
+        }
+    }
+}
+
 /// The traces of all targets; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct RecentHistory(Arc<Mutex<HashMap<RecentHistoryKey, RecentTargetHistory>>>);
@@ -38,6 +48,23 @@ impl RecentHistory {
         self.lock().get(key)?.points(signal)
     }
 
+    /// Takes the decided targets of a tick, and forgets those that are no longer `shown`.
+    pub fn record(&self, shown: &[Arc<ScalingStatus>], now: Timestamp) {
+        let mut histories = self.lock();
+        for status in shown.iter().filter(|status| status.decided.is_some()) {
+            let history = histories.entry(RecentHistoryKey::of(status)).or_default();
+            history.record(status, now);
+        }
+        let shown = shown.iter();
+        let shown: HashSet<_> = shown.map(|status| RecentHistoryKey::of(status)).collect();
+        histories.retain(|key, _| shown.contains(key));
+    }
+
+    /// The memory that all of them take, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.lock().values().map(RecentTargetHistory::bytes).sum()
+    }
+
     pub fn lock(&self) -> MutexGuard<'_, HashMap<RecentHistoryKey, RecentTargetHistory>> {
         // A point that was not written to its end is drawn as a gap.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -46,21 +73,6 @@ impl RecentHistory {
 
 /// The distance of the points.
 pub const STEP: SignedDuration = Resolution::Fine.step();
-
-/// Result of one tick for one load.
-#[derive(Debug, Clone)]
-pub struct TickLoadResult {
-    pub signal: Signal,
-    /// Last sum over the Pods, with the time that it is of.
-    pub load: Option<(Timestamp, f64)>,
-    pub forecast: Option<DueForecast>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub struct DueForecast {
-    pub due: Timestamp,
-    pub band: ForecastBand,
-}
 
 #[derive(Debug, Clone, Copy)]
 struct RecentHistorySlot {
@@ -86,7 +98,7 @@ pub struct RecentTargetHistory {
 
 #[derive(Debug)]
 struct RecentLoadSeries {
-    signal: Signal,
+    resource: Word,
     /// None before the first value.
     rows: Option<Box<[RecentHistorySlot]>>,
 }
@@ -110,46 +122,49 @@ impl Default for RecentTargetHistory {
 
 impl RecentTargetHistory {
     /// Takes the result of a tick; of several in one step the last one counts.
-    pub fn record(
-        &mut self,
-        now: Timestamp,
-        replicas: Option<i32>,
-        floor: Option<i32>,
-        loads: &[TickLoadResult],
-    ) {
+    pub fn record(&mut self, status: &ScalingStatus, now: Timestamp) {
         let slot = slot_of(now);
         self.move_to(slot);
-        self.counts[place(slot)] = [replicas.unwrap_or(-1), floor.unwrap_or(-1)];
-        for observed in loads {
-            let traced = self.load(&observed.signal);
-            if let Some((of, load)) = observed.load
+        let floor = status.floor.as_ref().map(|floor| floor.replicas);
+        self.counts[place(slot)] = [status.current.unwrap_or(-1), floor.unwrap_or(-1)];
+        for (index, observed) in status.loads.iter().enumerate() {
+            let mut before = status.loads[..index].iter();
+            // Two loads of one name, such as one object in two versions of its group, are one series.
+            if before.any(|one| one.resource == observed.resource) {
+                continue;
+            }
+            let traced = self.load(&observed.resource);
+            if let Some((of, load)) = observed.at.zip(observed.now)
                 && (slot - PAST + 1..=slot).contains(&slot_of(of))
                 && let Some(load) = narrowed(load)
             {
                 traced.row(slot_of(of)).load = load;
             }
-            let Some(DueForecast { due, band }) = observed.forecast else {
+            let Some(forecast) = &observed.forecast else {
                 continue;
             };
-            let due = slot_of(due);
+            let due = slot_of(forecast.at);
             if due > slot && due <= slot + AHEAD {
                 let narrow = |value: f64| narrowed(value).unwrap_or(f32::NAN);
-                traced.row(due).forecast = [band.mean, band.lower80, band.upper80].map(narrow);
+                traced.row(due).forecast =
+                    [forecast.mean, forecast.lower80, forecast.upper80].map(narrow);
             }
         }
-        self.forget_but(loads);
+        self.forget_but(&status.loads);
     }
 
     /// Forgets the loads that the target does not scale by any more, once they are more than a few.
-    fn forget_but(&mut self, loads: &[TickLoadResult]) {
+    fn forget_but(&mut self, loads: &[LoadStatus]) {
         if self.loads.len() > loads.len() + UNSCALED {
-            let kept = |load: &RecentLoadSeries| loads.iter().any(|one| one.signal == load.signal);
+            let kept =
+                |load: &RecentLoadSeries| loads.iter().any(|one| one.resource == load.resource);
             self.loads.retain(kept);
             self.loads.shrink_to_fit();
         }
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    /// The memory it takes.
+    fn bytes(&self) -> usize {
         let counts = size_of_val(&*self.counts);
         let rows = |load: &RecentLoadSeries| load.rows.as_deref().map_or(0, size_of_val);
         let loads = self
@@ -159,11 +174,14 @@ impl RecentTargetHistory {
         size_of::<Self>() + counts + loads.sum::<usize>()
     }
 
-    fn load(&mut self, signal: &Signal) -> &mut RecentLoadSeries {
-        let known = self.loads.iter().position(|load| load.signal == *signal);
+    fn load(&mut self, resource: &Word) -> &mut RecentLoadSeries {
+        let known = self
+            .loads
+            .iter()
+            .position(|load| load.resource == *resource);
         let index = known.unwrap_or_else(|| {
             self.loads.push(RecentLoadSeries {
-                signal: signal.clone(),
+                resource: resource.clone(),
                 rows: None,
             });
             self.loads.len() - 1
@@ -189,10 +207,7 @@ impl RecentTargetHistory {
     }
 
     fn points(&self, signal: &str) -> Option<Vec<HistoryPoint>> {
-        let load = self
-            .loads
-            .iter()
-            .find(|load| load.signal.label() == signal)?;
+        let load = self.loads.iter().find(|load| load.resource == signal)?;
         let newest = self.newest?;
         let value = |value: f32| (!value.is_nan()).then(|| f64::from(value));
         let count = |count: i32| (count >= 0).then_some(count);
@@ -236,36 +251,59 @@ fn length() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::scaling::{Floor, LoadForecast, sample};
 
     fn at(slot: i64) -> Timestamp {
         Timestamp::from_second(slot * 15 + 7).unwrap()
     }
 
-    fn cpu(load: Option<(Timestamp, f64)>, due: i64, mean: f64) -> TickLoadResult {
-        TickLoadResult {
-            signal: Signal::CPU,
-            load,
-            forecast: Some(DueForecast {
-                due: at(due),
-                band: ForecastBand {
-                    mean,
-                    lower80: mean - 1.0,
-                    upper80: mean + 1.0,
-                },
-            }),
+    /// The status of a target with these replicas and loads, without a floor.
+    fn status(replicas: i32, loads: &[LoadStatus]) -> ScalingStatus {
+        ScalingStatus {
+            current: Some(replicas),
+            floor: None,
+            loads: loads.to_vec(),
+            ..sample::status()
+        }
+    }
+
+    fn with_floor(replicas: i32, status: ScalingStatus) -> ScalingStatus {
+        let until = Timestamp::MAX;
+        ScalingStatus {
+            floor: Some(Floor { replicas, until }),
+            ..status
+        }
+    }
+
+    fn load(resource: &str, known: Option<(Timestamp, f64)>) -> LoadStatus {
+        LoadStatus {
+            resource: resource.to_owned().into(),
+            now: known.map(|(_, load)| load),
+            at: known.map(|(at, _)| at),
+            forecast: None,
+            ..sample::cpu()
+        }
+    }
+
+    fn cpu(known: Option<(Timestamp, f64)>, due: i64, mean: f64) -> LoadStatus {
+        let forecast = LoadForecast {
+            at: at(due),
+            mean,
+            lower80: mean - 1.0,
+            upper80: mean + 1.0,
+            ..sample::cpu().forecast.unwrap()
+        };
+        LoadStatus {
+            forecast: Some(forecast),
+            ..load("cpu", known)
         }
     }
 
     #[test]
     fn a_forecast_stands_where_it_is_due() {
         let mut trace = RecentTargetHistory::default();
-        trace.record(
-            at(100),
-            Some(2),
-            None,
-            &[cpu(Some((at(100), 5.0)), 104, 9.0)],
-        );
-        trace.record(at(102), Some(3), Some(3), &[cpu(None, 106, 11.0)]);
+        trace.record(&status(2, &[cpu(Some((at(100), 5.0)), 104, 9.0)]), at(100));
+        trace.record(&with_floor(3, status(3, &[cpu(None, 106, 11.0)])), at(102));
         let points = trace.points("cpu").unwrap();
         let told: Vec<_> = points
             .iter()
@@ -297,10 +335,8 @@ mod tests {
         let mut trace = RecentTargetHistory::default();
         for slot in 0..1000 {
             trace.record(
+                &status(1, &[cpu(Some((at(slot), 1.0)), slot + 4, 2.0)]),
                 at(slot),
-                Some(1),
-                None,
-                &[cpu(Some((at(slot), 1.0)), slot + 4, 2.0)],
             );
         }
         let points = trace.points("cpu").unwrap();
@@ -312,16 +348,16 @@ mod tests {
                 .all(|point| point.load.is_some() && point.forecast.is_some())
         );
         // After a long silence nothing of the old ring is left.
-        trace.record(at(5000), Some(1), None, &[]);
+        trace.record(&status(1, &[]), at(5000));
         assert_eq!(trace.points("cpu").unwrap().len(), 1);
         // A clock that was set back begins anew from there.
-        trace.record(at(4990), Some(2), None, &[]);
+        trace.record(&status(2, &[]), at(4990));
         let points = trace.points("cpu").unwrap();
         assert_eq!(points.len(), 1);
         assert_eq!(points[0].replicas, Some(2));
         // Also by more than the rings hold, and by more than could be cleared one by one.
-        trace.record(at(i64::from(i32::MAX)), Some(1), None, &[]);
-        trace.record(at(4991), Some(3), None, &[]);
+        trace.record(&status(1, &[]), at(i64::from(i32::MAX)));
+        trace.record(&status(3, &[]), at(4991));
         let points = trace.points("cpu").unwrap();
         let replicas: Vec<_> = points.iter().map(|point| point.replicas).collect();
         assert_eq!(replicas, [Some(3)]);
@@ -332,25 +368,16 @@ mod tests {
     /// stayed until its target went.
     #[test]
     fn loads_that_were_never_known_take_no_rows_and_renamed_ones_are_forgotten() {
-        let queue = |number: i64, load| TickLoadResult {
-            signal: Signal::Resource(format!("queue-{number}").as_str().into()),
-            load,
-            forecast: None,
-        };
+        let queue = |number: i64, known| load(&format!("queue-{number}"), known);
         let mut trace = RecentTargetHistory::default();
         let empty = trace.bytes();
         let unanswered: Vec<_> = (0..16).map(|number| queue(number, None)).collect();
-        trace.record(at(1), Some(1), None, &unanswered);
+        trace.record(&status(1, &unanswered), at(1));
         let rows = size_of_val(&*vec![GAP; length()]);
         assert!(trace.bytes() - empty < rows, "{}", trace.bytes());
         assert_eq!(trace.points("queue-0").map(|points| points.len()), Some(1));
         for slot in 100..1000 {
-            trace.record(
-                at(slot),
-                Some(1),
-                None,
-                &[queue(slot, Some((at(slot), 1.0)))],
-            );
+            trace.record(&status(1, &[queue(slot, Some((at(slot), 1.0)))]), at(slot));
         }
         assert!(trace.loads.len() <= 1 + UNSCALED);
         assert_eq!(trace.points("queue-0"), None);
@@ -363,18 +390,8 @@ mod tests {
     #[test]
     fn what_is_further_ahead_than_the_rings_is_left_out() {
         let mut trace = RecentTargetHistory::default();
-        trace.record(
-            at(100),
-            Some(2),
-            None,
-            &[cpu(Some((at(100), 5.0)), 141, 9.0)],
-        );
-        trace.record(
-            at(101),
-            Some(2),
-            None,
-            &[cpu(Some((at(101), 5.0)), 141, 9.0)],
-        );
+        trace.record(&status(2, &[cpu(Some((at(100), 5.0)), 141, 9.0)]), at(100));
+        trace.record(&status(2, &[cpu(Some((at(101), 5.0)), 141, 9.0)]), at(101));
         let points = trace.points("cpu").unwrap();
         assert_eq!(points.last().unwrap().at.as_second(), 141 * 15);
         assert_eq!(points.len(), 3);

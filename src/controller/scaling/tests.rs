@@ -1,3 +1,8 @@
+//! The work of the loop on the state of all targets.
+
+#[cfg(feature = "sandbox")]
+mod simulated;
+
 use super::*;
 
 #[tokio::test]

@@ -12,8 +12,8 @@ use super::memory::TuningMemory;
 use super::metrics::TuningMetrics;
 use super::settings::{Settings, rules_of};
 use super::workloads::{WorkloadId, id_of};
+use crate::api::scaling::ScalingStatus;
 use crate::cluster::ClusterState;
-use crate::controller::scaling::BoardEntry;
 use evenkeel_core::placement::SchedulingPolicy;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::tuning::{
@@ -38,7 +38,7 @@ pub(super) struct ResizePlanner {
     pub(super) policy: Arc<SchedulingPolicy>,
     pub(super) settings: Settings,
     /// The decisions of scaling.
-    pub(super) targets: Arc<Vec<BoardEntry>>,
+    pub(super) targets: Arc<Vec<Arc<ScalingStatus>>>,
     pub(super) rules: ResizeRules,
     pub(super) limits: Arc<ResizeLimits>,
     pub(super) reporter: String,
@@ -169,16 +169,16 @@ impl ResizePlanner {
 
     /// The workloads for which a forecast asks for other replicas than they have.
     fn called_for(&self) -> HashSet<WorkloadId> {
-        let called = self.targets.iter().filter(|entry| {
-            let status = &entry.status;
-            is_called_for(entry.mode, status.current, status.decided)
+        let called = self.targets.iter().filter(|status| {
+            let mode = status.mode.parse().unwrap_or_default();
+            is_called_for(mode, status.current, status.decided)
         });
-        let called = called.filter_map(|entry| {
-            let workload = &entry.status.workload;
+        let called = called.filter_map(|status| {
+            let workload = &status.workload;
             let mut kinds = evenkeel_kubernetes::kinds::Kind::WORKLOADS.iter();
             let kind = kinds.find(|kind| kind.as_str() == &*workload.kind)?;
             let name = workload.name.to_string();
-            Some((Arc::clone(&entry.status.namespace), kind.as_str(), name))
+            Some((Arc::clone(&status.namespace), kind.as_str(), name))
         });
         called.collect()
     }

@@ -24,7 +24,7 @@ struct World {
     cluster: ClusterState,
     settings: Settings,
     memory: TuningMemory,
-    targets: Vec<crate::controller::scaling::BoardEntry>,
+    targets: Vec<Arc<crate::api::scaling::ScalingStatus>>,
     limits: Arc<ResizeLimits>,
 }
 

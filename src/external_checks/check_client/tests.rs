@@ -18,7 +18,6 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::external_checks::AllowedUrl;
 use evenkeel_kubernetes::cron_hpa::ScaledRef;
-use evenkeel_kubernetes::external_check::ChangeAsked;
 use evenkeel_kubernetes::ihpa::ExternalCheck;
 
 const PASS: &str = "HTTP/1.1 200 OK\r\ncontent-length: 19\r\n\r\n{\"verdict\": \"Pass\"}";
@@ -137,7 +136,7 @@ async fn ask(
     source: &CheckSource,
     question: &CheckQuestion,
 ) -> Result<StepCheckAnswer, CheckError> {
-    let change = AboutChange(ChangeAsked {
+    let change = ChangeAsked {
         target: ScaledRef {
             api_version: Some("apps/v1".to_owned()),
             kind: "Deployment".to_owned(),
@@ -148,7 +147,7 @@ async fn ask(
         to: 8,
         online: 4,
         stepped: Some(now()),
-    });
+    };
     source.fetch(question, Some(&change), now()).await
 }
 

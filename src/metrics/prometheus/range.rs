@@ -24,15 +24,7 @@ use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
 use evenkeel_core::scaling::load_sum::NEGLIGIBLE;
 use evenkeel_core::units::Resource;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::pod_names;
-
-/// A workload as its Pods' names tell it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct WorkloadName {
-    pub namespace: Box<str>,
-    /// Kind and name, as in `Deployment/web`.
-    pub workload: Box<str>,
-}
+use evenkeel_kubernetes::pod_names::{self, WorkloadName};
 
 /// Sums by workload, in the base unit of their resource, and what was not taken.
 #[derive(Debug, Default)]
@@ -94,16 +86,6 @@ impl Workloads<'_> {
             Self::In(_) => String::new(),
             Self::These(_) => format!(r#"namespace=~"{namespaces}",pod=~"({names})-.+""#),
         }
-    }
-}
-
-impl WorkloadName {
-    /// The name without its kind; `None` for one that is no name of an object.
-    fn name(&self) -> Option<&str> {
-        let (_, name) = self.workload.split_once('/')?;
-        let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
-        let are_names = name.bytes().chain(self.namespace.bytes()).all(is_of_names);
-        are_names.then_some(name)
     }
 }
 

@@ -9,12 +9,13 @@ use jiff::{SignedDuration, Timestamp};
 use super::answer::{self, PromLabels};
 use super::grid::Grid;
 use super::label_matchers::{LabelMatchers, any_of, quoted};
-use super::range::{Aggregate, WorkloadName, Workloads, by_workload};
+use super::range::{Aggregate, Workloads, by_workload};
 use super::selectors::with_matcher;
 use super::source::PrometheusSource;
 use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
 use evenkeel_core::units::Resource;
+use evenkeel_kubernetes::pod_names::WorkloadName;
 use evenkeel_kubernetes::series_query::{LabelledSeries, SeriesPoint};
 
 /// The times of one series that Prometheus gives in one answer.

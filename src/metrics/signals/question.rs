@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use crate::metrics::error::MetricsError;
-use crate::metrics::target_queries::{
-    Purpose, TargetQuery, TargetQueryEndpoint, TargetQueryRequest,
-};
+use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
 use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::metric_query::MetricQuery;
@@ -19,22 +17,9 @@ const AT_ONCE_PROMETHEUS: usize = 8;
 /// The bytes of an answer beside its values and the texts of its question.
 const OVERHEAD: usize = 512;
 
-/// The Pods of targets. An answer by Pods keeps only their values, because a selector may select
-/// many others.
-#[derive(Debug, Clone, Default)]
-pub struct TargetPods(pub Vec<Arc<PodFacts>>);
-
-impl Purpose for TargetPods {
+impl Purpose for Vec<Arc<PodFacts>> {
     fn join(&mut self, other: &Self) {
-        self.0.extend(other.0.iter().map(Arc::clone));
-    }
-}
-
-#[must_use]
-pub fn wanted(query: &MetricQuery, pods: &[Arc<PodFacts>]) -> TargetQueryRequest<MetricQuery> {
-    TargetQueryRequest {
-        question: query.clone(),
-        purpose: query.is_by_pod().then(|| TargetPods(pods.to_vec())),
+        self.extend(other.iter().map(Arc::clone));
     }
 }
 
@@ -43,7 +28,7 @@ const fn respondent(name: &'static str, at_once: usize) -> TargetQueryEndpoint {
 }
 
 impl TargetQuery for MetricQuery {
-    type Purpose = TargetPods;
+    type Purpose = Vec<Arc<PodFacts>>;
     type Answer = MetricsApiReading;
     type Error = MetricsError;
 
@@ -71,8 +56,8 @@ impl TargetQuery for MetricQuery {
         &self.namespace
     }
 
-    fn cut(answer: &mut MetricsApiReading, purpose: Option<&TargetPods>) {
-        answer.keep_pods(purpose.map_or(&[], |pods| &pods.0));
+    fn cut(answer: &mut MetricsApiReading, purpose: Option<&Self::Purpose>) {
+        answer.keep_pods(purpose.map_or(&[], |pods| pods));
     }
 
     fn bytes(&self, answer: Option<&MetricsApiReading>) -> usize {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
-use super::question::TargetPods;
 use super::served::ServedSource;
 use crate::metrics::error::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::target_queries::TargetQuerySource;
 use evenkeel_core::scaling::hpa::MetricsApiReading;
+use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
 
 pub struct SignalSources {
@@ -23,7 +23,7 @@ impl TargetQuerySource<MetricQuery> for SignalSources {
     async fn fetch(
         &self,
         query: &MetricQuery,
-        _: Option<&TargetPods>,
+        _: Option<&Vec<Arc<PodFacts>>>,
         now: Timestamp,
     ) -> Result<MetricsApiReading, MetricsError> {
         match (&query.subject, &self.prometheus) {

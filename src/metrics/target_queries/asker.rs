@@ -1,5 +1,6 @@
 //! Asks what the ticks want, in the background, and keeps the answers.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +10,12 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::agenda::{Speed, TargetQuerySchedule, TargetQueryTiming};
-use super::newest::{CachedAnswer, LatestAnswers};
 use super::question::{TargetQuery, TargetQuerySource};
 use super::wanted::{Purposes, TargetQueryRequest};
-use crate::metrics::cache::{self, MetricsCache, RefreshError as _};
+use crate::metrics::cache::{self, FailedRefresh, MetricsCache, RefreshError};
 use crate::metrics::instruments::QueryMetrics;
 use evenkeel_clock::{self as clock, Clock};
+use evenkeel_kubernetes::query_answers::{CachedAnswer, FailedQuery};
 
 /// The time for which an answer is kept that is no longer wanted.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
@@ -77,19 +78,27 @@ impl<Q: TargetQuery> Questions<Q> {
     }
 
     /// The newest answers to what is wanted.
-    pub async fn newest(&self) -> LatestAnswers<Q> {
+    pub async fn newest(&self) -> HashMap<Q, CachedAnswer<Q::Answer>> {
         let wanted = Arc::clone(&self.wanted.borrow());
-        let mut newest = Vec::with_capacity(wanted.len());
+        let mut newest = HashMap::with_capacity(wanted.len());
         for TargetQueryRequest { question, .. } in &*wanted {
             let (answer, failed) = self.cache.last(question).await;
             let known = CachedAnswer {
                 answer,
-                failed,
+                failed: failed.map(failed_query),
                 look_back: self.source.look_back(question),
             };
-            newest.push((question.clone(), known));
+            newest.insert(question.clone(), known);
         }
-        newest.into_iter().collect()
+        newest
+    }
+}
+
+fn failed_query<E: RefreshError>(failed: FailedRefresh<E>) -> FailedQuery {
+    FailedQuery {
+        attempted_at: failed.attempted_at,
+        is_empty: failed.error.is_empty(),
+        error: failed.error,
     }
 }
 
@@ -191,7 +200,6 @@ impl<Q: TargetQuery> TargetQueryRunner<Q> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
     use std::sync::Mutex;
 
     use async_trait::async_trait;
@@ -201,15 +209,14 @@ mod tests {
     use jiff::SignedDuration;
 
     use crate::metrics::MetricsError;
-    use crate::metrics::signals::{SignalReading, Signals, TargetPods, wanted as wanted_signal};
+    use crate::metrics::signals::Signals;
     use evenkeel_core::scaling::hpa::MetricsApiReading;
-    use evenkeel_kubernetes::metric_query::MetricQuery;
-
     use evenkeel_core::scaling::pod::PodFacts;
     use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
     use evenkeel_core::scaling::signal::MetricIdentifier;
-    use evenkeel_kubernetes::metric_query::{MetricSubject, ServedMetric};
+    use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject, ServedMetric};
     use evenkeel_kubernetes::pod::Pod;
+    use evenkeel_kubernetes::query_answers::SignalRequest;
 
     const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -217,7 +224,9 @@ mod tests {
         queries: impl IntoIterator<Item = MetricQuery>,
     ) -> Vec<TargetQueryRequest<MetricQuery>> {
         let queries = queries.into_iter();
-        queries.map(|query| wanted_signal(&query, &[])).collect()
+        queries
+            .map(|query| SignalRequest::of(&query, &[]))
+            .collect()
     }
 
     fn query(namespace: &str, text: &str) -> MetricQuery {
@@ -253,7 +262,7 @@ mod tests {
         async fn fetch(
             &self,
             query: &MetricQuery,
-            _: Option<&TargetPods>,
+            _: Option<&Vec<Arc<PodFacts>>>,
             now: Timestamp,
         ) -> Result<MetricsApiReading, MetricsError> {
             let MetricSubject::PromQl(text) = &query.subject else {
@@ -295,7 +304,7 @@ mod tests {
         (signals, cancelled)
     }
 
-    fn value(reading: &SignalReading) -> Option<i64> {
+    fn value(reading: &CachedAnswer<MetricsApiReading>) -> Option<i64> {
         let MetricsApiReading::Series(samples) = &*reading.answer.as_ref()?.value else {
             return None;
         };
@@ -303,7 +312,7 @@ mod tests {
     }
 
     /// Waits until a question has ended in an answer or an error.
-    async fn ended(signals: &Signals, query: &MetricQuery) -> SignalReading {
+    async fn ended(signals: &Signals, query: &MetricQuery) -> CachedAnswer<MetricsApiReading> {
         loop {
             let newest = signals.newest().await;
             let reading = newest.get(query).cloned().unwrap_or_default();
@@ -336,8 +345,9 @@ mod tests {
         signals.want(wanted([none.clone()]));
         let reading = ended(&signals, &none).await;
         assert!(reading.answer.is_none());
-        let error = reading.error().map(MetricsError::reason);
-        assert_eq!(error, Some("NoValues"));
+        let none = MetricsError::SeriesCount { given: 0 };
+        let error = reading.error().map(ToString::to_string);
+        assert_eq!(error, Some(none.to_string()));
         assert!(reading.empty_at().is_some(), "it was answered");
     }
 
@@ -348,7 +358,8 @@ mod tests {
         let down = query("a", "down");
         signals.want(wanted([down.clone()]));
         let reading = ended(&signals, &down).await;
-        assert_eq!(reading.error().map(MetricsError::reason), Some("Timeout"));
+        let error = reading.error().map(ToString::to_string);
+        assert_eq!(error, Some(MetricsError::Timeout.to_string()));
         assert_eq!(reading.empty_at(), None);
     }
 
@@ -370,7 +381,7 @@ mod tests {
         async fn fetch(
             &self,
             _: &MetricQuery,
-            _: Option<&TargetPods>,
+            _: Option<&Vec<Arc<PodFacts>>>,
             now: Timestamp,
         ) -> Result<MetricsApiReading, MetricsError> {
             let sample = |number: i64| PodSample {
@@ -411,7 +422,7 @@ mod tests {
         // Two targets with one question.
         let of = |names: &[&str]| {
             let pods: Vec<_> = names.iter().map(|name| pod(name)).collect();
-            wanted_signal(&query, &pods)
+            SignalRequest::of(&query, &pods)
         };
         signals.want(vec![of(&["web-1", "web-7"]), of(&["web-3", "unmeasured"])]);
         let answer = ended(&signals, &query).await.answer.unwrap();

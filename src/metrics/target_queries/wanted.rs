@@ -3,13 +3,10 @@
 use std::collections::HashMap;
 
 use super::question::{Purpose, TargetQuery};
+use evenkeel_kubernetes::query_answers::QueryRequest;
 
 /// A question of one target.
-#[derive(Debug, Clone)]
-pub struct TargetQueryRequest<Q: TargetQuery> {
-    pub question: Q,
-    pub purpose: Option<Q::Purpose>,
-}
+pub type TargetQueryRequest<Q> = QueryRequest<Q, <Q as TargetQuery>::Purpose>;
 
 /// The purposes of the questions that have one.
 pub(super) struct Purposes<Q: TargetQuery>(HashMap<Q, Q::Purpose>);

@@ -3,15 +3,11 @@
 
 use std::net::SocketAddr;
 
-use evenkeel::api::history::ForecastBand;
 use evenkeel::api::scaling::{
-    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState, TargetStatus,
+    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RefillState, ScalingStatus,
 };
-use evenkeel::controller::scaling::recent_history::{
-    DueForecast, RecentHistoryKey, RecentTargetHistory, TickLoadResult,
-};
+use evenkeel::controller::scaling::recent_history::{RecentHistoryKey, RecentTargetHistory};
 use evenkeel::dashboard::DashboardScalingState;
-use evenkeel_core::scaling::signal::Signal;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
@@ -36,8 +32,8 @@ fn object(kind: &str, name: &str) -> ObjectName {
 }
 
 /// HPA `shop/web` in mode floor, 500m a Pod at 60 %.
-fn web() -> TargetStatus {
-    TargetStatus {
+fn web() -> ScalingStatus {
+    ScalingStatus {
         namespace: "shop".into(),
         object: object("HorizontalPodAutoscaler", "web"),
         workload: object("Deployment", "web"),
@@ -59,6 +55,7 @@ fn web() -> TargetStatus {
             replicas: 16,
             until: at(200),
         }),
+        decisions: [].into(),
     }
 }
 
@@ -67,6 +64,7 @@ fn cpu() -> LoadStatus {
         resource: "cpu".into(),
         unit: "millicores".into(),
         now: Some(4300.0),
+        at: None,
         measured_at: Some(at(110)),
         estimate: None,
         request: 500.0,
@@ -92,8 +90,8 @@ fn cpu() -> LoadStatus {
 }
 
 /// Deployment `shop/cart` in mode recommend, of which nothing was measured yet.
-fn cart() -> TargetStatus {
-    TargetStatus {
+fn cart() -> ScalingStatus {
+    ScalingStatus {
         object: object("Deployment", "cart"),
         workload: object("Deployment", "cart"),
         mode: "recommend".into(),
@@ -109,19 +107,29 @@ fn load(step: i64) -> f64 {
     2600.0 - 2000.0 * phase.cos()
 }
 
-/// The knowledge of a tick in the middle of this step: a forecast from the 20th step on.
-fn observed(step: i64) -> TickLoadResult {
-    let due = step + HORIZON / STEP;
+/// The status after a tick in the middle of this step: a forecast from the 20th step on.
+fn observed(step: i64, replicas: i32) -> ScalingStatus {
+    let (due, is_forecast) = (step + HORIZON / STEP, step >= 20);
     let mean = load(due) + 20.0;
-    let band = ForecastBand {
+    let forecast = cpu().forecast.map(|forecast| LoadForecast {
+        at: at(due),
         mean,
         lower80: mean - 60.0,
         upper80: mean + 60.0,
+        ..forecast
+    });
+    let cpu = LoadStatus {
+        now: Some(load(step)),
+        at: Some(at(step)),
+        forecast: forecast.filter(|_| is_forecast),
+        ..cpu()
     };
-    TickLoadResult {
-        signal: Signal::CPU,
-        load: Some((at(step), load(step))),
-        forecast: (step >= 20).then(|| DueForecast { due: at(due), band }),
+    let until = at(200);
+    ScalingStatus {
+        current: Some(replicas),
+        floor: is_forecast.then_some(Floor { replicas, until }),
+        loads: vec![cpu],
+        ..web()
     }
 }
 
@@ -133,9 +141,8 @@ fn dashboard() -> DashboardScalingState {
     let mut trace = RecentTargetHistory::default();
     for step in (0..110).filter(|step| !(60..64).contains(step)) {
         let replicas = evenkeel_core::units::replicas_ceil(load(step) / 300.0) + 2;
-        let floor = (step >= 20).then_some(replicas);
         let tick = at(step) + SignedDuration::from_secs(STEP / 2);
-        trace.record(tick, Some(replicas), floor, &[observed(step)]);
+        trace.record(&observed(step, replicas), tick);
     }
     let key = RecentHistoryKey {
         namespace: "shop".into(),

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 use tokio::sync::broadcast;
 
-use crate::api::scaling::TargetStatus;
+use crate::api::scaling::ScalingStatus;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_kubernetes::annotations::PROFILE;
 use evenkeel_sandbox::engine::Loads;
@@ -105,7 +105,7 @@ pub enum DevEvent {
     /// The state of the workloads that the service scales.
     Scaling {
         /// As the service's API tells them, in its order.
-        targets: Vec<Arc<TargetStatus>>,
+        targets: Vec<Arc<ScalingStatus>>,
     },
     /// The replicas that a plain HPA would have now, without Evenkeel.
     Plain {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::api::scaling::{TargetStatus, sample};
+use crate::api::scaling::{ScalingStatus, sample};
 use crate::cli::dev::cluster::events::DevEvent;
 use crate::cli::dev::cluster::events::{
     DevServiceNotice, NodeLoads, PlainReplicas, TimedEvent, WorkloadLoad,
@@ -221,7 +221,7 @@ fn of_forty_nodes_the_fullest_are_shown_and_the_others_counted() {
 }
 
 /// A target with a rising load.
-fn web() -> TargetStatus {
+fn web() -> ScalingStatus {
     let mut web = sample::status();
     let load = &mut web.loads[0];
     load.now = Some(2140.0);

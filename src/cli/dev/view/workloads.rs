@@ -2,7 +2,7 @@
 //! and a plain HPA's replicas.
 
 use super::bar;
-use crate::api::scaling::TargetStatus;
+use crate::api::scaling::ScalingStatus;
 use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
 use crate::cli::dev::cluster::events::WorkloadLoad;
 use crate::cli::dev::load_display::ShownLoad;
@@ -193,7 +193,7 @@ fn draw_workload(
 }
 
 /// Replicas that serve of those that there are, or are wanted where these are more.
-fn replicas(workload: &WorkloadLoad, target: Option<&TargetStatus>) -> String {
+fn replicas(workload: &WorkloadLoad, target: Option<&ScalingStatus>) -> String {
     let wanted = target.and_then(|target| target.decided);
     let wanted = wanted.and_then(|wanted| u32::try_from(wanted).ok());
     let wanted = wanted.unwrap_or(0);
@@ -227,7 +227,7 @@ fn requests(
 }
 
 /// A figure of what the service knows of a target, and whether it is an alarm.
-fn scaling(target: &TargetStatus, column: WorkloadColumn) -> Option<(String, bool)> {
+fn scaling(target: &ScalingStatus, column: WorkloadColumn) -> Option<(String, bool)> {
     let text = match column {
         WorkloadColumn::Load => ShownLoad::of(target)?.now(),
         WorkloadColumn::Floor => target.floor.map(|floor| floor.replicas.to_string()),

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::target_query::{TargetHistoryAnswer, TargetHistoryQuery};
 use crate::api::history::HistoryPoint;
-use crate::api::scaling::{ForecastTrust, LoadStatus, TargetStatus};
+use crate::api::scaling::{ForecastTrust, LoadStatus, ScalingStatus};
 use crate::cli::forecast::report::{Costs, ForecastOf, Plot, PlotAccuracy, PlotPoint, base_unit};
 use evenkeel_core::forecast::{GlobalPeaks, OwnPeaks, RegularSeries};
 use evenkeel_core::scaling::ReplicaBounds;
@@ -70,18 +70,18 @@ pub(super) fn compose(
     })
 }
 
-/// The start-up time of the target's Pods. Without the parts of the horizon, one tick is taken off
-/// the horizon.
-fn start_up(status: &TargetStatus, horizon: SignedDuration) -> SignedDuration {
+/// The time that the target's Pods take to start. A service that does not tell the parts of its
+/// horizon has added no more to it than a tick.
+fn start_up(status: &ScalingStatus, horizon: SignedDuration) -> SignedDuration {
     status.horizon_parts.map_or_else(
         || horizon.saturating_sub(GRID),
         |parts| SignedDuration::from_secs(parts.start_up + parts.node_start_up),
     )
 }
 
-/// How late the HPA sees a load. A service that does not report its rate window reports a load that
-/// lags already.
-fn timing(status: &TargetStatus) -> Timing {
+/// How late the HPA sees a load. The service tells it for its own time; one that does not tell its
+/// rate window tells a load that lags already.
+fn timing(status: &ScalingStatus) -> Timing {
     let parts = status.horizon_parts;
     let window = parts.map_or(GRID, |parts| {
         SignedDuration::from_secs(parts.half_window) * 2
@@ -97,7 +97,7 @@ fn capacity(load: &LoadStatus) -> Result<PodCapacity, String> {
     PodCapacity::new(load.request, share).map_err(|error| error.to_string())
 }
 
-fn bounds(status: &TargetStatus) -> Result<ReplicaBounds, String> {
+fn bounds(status: &ScalingStatus) -> Result<ReplicaBounds, String> {
     let max = status.max.ok_or("the target has no bounds")?;
     ReplicaBounds::new(status.min.unwrap_or(1), max).map_err(|error| error.to_string())
 }

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::api;
 use crate::api::history::ScalingHistory;
-use crate::api::scaling::{TargetList, TargetStatus};
+use crate::api::scaling::{ScalingStatus, TargetList};
 use crate::cli::output::CliFailure;
 use crate::cli::service_api::ServiceApi;
 use evenkeel_core::units::Resource;
@@ -24,7 +24,7 @@ pub(in crate::cli::forecast) struct TargetHistoryQuery<'a> {
 }
 
 pub(super) struct TargetHistoryAnswer {
-    pub target: Arc<TargetStatus>,
+    pub target: Arc<ScalingStatus>,
     pub resource: Resource,
     pub history: ScalingHistory,
 }
@@ -50,8 +50,8 @@ pub(super) async fn ask(query: &TargetHistoryQuery<'_>) -> Result<TargetHistoryA
 
 fn choose(
     query: &TargetHistoryQuery<'_>,
-    targets: &[Arc<TargetStatus>],
-) -> Result<Arc<TargetStatus>, CliFailure> {
+    targets: &[Arc<ScalingStatus>],
+) -> Result<Arc<ScalingStatus>, CliFailure> {
     let named = targets.iter().filter(|target| {
         *target.namespace == *query.namespace
             && *target.object.name == *query.name
@@ -71,7 +71,8 @@ fn choose(
     }
 }
 
-fn list(targets: &[Arc<TargetStatus>]) -> String {
+/// The targets, as they are asked for.
+fn list(targets: &[Arc<ScalingStatus>]) -> String {
     const SHOWN: usize = 10;
     let names = targets.iter().take(SHOWN).map(|target| {
         let object = &target.object;
@@ -87,7 +88,10 @@ fn list(targets: &[Arc<TargetStatus>]) -> String {
     names.join(", ")
 }
 
-fn resource(query: &TargetHistoryQuery<'_>, target: &TargetStatus) -> Result<Resource, CliFailure> {
+fn resource(
+    query: &TargetHistoryQuery<'_>,
+    target: &ScalingStatus,
+) -> Result<Resource, CliFailure> {
     if let Some(resource) = query.resource {
         return Ok(resource);
     }

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use crate::controller::scaling::samples::resource_of;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums, Workloads};
 use evenkeel_core::scaling::history_backfill::{BackfillOutcome, Slots};
 use evenkeel_core::scaling::signal::Signal;
+use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
+use evenkeel_kubernetes::plan::scaling::tick::resource_of;
 
 #[async_trait]
 pub trait HistorySource: Send + Sync {
@@ -35,9 +36,6 @@ pub trait HistorySource: Send + Sync {
     /// The value of a target's own query at each time of `grid`.
     async fn series(&self, promql: &str, grid: Grid) -> Result<Points, MetricsError>;
 }
-
-/// Values of the past, in the order of time.
-pub type Points = Vec<(Timestamp, f64)>;
 
 #[async_trait]
 impl HistorySource for PrometheusSource {

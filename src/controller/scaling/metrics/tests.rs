@@ -12,10 +12,10 @@ fn exported(metrics: &ScalingMetrics) -> String {
 #[test]
 fn a_target_shows_while_it_is_there_and_no_longer() {
     let metrics = ScalingMetrics::default();
-    metrics.board().publish(vec![BoardEntry {
+    metrics.board().publish(vec![Arc::new(ScalingStatus {
         decisions: [("ScaleUpPolicy", 3)].into(),
-        ..sample::status().into()
-    }]);
+        ..sample::status()
+    })]);
     let text = exported(&metrics);
     let labels = r#"namespace="shop",kind="HorizontalPodAutoscaler",name="web""#;
     for (series, own, value) in [

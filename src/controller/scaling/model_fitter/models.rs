@@ -9,9 +9,9 @@ use std::sync::Arc;
 use super::ModelFitter;
 use super::network::NoNetwork;
 use crate::controller::scaling::metrics::FitOutcome;
-use crate::controller::scaling::targets::{FitEnd, FitLoad};
 use evenkeel_core::forecast::{Minutes, ModelAssets, ModelSet, NotEnoughHistory};
 use evenkeel_core::scaling::tracker::LoadModel;
+use evenkeel_kubernetes::plan::scaling::tick::{FitEnd, FitLoad};
 use evenkeel_training::ModelTrainer;
 
 #[derive(Debug, thiserror::Error)]

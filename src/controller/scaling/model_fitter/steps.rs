@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::controller::scaling::history_backfill::Points;
 use evenkeel_core::scaling::history_backfill::BackfillRemainder;
+use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {

@@ -7,13 +7,41 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::*;
-use crate::controller::scaling::history_backfill::Points;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, WorkloadSums};
+use evenkeel_core::scaling::ReplicaBounds;
+use evenkeel_core::scaling::horizon::Horizon;
+use evenkeel_core::scaling::hpa_aware::PodCapacity;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::LoadPastFit;
+use evenkeel_core::units::Ratio;
+use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_kubernetes::plan::scaling::TargetRef;
+use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
+use evenkeel_kubernetes::plan::scaling::tick::TargetKey;
 use evenkeel_training::BoostingSettings;
 use prometheus_client::registry::Registry;
+
+/// A Deployment in the namespace `shop`.
+fn deployment(name: &str) -> TargetKey {
+    TargetKey {
+        namespace: "shop".into(),
+        scaler: None,
+        workload: TargetRef::of_kind(Kind::Deployment, "shop", name),
+    }
+}
+
+/// Its cpu, with a window of four minutes.
+fn load_of_deployment(name: &str) -> FitLoad {
+    let capacity = PodCapacity::new(50.0, Ratio::share(0.6).unwrap()).unwrap();
+    let bounds = ReplicaBounds::new(1, 20).unwrap();
+    FitLoad {
+        key: deployment(name),
+        signal: Signal::CPU,
+        window: 4,
+        lesson: FitTask::Trees(TrialPods::new(capacity, bounds, &Horizon::default())),
+    }
+}
 
 const MINUTES: usize = 1200;
 
@@ -134,10 +162,7 @@ fn batch(past: FitPast, names: &[&str]) -> FitBatch {
     FitBatch {
         end: end(),
         past,
-        loads: names
-            .iter()
-            .map(|name| FitLoad::of_deployment(name, 4))
-            .collect(),
+        loads: names.iter().map(|name| load_of_deployment(name)).collect(),
     }
 }
 

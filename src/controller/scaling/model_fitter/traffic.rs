@@ -10,11 +10,11 @@ use super::ModelFitter;
 use super::steps::{Span, Steps};
 use crate::controller::scaling::history_backfill::HistoryRequest;
 use crate::controller::scaling::metrics::TrafficOutcome;
-use crate::controller::scaling::targets::{FitPast, TrafficTold, TrafficWork};
 use crate::metrics::prometheus::Workloads;
 use evenkeel_core::scaling::history_backfill::BackfillPace;
 use evenkeel_core::scaling::{AcceptedTraffic, TrafficRefusal};
 use evenkeel_core::units::count_as_f64;
+use evenkeel_kubernetes::plan::scaling::tick::{FitPast, TrafficTold, TrafficWork};
 use evenkeel_training::{
     TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic,
 };

@@ -1,9 +1,15 @@
 //! The refill of a target's past from a database: the targets that can have one, and those that have it.
 
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::target_ref::TargetRef;
-use crate::pod_names;
+use crate::pod_names::{self, WorkloadName};
+use evenkeel_core::forecast::Resolution;
+use evenkeel_core::scaling::signal::Signal;
 
 /// The state of the refill of a target's past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +50,40 @@ impl RefillState {
         }
     }
 }
+
+/// A part of the past, in the loop's time.
+#[derive(Debug)]
+pub struct SignalBackfill {
+    pub signal: Signal,
+    /// The distance of the points.
+    pub resolution: Resolution,
+    /// The sums by workload.
+    pub sums: HashMap<WorkloadName, Points>,
+}
+
+/// A part of the past of one query, in the loop's time.
+#[derive(Debug)]
+pub struct FilledQuery {
+    pub query: Arc<str>,
+    /// The distance of the points.
+    pub resolution: Resolution,
+    pub points: Points,
+}
+
+/// A past that is wished for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackfillRequest {
+    /// That of the targets of a namespace, as of a tick.
+    Namespace(Box<str>, u64),
+    /// That of a target's own query.
+    Query(Arc<str>),
+}
+
+/// Namespaces with a requested past, each with the newest tick of a request.
+pub type BackfillNamespaces = BTreeMap<Box<str>, u64>;
+
+/// Values of the past, in the order of time.
+pub type Points = Vec<(Timestamp, f64)>;
 
 #[cfg(test)]
 mod tests {

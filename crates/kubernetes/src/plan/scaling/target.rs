@@ -13,7 +13,7 @@ use evenkeel_core::forecast::{ModelAssets, ModelSet};
 use evenkeel_core::scaling::contribution::{ReplicaRecommendation, merge};
 use evenkeel_core::scaling::hpa::HpaSpec;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput, TrafficInput};
+use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
 use evenkeel_core::scaling::{Floor, ObjectBounds, ReplicaBounds, StabilityCheck, TargetPolicy};
 
 /// The part that reacts to the current load of a target.
@@ -51,17 +51,6 @@ pub struct ScalingTarget {
     pub floor: Option<Floor>,
     /// The portraits that its count follows; `None` where it follows its loads alone.
     pub portraits: Option<Box<TargetPortraits>>,
-}
-
-/// The inputs of one tick of a target, beside its loads.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TargetTickInputs<'a> {
-    /// The input of the HPA's algorithm, if it runs here; `None` counts as no readings.
-    pub measured: Option<&'a HpaInput>,
-    /// The known facts about its traffic.
-    pub traffic: Option<TrafficInput<'a>>,
-    /// Its stability checks, with what was learned for each.
-    pub checks: &'a [StabilityCheck],
 }
 
 impl ScalingTarget {
@@ -123,19 +112,16 @@ impl ScalingTarget {
         }
     }
 
-    /// The input of a tick at `now`.
+    /// The input of a tick at `now`, without traffic. `measured` is the input of the HPA's algorithm, if it runs
+    /// here; `None` counts as no readings. `checks` are its stability checks, with what was learned for each.
     #[must_use]
     pub fn input<'a>(
         &'a self,
         now: Timestamp,
         shared: &'a ModelAssets,
-        learned: TargetTickInputs<'a>,
+        measured: Option<&'a HpaInput>,
+        checks: &'a [StabilityCheck],
     ) -> TickInput<'a> {
-        let TargetTickInputs {
-            measured,
-            traffic,
-            checks,
-        } = learned;
         let portraits = self.portraits.as_ref();
         let reaction = match (&self.reaction, measured) {
             (TargetReaction::Autoscaler(asked), _) => Reaction::Autoscaler(*asked),
@@ -152,7 +138,7 @@ impl ScalingTarget {
             reaction,
             models: self.models,
             signals: &self.signals,
-            traffic,
+            traffic: None,
             recorded: self.floor,
             portraits: portraits.map(|portraits| portraits.input(checks)),
             shared,

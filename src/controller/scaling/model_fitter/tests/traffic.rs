@@ -1,7 +1,26 @@
 //! Models of traffic: what comes of which past.
 
 use super::*;
-use crate::controller::scaling::targets::{TrafficTold, TrafficWork};
+use evenkeel_core::scaling::signal::{PromQl, PromQlMetric};
+use evenkeel_kubernetes::plan::scaling::tick::{TrafficTold, TrafficWork};
+
+/// Queries for the traffic of a Deployment, and its cpu.
+fn work_of_deployment(name: &str, queries: &[&str]) -> TrafficWork {
+    let signal = |(number, query): (u8, &&str)| {
+        let (metric, query) = (PromQlMetric::Traffic(number), (*query).into());
+        Signal::PromQl(PromQl { metric, query })
+    };
+    let signals: Vec<_> = (1..).zip(queries).map(signal).collect();
+    let kinds = signals.iter().zip(queries);
+    let kinds = kinds.map(|(signal, query)| (signal.label(), FitPast::Query((*query).into())));
+    TrafficWork {
+        key: deployment(name),
+        end: end(),
+        kinds: kinds.collect(),
+        of: ("cpu".to_owned(), FitPast::Workloads(Signal::CPU)),
+        signals: (signals, Signal::CPU),
+    }
+}
 
 const DAY: i64 = 86_400;
 
@@ -53,7 +72,7 @@ pub(super) fn load(name: &str, at: Timestamp) -> Option<f64> {
 async fn told(workload: &str, queries: &[&str]) -> (TrafficTold, String) {
     let metrics = ScalingMetrics::default();
     let fits = ModelFitter::new(Arc::new(Fake::default()), Arc::default(), metrics.clone());
-    let work = TrafficWork::of_deployment(workload, queries, end());
+    let work = work_of_deployment(workload, queries);
     let told = fits.fit_traffic(&work, &mut BackfillPace::default()).await;
     let mut registry = Registry::default();
     metrics.register(&mut registry);

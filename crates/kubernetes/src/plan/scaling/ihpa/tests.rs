@@ -14,8 +14,8 @@ use crate::plan::conditional_patch::apply;
 use crate::plan::scaling::tests::{pods, readings, wave};
 use crate::plan::scaling::{
     HpaInput, LastStatus, ObservedProfiles, PlanMemory, Queries, ResolvedTarget, Scalers,
-    ScalingContext, Settings, TargetObjects, TargetPodFacts, TargetProblem, TargetRef,
-    TargetTickInputs, plan, resolve,
+    ScalingContext, Settings, TargetObjects, TargetPodFacts, TargetProblem, TargetRef, plan,
+    resolve,
 };
 use crate::plan::write::{Purpose, Write, WriteOperation};
 use crate::replica_profile::CheckedReplicaProfile;
@@ -177,11 +177,7 @@ impl World {
             HpaInput::new(&observed, readings, LastStatus::default())
         });
         let report = resolved.target.as_ref().map(|target| {
-            let learned = TargetTickInputs {
-                measured: measured.as_ref(),
-                ..TargetTickInputs::default()
-            };
-            let input = target.input(now, &shared, learned);
+            let input = target.input(now, &shared, measured.as_ref(), &[]);
             self.tracker.tick(&target.policy, &input)
         });
         let context = ScalingContext {

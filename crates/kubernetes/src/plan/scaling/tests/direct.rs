@@ -48,14 +48,7 @@ impl Replica {
         let readings = readings(&observed, millicores, now);
         let measured = HpaInput::new(&observed, readings, known);
         let shared = ModelAssets::default();
-        let input = target.input(
-            now,
-            &shared,
-            TargetTickInputs {
-                measured: Some(&measured),
-                ..TargetTickInputs::default()
-            },
-        );
+        let input = target.input(now, &shared, Some(&measured), &[]);
         let report = self.tracker.tick(&target.policy, &input);
         let context = context(now);
         plan(

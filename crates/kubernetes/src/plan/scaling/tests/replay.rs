@@ -31,7 +31,7 @@ impl Replica {
         let resolved = world.resolved_by(&self.memory, now);
         let target = resolved.target.as_ref().unwrap();
         let shared = ModelAssets::default();
-        let input = target.input(now, &shared, TargetTickInputs::default());
+        let input = target.input(now, &shared, None, &[]);
         self.tracker.tick(&target.policy, &input)
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::controller::scaling::targets::{FitBatch, FitEnd, FitLane, FitPast, LoadFitResult};
+use crate::plan::scaling::tick::{FitBatch, FitEnd, FitLane, FitPast, LoadFitResult};
 use evenkeel_core::forecast::{OwnPeaks, Resolution, TreeNode, Trees};
 use evenkeel_core::scaling::signal::{PromQl, Signal};
 use evenkeel_core::scaling::tracker::LoadPastFit;
@@ -56,7 +56,7 @@ fn learnt(own: Option<OwnPeaks>) -> FitEnd {
 
 /// The models of the targets' loads, with the means that they forecast.
 fn models(ticked: &ScalingTickOutput) -> Vec<(String, f64)> {
-    let loads = ticked.shown.iter().flat_map(|entry| &entry.status.loads);
+    let loads = ticked.shown.iter().flat_map(|status| &status.loads);
     let forecasts = loads.filter_map(|load| load.forecast.as_ref());
     let models = forecasts.map(|forecast| (forecast.model.to_string(), forecast.mean));
     models.collect()

@@ -2,10 +2,9 @@
 
 mod checks;
 mod fits;
-#[cfg(feature = "sandbox")]
-mod simulated;
 mod traffic;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -13,11 +12,25 @@ use serde_json::json;
 
 use super::panic_isolation::{TargetWorkStep, breaks};
 use super::*;
-use crate::controller::scaling::plans::Plans;
-use crate::controller::scaling::{LatestScalingSample, RecentHistory, recent_history};
-use crate::external_checks::CheckAnswers;
-use crate::metrics::signals::{SignalReading, SignalReadings, SignalRequest};
-use crate::metrics::{CachedValue, FailedRefresh, MetricsError, MetricsRound};
+use crate::annotations::SCALING;
+use crate::cron_hpa::CheckedCronHpa;
+use crate::external_metrics::{self, EXPECTED_LOAD};
+use crate::kinds::Kind;
+use crate::metric_query::MetricQuery;
+use crate::namespace_policy::NamespacePolicy;
+use crate::object_ref::ObjectRef;
+use crate::plan::scaling::observed_profiles::ObservedProfiles;
+use crate::plan::scaling::settings::{Queries, Settings};
+use crate::plan::scaling::target_objects::TargetPodFacts;
+use crate::plan::scaling::target_ref::TargetRef;
+use crate::plan::{Purpose, Write, WriteOperation, scale};
+use crate::pod::Pod;
+use crate::query_answers::{
+    CachedAnswer, CachedValue, CheckAnswers, FailedQuery, SignalReadings, SignalRequest,
+};
+use crate::scaled_kind::ScaledKind;
+use crate::watched_types::WatchedDeployment;
+use crate::workload::Workload;
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
@@ -27,21 +40,6 @@ use evenkeel_core::scaling::sample::ValueSample;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::tracker::ScaledSignal;
 use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
-use evenkeel_kubernetes::annotations::SCALING;
-use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
-use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::metric_query::MetricQuery;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::scaling::{
-    ObservedProfiles, Queries, Settings, TargetPodFacts, TargetRef,
-};
-use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation, scale};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use evenkeel_kubernetes::watched_types::WatchedDeployment;
-use evenkeel_kubernetes::workload::Workload;
 
 fn key(name: &str) -> TargetKey {
     TargetKey {
@@ -154,7 +152,7 @@ impl Default for Around {
 }
 
 impl Around {
-    fn tick<'a>(&'a self, now: Timestamp, traces: &'a RecentHistory) -> ScalingTickInput<'a> {
+    fn tick(&self, now: Timestamp) -> ScalingTickInput<'_> {
         ScalingTickInput {
             now,
             settings: settings(),
@@ -165,7 +163,6 @@ impl Around {
             decides: true,
             plans: &self.plans,
             has_past: false,
-            traces,
             serves: true,
             balances_scale_in: false,
             scaled: &self.scaled,
@@ -177,7 +174,6 @@ impl Around {
 /// Three targets, of which the one in the middle may break.
 struct Three {
     targets: ScalingTargets,
-    traces: RecentHistory,
     middle: TargetObjects,
 }
 
@@ -185,7 +181,6 @@ impl Three {
     fn new() -> Self {
         Self {
             targets: ScalingTargets::default(),
-            traces: RecentHistory::default(),
             middle: observed("b", "recommend"),
         }
     }
@@ -200,7 +195,7 @@ impl Three {
             observed("c", "recommend"),
         ];
         let around = Around::default();
-        let tick = around.tick(second(at), &self.traces);
+        let tick = around.tick(second(at));
         self.targets.tick(&all, &tick)
     }
 }
@@ -238,7 +233,7 @@ const WAITS: &str = "replicas stays 2: no fresh measurement of the load";
 
 fn reasons(ticked: &ScalingTickOutput) -> Vec<&str> {
     let shown = ticked.shown.iter();
-    shown.map(|entry| entry.status.reason.as_str()).collect()
+    shown.map(|status| status.reason.as_str()).collect()
 }
 
 /// The reasons of the Events that are to be told.
@@ -269,6 +264,12 @@ fn a_target_whose_work_panics_rests_and_the_others_go_on() {
         assert_eq!(b, why);
         assert_eq!(events(&broken), ["Quarantined"]);
         assert_eq!(broken.quarantined, 1);
+        let panics = broken
+            .panics
+            .iter()
+            .map(|panic| (panic.work, &*panic.object));
+        let panics: Vec<_> = panics.collect();
+        assert_eq!(panics, [(PanickedWork::Target, "Deployment b")]);
         let rests = three.tick(30, &[]);
         assert_eq!(reasons(&rests), [WAITS, &why, WAITS], "{step:?}");
         assert_eq!(rests.quarantined, 1);
@@ -290,10 +291,10 @@ fn crons_contribute_again_where_telling_of_their_target_broke_off() {
     let object = Arc::new(serde_json::from_value(object).unwrap());
     let crons = [Arc::new(CheckedCronHpa::new(object, None))];
     let targets = [observed("a", "recommend")];
-    let (around, traces) = (Around::default(), RecentHistory::default());
+    let around = Around::default();
     let tick = ScalingTickInput {
         crons: &crons,
-        ..around.tick(second(0), &traces)
+        ..around.tick(second(0))
     };
     breaks::set(&[(TargetKey::of(&targets[0]), TargetWorkStep::Tell)]);
     let ticked = ScalingTargets::default().tick(&targets, &tick);
@@ -330,35 +331,32 @@ fn a_target_in_quarantine_is_tried_again_once_its_objects_change() {
 /// One target with Pods that use 500 millicores each, as the answers of a source report.
 struct Measured {
     targets: ScalingTargets,
-    traces: RecentHistory,
-    samples: LatestScalingSample,
+    sample: Option<ScalingSample>,
     pods: Vec<&'static str>,
+    traced: Traced,
 }
 
 impl Measured {
     fn new() -> Self {
         Self {
             targets: ScalingTargets::default(),
-            traces: RecentHistory::default(),
-            samples: LatestScalingSample::default(),
+            sample: None,
             pods: vec!["one", "two"],
+            traced: Traced::default(),
         }
     }
 
     /// The round of `at` has the answer on `pods` that was asked for at `asked`.
-    fn answer(&self, at: i64, asked: i64, pods: &[&str]) {
+    fn answer(&mut self, at: i64, asked: i64, pods: &[&str]) {
         let mut usage = UsageSample::default();
         for pod in pods {
             let mut used = Resources::default();
             used[Resource::Cpu] = Some(Amount::new(500));
             usage.insert_pod(&PodName::new("shop", pod), &used);
         }
-        let mut round = MetricsRound {
-            usage: Arc::new(usage),
-            ..MetricsRound::default()
-        };
-        round.pods_as_of[Resource::Cpu] = Some(second(asked));
-        self.samples.put(&round, second(at));
+        let mut pods_as_of = Resources::default();
+        pods_as_of[Resource::Cpu] = Some(second(asked));
+        self.sample = Some(ScalingSample::new(Arc::new(usage), pods_as_of, second(at)));
     }
 
     fn tick(&mut self, at: i64) {
@@ -373,33 +371,47 @@ impl Measured {
         let mut workload = target.workload.as_deref().unwrap().clone();
         workload.replicas = i32::try_from(self.pods.len()).unwrap();
         target.workload = Some(Arc::new(workload));
-        let sample = self.samples.newest();
         let around = Around::default();
         let tick = ScalingTickInput {
             settings: Settings {
                 max_age: SignedDuration::from_secs(90),
                 ..settings()
             },
-            sample: sample.as_deref(),
+            sample: self.sample.as_ref(),
             plans: &Plans::Nothing,
-            ..around.tick(second(at), &self.traces)
+            ..around.tick(second(at))
         };
-        self.targets.tick(&[target], &tick);
+        let ticked = self.targets.tick(&[target], &tick);
+        self.traced.take(at, &ticked);
     }
 
     /// The loads that were taken, by the second of their step.
     fn loads(&self) -> Vec<(i64, f64)> {
-        let key = recent_history::RecentHistoryKey {
-            namespace: "shop".into(),
-            kind: "HorizontalPodAutoscaler".into(),
-            name: "a".into(),
-        };
-        let points = self.traces.points(&key, "cpu").unwrap();
-        let begin = second(0);
-        let load = |point: &crate::api::history::HistoryPoint| {
-            Some((point.at.duration_since(begin).as_secs(), point.load?))
-        };
-        points.iter().filter_map(load).collect()
+        let loads = self.traced.loads.iter();
+        loads.map(|(at, load)| (*at, *load)).collect()
+    }
+}
+
+/// The loads of one target by the second of their step; they begin anew where the clock is set back.
+#[derive(Default)]
+struct Traced {
+    loads: BTreeMap<i64, f64>,
+    last: i64,
+}
+
+impl Traced {
+    fn take(&mut self, at: i64, ticked: &ScalingTickOutput) {
+        if at < self.last {
+            self.loads.clear();
+        }
+        self.last = at;
+        for load in ticked.shown.iter().flat_map(|status| &status.loads) {
+            let known = load.at.zip(load.now).map(|(of, load)| {
+                let of = of.duration_since(second(0)).as_secs();
+                (of.div_euclid(15) * 15, load)
+            });
+            self.loads.extend(known);
+        }
     }
 }
 
@@ -473,9 +485,9 @@ fn after_the_clock_was_set_back_answers_are_measurements_again() {
 /// One target with an HPA by the length of a queue, and the answers to its question.
 struct Queue {
     targets: ScalingTargets,
-    traces: RecentHistory,
     readings: SignalReadings,
     target: TargetObjects,
+    traced: Traced,
 }
 
 impl Queue {
@@ -493,14 +505,14 @@ impl Queue {
         target.autoscaler = Some(Arc::new(serde_json::from_value(hpa).unwrap()));
         Self {
             targets: ScalingTargets::default(),
-            traces: RecentHistory::default(),
             readings: SignalReadings::default(),
             target,
+            traced: Traced::default(),
         }
     }
 
     /// The answer of the time `asked`, or what went wrong since.
-    fn answer(&mut self, query: &MetricQuery, asked: i64, outcome: Result<i64, MetricsError>) {
+    fn answer(&mut self, query: &MetricQuery, asked: i64, outcome: Result<i64, &'static str>) {
         let mut reading = self.readings.get(query).cloned().unwrap_or_default();
         match outcome {
             Ok(value) => {
@@ -513,9 +525,10 @@ impl Queue {
                 reading.failed = None;
             }
             Err(error) => {
-                reading.failed = Some(FailedRefresh {
+                reading.failed = Some(FailedQuery {
                     attempted_at: second(asked),
                     error: Arc::new(error),
+                    is_empty: false,
                 });
             }
         }
@@ -531,19 +544,15 @@ impl Queue {
                 ..settings()
             },
             signals: &self.readings,
-            ..around.tick(second(at), &self.traces)
+            ..around.tick(second(at))
         };
-        self.targets.tick(std::slice::from_ref(&self.target), &tick)
+        let ticked = self.targets.tick(std::slice::from_ref(&self.target), &tick);
+        self.traced.take(at, &ticked);
+        ticked
     }
 
     fn loads(&self) -> Vec<f64> {
-        let key = recent_history::RecentHistoryKey {
-            namespace: "shop".into(),
-            kind: "HorizontalPodAutoscaler".into(),
-            name: "a".into(),
-        };
-        let points = self.traces.points(&key, "external/queue").unwrap();
-        points.iter().filter_map(|point| point.load).collect()
+        self.traced.loads.values().copied().collect()
     }
 }
 
@@ -565,7 +574,7 @@ fn a_signal_of_its_own_is_asked_at_each_tick_and_taken_once_for_the_time_it_was_
         let ticked = queue.tick(at);
         let wanted: Vec<_> = ticked.asks.wanted.iter().map(|one| &one.question).collect();
         assert_eq!(wanted, [query], "it is wanted anew");
-        let shown = &ticked.shown[0].status.loads[0];
+        let shown = &ticked.shown[0].loads[0];
         assert_eq!(
             (&*shown.resource, shown.now),
             ("external/queue", Some(load))
@@ -589,11 +598,9 @@ fn an_outage_of_a_signal_takes_no_replicas_away_and_is_told() {
     queue.tick(22);
     let mut told = Vec::new();
     for at in (37..600).step_by(15) {
-        let status = 503;
-        let excerpt = "down".to_owned();
-        queue.answer(&query, at, Err(MetricsError::Status { status, excerpt }));
+        queue.answer(&query, at, Err("HTTP 503: down"));
         let ticked = queue.tick(at);
-        let shown = &ticked.shown[0].status;
+        let shown = &ticked.shown[0];
         assert_eq!(shown.decided, Some(4), "as many as there are, at {at}");
         told.extend(events(&ticked));
     }
@@ -653,7 +660,7 @@ fn a_signal_that_comes_to_mean_another_load_begins_anew() {
     );
     queue.answer(&query, 38, Ok(12));
     let shown = queue.tick(52);
-    let load = shown.shown[0].status.loads[0].now;
+    let load = shown.shown[0].loads[0].now;
     assert_eq!(load, Some(12.0), "12 for each ready Pod, and one is ready");
 }
 
@@ -707,15 +714,14 @@ fn a_count_is_written_only_where_its_pods_are_known() {
     let mut measured = Measured::new();
     let mut tick = |at: i64, known: usize| {
         measured.answer(at, at, &names);
-        let sample = measured.samples.newest();
         let around = Around::default();
         let tick = ScalingTickInput {
             settings: Settings {
                 max_age: SignedDuration::from_secs(90),
                 ..settings()
             },
-            sample: sample.as_deref(),
-            ..around.tick(second(at), &measured.traces)
+            sample: measured.sample.as_ref(),
+            ..around.tick(second(at))
         };
         let ticked = measured.targets.tick(&[rollout(known, 1)], &tick);
         let scales = ticked
@@ -750,10 +756,9 @@ fn a_count_that_was_written_is_that_of_the_decision_by_object_and_by_number() {
         let (mut measured, mut around) = (Measured::new(), Around::default());
         for (at, generation) in [(0, 1), (15, 3), (30, 5)] {
             measured.answer(at, at, &names);
-            let sample = measured.samples.newest();
             let tick = ScalingTickInput {
-                sample: sample.as_deref(),
-                ..around.tick(second(at), &measured.traces)
+                sample: measured.sample.as_ref(),
+                ..around.tick(second(at))
             };
             let ticked = measured.targets.tick(&[rollout(10, generation)], &tick);
             let counts = ticked.writes.iter().filter_map(|write| {

@@ -6,11 +6,21 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::checks;
-use super::key::WatchedTarget;
+use super::input_output::{Asks, PanickedWork, ScalingTickInput, WorkPanic};
+use super::key::{TargetKey, WatchedTarget};
 use super::signal_answers::{SignalAnswers, readings, signal_answers};
-use super::tick::{Asks, ScalingTickInput};
 use super::traffic_state::TrafficState;
-use crate::controller::scaling::history_backfill::{BackfillNamespaces, Points};
+use crate::plan::scaling::contest::ContestInquiry;
+use crate::plan::scaling::history_backfill::{self, BackfillNamespaces, Points, RefillState};
+use crate::plan::scaling::hpa_input::{HpaInput, LastStatus};
+use crate::plan::scaling::memory::PlanMemory;
+use crate::plan::scaling::pod_coverage::PodCoverage;
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::quarantine::Quarantine;
+use crate::plan::scaling::target::TargetReaction;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::ResolvedTarget;
+use crate::plan::scaling::{ihpa, last_status, targets};
 use evenkeel_core::forecast::Resolution;
 use evenkeel_core::panic_error::caught;
 use evenkeel_core::scaling::ScalingMode;
@@ -19,12 +29,6 @@ use evenkeel_core::scaling::observation::TargetObservation;
 use evenkeel_core::scaling::serving_pods::ServingPods;
 use evenkeel_core::scaling::signal::{Signal, ValueScope};
 use evenkeel_core::scaling::tracker::{ScaledSignal, TargetState, UNSCALED};
-use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
-use evenkeel_kubernetes::plan::scaling::history_backfill::{self, RefillState};
-use evenkeel_kubernetes::plan::scaling::{
-    self, HpaInput, LastStatus, PlanMemory, PodCoverage, Quarantine, ResolvedTarget, TargetObjects,
-    TargetProblem, TargetReaction, TargetRef,
-};
 
 /// Why nothing is decided on what some of the Pods use.
 const PODS_MISSING: &str = "too few of its Pods are known yet";
@@ -77,8 +81,8 @@ impl TargetRuntime {
         }
         let remembered = self.plans.record(tick.now);
         let mut resolved =
-            scaling::resolve(observed, conflict, &tick.settings, remembered, tick.now);
-        scaling::ihpa::portray(observed, &mut resolved, &mut self.plans, tick.now);
+            targets::resolve(observed, conflict, &tick.settings, remembered, tick.now);
+        ihpa::portray(observed, &mut resolved, &mut self.plans, tick.now);
         if let Some(problem) = self.missing_pods.see(observed, tick.now) {
             resolved.refuse(problem);
         }
@@ -108,21 +112,20 @@ impl TargetRuntime {
     /// Takes a part of the past of a signal; one that breaks the target costs it all that it knows.
     pub(super) fn take_past(
         &mut self,
-        target: &TargetRef,
+        key: &TargetKey,
         signal: &Signal,
         (resolution, points): (Resolution, &Points),
         now: Timestamp,
-    ) {
+    ) -> Option<WorkPanic> {
         let points = points.iter().copied();
         let filled = caught(|| self.tracker.refill(signal, resolution, points, now));
-        if let Err(error) = filled {
-            tracing::error!(%target, %error, "the history of a target causes a panic, so the target starts without it");
-            *self = Self {
-                refill: Some(RefillState::Done),
-                tick: self.tick,
-                ..Self::default()
-            };
-        }
+        let error = filled.err()?;
+        *self = Self {
+            refill: Some(RefillState::Done),
+            tick: self.tick,
+            ..Self::default()
+        };
+        Some(WorkPanic::of_target(key, PanickedWork::History, error))
     }
 
     /// Sees to it that the past of a query is asked for once, whichever Pods it names later.
@@ -156,7 +159,7 @@ impl TargetRuntime {
         }
         let SignalAnswers {
             samples,
-            answers,
+            asked,
             queries: _,
             problems,
         } = known;
@@ -168,10 +171,11 @@ impl TargetRuntime {
         };
         for ScaledSignal { signal, scope, .. } in signals {
             let load = observation.load(signal, *scope);
-            let Some((load, asked)) = load.zip(answers.of(signal)) else {
+            let asked = asked.iter().find(|(of, _)| of == signal);
+            let Some((load, (_, asked))) = load.zip(asked) else {
                 continue;
             };
-            if self.answers.take(signal, asked, tick.now) {
+            if self.answers.take(signal, *asked, tick.now) {
                 // It is finite and not negative; one that is older than the history tells nothing.
                 let _ = self.tracker.measure(signal, &load, tick.now);
             }
@@ -219,7 +223,7 @@ impl TargetRuntime {
         let told = if before == count && self.tracker.has_reconciled() {
             LastStatus::default()
         } else {
-            scaling::told(observed)
+            last_status::told(observed)
         };
         Some(HpaInput::new(observed, readings, told))
     }

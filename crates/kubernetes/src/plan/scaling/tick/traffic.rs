@@ -7,40 +7,35 @@ use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
 use super::state::TargetRuntime;
 use super::traffic_state::TrafficTold;
-use crate::metrics::prometheus::WorkloadName;
+use crate::pod_names;
+use crate::pod_names::WorkloadName;
 use evenkeel_core::scaling::TrafficRefusal;
 use evenkeel_core::scaling::signal::Signal;
-#[cfg(test)]
-use evenkeel_core::scaling::signal::{PromQl, PromQlMetric};
-#[cfg(test)]
-use evenkeel_kubernetes::kinds::Kind;
-#[cfg(test)]
-use evenkeel_kubernetes::plan::scaling::TargetRef;
-use evenkeel_kubernetes::pod_names;
 
 /// A model that is to be fitted.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::controller::scaling) struct TrafficWork {
-    pub(in crate::controller::scaling) key: TargetKey,
+pub struct TrafficWork {
+    pub key: TargetKey,
     /// The end of the past.
-    pub(in crate::controller::scaling) end: Timestamp,
+    pub end: Timestamp,
     /// Where the past of each kind of traffic is had from, with its name.
-    pub(in crate::controller::scaling) kinds: Vec<(String, FitPast)>,
+    pub kinds: Vec<(String, FitPast)>,
     /// The same of the load that is told of each replica.
-    pub(in crate::controller::scaling) of: (String, FitPast),
-    signals: (Vec<Signal>, Signal),
+    pub of: (String, FitPast),
+    /// The signals of the model, as the target asks for them.
+    pub signals: (Vec<Signal>, Signal),
 }
 
 /// The result of a fit.
 #[derive(Debug)]
-pub(in crate::controller::scaling) struct TrafficFitted {
-    pub(in crate::controller::scaling) work: TrafficWork,
-    pub(in crate::controller::scaling) told: TrafficTold,
+pub struct TrafficFitted {
+    pub work: TrafficWork,
+    pub told: TrafficTold,
 }
 
 impl TrafficWork {
     /// The workload as Pods' names tell it.
-    pub(in crate::controller::scaling) fn workload(&self) -> WorkloadName {
+    pub fn workload(&self) -> WorkloadName {
         self.key.workload_name()
     }
 
@@ -52,33 +47,6 @@ impl TrafficWork {
             FitLane::Queries
         } else {
             FitLane::Workloads
-        }
-    }
-
-    /// Queries for the traffic of a Deployment in the namespace `shop`, and its cpu.
-    #[cfg(test)]
-    pub(in crate::controller::scaling) fn of_deployment(
-        name: &str,
-        queries: &[&str],
-        end: Timestamp,
-    ) -> Self {
-        let signal = |(number, query): (u8, &&str)| {
-            let (metric, query) = (PromQlMetric::Traffic(number), (*query).into());
-            Signal::PromQl(PromQl { metric, query })
-        };
-        let signals: Vec<_> = (1..).zip(queries).map(signal).collect();
-        let kinds = signals.iter().zip(queries);
-        let kinds = kinds.map(|(signal, query)| (signal.label(), FitPast::Query((*query).into())));
-        Self {
-            key: TargetKey {
-                namespace: "shop".into(),
-                scaler: None,
-                workload: TargetRef::of_kind(Kind::Deployment, "shop", name),
-            },
-            end,
-            kinds: kinds.collect(),
-            of: ("cpu".to_owned(), FitPast::Workloads(Signal::CPU)),
-            signals: (signals, Signal::CPU),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! When a target's model of its traffic is asked for, and what becomes of what came of it.
 
 use super::*;
-use crate::controller::scaling::targets::{
+use crate::plan::scaling::tick::{
     FitLane, FitPast, FitTold, FitWork, TrafficFitted, TrafficTold, TrafficWork,
 };
 use evenkeel_core::forecast::{HeldOutDay, LinearFunction, LinearResidual, TrafficModel, Trees};
@@ -13,7 +13,6 @@ const TRAFFIC: &str = "evenkeel.dev/traffic";
 /// A target by 80 % of a core with a Deployment that names its traffic.
 struct Named {
     targets: ScalingTargets,
-    traces: RecentHistory,
     readings: SignalReadings,
     target: TargetObjects,
     queries: Queries,
@@ -23,7 +22,6 @@ impl Named {
     fn new(traffic: &str) -> Self {
         let mut named = Self {
             targets: ScalingTargets::default(),
-            traces: RecentHistory::default(),
             readings: SignalReadings::default(),
             target: observed("a", "recommend"),
             queries: Queries::Any,
@@ -47,7 +45,7 @@ impl Named {
         let timestamp = second(asked);
         let value = value * 1000;
         let sample = MetricsApiReading::Series(vec![ValueSample { timestamp, value }]);
-        let reading = SignalReading {
+        let reading = CachedAnswer {
             answer: Some(CachedValue {
                 value: Arc::new(sample),
                 fetched_at: timestamp,
@@ -69,7 +67,7 @@ impl Named {
             signals: &self.readings,
             has_past: true,
             serves: false,
-            ..around.tick(second(at), &self.traces)
+            ..around.tick(second(at))
         };
         self.targets.tick(std::slice::from_ref(&self.target), &tick)
     }
@@ -125,9 +123,9 @@ fn refusal(reason: &'static str) -> TrafficRefusal {
 
 /// The condition of the model: its status, reason and message.
 fn condition(ticked: &ScalingTickOutput) -> Option<(String, String, String)> {
-    let mut conditions = ticked.shown[0].status.conditions.iter();
+    let mut conditions = ticked.shown[0].conditions.iter();
     let found = conditions.find(|one| one.kind == "TrafficModel")?;
-    let status = found.status.to_string();
+    let status = found.status.as_str().to_owned();
     Some((status, found.reason.clone(), found.message.clone()))
 }
 
@@ -144,7 +142,7 @@ fn a_model_is_asked_for_once_a_day_and_each_hour_while_the_past_is_too_short() {
     assert_eq!(asked, [MetricsApi::Prometheus; 2]);
     let (status, reason, _) = condition(&first).unwrap();
     assert_eq!((&*status, &*reason), ("False", "Awaited"));
-    let told = &first.shown[0].status.reason;
+    let told = &first.shown[0].reason;
     assert!(told.contains("replicas stays 2"), "{told}");
     let work = named.work(0).unwrap();
     let past = |query: &str| FitPast::Query(query.into());
@@ -176,12 +174,12 @@ fn an_accepted_model_makes_replicas_of_the_traffic_until_it_is_another_target() 
     let work = named.work(0).unwrap();
     named.take(work.clone(), accepted(), 0);
     let unknown = named.tick(15);
-    let traffic = unknown.shown[0].status.traffic.clone().unwrap();
+    let traffic = unknown.shown[0].traffic.clone().unwrap();
     assert_eq!((&*traffic.standing, traffic.need), ("unknown", None));
     // 700 millicores are left of the target of 800: 140 requests per second for each Pod.
     named.answer(&query, 30, 500);
     let known = &named.tick(30);
-    let shown = &known.shown[0].status;
+    let shown = &known.shown[0];
     assert_eq!((shown.decided, &*shown.grounds), (Some(4), "traffic"));
     let traffic = shown.traffic.clone().unwrap();
     let need = traffic.need.unwrap();
@@ -238,7 +236,7 @@ fn queries_that_may_not_be_asked_are_told_and_nothing_is_fitted() {
     let ticked = named.tick(0);
     assert!(ticked.asks.wanted.is_empty());
     assert_eq!(condition(&ticked), None);
-    let conditions = &ticked.shown[0].status.conditions;
+    let conditions = &ticked.shown[0].conditions;
     let told = conditions
         .iter()
         .find(|one| one.kind == "SignalUnknown")

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use super::key::TargetKey;
+use super::samples::resource_of;
 use super::state::TargetRuntime;
-use crate::controller::scaling::samples::resource_of;
+use crate::pod_names;
 use evenkeel_core::scaling::fit_times::daily_hour;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_kubernetes::pod_names;
 
 /// The lane in which work is done. What targets' own queries are asked for may hang, and others do not wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::controller::scaling) enum FitLane {
+pub enum FitLane {
     Workloads,
     Queries,
 }
 
 /// The past that models are fitted on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::controller::scaling) enum FitPast {
+pub enum FitPast {
     /// The past of a signal of the targets' workloads.
     Workloads(Signal),
     /// The past of a query.

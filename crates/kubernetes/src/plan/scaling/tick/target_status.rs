@@ -4,38 +4,30 @@ mod traffic;
 
 use jiff::Timestamp;
 
-use crate::api::scaling::{
-    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, TargetCondition,
-    TargetStatus, Word,
+use super::state::TargetRuntime;
+use crate::condition::Condition;
+use crate::plan::scaling::bounds::ObservedBounds;
+use crate::plan::scaling::history_backfill::RefillState;
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::scaling_status::{
+    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus, Word,
 };
+use crate::plan::scaling::sink::status_of;
+use crate::plan::scaling::status::{HorizonParts, TargetStatus};
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::ResolvedTarget;
 use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{LoadReport, TickReport};
 use evenkeel_core::scaling::{DecisionBasis, LimitedBy, ReplicaBounds};
-use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
-use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
-use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::sink::status_of;
-use evenkeel_kubernetes::plan::scaling::status::{HorizonParts, TargetStatus as PlannedStatus};
-use evenkeel_kubernetes::plan::scaling::{ResolvedTarget, TargetObjects};
-
-pub(super) struct TargetStatusInput<'a> {
-    pub(super) observed: &'a TargetObjects,
-    pub(super) resolved: &'a ResolvedTarget,
-    pub(super) report: Option<&'a TickReport>,
-    /// The status of the last plan, where this replica plans.
-    pub(super) status: Option<&'a PlannedStatus>,
-    pub(super) refill: Option<RefillState>,
-    pub(super) now: Timestamp,
-}
 
 /// Status of a target; `None` for an object that is none and has no problem to tell of.
-pub(super) fn shown(picture: &TargetStatusInput<'_>) -> Option<TargetStatus> {
-    let TargetStatusInput {
-        observed,
-        resolved,
-        report,
-        ..
-    } = *picture;
+pub(super) fn shown(
+    observed: &TargetObjects,
+    resolved: &ResolvedTarget,
+    report: Option<&TickReport>,
+    state: &TargetRuntime,
+    now: Timestamp,
+) -> Option<ScalingStatus> {
     if resolved.target.is_none() && resolved.problems.is_empty() {
         return None;
     }
@@ -44,7 +36,7 @@ pub(super) fn shown(picture: &TargetStatusInput<'_>) -> Option<TargetStatus> {
     let target = resolved.target.as_ref();
     let policy = target.map(|target| target.policy.bounds);
     let decision = report.map(|report| &report.decision);
-    Some(TargetStatus {
+    Some(ScalingStatus {
         namespace: observed.namespace.clone(),
         object: ObjectName {
             kind: owner.kind.as_str().into(),
@@ -69,26 +61,31 @@ pub(super) fn shown(picture: &TargetStatusInput<'_>) -> Option<TargetStatus> {
             .map_or(DecisionBasis::Nothing, |decision| decision.grounds)
             .as_str()
             .into(),
-        refill: picture.refill.unwrap_or(RefillState::Running),
+        refill: state.refill.unwrap_or(RefillState::Running),
         loads: report
             .iter()
             .flat_map(|report| {
                 report
                     .loads
                     .iter()
-                    .map(|load| shown_load(load, report, picture.now))
+                    .map(|load| shown_load(load, report, now))
             })
             .collect(),
         traffic: report.and_then(|report| report.traffic.as_ref().map(traffic::shown)),
-        conditions: conditions(picture, &owner),
+        conditions: conditions(observed, state.plans.status(), &owner),
         floor: resolved
             .bounds
             .as_ref()
-            .and_then(|bounds| bounds.floor(picture.now))
+            .and_then(|bounds| bounds.floor(now))
             .map(|floor| Floor {
                 replicas: floor.replicas,
                 until: floor.until,
             }),
+        decisions: state
+            .decisions
+            .iter()
+            .map(|(by, count)| (*by, *count))
+            .collect(),
     })
 }
 
@@ -105,6 +102,7 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
         resource: load.signal.label().into(),
         unit: LoadUnit::of(&load.signal).as_str().into(),
         now: load.now,
+        at: load.at,
         measured_at: load.measured,
         estimate: load.estimate.map(|estimate| estimate.sum),
         request: load.capacity.request(),
@@ -136,10 +134,14 @@ fn shown_load(load: &LoadReport, report: &TickReport, now: Timestamp) -> LoadSta
 }
 
 /// The conditions as they are planned to be told, else as the object has them.
-fn conditions(picture: &TargetStatusInput<'_>, owner: &Owner<'_>) -> Vec<TargetCondition> {
-    let ihpa = picture.observed.ihpa.as_ref();
-    let told = |status: PlannedStatus| status.conditions;
-    let held = match (picture.status, ihpa) {
+fn conditions(
+    observed: &TargetObjects,
+    planned: Option<&TargetStatus>,
+    owner: &Owner<'_>,
+) -> Vec<Condition> {
+    let ihpa = observed.ihpa.as_ref();
+    let told = |status: TargetStatus| status.conditions;
+    let held = match (planned, ihpa) {
         (Some(status), _) => status.conditions.clone(),
         (None, Some(ihpa)) => {
             let status = ihpa.object.status.as_ref();
@@ -147,14 +149,10 @@ fn conditions(picture: &TargetStatusInput<'_>, owner: &Owner<'_>) -> Vec<TargetC
         }
         (None, None) => status_of(owner).map_or_else(Vec::new, told),
     };
-    let conditions = held.into_iter();
-    conditions
-        .map(|condition| TargetCondition {
-            kind: condition.kind,
-            status: condition.status.as_str().into(),
-            reason: condition.reason,
-            message: condition.message,
-            last_transition_time: condition.last_transition_time,
-        })
-        .collect()
+    let conditions = held.into_iter().map(|condition| Condition {
+        // It belongs to the object that carries the condition.
+        observed_generation: None,
+        ..condition
+    });
+    conditions.collect()
 }

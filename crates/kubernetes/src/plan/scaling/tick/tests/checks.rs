@@ -1,16 +1,22 @@
 //! Tests of the values that a tick learns for stability checks.
 
 use super::*;
-use crate::controller::scaling::targets::checks;
-use crate::metrics::FailedRefresh;
+use crate::ihpa::CheckedIhpa;
+use crate::metric_query::MetricSubject;
+use crate::plan::scaling::hpa_input::HpaInput;
+use crate::plan::scaling::ihpa::portray;
+use crate::plan::scaling::memory::PlanMemory;
+use crate::plan::scaling::portraits::CheckSubject;
+use crate::plan::scaling::query::SignalQuerySource;
+use crate::plan::scaling::targets::resolve;
+use crate::plan::scaling::tick::checks;
 use evenkeel_core::scaling::CheckInput;
 use evenkeel_core::scaling::stability::CheckReading as Told;
-use evenkeel_kubernetes::ihpa::CheckedIhpa;
-use evenkeel_kubernetes::metric_query::MetricSubject;
-use evenkeel_kubernetes::plan::scaling::ihpa::portray;
-use evenkeel_kubernetes::plan::scaling::{
-    CheckSubject, HpaInput, PlanMemory, SignalQuerySource, resolve,
-};
+
+/// The error of an empty answer.
+const EMPTY: &str = "the query returns 0 series";
+
+type Answer = CachedAnswer<MetricsApiReading>;
 
 /// A Deployment with an IHPA that checks the share of failed requests.
 fn checked() -> TargetObjects {
@@ -38,7 +44,7 @@ fn checked() -> TargetObjects {
 }
 
 /// The readings of the errors and of all requests at 60 s, from these answers to the two queries.
-fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Option<Told>) {
+fn learned(errors: Answer, requests: Answer) -> (Option<Told>, Option<Told>) {
     let (observed, now) = (checked(), second(60));
     let mut resolved = resolve(&observed, false, &settings(), None, now);
     portray(&observed, &mut resolved, &mut PlanMemory::default(), now);
@@ -57,17 +63,15 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
     assert!(matches!(of_errors.subject, MetricSubject::PromQl(_)));
     let answers = [(of_errors.clone(), errors), (of_requests.clone(), requests)];
     let signals: SignalReadings = answers.into_iter().collect();
-    let traces = RecentHistory::default();
     let around = Around::default();
     let tick = ScalingTickInput {
         settings: settings(),
         signals: &signals,
         serves: false,
-        ..around.tick(now, &traces)
+        ..around.tick(now)
     };
-    let readings =
-        crate::controller::scaling::targets::signal_answers::readings(&observed, &target, &tick);
-    let told = evenkeel_kubernetes::plan::scaling::LastStatus::default();
+    let readings = crate::plan::scaling::tick::signal_answers::readings(&observed, &target, &tick);
+    let told = crate::plan::scaling::hpa_input::LastStatus::default();
     let measured = HpaInput::new(&observed, readings, told);
     let checks = checks::learned(&observed, portraits, Some(&measured), &tick);
     match &checks[0].evidence[0] {
@@ -79,10 +83,10 @@ fn learned(errors: SignalReading, requests: SignalReading) -> (Option<Told>, Opt
 }
 
 /// An answer of so much at a second.
-fn answer(value: i64, at: i64) -> SignalReading {
+fn answer(value: i64, at: i64) -> Answer {
     let timestamp = second(at);
     let sample = ValueSample { timestamp, value };
-    SignalReading {
+    Answer {
         answer: Some(CachedValue {
             value: Arc::new(MetricsApiReading::Series(vec![sample])),
             fetched_at: timestamp,
@@ -92,12 +96,13 @@ fn answer(value: i64, at: i64) -> SignalReading {
     }
 }
 
-fn failed(error: MetricsError, at: i64) -> SignalReading {
-    SignalReading {
+fn failed(error: &'static str, at: i64) -> Answer {
+    Answer {
         answer: None,
-        failed: Some(FailedRefresh {
+        failed: Some(FailedQuery {
             error: Arc::new(error),
             attempted_at: second(at),
+            is_empty: error == EMPTY,
         }),
         look_back: SignedDuration::from_secs(20),
     }
@@ -111,7 +116,7 @@ fn told(milli: i64, at: i64) -> Told {
 /// The harm: where no request has failed yet there is no series of those that do, and the check never knew.
 #[test]
 fn an_answer_without_a_series_is_no_error_and_no_answer_is_not_known() {
-    let empty = || failed(MetricsError::SeriesCount { given: 0 }, 55);
+    let empty = || failed(EMPTY, 55);
     assert_eq!(
         learned(answer(2000, 50), answer(9000, 51)),
         (Some(told(2000, 50)), Some(told(9000, 51)))
@@ -120,20 +125,20 @@ fn an_answer_without_a_series_is_no_error_and_no_answer_is_not_known() {
         learned(empty(), answer(9000, 51)),
         (Some(told(0, 55)), Some(told(9000, 51)))
     );
-    let gone = SignalReading {
+    let gone = Answer {
         failed: empty().failed,
         ..answer(2000, 30)
     };
     assert_eq!(learned(gone, empty()), (Some(told(0, 55)), None));
-    let down = SignalReading {
-        failed: failed(MetricsError::Timeout, 55).failed,
+    let down = Answer {
+        failed: failed("no answer within the timeout", 55).failed,
         ..answer(2000, 30)
     };
     assert_eq!(
         learned(down, answer(9000, 51)),
         (Some(told(2000, 30)), Some(told(9000, 51)))
     );
-    let down = failed(MetricsError::Timeout, 55);
+    let down = failed("no answer within the timeout", 55);
     assert_eq!(
         learned(down, answer(9000, 51)),
         (None, Some(told(9000, 51)))

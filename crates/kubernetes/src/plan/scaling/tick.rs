@@ -4,15 +4,18 @@
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
 mod checks;
+mod cron_tally;
 mod crons;
 mod fit_past;
 mod fits;
+mod input_output;
 mod key;
 mod panic_isolation;
+mod samples;
 mod signal_answers;
 mod state;
+mod target_status;
 mod target_tick;
-mod tick;
 mod traffic;
 mod traffic_state;
 
@@ -21,21 +24,26 @@ use std::collections::{HashMap, HashSet};
 use jiff::Timestamp;
 
 use self::crons::{CronMemories, Crons};
-use self::key::{TargetKey, WatchedTarget};
+use self::key::WatchedTarget;
 use self::state::TargetRuntime;
-use self::target_tick::{TickingTarget, decisions, key_of};
-use super::history_backfill::{BackfillNamespaces, FilledQuery, SignalBackfill};
-use super::recent_history::RecentTargetHistory;
+use self::target_tick::{TickingTarget, decisions};
+use super::contest::ContestInquiry;
+use super::fairness::take_turns;
+use super::history_backfill::{BackfillNamespaces, FilledQuery, RefillState, SignalBackfill};
+use super::target_objects::TargetObjects;
+use super::targets::conflicts;
 use evenkeel_core::scaling::cron::CronSpec;
-use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
-use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
-use evenkeel_kubernetes::plan::scaling::{TargetObjects, conflicts, take_turns};
 
-pub(super) use self::fit_past::{FitLane, FitPast};
-pub(super) use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, LoadFitResult};
-pub(super) use self::tick::{ContestedTarget, ScalingTickInput, ScalingTickOutput};
-pub(super) use self::traffic::{TrafficFitted, TrafficWork};
-pub(super) use self::traffic_state::TrafficTold;
+pub use self::cron_tally::CronTally;
+pub use self::fit_past::{FitLane, FitPast};
+pub use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, LoadFitResult};
+pub use self::input_output::{
+    Asks, ContestedTarget, PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic,
+};
+pub use self::key::TargetKey;
+pub use self::samples::{ScalingSample, resource_of};
+pub use self::traffic::{TrafficFitted, TrafficWork};
+pub use self::traffic_state::TrafficTold;
 
 /// The number of targets with models that forecast together: enough for models that are faster at
 /// many, and few enough for the processor's caches.
@@ -43,7 +51,7 @@ const TOGETHER: usize = 64;
 
 /// The state of all targets.
 #[derive(Debug, Default)]
-pub(super) struct ScalingTargets {
+pub struct ScalingTargets {
     states: HashMap<TargetKey, Box<TargetRuntime>>,
     crons: CronMemories,
     /// The lanes in which loads are to be fitted before the next model of traffic.
@@ -53,7 +61,7 @@ pub(super) struct ScalingTargets {
 
 impl ScalingTargets {
     /// One tick over everything that is observed.
-    pub(super) fn tick(
+    pub fn tick(
         &mut self,
         observed: &[TargetObjects],
         tick: &ScalingTickInput<'_>,
@@ -74,7 +82,7 @@ impl ScalingTargets {
                 let key = TargetKey::of(seen.observed);
                 let mut state = self.states.remove(&key).unwrap_or_default();
                 state.tick = self.tick;
-                TickingTarget::begin(key, state, seen, tick, &mut ticked.asks)
+                TickingTarget::begin(key, state, seen, tick, &mut ticked)
             });
             let mut targets: Vec<_> = targets.collect();
             let reports = if tick.decides {
@@ -95,15 +103,6 @@ impl ScalingTargets {
         take_turns(&mut ticked.writes, self.tick);
         let newest = self.tick;
         self.states.retain(|_, state| state.tick == newest);
-        let mut traces = tick.traces.lock();
-        if tick.decides {
-            let there: HashSet<_> = ticked
-                .shown
-                .iter()
-                .map(|entry| key_of(&entry.status))
-                .collect();
-            traces.retain(|key, _| there.contains(key));
-        }
         let quarantines = self
             .states
             .values()
@@ -112,13 +111,13 @@ impl ScalingTargets {
         ticked.quarantined = resting.count();
         let states = self.states.values().map(|state| state.tracker.bytes());
         let rules = tick.crons.iter().filter_map(|cron| cron.rules().ok());
-        let kept = states.chain(traces.values().map(RecentTargetHistory::bytes));
-        ticked.bytes = kept.chain(rules.map(CronSpec::bytes)).sum();
+        ticked.bytes = states.chain(rules.map(CronSpec::bytes)).sum();
         ticked
     }
 
     /// Takes a part of the past.
-    pub(super) fn fill(&mut self, filled: &SignalBackfill, now: Timestamp) {
+    pub fn fill(&mut self, filled: &SignalBackfill, now: Timestamp) -> Vec<WorkPanic> {
+        let mut panics = Vec::new();
         let SignalBackfill {
             signal,
             resolution,
@@ -128,14 +127,16 @@ impl ScalingTargets {
             if state.refill != Some(RefillState::Running) {
                 continue;
             }
-            if let Some(points) = sums.sums.get(&key.workload_name()) {
-                state.take_past(&key.workload, signal, (*resolution, points), now);
+            if let Some(points) = sums.get(&key.workload_name()) {
+                panics.extend(state.take_past(key, signal, (*resolution, points), now));
             }
         }
+        panics
     }
 
     /// Takes a part of the past of a query.
-    pub(super) fn fill_query(&mut self, filled: &FilledQuery, now: Timestamp) {
+    pub fn fill_query(&mut self, filled: &FilledQuery, now: Timestamp) -> Vec<WorkPanic> {
+        let mut panics = Vec::new();
         let FilledQuery {
             query,
             resolution,
@@ -145,14 +146,15 @@ impl ScalingTargets {
             let mut own = state.past_queries.iter();
             let signal = own.find(|(_, text)| text == query);
             if let Some((signal, _)) = signal.cloned() {
-                state.take_past(&key.workload, &signal, (*resolution, points), now);
+                panics.extend(state.take_past(key, &signal, (*resolution, points), now));
             }
         }
+        panics
     }
 
     /// Takes note that the targets of these namespaces have all of the past that there is; those
     /// that came since are still asked for.
-    pub(super) fn filled(&mut self, namespaces: &BackfillNamespaces) {
+    pub fn filled(&mut self, namespaces: &BackfillNamespaces) {
         for (key, state) in &mut self.states {
             let asked = namespaces.get(&*key.namespace);
             if let Some((before, &answered)) = state.refill.zip(asked) {
@@ -162,7 +164,7 @@ impl ScalingTargets {
     }
 
     /// Records the writer that contests the bounds of a target, if it is known.
-    pub(super) fn contested_by(&mut self, key: &TargetKey, manager: Option<String>) {
+    pub fn contested_by(&mut self, key: &TargetKey, manager: Option<String>) {
         if let Some(state) = self.states.get_mut(key) {
             state.contest = ContestInquiry::Answered;
             if let Some(manager) = manager {

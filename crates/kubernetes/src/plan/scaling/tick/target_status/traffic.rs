@@ -1,6 +1,6 @@
 //! From what a tick says of a target's traffic to its part of the status.
 
-use crate::api::scaling::{
+use crate::plan::scaling::scaling_status::{
     TrafficKindStatus, TrafficModelStatus, TrafficNeedStatus, TrafficStatus, Word,
 };
 use evenkeel_core::forecast::HeldOutDay;

@@ -5,39 +5,29 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::tick::ScalingTickInput;
-use crate::controller::scaling::samples;
-use crate::metrics::signals::{self, SignalReading, SignalRequest};
+use super::input_output::ScalingTickInput;
+use super::samples;
+use crate::metric_query::{MetricQuery, MetricSubject};
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::query::{SignalQuerySource, tells_of_the_past};
+use crate::plan::scaling::target::ScalingTarget;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::query_answers::{CachedAnswer, SignalRequest};
 use evenkeel_core::scaling::hpa::{MetricsApiReading, Readings};
 use evenkeel_core::scaling::observation::SignalSamples;
 use evenkeel_core::scaling::signal::Signal;
-use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
-use evenkeel_kubernetes::plan::scaling::{
-    ScalingTarget, SignalQuerySource, TargetObjects, TargetProblem, tells_of_the_past,
-};
 
-/// The samples of a target's signals, and when each was asked for.
+/// The samples of a target's signals.
 #[derive(Debug, Default)]
 pub(super) struct SignalAnswers {
     pub(super) samples: Vec<(Signal, SignalSamples)>,
-    pub(super) answers: Answers,
+    /// When the answer for each of them was asked for.
+    pub(super) asked: Vec<(Signal, Timestamp)>,
     /// The signals that Prometheus is asked for by themselves and has a past of, with the text of each
     /// query.
     pub(super) queries: Vec<(Signal, Arc<str>)>,
     /// The signals that have not been answered for too long.
     pub(super) problems: Vec<TargetProblem>,
-}
-
-/// When the answer for each signal was asked for.
-#[derive(Debug, Default)]
-pub(super) struct Answers(Vec<(Signal, Timestamp)>);
-
-impl Answers {
-    /// When the answer for a signal was asked for; `None` where there is none.
-    pub(super) fn of(&self, signal: &Signal) -> Option<Timestamp> {
-        let (_, asked) = self.0.iter().find(|(of, _)| of == signal)?;
-        Some(*asked)
-    }
 }
 
 /// The known values of a target's signals; its own queries are added to `wanted`.
@@ -60,7 +50,7 @@ pub(super) fn signal_answers(
                     let text = Arc::clone(text);
                     known.queries.push((signal.clone(), text));
                 }
-                wanted.push(signals::wanted(query, &observed.pods.members));
+                wanted.push(SignalRequest::of(query, &observed.pods.members));
             }
         }
     }
@@ -92,7 +82,7 @@ pub(super) fn readings(
 
 /// The answer to a question, unless it is too old.
 fn fresh(
-    known: Option<&SignalReading>,
+    known: Option<&CachedAnswer<MetricsApiReading>>,
     tick: &ScalingTickInput<'_>,
 ) -> Result<MetricsApiReading, String> {
     let Some(reading) = known else {
@@ -117,7 +107,7 @@ impl SignalAnswers {
             return;
         };
         self.samples.push((signal.clone(), samples));
-        self.answers.0.push((signal.clone(), asked));
+        self.asked.push((signal.clone(), asked));
     }
 
     fn of_question(
@@ -144,7 +134,7 @@ impl SignalAnswers {
         let Some(samples) = SignalSamples::of(&entry.value, &observed.pods.members) else {
             return;
         };
-        self.answers.0.push((signal.clone(), entry.fetched_at));
+        self.asked.push((signal.clone(), entry.fetched_at));
         self.samples.push((signal.clone(), samples));
     }
 }

@@ -1,20 +1,32 @@
 //! The floors of `evenkeel simulate` are the service's: what decides them in a replay is fed to the service's own state
 //! of a target, which comes to the same floor at each tick.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use json_patch::PatchOperation;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::api::scaling::ObjectName;
-use crate::controller::scaling::targets::{FitEnd, FitLane, LoadFitResult};
-use crate::metrics::prometheus::WorkloadSums;
 use evenkeel_core::forecast::{Minutes, OwnPeaks, Quantiles, Resolution, TreeNode, Trees};
 use evenkeel_core::placement::usage::Span;
+use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
+use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{FitTask, LoadPastFit};
+use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_kubernetes::annotations::SCALING;
+use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use evenkeel_kubernetes::plan::WriteOperation;
+use evenkeel_kubernetes::plan::scaling::history_backfill::SignalBackfill;
+use evenkeel_kubernetes::plan::scaling::tick::{FitEnd, LoadFitResult, ScalingSample, TargetKey};
+use evenkeel_kubernetes::plan::scaling::{
+    ObservedProfiles, Settings, TargetObjects, TargetPodFacts, TargetRef,
+};
+use evenkeel_kubernetes::query_answers::SignalReadings;
+use evenkeel_kubernetes::watched_types::WatchedDeployment;
 use evenkeel_sandbox::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload};
 use evenkeel_sandbox::simulation::replicas::observe_floors;
 use evenkeel_sandbox::target::{FitFunctions, ObservedTick, ReplayEvent};
@@ -30,8 +42,7 @@ struct Taught {
 /// The service with one target, an HPA in mode floor.
 struct Service {
     targets: ScalingTargets,
-    traces: RecentHistory,
-    samples: LatestScalingSample,
+    sample: Option<ScalingSample>,
     hpa: Value,
     key: TargetKey,
     /// The time of the tick before.
@@ -68,8 +79,7 @@ impl Service {
         };
         Self {
             targets: ScalingTargets::default(),
-            traces: RecentHistory::default(),
-            samples: LatestScalingSample::default(),
+            sample: None,
             hpa,
             key,
             last: None,
@@ -78,19 +88,19 @@ impl Service {
     }
 
     fn fill(&mut self, resolution: Resolution, points: &[(Timestamp, f64)], now: Timestamp) {
-        let state = self.targets.states.entry(self.key.clone()).or_default();
-        state.refill = Some(RefillState::Running);
-        let sums = WorkloadSums {
-            sums: HashMap::from([(self.key.workload_name(), points.to_vec())]),
-            ..WorkloadSums::default()
-        };
+        if self.last.is_none() {
+            // The service asks for the past of a target that it knows.
+            let observed = self.observed(0, None, TargetPodFacts::default());
+            self.work(&observed, false, now);
+        }
+        let sums = HashMap::from([(self.key.workload_name(), points.to_vec())]);
         let signal = Signal::CPU;
         let filled = SignalBackfill {
             signal,
             resolution,
             sums,
         };
-        self.targets.fill(&filled, now);
+        assert!(self.targets.fill(&filled, now).is_empty());
     }
 
     /// Takes what was learnt between the last tick and this one.
@@ -99,14 +109,18 @@ impl Service {
         let Some(now) = self.last else {
             return;
         };
-        while let Some(batch) = self.targets.next_fits(FitLane::Workloads, now) {
+        while let Some(work) = self.targets.next_work(FitLane::Workloads, now) {
+            let FitWork::Trees(batch) = work else {
+                panic!("{work:?}");
+            };
             for load in batch.loads {
                 let one = taught.next().expect("the replay makes this fit");
                 assert_eq!(batch.end.as_second(), one.end);
                 assert_eq!(load.window, one.window);
                 assert_eq!(load.lesson, FitTask::Trees(one.pods));
                 let end = FitEnd::Learnt(Box::new(one.learnt));
-                self.targets.take_fitted(LoadFitResult { load, end }, now);
+                let fitted = Box::new(LoadFitResult { load, end });
+                self.targets.take_told(FitTold::Trees(fitted), now);
             }
         }
         let left = taught.next();
@@ -124,17 +138,12 @@ impl Service {
     fn tick(&mut self, seen: &ObservedTick<'_>) {
         assert_eq!(self.floor(), i64::from(seen.floor), "{}", seen.now);
         self.measure(seen);
-        let observed = [self.observed(seen)];
-        let sample = self.samples.newest();
-        let around = Around::default();
-        let tick = ScalingTickInput {
-            settings: Settings::default(),
-            sample: sample.as_deref(),
-            has_past: true,
-            serves: false,
-            ..around.tick(seen.now, &self.traces)
+        let pods = TargetPodFacts {
+            members: seen.pods.to_vec(),
+            starts: seen.starts.to_vec(),
         };
-        let ticked = self.targets.tick(&observed, &tick);
+        let observed = self.observed(seen.replicas, seen.reactive, pods);
+        let ticked = self.work(&observed, true, seen.now);
         self.last = Some(seen.now);
         for write in ticked.writes {
             if let WriteOperation::Conditional(patch) = &write.operation {
@@ -144,12 +153,36 @@ impl Service {
             }
         }
         let shown = ticked.shown.iter();
-        self.told = format!("{:?}", shown.map(|entry| &entry.status).collect::<Vec<_>>());
+        self.told = format!("{:?}", shown.collect::<Vec<_>>());
         let (now, told) = (seen.now, &self.told);
         assert_eq!(self.floor(), i64::from(seen.decided), "{now}: {told}");
     }
 
-    fn measure(&self, seen: &ObservedTick<'_>) {
+    fn work(
+        &mut self,
+        observed: &TargetObjects,
+        decides: bool,
+        now: Timestamp,
+    ) -> ScalingTickOutput {
+        let tick = ScalingTickInput {
+            now,
+            settings: Settings::default(),
+            shared: &ModelAssets::default(),
+            sample: self.sample.as_ref(),
+            signals: &SignalReadings::default(),
+            checks: &CheckAnswers::default(),
+            decides,
+            plans: &Plans::Decisions("pod-a".to_owned()),
+            has_past: true,
+            serves: false,
+            balances_scale_in: false,
+            scaled: &HashMap::new(),
+            crons: &[],
+        };
+        self.targets.tick(std::slice::from_ref(observed), &tick)
+    }
+
+    fn measure(&mut self, seen: &ObservedTick<'_>) {
         let mut usage = UsageSample::default();
         for (pod, measured) in seen.pods.iter().zip(seen.measured) {
             let Some(measured) = measured else {
@@ -161,41 +194,41 @@ impl Service {
             usage.insert_pod(&name, &used);
             usage.insert_pod_span(&name, Span::new(measured.timestamp, measured.window));
         }
-        let mut round = MetricsRound {
-            usage: Arc::new(usage),
-            ..MetricsRound::default()
-        };
-        round.pods_as_of[Resource::Cpu] = Some(seen.now);
-        self.samples.put(&round, seen.now);
+        let mut pods_as_of = Resources::default();
+        pods_as_of[Resource::Cpu] = Some(seen.now);
+        self.sample = Some(ScalingSample::new(Arc::new(usage), pods_as_of, seen.now));
     }
 
-    fn observed(&self, seen: &ObservedTick<'_>) -> TargetObjects {
+    fn observed(
+        &self,
+        replicas: i32,
+        reactive: Option<i32>,
+        pods: TargetPodFacts,
+    ) -> TargetObjects {
         let name = self.key.workload.name();
         let mut hpa = self.hpa.clone();
-        let is_active = if seen.reactive.is_some() {
-            "True"
-        } else {
-            "False"
-        };
-        hpa["status"] = json!({"currentReplicas": seen.replicas,
-            "desiredReplicas": seen.reactive.unwrap_or(seen.replicas),
+        let is_active = if reactive.is_some() { "True" } else { "False" };
+        hpa["status"] = json!({"currentReplicas": replicas,
+            "desiredReplicas": reactive.unwrap_or(replicas),
             "conditions": [{"type": "ScalingActive", "status": is_active}]});
         let workload: WatchedDeployment = serde_json::from_value(json!({
             "metadata": {"name": name, "namespace": &*self.key.namespace, "uid": "d",
                 "resourceVersion": "1"},
-            "spec": {"replicas": seen.replicas},
+            "spec": {"replicas": replicas},
         }))
         .unwrap();
+        let opted_in = [("evenkeel.dev/enabled".to_owned(), "true".to_owned())].into();
         TargetObjects {
             namespace: Arc::clone(&self.key.namespace),
+            namespace_policy: Arc::new(NamespacePolicy::parse(&opted_in).0),
             autoscaler: Some(Arc::new(serde_json::from_value(hpa).unwrap())),
+            ihpa: None,
+            portraits: Vec::new(),
+            profiles: ObservedProfiles::default(),
+            scaled_object: None,
             workload: Some(Arc::new(workload.workload)),
             target: self.key.workload.clone(),
-            pods: TargetPodFacts {
-                members: seen.pods.to_vec(),
-                starts: seen.starts.to_vec(),
-            },
-            ..observed(name, "floor")
+            pods,
         }
     }
 }

@@ -7,26 +7,32 @@ use std::sync::Arc;
 
 use super::checks;
 use super::crons::{Crons, ScaledTarget};
+use super::input_output::{
+    ContestedTarget, PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic,
+};
 use super::key::{TargetKey, WatchedTarget};
 use super::panic_isolation::{TargetWorkStep, isolated};
 use super::state::TargetRuntime;
-use super::tick::{Asks, ContestedTarget, ScalingTickInput, ScalingTickOutput};
-use crate::api::history::ForecastBand;
-use crate::api::scaling::{ObjectName, TargetStatus};
-use crate::controller::scaling::external_metric_values::served;
-use crate::controller::scaling::plans::{Plans, TargetDecision};
-use crate::controller::scaling::recent_history;
-use crate::controller::scaling::status_store::BoardEntry;
-use crate::controller::scaling::target_status::{self, TargetStatusInput};
+use super::target_status;
+use crate::external_metrics::{KnownLoad, ServedLoad};
+use crate::plan::Write;
+use crate::plan::scaling::contest::ContestInquiry;
+use crate::plan::scaling::context::ScalingContext;
+use crate::plan::scaling::hpa_input::HpaInput;
+use crate::plan::scaling::memory::PlanMemory;
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::problem::TargetProblem;
+use crate::plan::scaling::quarantine::Quarantine;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::{self, ResolvedTarget};
+use crate::plan::scaling::{scale_in, writes};
 use evenkeel_core::panic_error::{PanicError, caught};
 use evenkeel_core::scaling::contribution::ReplicaRecommendation;
-use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
-use evenkeel_core::scaling::{LimitedBy, StabilityCheck};
-use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
-use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{
-    self, HpaInput, Quarantine, ResolvedTarget, TargetTickInputs,
+use evenkeel_core::scaling::load_unit::LoadUnit;
+use evenkeel_core::scaling::tracker::{
+    ScaledSignal, TargetTick, TickInput, TickReport, tick_together,
 };
+use evenkeel_core::scaling::{LimitedBy, StabilityCheck};
 
 /// One target at one tick.
 pub(super) struct TickingTarget<'a> {
@@ -68,15 +74,13 @@ pub(super) fn decisions(
         let resolved = resolved.target.as_ref()?;
         let named = resolved.traffic.as_ref();
         let traffic = named.map(|named| named.input(kinds, traffic.fit()));
-        let learned = TargetTickInputs {
-            measured: measured.as_ref(),
-            traffic,
-            checks,
-        };
         Some(TargetTick {
             tracker,
             policy: &resolved.policy,
-            input: resolved.input(tick.now, tick.shared, learned),
+            input: TickInput {
+                traffic,
+                ..resolved.input(tick.now, tick.shared, measured.as_ref(), checks)
+            },
         })
     });
     let mut ticks: Vec<_> = ticks.collect();
@@ -94,7 +98,7 @@ impl<'a> TickingTarget<'a> {
         mut state: Box<TargetRuntime>,
         seen: WatchedTarget<'a>,
         tick: &ScalingTickInput<'_>,
-        asks: &mut Asks,
+        ticked: &mut ScalingTickOutput,
     ) -> Self {
         let now = tick.now;
         state.quarantine = state.quarantine.take().filter(|one| !one.is_mended(now));
@@ -103,7 +107,7 @@ impl<'a> TickingTarget<'a> {
         let begun = match resting {
             Some(quarantine) => Ok((refused(quarantine, seen, tick), None)),
             None => isolated(&key, TargetWorkStep::Begin, || {
-                let resolved = state.begin(seen, tick, asks);
+                let resolved = state.begin(seen, tick, &mut ticked.asks);
                 // Between two decisions nothing is reconciled.
                 let measured = tick
                     .decides
@@ -111,8 +115,11 @@ impl<'a> TickingTarget<'a> {
                 (resolved, measured.flatten())
             }),
         };
-        let (resolved, measured) = begun
-            .unwrap_or_else(|panicked| (quarantined(&key, &mut state, seen, panicked, tick), None));
+        let (resolved, measured) = begun.unwrap_or_else(|panicked| {
+            let panic = WorkPanic::of_target(&key, PanickedWork::Target, panicked.clone());
+            ticked.panics.push(panic);
+            (quarantined(&mut state, seen, panicked, tick), None)
+        });
         let target = resolved.target.as_ref().filter(|_| tick.decides);
         let portraits = target.and_then(|target| target.portraits.as_deref());
         let checks = portraits.map_or_else(Vec::new, |portraits| {
@@ -148,7 +155,7 @@ impl<'a> TickingTarget<'a> {
         let named = crons.named(self.seen.place);
         let followed = caught(|| crons.follow_all(&target, tick, ticked));
         if self.seen.observed.ihpa.is_some() && !named.is_empty() {
-            let conflict = scaling::TargetProblem::CronConflict(named.into());
+            let conflict = TargetProblem::CronConflict(named.into());
             self.resolved.problems.push(conflict);
         }
         let taken = followed.and_then(|asked| {
@@ -156,7 +163,7 @@ impl<'a> TickingTarget<'a> {
             self.take_crons(tick)
         });
         if let Err(panicked) = taken {
-            self.rest(panicked, tick);
+            self.rest(panicked, tick, ticked);
         }
     }
 
@@ -180,7 +187,7 @@ impl<'a> TickingTarget<'a> {
     ) {
         let report = match report {
             Some(Err(panicked)) => {
-                self.rest(panicked, tick);
+                self.rest(panicked, tick, ticked);
                 None
             }
             Some(Ok(report)) => Some(report),
@@ -192,22 +199,28 @@ impl<'a> TickingTarget<'a> {
         let told = self
             .tries_to_tell(report.as_ref(), tick)
             .or_else(|panicked| {
-                self.rest(panicked, tick);
+                self.rest(panicked, tick, ticked);
                 self.tries_to_tell(None, tick)
             });
         match told {
             Ok(told) => ticked.absorb(told),
-            Err(error) => tracing::error!(
-                namespace = &*self.key.namespace,
-                target = %self.key.workload,
-                %error,
-                "a target in quarantine cannot be shown"
-            ),
+            Err(error) => ticked.panics.push(WorkPanic::of_target(
+                &self.key,
+                PanickedWork::Quarantined,
+                error,
+            )),
         }
     }
 
-    fn rest(&mut self, panicked: PanicError, tick: &ScalingTickInput<'_>) {
-        self.resolved = quarantined(&self.key, &mut self.state, self.seen, panicked, tick);
+    fn rest(
+        &mut self,
+        panicked: PanicError,
+        tick: &ScalingTickInput<'_>,
+        ticked: &mut ScalingTickOutput,
+    ) {
+        let panic = WorkPanic::of_target(&self.key, PanickedWork::Target, panicked.clone());
+        ticked.panics.push(panic);
+        self.resolved = quarantined(&mut self.state, self.seen, panicked, tick);
         // Where that panics as well, there are no bounds, and those of the object stay as they are.
         let _ = self.take_crons(tick);
     }
@@ -231,7 +244,6 @@ impl<'a> TickingTarget<'a> {
         tick: &ScalingTickInput<'_>,
         ticked: &mut ScalingTickOutput,
     ) {
-        let now = tick.now;
         if let Some(report) = report {
             let limit = report.decision.limited_by.map_or("none", LimitedBy::reason);
             *self.state.decisions.entry(limit).or_default() += 1;
@@ -241,40 +253,43 @@ impl<'a> TickingTarget<'a> {
         }
         let names_contester = matches!(tick.plans, Plans::Decisions(_));
         if !names_contester || !self.waits_for_contester(report, ticked) {
-            let decided = TargetDecision {
-                observed: self.seen.observed,
-                resolved: &self.resolved,
-                report,
-                now,
-            };
-            let mut writes = tick.plans.writes(&decided, &mut self.state.plans);
-            if tick.balances_scale_in {
-                let scale_in = tick.plans.scale_in(&decided, &mut writes);
+            let mut writes = self.writes(report, tick);
+            if tick.balances_scale_in && names_contester {
+                let (observed, now) = (self.seen.observed, tick.now);
+                let scale_in =
+                    scale_in::scale_in(observed, &self.resolved, report, now, &mut writes);
                 ticked.scale_ins.extend(scale_in);
             }
             let is_left = !writes.is_empty() || self.resolved.has_damaged_record();
             ticked.restoring += usize::from(*tick.plans == Plans::Restore && is_left);
             ticked.writes.extend(writes);
         }
-        let picture = TargetStatusInput {
-            observed: self.seen.observed,
-            resolved: &self.resolved,
-            report,
-            status: self.state.plans.status(),
-            refill: self.state.refill,
-            now,
-        };
-        if let Some(status) = target_status::shown(&picture) {
-            if let Some(report) = report {
-                draw(&status, report, tick);
+        let (observed, state) = (self.seen.observed, &self.state);
+        let status = target_status::shown(observed, &self.resolved, report, state, tick.now);
+        ticked.shown.extend(status.map(Arc::new));
+    }
+
+    /// The writes that this replica makes for the target.
+    fn writes(&mut self, report: Option<&TickReport>, tick: &ScalingTickInput<'_>) -> Vec<Write> {
+        let (observed, resolved, now) = (self.seen.observed, &self.resolved, tick.now);
+        let memory = &mut self.state.plans;
+        match tick.plans {
+            Plans::Nothing => {
+                writes::follow(resolved, memory, now);
+                Vec::new()
             }
-            let decisions = &self.state.decisions;
-            let decisions = decisions.iter().map(|(by, count)| (*by, *count));
-            ticked.shown.push(BoardEntry {
-                mode: self.resolved.mode,
-                status: Arc::new(status),
-                decisions: decisions.collect(),
-            });
+            Plans::Decisions(reporter) => {
+                let context = ScalingContext { now, reporter };
+                writes::plan(observed, resolved, report, memory, &context)
+            }
+            Plans::Restore => {
+                let writes = writes::restore(observed, resolved);
+                if writes.is_empty() {
+                    // Nothing is left to restore, so the memory of earlier writes has no more use.
+                    *memory = PlanMemory::default();
+                }
+                writes
+            }
         }
     }
 
@@ -306,19 +321,12 @@ impl<'a> TickingTarget<'a> {
 
 /// Puts a target into quarantine, and forgets its state.
 fn quarantined(
-    key: &TargetKey,
     state: &mut TargetRuntime,
     seen: WatchedTarget<'_>,
     panicked: PanicError,
     tick: &ScalingTickInput<'_>,
 ) -> ResolvedTarget {
     let before = state.quarantine.take();
-    tracing::error!(
-        namespace = &*key.namespace,
-        target = %key.workload,
-        error = %panicked,
-        "the work on a scaling target panicked; it is paused, and other targets continue"
-    );
     let quarantine = Quarantine::begin(seen.observed, panicked, before.as_ref(), tick.now);
     let resolved = refused(&quarantine, seen, tick);
     *state = TargetRuntime {
@@ -338,41 +346,26 @@ fn refused(
     let WatchedTarget {
         observed, conflict, ..
     } = seen;
-    let resolved = caught(|| scaling::resolve(observed, conflict, &tick.settings, None, tick.now));
+    let resolved = caught(|| targets::resolve(observed, conflict, &tick.settings, None, tick.now));
     quarantine.refuse(resolved.ok())
 }
 
-/// Adds the loads, forecasts and counts of this tick to the trace of a target.
-fn draw(shown: &TargetStatus, report: &TickReport, tick: &ScalingTickInput<'_>) {
-    let loads: Vec<recent_history::TickLoadResult> = report
-        .loads
-        .iter()
-        .map(|load| recent_history::TickLoadResult {
-            signal: load.signal.clone(),
-            load: load.at.zip(load.now),
-            forecast: load.model.and_then(|model| {
-                let step = model.at_horizon?;
-                let due = tick.now.checked_add(report.horizon.ahead()).ok()?;
-                let band = ForecastBand {
-                    mean: step.mean,
-                    lower80: step.interval80.lower,
-                    upper80: step.interval80.upper,
-                };
-                Some(recent_history::DueForecast { due, band })
-            }),
-        })
-        .collect();
-    let floor = shown.floor.as_ref().map(|floor| floor.replicas);
-    let mut traces = tick.traces.lock();
-    let trace = traces.entry(key_of(shown)).or_default();
-    trace.record(tick.now, shown.current, floor, &loads);
-}
-
-pub(super) fn key_of(shown: &TargetStatus) -> recent_history::RecentHistoryKey {
-    let ObjectName { kind, name } = &shown.object;
-    recent_history::RecentHistoryKey {
-        namespace: shown.namespace.as_ref().into(),
-        kind: kind.clone(),
-        name: name.clone(),
-    }
+/// The loads of one target that are forecast, known or not: of one that is reacted to only, none is
+/// expected.
+fn served(
+    observed: &TargetObjects,
+    report: &TickReport,
+) -> impl Iterator<Item = (Arc<str>, ServedLoad)> {
+    let forecast = report.loads.iter().filter(|load| load.is_forecast);
+    forecast.map(|load| {
+        let known = load.expected.zip(load.measured);
+        let known = known.map(|(expected, measured)| KnownLoad {
+            value: LoadUnit::of(&load.signal).quantity(expected.load),
+            basis: expected.basis,
+            measured,
+        });
+        let (kind, name) = (observed.target.kind(), observed.target.name());
+        let load = ServedLoad::new(kind, name, &load.signal.to_string(), known);
+        (Arc::clone(&observed.namespace), load)
+    })
 }

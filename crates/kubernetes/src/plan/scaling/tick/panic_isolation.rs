@@ -37,12 +37,12 @@ pub(super) mod breaks {
     }
 
     /// Each of these steps breaks the next time it is done on this thread.
-    pub(in crate::controller::scaling::targets) fn set(breaks: &[(TargetKey, TargetWorkStep)]) {
+    pub(in crate::plan::scaling::tick) fn set(breaks: &[(TargetKey, TargetWorkStep)]) {
         BREAKS.with_borrow_mut(|found| *found = breaks.to_vec());
     }
 
     /// Panics where the step is to break.
-    pub(in crate::controller::scaling::targets) fn at(key: &TargetKey, step: TargetWorkStep) {
+    pub(in crate::plan::scaling::tick) fn at(key: &TargetKey, step: TargetWorkStep) {
         let breaks = BREAKS.with_borrow_mut(|all| {
             let place = all.iter().position(|one| *one == (key.clone(), step))?;
             Some(all.remove(place))

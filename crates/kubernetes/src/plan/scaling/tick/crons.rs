@@ -5,16 +5,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::input_output::{PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic};
 use super::key::WatchedTarget;
-use super::tick::{ScalingTickInput, ScalingTickOutput};
-use crate::controller::scaling::plans::Plans;
+use crate::cron_hpa::CheckedCronHpa;
+use crate::plan::scaling::context::ScalingContext;
+use crate::plan::scaling::crons::{self, CronMemory, CronProblem, CronScaleTarget, CronTarget};
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::targets::ResolvedTarget;
 use evenkeel_core::panic_error::{PanicError, caught};
 use evenkeel_core::scaling::contribution::ReplicaRecommendation;
-use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
-use evenkeel_kubernetes::plan::scaling::crons::{
-    self, CronMemory, CronProblem, CronScaleTarget, CronTarget,
-};
-use evenkeel_kubernetes::plan::scaling::{ResolvedTarget, ScalingContext, TargetObjects};
 
 /// The memories of all CronHPAs, by namespace and name.
 pub(super) type CronMemories = HashMap<(String, String), CronMemory>;
@@ -171,12 +170,12 @@ impl<'a> Crons<'a> {
             }
             Err(error) => {
                 let (namespace, cron_hpa) = key;
-                tracing::error!(
-                    namespace,
-                    cron_hpa,
-                    %error,
-                    "the work on a CronHPA panicked; its previous request stays"
-                );
+                ticked.panics.push(WorkPanic {
+                    work: PanickedWork::CronHpa,
+                    namespace: namespace.into(),
+                    object: cron_hpa.into(),
+                    error: error.clone(),
+                });
                 Err(error)
             }
         }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::plan::scaling::traffic::TargetTraffic;
 use evenkeel_core::scaling::fit_times::{newest_daily, newest_hour, rest_after};
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::{AcceptedTraffic, TrafficFit, TrafficRefusal};
-use evenkeel_kubernetes::plan::scaling::TargetTraffic;
 
 /// The time for which a model rests while nothing is asked for: targets sleep and are paused.
 const RESTS: SignedDuration = SignedDuration::from_hours(24);
@@ -38,7 +38,7 @@ pub(super) struct TrafficState {
 
 /// The result of a fit on a past.
 #[derive(Debug)]
-pub(in crate::controller::scaling) enum TrafficTold {
+pub enum TrafficTold {
     Accepted(Box<AcceptedTraffic>),
     /// It is long enough, and gives no model.
     Refused(TrafficRefusal),

@@ -3,15 +3,17 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::tick::ScalingTickInput;
-use crate::external_checks::{self, AboutChange, WantedCheck};
+use super::input_output::ScalingTickInput;
+use crate::external_check::StepCheckAnswer;
+use crate::plan::scaling::hpa_input::HpaInput;
+use crate::plan::scaling::portraits::{CheckSubject, TargetCheck, TargetPortraits};
+use crate::plan::scaling::query::SignalQuerySource;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::query_answers::{CachedAnswer, CheckRequest};
 use evenkeel_core::scaling::hpa::MetricSpec;
 use evenkeel_core::scaling::signal::{MetricTarget, Signal};
-use evenkeel_core::scaling::stability::CheckReading;
+use evenkeel_core::scaling::stability::{CheckReading, ExternalCheckAnswer};
 use evenkeel_core::scaling::{CheckInput, StabilityCheck};
-use evenkeel_kubernetes::plan::scaling::{
-    CheckSubject, HpaInput, SignalQuerySource, TargetCheck, TargetObjects, TargetPortraits,
-};
 
 /// The checks of a target with what was learned for each; none while no change is under way.
 pub(super) fn learned(
@@ -37,9 +39,9 @@ pub(super) fn learned(
 pub(super) fn wanted(
     observed: &TargetObjects,
     portraits: &TargetPortraits,
-) -> impl Iterator<Item = WantedCheck> {
-    let change = portraits.change_asked(&observed.target).map(AboutChange);
-    portraits.questions().map(move |question| WantedCheck {
+) -> impl Iterator<Item = CheckRequest> {
+    let change = portraits.change_asked(&observed.target);
+    portraits.questions().map(move |question| CheckRequest {
         question: question.clone(),
         purpose: change.clone(),
     })
@@ -84,7 +86,7 @@ impl CheckInputs<'_> {
             CheckSubject::Ready(ready) => CheckInput::Ready(*ready),
             CheckSubject::External(question) => {
                 let stepped = self.portraits.change.and_then(|change| change.stepped);
-                external_checks::evidence(self.tick.checks.get(question), stepped)
+                external_evidence(self.tick.checks.get(question), stepped)
             }
             CheckSubject::Refused(why) => CheckInput::Refused(why.to_string()),
         }
@@ -147,4 +149,75 @@ impl CheckInputs<'_> {
 /// A value that is compared as it is.
 fn whole(signal: &Signal) -> MetricSpec {
     MetricSpec::new(signal.clone(), MetricTarget::Value(1000))
+}
+
+/// The newest word on the step that was made at `stepped`. One on another step says nothing of it, even where it was
+/// asked for after it: that step had not been told of yet.
+fn external_evidence(
+    known: Option<&CachedAnswer<StepCheckAnswer>>,
+    stepped: Option<Timestamp>,
+) -> CheckInput {
+    let answer = known.and_then(|known| known.answer.as_ref());
+    let answer = answer.filter(|entry| entry.value.stepped == stepped);
+    let error = known.and_then(CachedAnswer::error);
+    CheckInput::External {
+        answer: answer.map(|entry| ExternalCheckAnswer {
+            passes: entry.value.answer.passes,
+            message: entry.value.answer.message.clone(),
+            at: entry.fetched_at,
+        }),
+        failure: error.map(ToString::to_string),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::external_check::CheckAnswer;
+    use crate::query_answers::{CachedValue, FailedQuery};
+
+    #[test]
+    fn a_word_on_another_step_says_nothing_of_the_last() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let known = CachedAnswer {
+            answer: Some(CachedValue {
+                value: Arc::new(StepCheckAnswer {
+                    answer: CheckAnswer {
+                        passes: true,
+                        message: "well".to_owned(),
+                    },
+                    stepped: Some(at(10)),
+                }),
+                fetched_at: at(25),
+            }),
+            failed: Some(FailedQuery {
+                error: Arc::new("HTTP 503"),
+                attempted_at: at(40),
+                is_empty: false,
+            }),
+            look_back: SignedDuration::ZERO,
+        };
+        let failure = Some("HTTP 503".to_owned());
+        let answer = ExternalCheckAnswer {
+            passes: true,
+            message: "well".to_owned(),
+            at: at(25),
+        };
+        for (stepped, answer) in [
+            (Some(at(10)), Some(answer)),
+            (Some(at(20)), None),
+            (None, None),
+        ] {
+            let failure = failure.clone();
+            let expected = CheckInput::External { answer, failure };
+            assert_eq!(external_evidence(Some(&known), stepped), expected);
+        }
+        let nothing = CheckInput::External {
+            answer: None,
+            failure: None,
+        };
+        assert_eq!(external_evidence(None, None), nothing);
+    }
 }

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use crate::api::scaling::ObjectName;
-use crate::metrics::prometheus::WorkloadName;
-use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
+use crate::plan::scaling::owner::Owner;
+use crate::plan::scaling::scaling_status::ObjectName;
+use crate::plan::scaling::target_objects::TargetObjects;
+use crate::plan::scaling::target_ref::TargetRef;
+use crate::pod_names::WorkloadName;
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(in crate::controller::scaling) struct TargetKey {
-    pub(super) namespace: Arc<str>,
+pub struct TargetKey {
+    pub namespace: Arc<str>,
     /// The object that scales it, where it is not the workload itself: by kind and name.
-    pub(super) scaler: Option<ObjectName>,
-    pub(super) workload: TargetRef,
+    pub scaler: Option<ObjectName>,
+    pub workload: TargetRef,
 }
 
 /// A target as the watches show it.
@@ -28,14 +29,16 @@ pub(super) struct WatchedTarget<'a> {
 
 impl TargetKey {
     /// The workload as Pods' names tell it.
-    pub(super) fn workload_name(&self) -> WorkloadName {
+    #[must_use]
+    pub fn workload_name(&self) -> WorkloadName {
         WorkloadName {
             namespace: self.namespace.as_ref().into(),
             workload: format!("{}/{}", self.workload.kind(), self.workload.name()).into(),
         }
     }
 
-    pub(super) fn of(observed: &TargetObjects) -> Self {
+    #[must_use]
+    pub fn of(observed: &TargetObjects) -> Self {
         let scaler = Owner::scaler(observed).map(|scaler| ObjectName {
             kind: scaler.kind.as_str().into(),
             name: scaler.metadata.name.as_deref().unwrap_or_default().into(),

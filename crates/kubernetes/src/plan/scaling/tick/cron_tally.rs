@@ -1,15 +1,18 @@
 //! The outcomes of the CronHPAs in one tick, for metrics.
 
+use crate::plan::scaling::crons::CronPlan;
 use evenkeel_core::scaling::cron::CronEvent;
-use evenkeel_kubernetes::plan::scaling::crons::CronPlan;
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct CronTally {
-    pub(super) followed: usize,
-    pub(super) refused: usize,
-    pub(super) made: u64,
+pub struct CronTally {
+    /// CronHPAs with crons that are followed.
+    pub followed: usize,
+    /// CronHPAs with crons that are not followed.
+    pub refused: usize,
+    /// The runs that were made.
+    pub made: u64,
     /// The runs that were missed, and are too old to be made up for.
-    pub(super) missed: u64,
+    pub missed: u64,
 }
 
 impl CronTally {

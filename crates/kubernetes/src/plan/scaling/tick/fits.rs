@@ -10,20 +10,10 @@ use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
 use super::state::TargetRuntime;
 use super::traffic::{TrafficFitted, TrafficWork};
-use crate::metrics::prometheus::WorkloadName;
+use crate::pod_names::WorkloadName;
 use evenkeel_core::panic_error::caught;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{FitTask, LoadModel, LoadPastFit, OwnFit};
-#[cfg(test)]
-use evenkeel_core::scaling::{
-    ReplicaBounds, counterfactual::TrialPods, horizon::Horizon, hpa_aware::PodCapacity,
-};
-#[cfg(test)]
-use evenkeel_core::units::Ratio;
-#[cfg(test)]
-use evenkeel_kubernetes::kinds::Kind;
-#[cfg(test)]
-use evenkeel_kubernetes::plan::scaling::TargetRef;
 
 /// The most loads that are fitted together: their pasts take 2 MB, and the names of their workloads fit into
 /// a query.
@@ -31,46 +21,46 @@ const TOGETHER: usize = 64;
 
 /// One piece of work for the fitter.
 #[derive(Debug)]
-pub(in crate::controller::scaling) enum FitWork {
+pub enum FitWork {
     Trees(FitBatch),
     Traffic(Box<TrafficWork>),
 }
 
 /// The result of one piece of work.
 #[derive(Debug)]
-pub(in crate::controller::scaling) enum FitTold {
+pub enum FitTold {
     Trees(Box<LoadFitResult>),
     Traffic(Box<TrafficFitted>),
 }
 
 /// Loads to fit trees or models for, on the same past up to `end`.
 #[derive(Debug)]
-pub(in crate::controller::scaling) struct FitBatch {
-    pub(in crate::controller::scaling) end: Timestamp,
-    pub(in crate::controller::scaling) past: FitPast,
-    pub(in crate::controller::scaling) loads: Vec<FitLoad>,
+pub struct FitBatch {
+    pub end: Timestamp,
+    pub past: FitPast,
+    pub loads: Vec<FitLoad>,
 }
 
 /// A load to fit trees or a model for.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::controller::scaling) struct FitLoad {
-    pub(in crate::controller::scaling) key: TargetKey,
-    pub(in crate::controller::scaling) signal: Signal,
+pub struct FitLoad {
+    pub key: TargetKey,
+    pub signal: Signal,
     /// The minutes of the window that they are to answer for.
-    pub(in crate::controller::scaling) window: usize,
-    pub(in crate::controller::scaling) lesson: FitTask,
+    pub window: usize,
+    pub lesson: FitTask,
 }
 
 /// The result of a fit.
 #[derive(Debug)]
-pub(in crate::controller::scaling) struct LoadFitResult {
-    pub(in crate::controller::scaling) load: FitLoad,
-    pub(in crate::controller::scaling) end: FitEnd,
+pub struct LoadFitResult {
+    pub load: FitLoad,
+    pub end: FitEnd,
 }
 
 /// How a fit ended.
 #[derive(Debug)]
-pub(in crate::controller::scaling) enum FitEnd {
+pub enum FitEnd {
     Learnt(Box<LoadPastFit>),
     Model(Box<LoadModel>),
     /// The past is too short to learn from.
@@ -81,26 +71,8 @@ pub(in crate::controller::scaling) enum FitEnd {
 
 impl FitLoad {
     /// The workload as Pods' names tell it.
-    pub(in crate::controller::scaling) fn workload(&self) -> WorkloadName {
+    pub fn workload(&self) -> WorkloadName {
         self.key.workload_name()
-    }
-
-    /// The cpu of a Deployment in the namespace `shop`.
-    #[cfg(test)]
-    pub(in crate::controller::scaling) fn of_deployment(name: &str, window: usize) -> Self {
-        let capacity = PodCapacity::new(50.0, Ratio::share(0.6).expect("a share"));
-        let capacity = capacity.expect("a capacity");
-        let bounds = ReplicaBounds::new(1, 20).expect("bounds");
-        Self {
-            key: TargetKey {
-                namespace: "shop".into(),
-                scaler: None,
-                workload: TargetRef::of_kind(Kind::Deployment, "shop", name),
-            },
-            signal: Signal::CPU,
-            window,
-            lesson: FitTask::Trees(TrialPods::new(capacity, bounds, &Horizon::default())),
-        }
     }
 }
 
@@ -115,11 +87,7 @@ struct DueFit<'a> {
 
 impl ScalingTargets {
     /// The next work of a lane: models of traffic and loads take turns.
-    pub(in crate::controller::scaling) fn next_work(
-        &mut self,
-        lane: FitLane,
-        now: Timestamp,
-    ) -> Option<FitWork> {
+    pub fn next_work(&mut self, lane: FitLane, now: Timestamp) -> Option<FitWork> {
         let is_loads_turn = self.loads_turn.remove(&lane);
         let traffic = |targets: &mut Self| {
             let work = targets.next_traffic(lane, now);
@@ -136,7 +104,7 @@ impl ScalingTargets {
     }
 
     /// Takes what came of it.
-    pub(in crate::controller::scaling) fn take_told(&mut self, told: FitTold, now: Timestamp) {
+    pub fn take_told(&mut self, told: FitTold, now: Timestamp) {
         match told {
             FitTold::Trees(fitted) => self.take_fitted(*fitted, now),
             FitTold::Traffic(fitted) => self.take_traffic(*fitted, now),
@@ -145,11 +113,7 @@ impl ScalingTargets {
 
     /// The loads to be fitted next. Targets that act come first, and among them loads without any
     /// trees. The loads count as requested from here on.
-    pub(in crate::controller::scaling) fn next_fits(
-        &mut self,
-        lane: FitLane,
-        now: Timestamp,
-    ) -> Option<FitBatch> {
+    pub fn next_fits(&mut self, lane: FitLane, now: Timestamp) -> Option<FitBatch> {
         let due = self
             .states
             .iter()
@@ -175,11 +139,7 @@ impl ScalingTargets {
     }
 
     /// Takes what came of a fit, where its target is still there.
-    pub(in crate::controller::scaling) fn take_fitted(
-        &mut self,
-        fitted: LoadFitResult,
-        now: Timestamp,
-    ) {
+    pub fn take_fitted(&mut self, fitted: LoadFitResult, now: Timestamp) {
         let LoadFitResult { load, end } = fitted;
         let Some(state) = self.states.get_mut(&load.key) else {
             return;
