@@ -14,7 +14,6 @@ use evenkeel_core::scaling::{DecisionBasis, LimitedBy, ReplicaBounds};
 use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
 use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
 use evenkeel_kubernetes::plan::scaling::owner::Owner;
-use evenkeel_kubernetes::plan::scaling::sink::status_of;
 use evenkeel_kubernetes::plan::scaling::status::{HorizonParts, TargetStatus as PlannedStatus};
 use evenkeel_kubernetes::plan::scaling::{ResolvedTarget, TargetObjects};
 
@@ -146,7 +145,7 @@ fn conditions(picture: &TargetStatusInput<'_>, owner: &Owner<'_>) -> Vec<TargetC
             let status = ihpa.object.status.as_ref();
             status.map_or_else(Vec::new, |status| status.conditions.clone())
         }
-        (None, None) => status_of(owner).map_or_else(Vec::new, told),
+        (None, None) => PlannedStatus::held_by(owner.metadata).map_or_else(Vec::new, told),
     };
     let conditions = held.into_iter();
     conditions

@@ -3,6 +3,7 @@
 //! The name is a digest of the object and of a seed: with the same seed the same Event is the same
 //! object, however often and by however many replicas it is written.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
@@ -50,7 +51,7 @@ pub enum EventSeverity {
 }
 
 /// The content of an Event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventContent<'a> {
     /// The reason for which it is written, as metrics and logs name it.
     pub purpose: Purpose,
@@ -60,7 +61,21 @@ pub struct EventContent<'a> {
     /// The action that was taken, in one word.
     pub action: &'static str,
     /// The occurrence in words; cut at 1 KiB.
-    pub note: &'a str,
+    pub note: Cow<'a, str>,
+}
+
+impl EventContent<'static> {
+    /// An Event on what scales a workload.
+    #[must_use]
+    pub fn of_scaling(severity: EventSeverity, reason: &'static str, note: String) -> Self {
+        Self {
+            purpose: Purpose::ScalingEvent,
+            severity,
+            reason,
+            action: "Scale",
+            note: note.into(),
+        }
+    }
 }
 
 impl EventContent<'_> {
@@ -84,7 +99,7 @@ impl EventContent<'_> {
             "type": format!("{:?}", self.severity),
             "reason": self.reason,
             "action": self.action,
-            "note": cut(self.note),
+            "note": cut(&self.note),
             "reportingController": "evenkeel.dev/evenkeel",
             "reportingInstance": reporter,
             "regarding": {
@@ -156,7 +171,7 @@ mod tests {
             severity: EventSeverity::Normal,
             reason: "FloorRaised",
             action: "Scale",
-            note,
+            note: note.into(),
         }
     }
 

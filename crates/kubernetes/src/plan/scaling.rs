@@ -2,7 +2,7 @@
 //!
 //! [`resolve`] finds the targets and the policy of each in the [`TargetObjects`]. After the tick of a
 //! target, [`plan`] writes its bounds with their record ([`bounds`]), its Events, and its status
-//! ([`status`], [`conditions`]) in its [`sink`].
+//! ([`status`], [`conditions`]) in an annotation.
 
 pub mod bounds;
 mod capacity;
@@ -17,7 +17,6 @@ mod fairness;
 pub mod history_backfill;
 mod hpa_input;
 pub mod ihpa;
-mod ihpa_memory;
 mod last_status;
 mod memory;
 mod observed_profiles;
@@ -30,8 +29,8 @@ mod query;
 mod requested_policy;
 mod scale_in;
 mod scalers;
+mod schedules;
 mod settings;
-pub mod sink;
 mod stale_metadata;
 pub mod status;
 mod target;

@@ -60,7 +60,7 @@ impl ProfileRoundReport<'_, '_> {
                 severity: told.severity,
                 reason: told.reason,
                 action: told.action,
-                note: &told.note,
+                note: told.note.as_str().into(),
             };
             event.at(&regarding, context.reporter, context.now)
         });

@@ -26,6 +26,7 @@ use crate::condition::ConditionStatus;
 use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
+use crate::plan::status_writer::Status as _;
 use crate::plan::{Purpose, Write, WriteOperation, conditional_patch, uninstall};
 use crate::pod::Pod;
 use crate::scaling_policy::PredictionModel;

@@ -61,7 +61,7 @@ pub(super) fn events(
             severity: *severity,
             reason,
             action: "Scale",
-            note,
+            note: note.as_str().into(),
         };
         event.at(&regarding, context.reporter, context.now)
     });

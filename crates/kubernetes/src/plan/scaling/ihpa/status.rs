@@ -4,17 +4,16 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::condition::Condition;
 use crate::ihpa::{
-    CheckerStatus, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
+    CheckedIhpa, CheckerStatus, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
     StabilityStatus,
 };
+use crate::kinds::Kind;
+use crate::plan::status_writer::{Status, StatusSubject};
 use evenkeel_core::scaling::portrait::{
     ProviderOutcome, ProviderRecommendation, SelectedRecommendation,
 };
 use evenkeel_core::scaling::stability::CheckResult;
 use evenkeel_core::scaling::{MergedPortraits, ScalingMode};
-
-/// The age that the texts of a written status may reach when nothing else changes.
-const TEXTS: SignedDuration = SignedDuration::from_mins(5);
 
 /// The longest message of one provider or check, in characters.
 const LONGEST: usize = 300;
@@ -172,19 +171,25 @@ fn stability(
     })
 }
 
-/// True where `status` is to be written over `held`; `told` is the last write of the texts of `held`.
-pub(super) fn is_due(
-    status: &IhpaStatus,
-    held: Option<&IhpaStatus>,
-    told: Option<Timestamp>,
-    now: Timestamp,
-) -> bool {
-    let Some(held) = held else { return true };
-    if status == held {
-        return false;
+/// An IHPA with its status.
+pub(super) fn subject(ihpa: &CheckedIhpa) -> StatusSubject<'_, IhpaStatus> {
+    StatusSubject {
+        kind: Kind::Ihpa,
+        metadata: &ihpa.object.metadata,
+        held: ihpa.object.status.as_ref(),
     }
-    let is_old = told.is_none_or(|told| now.duration_since(told) >= TEXTS);
-    is_old || without_texts(status) != without_texts(held)
+}
+
+impl Status for IhpaStatus {
+    const FIGURES_EVERY: SignedDuration = SignedDuration::from_mins(5);
+
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    fn differs_in_figures_only(&self, other: &Self) -> bool {
+        without_texts(self) == without_texts(other)
+    }
 }
 
 /// A status without what changes with every tick and changes nothing: figures in words, and the moments until which
