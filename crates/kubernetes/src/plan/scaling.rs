@@ -11,7 +11,6 @@ pub mod contest;
 mod context;
 pub mod crons;
 mod direct_mode;
-mod event_pauses;
 mod events;
 mod fairness;
 pub mod history_backfill;

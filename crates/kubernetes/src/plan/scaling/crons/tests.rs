@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use evenkeel_core::scaling::{ObjectBounds, Risk};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::*;
