@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use serde_json::{Map, json};
 
 use super::event::{EventContent, RegardingObject};
 use super::scaling::ScalingContext;
-use super::write::Write;
+use super::write::{Purpose, Write, WriteOperation};
 use crate::condition::Condition;
+use crate::json::merge_patch;
 use crate::kinds::Kind;
 use crate::meta::Meta;
+use crate::object_ref::ObjectRef;
 
 /// The longest pause between two plans over which the memory of the former counts.
 const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
@@ -47,6 +50,31 @@ pub struct StatusSubject<'a, S> {
     pub metadata: &'a Meta,
     /// `None` if the object has no readable status.
     pub held: Option<&'a S>,
+}
+
+impl<S: Serialize> StatusSubject<'_, S> {
+    /// The write of another status, down to what it no longer has; `None` if they are the same.
+    #[must_use]
+    pub fn write(&self, after: &S) -> Option<Write> {
+        let Self {
+            kind,
+            metadata,
+            held,
+        } = self;
+        let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
+        let before = serde_json::to_value(held).ok()?;
+        let changes = merge_patch(&before, &serde_json::to_value(after).ok()?);
+        if changes.as_object().is_none_or(Map::is_empty) {
+            return None;
+        }
+        let body = json!({
+            "metadata": {"resourceVersion": metadata.resource_version},
+            "status": changes,
+        });
+        let target = ObjectRef::in_namespace(*kind, namespace, name).status();
+        let operation = WriteOperation::Merge(body);
+        Some(Write::new(Purpose::ScalingStatus, target, operation))
+    }
 }
 
 /// The memory of one object's status and Events.
@@ -152,16 +180,75 @@ impl<S: Status + Serialize> StatusWriter<S> {
         context: &ScalingContext<'_>,
     ) -> Vec<Write> {
         let now = context.now;
-        let StatusSubject {
-            kind,
-            metadata,
-            held,
-        } = *on;
-        let is_due = self.is_due(held, &new, now);
-        let status = is_due.then(|| Write::status(kind, metadata, held, &new));
+        let is_due = self.is_due(on.held, &new, now);
+        let status = is_due.then(|| on.write(&new));
         self.note(Some(new), is_due, now);
-        let regarding = RegardingObject::of(kind, metadata);
+        let regarding = RegardingObject::of(on.kind, on.metadata);
         let events = context.writes_of(events, &regarding);
         status.flatten().into_iter().chain(events).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Serialize)]
+    struct HoldSettings {
+        hold: Option<i32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        inner: Option<Inner>,
+    }
+
+    #[derive(Serialize)]
+    struct Inner {
+        name: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hold: Option<i32>,
+    }
+
+    #[test]
+    fn a_status_is_written_down_to_what_is_in_it_no_more() {
+        let metadata: Meta = serde_json::from_value(
+            json!({"namespace": "shop", "name": "web", "resourceVersion": "7"}),
+        )
+        .unwrap();
+        let told = |hold, inner: Option<Option<i32>>| HoldSettings {
+            hold,
+            inner: inner.map(|hold| Inner { name: "a", hold }),
+        };
+        let all = [
+            told(Some(1), Some(Some(2))),
+            told(Some(1), Some(None)),
+            told(None, Some(Some(3))),
+            told(None, None),
+        ];
+        let subject = |held| StatusSubject {
+            kind: Kind::Ihpa,
+            metadata: &metadata,
+            held,
+        };
+        for (before, after) in all
+            .iter()
+            .flat_map(|one| all.iter().map(move |other| (one, other)))
+        {
+            let is = json!(before);
+            let write = subject(Some(before)).write(after);
+            assert_eq!(write.is_some(), is != json!(after), "{is} {}", json!(after));
+            let Some(write) = write else { continue };
+            let WriteOperation::Merge(body) = write.operation else {
+                panic!("{write:?}");
+            };
+            assert_eq!(body["metadata"], json!({"resourceVersion": "7"}));
+            let mut status = is;
+            json_patch::merge(&mut status, &body["status"]);
+            let mut wanted = json!(after);
+            for one in [&mut status, &mut wanted] {
+                let fields = one.as_object_mut().unwrap();
+                fields.retain(|_, value| !value.is_null());
+            }
+            assert_eq!(status, wanted);
+        }
+        assert!(subject(None).write(&all[1]).is_some());
     }
 }
