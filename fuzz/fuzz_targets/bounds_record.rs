@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use evenkeel_core::scaling::contribution::{Contributor, ReplicaRecommendation};
+use evenkeel_core::scaling::recommendation::{Contributor, ReplicaRecommendation};
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};

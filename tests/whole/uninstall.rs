@@ -13,7 +13,7 @@ use axum::http::{Method, Request};
 use evenkeel::uninstall::{self, Extent};
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;

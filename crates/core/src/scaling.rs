@@ -12,7 +12,6 @@
 mod bounds;
 pub mod bounds_record;
 mod contest;
-pub mod contribution;
 pub mod cost_benefit;
 pub mod counterfactual;
 pub mod cron;
@@ -39,6 +38,7 @@ pub mod pod;
 mod policy;
 pub mod portrait;
 mod reason;
+pub mod recommendation;
 mod replica_counts;
 mod replica_priority;
 pub mod replica_profile;

@@ -15,7 +15,7 @@ mod raw_values;
 use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::bounds_record::BoundsRecord;
-use evenkeel_core::scaling::contribution::{Contributor, ReplicaRecommendation};
+use evenkeel_core::scaling::recommendation::{Contributor, ReplicaRecommendation};
 use evenkeel_core::scaling::{BoundsError, Contest, ContestPause, ObjectBounds};
 use jiff::Timestamp;
 use serde::de::Error as _;

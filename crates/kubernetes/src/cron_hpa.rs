@@ -11,8 +11,8 @@ mod status;
 
 use std::sync::Arc;
 
-use evenkeel_core::scaling::contribution::Contributor;
 use evenkeel_core::scaling::cron::CronSpec;
+use evenkeel_core::scaling::recommendation::Contributor;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 

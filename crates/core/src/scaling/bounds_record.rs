@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use super::bounds::{BoundsError, ObjectBounds, ReplicaBounds};
 use super::contest::{Contest, ContestPause};
-use super::contribution::{Contributions, Contributor, ReplicaRecommendation, merge};
+use super::recommendation::{Contributions, Contributor, ReplicaRecommendation, merge};
 
 /// The record of one object's bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]

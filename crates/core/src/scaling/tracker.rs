@@ -35,7 +35,6 @@ use self::reactive_scaler::{ReactiveResult, ReactiveScaler, react};
 use self::tracked_load::LoadHistory;
 use self::traffic_check::TrafficCheck;
 use self::traffic_replicas::Traffic;
-use super::contribution::ReplicaRecommendation;
 use super::decide::{DecisionState, decide, portray};
 use super::decision::Floor;
 use super::horizon::{Horizon, Lag};
@@ -43,6 +42,7 @@ use super::input::{DecisionInput, SignalLoad};
 use super::mode::ScalingMode;
 use super::observation::LoadSample;
 use super::policy::{Strategy, TargetPolicy};
+use super::recommendation::ReplicaRecommendation;
 use super::signal::Signal;
 use crate::forecast::{
     Forecast, ForecastRequest, ModelSet, NotEnoughHistory, SampleError, forecast_together,

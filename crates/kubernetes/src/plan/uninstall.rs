@@ -371,7 +371,7 @@ mod tests {
     use crate::plan::conditional_patch::apply;
     use crate::resizable_pod::tests::written_by;
     use evenkeel_core::scaling::ObjectBounds;
-    use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+    use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 
     const HPA: Kind = Kind::HorizontalPodAutoscaler;
 

@@ -9,7 +9,7 @@ use super::key::WatchedTarget;
 use super::tick::{ScalingTickInput, ScalingTickOutput};
 use crate::controller::scaling::plans::Plans;
 use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::plan::scaling::crons::{
     self, CronMemory, CronProblem, CronScaleTarget, CronTarget,

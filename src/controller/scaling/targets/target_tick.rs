@@ -19,7 +19,7 @@ use crate::controller::scaling::recent_history;
 use crate::controller::scaling::status_store::BoardEntry;
 use crate::controller::scaling::target_status::{self, TargetStatusInput};
 use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
 use evenkeel_core::scaling::{LimitedBy, StabilityCheck};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;

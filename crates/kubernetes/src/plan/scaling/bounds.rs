@@ -17,7 +17,7 @@ use super::owner::Owner;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::plan::conditional_patch::ConditionalPatch;
 use crate::scaling_policy::ScalingPolicy;
-use evenkeel_core::scaling::contribution::{Contributions, Contributor, ReplicaRecommendation};
+use evenkeel_core::scaling::recommendation::{Contributions, Contributor, ReplicaRecommendation};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
 /// The longest pause between two plans over which the memory of the former counts, such as that of a

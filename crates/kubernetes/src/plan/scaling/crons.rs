@@ -13,8 +13,8 @@ mod problem;
 mod status;
 
 use evenkeel_core::scaling::ScalingMode;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::cron::{CronEffect, CronEvent};
+use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 use jiff::Timestamp;
 
 use self::cron_tick::{CronOutcome, followed};

@@ -27,9 +27,9 @@ use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::kinds::Kind;
 use crate::workload::Workload;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
+use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 use evenkeel_core::scaling::{ObjectBounds, ReplicaBounds, ScaleDown, ScalingMode, TargetPolicy};
 
 /// Everything that follows from the observed objects of one target.

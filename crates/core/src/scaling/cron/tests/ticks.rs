@@ -3,7 +3,7 @@
 use super::*;
 use crate::scaling::ObjectBounds;
 use crate::scaling::bounds_record::BoundsRecord;
-use crate::scaling::contribution::{Contributor, ReplicaRecommendation};
+use crate::scaling::recommendation::{Contributor, ReplicaRecommendation};
 
 const CREATED: &str = "2026-11-22T00:00:00Z";
 

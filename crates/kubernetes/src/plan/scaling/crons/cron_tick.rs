@@ -1,10 +1,10 @@
 //! One tick of the rules of a CronHPA on what it scales.
 
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::cron::{
     CronEffect, CronObservation, CronSpec, CronState, CronTickResult, ScheduleCache, tick,
 };
+use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
 use jiff::Timestamp;
 
 use super::problem::CronProblem;

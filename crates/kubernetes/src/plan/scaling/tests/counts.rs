@@ -6,8 +6,8 @@ use crate::cron_hpa::CheckedCronHpa;
 use crate::plan::scaling::bounds::ObservedBounds;
 use crate::plan::scaling::crons::{CronProblem, scaled};
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::Contributor;
 use evenkeel_core::scaling::cron::CronEffect;
+use evenkeel_core::scaling::recommendation::Contributor;
 
 const DIRECT: [(&str, &str); 3] = [
     (SCALING, "direct"),

@@ -4,7 +4,7 @@ use super::*;
 use crate::cron_hpa::{CheckedCronHpa, CronHpa};
 use crate::plan::scaling::crons::{CronMemory, plan_cron, scaled};
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::Contributor;
+use evenkeel_core::scaling::recommendation::Contributor;
 
 impl World {
     /// The contribution of a CronHPA for two hours.
