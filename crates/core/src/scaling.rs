@@ -12,6 +12,7 @@
 mod bounds;
 pub mod bounds_record;
 mod contest;
+pub mod contributions;
 pub mod cost_benefit;
 pub mod counterfactual;
 pub mod cron;
@@ -30,6 +31,7 @@ mod limit;
 pub mod load_sum;
 pub mod load_unit;
 pub mod measurement_dedup;
+pub mod merge;
 mod merged_portraits;
 mod mode;
 pub mod observation;
@@ -39,8 +41,9 @@ mod policy;
 pub mod portrait;
 mod reason;
 pub mod recommendation;
+
 mod replica_counts;
-mod replica_priority;
+
 pub mod replica_profile;
 mod risk;
 pub mod sample;

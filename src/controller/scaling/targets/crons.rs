@@ -9,7 +9,7 @@ use super::key::WatchedTarget;
 use super::tick::{ScalingTickInput, ScalingTickOutput};
 use crate::controller::scaling::plans::Plans;
 use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
 use evenkeel_kubernetes::plan::scaling::crons::{
     self, CronMemory, CronProblem, CronScaleTarget, CronTarget,
@@ -43,7 +43,7 @@ impl ScaledTarget<'_> {
         &self,
         cron: &CheckedCronHpa,
         scaled: &CronScaleTarget,
-    ) -> Option<ReplicaRecommendation> {
+    ) -> Option<Recommendation> {
         let bounds = self.resolved.bounds.as_ref();
         let recorded = bounds.and_then(|bounds| bounds.contribution(&cron.contributor()));
         let told = || crons::asked_last(cron, scaled);
@@ -105,7 +105,7 @@ impl<'a> Crons<'a> {
         target: &ScaledTarget<'_>,
         tick: &ScalingTickInput<'_>,
         ticked: &mut ScalingTickOutput,
-    ) -> Option<Vec<ReplicaRecommendation>> {
+    ) -> Option<Vec<Recommendation>> {
         let Plans::Decisions(reporter) = tick.plans else {
             return None;
         };
@@ -117,7 +117,7 @@ impl<'a> Crons<'a> {
             .by_target
             .remove(&target.seen.place)
             .unwrap_or_default();
-        let mut asked: Vec<ReplicaRecommendation> = Vec::new();
+        let mut asked: Vec<Recommendation> = Vec::new();
         for cron in &crons {
             let scaled = target.scaled(cron, &crons);
             let followed = self.follow(cron, scaled.clone(), &context, ticked);
@@ -155,7 +155,7 @@ impl<'a> Crons<'a> {
         scaled: Result<CronScaleTarget, CronProblem>,
         context: &ScalingContext<'_>,
         ticked: &mut ScalingTickOutput,
-    ) -> Result<Option<ReplicaRecommendation>, PanicError> {
+    ) -> Result<Option<Recommendation>, PanicError> {
         let key = key_of(cron);
         let mut memory = self.memories.remove(&key).unwrap_or_default();
         let planned = caught(|| {

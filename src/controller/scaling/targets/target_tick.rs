@@ -19,7 +19,7 @@ use crate::controller::scaling::recent_history;
 use crate::controller::scaling::status_store::BoardEntry;
 use crate::controller::scaling::target_status::{self, TargetStatusInput};
 use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::tracker::{ScaledSignal, TargetTick, TickReport, tick_together};
 use evenkeel_core::scaling::{LimitedBy, StabilityCheck};
 use evenkeel_kubernetes::plan::scaling::contest::ContestInquiry;
@@ -40,7 +40,7 @@ pub(super) struct TickingTarget<'a> {
     /// The kinds of its traffic, with what one Pod carries of each.
     traffic: Vec<ScaledSignal>,
     /// The requests of the CronHPAs, if they are followed.
-    crons: Option<Vec<ReplicaRecommendation>>,
+    crons: Option<Vec<Recommendation>>,
 }
 
 /// The decision of a target, or the panic in its work.

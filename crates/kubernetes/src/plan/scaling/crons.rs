@@ -14,8 +14,7 @@ mod status;
 
 use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::cron::{CronEffect, CronEvent};
-use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
-use jiff::Timestamp;
+use evenkeel_core::scaling::recommendation::Recommendation;
 
 use self::cron_tick::{CronOutcome, followed};
 use super::context::ScalingContext;
@@ -80,7 +79,7 @@ pub fn scaled(
         user: bounds.user(),
         saying,
         effective: bounds.found().min,
-        recorded: recorded.and_then(|recorded| recorded.min),
+        recorded: recorded.and_then(Recommendation::min),
         least: owner.least(),
         current: workload
             .map(|workload| workload.replicas)
@@ -119,7 +118,7 @@ pub struct CronMemory {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CronPlan {
     /// Its contribution to the bounds.
-    pub contribution: Option<ReplicaRecommendation>,
+    pub contribution: Option<Recommendation>,
     /// Its status and Events.
     pub writes: Vec<Write>,
     /// Its events of this tick, for metrics.
@@ -169,17 +168,13 @@ pub fn plan_cron(
 
 /// The replicas that a CronHPA asked for when its status was last written.
 #[must_use]
-pub fn asked_last(
-    cron: &CheckedCronHpa,
-    scaled: &CronScaleTarget,
-) -> Option<ReplicaRecommendation> {
+pub fn asked_last(cron: &CheckedCronHpa, scaled: &CronScaleTarget) -> Option<Recommendation> {
     let active = cron.object.status.as_ref()?.active.as_ref()?;
-    let until = active.until.unwrap_or(Timestamp::MAX);
-    Some(ReplicaRecommendation::of_cron(
+    Some(Recommendation::of_cron(
         cron.contributor(),
         active.min_replicas,
         scaled.user,
-        until,
+        active.until,
     ))
 }
 

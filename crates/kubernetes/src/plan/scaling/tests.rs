@@ -35,7 +35,7 @@ use evenkeel_core::panic_error::PanicError;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::hpa::Readings;
 use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
-use evenkeel_core::scaling::recommendation::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
 use evenkeel_core::scaling::signal::{PromQl, ResourceName, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::TickReport;
@@ -379,7 +379,7 @@ fn report(floor: Option<i32>, second: i64) -> TickReport {
         loads: Vec::new(),
         horizon: Horizon::default(),
         contribution: floor
-            .map(|min| ReplicaRecommendation::of_prediction(min, at(second + FLOOR_STANDS))),
+            .map(|min| Recommendation::of_prediction(min, at(second + FLOOR_STANDS))),
         hpa: None,
         portrayed: None,
     }

@@ -57,11 +57,10 @@ pub(super) fn status(
 }
 
 fn active(followed: &CronOutcome<'_>) -> Option<ActiveCron> {
-    let wanted = followed.ticked.as_ref()?.wanted?;
     let contribution = followed.contribution.as_ref()?;
     Some(ActiveCron {
-        min_replicas: contribution.min.unwrap_or(wanted.min),
-        until: wanted.until,
+        min_replicas: contribution.min()?,
+        until: contribution.until,
     })
 }
 

@@ -10,7 +10,8 @@ use crate::ihpa::{CheckedIhpa, IhpaRules, IhpaStatus, PortraitSource};
 use crate::plan::scaling::schedules::ProviderSchedules;
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::target_ref::TargetRef;
-use evenkeel_core::scaling::portrait::{ProviderFailure, ProviderOutcome, ProviderRecommendation};
+use evenkeel_core::scaling::ProviderRef;
+use evenkeel_core::scaling::recommendation::{Ask, Recommendation, Unavailable};
 
 /// The word of an outcome that failed.
 const FAILED: &str = "Failed";
@@ -35,7 +36,7 @@ pub(super) fn given(
     schedules: &mut ProviderSchedules,
     before: Option<&IhpaStatus>,
     now: Timestamp,
-) -> Vec<ProviderRecommendation> {
+) -> Vec<Recommendation> {
     let Some(ihpa) = observed.ihpa.as_deref() else {
         return Vec::new();
     };
@@ -43,7 +44,7 @@ pub(super) fn given(
     let uid = metadata.uid.as_deref().unwrap_or_default();
     let generation = metadata.generation.map(|number| format!("{uid} {number}"));
     let providers = rules.providers.iter().filter_map(|provider| {
-        let outcome = match &provider.source {
+        let asked = match &provider.source {
             PortraitSource::Portrait(portrait) => {
                 let schedule = schedules.entry(Arc::clone(&provider.name)).or_default();
                 portrait.at(schedule.of(generation.clone()), now)
@@ -71,11 +72,8 @@ pub(super) fn given(
             }
             PortraitSource::Reactive(_) | PortraitSource::Predictive(_) => return None,
         };
-        Some(ProviderRecommendation {
-            name: Arc::clone(&provider.name),
-            priority: provider.priority,
-            outcome,
-        })
+        let by = ProviderRef::of_portrait(&provider.name, provider.priority);
+        Some(by.recommend(asked))
     });
     providers.collect()
 }
@@ -108,12 +106,13 @@ fn external<'a>(
     ))
 }
 
-fn failed(reason: &'static str, message: String, since: Timestamp) -> ProviderOutcome {
-    ProviderOutcome::Failed(ProviderFailure {
+fn failed(reason: &'static str, message: String, since: Timestamp) -> (Ask, Option<Timestamp>) {
+    let failed = Unavailable::Failed {
         reason,
         message: message.into(),
         since,
-    })
+    };
+    (Ask::Unavailable(failed), None)
 }
 
 /// Since when a provider fails without a break, as the status has it.

@@ -9,9 +9,8 @@ use crate::ihpa::{
 };
 use crate::kinds::Kind;
 use crate::plan::status_writer::{Status, StatusSubject};
-use evenkeel_core::scaling::portrait::{
-    ProviderOutcome, ProviderRecommendation, SelectedRecommendation,
-};
+use evenkeel_core::scaling::merge::SelectedRecommendation;
+use evenkeel_core::scaling::recommendation::{Ask, Recommendation, Unavailable};
 use evenkeel_core::scaling::stability::CheckResult;
 use evenkeel_core::scaling::{MergedPortraits, ScalingMode};
 
@@ -92,52 +91,46 @@ pub(super) fn status(
 
 fn value(asked: &SelectedRecommendation) -> PortraitValue {
     PortraitValue {
-        provider: asked.provider.to_string(),
+        provider: asked.by.to_string(),
         replicas: asked.replicas,
         expire_time: asked.until,
     }
 }
 
-fn portrait(
-    provided: &ProviderRecommendation,
-    before: &IhpaStatus,
-    now: Timestamp,
-) -> PortraitStatus {
-    let ProviderRecommendation {
-        name,
+fn portrait(provided: &Recommendation, before: &IhpaStatus, now: Timestamp) -> PortraitStatus {
+    let Recommendation {
+        by,
         priority,
-        outcome,
+        ask,
+        until,
     } = provided;
-    let word = outcome.word();
+    let (provider, word) = (by.to_string(), ask.word());
     let mut portraits = before.portraits.iter();
-    let same = portraits.find(|one| one.provider == **name && one.outcome == word);
+    let same = portraits.find(|one| one.provider == provider && one.outcome == word);
     let told = PortraitStatus {
-        provider: name.to_string(),
         priority: *priority,
         outcome: word.to_owned(),
+        expire_time: *until,
         since: same.and_then(|same| same.since).or(Some(now)),
+        provider,
         ..PortraitStatus::default()
     };
-    match outcome {
-        ProviderOutcome::Value(value) => PortraitStatus {
-            replicas: Some(value.replicas),
-            expire_time: value.until,
+    match ask {
+        Ask::Exactly(replicas) => PortraitStatus {
+            replicas: Some(*replicas),
             ..told
         },
-        ProviderOutcome::Absent { until } => PortraitStatus {
-            expire_time: *until,
+        Ask::Unavailable(Unavailable::Failed {
+            reason,
+            message,
+            since,
+        }) => PortraitStatus {
+            reason: Some((*reason).to_owned()),
+            message: Some(crate::truncate::excerpt(message, LONGEST)),
+            since: Some(*since),
             ..told
         },
-        ProviderOutcome::Expired { at } => PortraitStatus {
-            expire_time: Some(*at),
-            ..told
-        },
-        ProviderOutcome::Failed(failure) => PortraitStatus {
-            reason: Some(failure.reason.to_owned()),
-            message: Some(crate::truncate::excerpt(&failure.message, LONGEST)),
-            since: Some(failure.since),
-            ..told
-        },
+        Ask::AtLeast { .. } | Ask::Unavailable(Unavailable::Absent | Unavailable::Expired) => told,
     }
 }
 
