@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use evenkeel_core::scaling::contribution::{Contributor, ReplicaRecommendation};
+use evenkeel_core::scaling::recommendation::{Provider, Recommendation};
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
@@ -19,13 +19,13 @@ fuzz_target!(|text: &str| {
     let now = Timestamp::from_second(1_800_000_000).expect("a time in range");
     let mut settled = read.clone();
     let user = settled.record.user;
-    let floor = ReplicaRecommendation::of_prediction(5, now + SignedDuration::from_mins(10));
+    let floor = Recommendation::of_prediction(5, now + SignedDuration::from_mins(10));
     settled.record.contribute(floor, now);
     let bounds = settled.settle(now);
     assert!(
         bounds == user || bounds.min.is_none_or(|min| min <= bounds.max),
         "{bounds:?} of {text:?}"
     );
-    settled.record.withdraw(&Contributor::Prediction);
+    settled.record.withdraw(&Provider::Prediction);
     assert_eq!(settled.record.restore(), user);
 });

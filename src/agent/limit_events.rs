@@ -114,7 +114,7 @@ impl Notices {
                 severity: notice.severity(),
                 reason: notice.reason(),
                 action: "LimitDiskIo",
-                note: &note,
+                note: note.into(),
             };
             self.queue.put(event.at(&regarding, &self.reporter, now));
         }

@@ -129,7 +129,7 @@ impl ConfigEventWriter {
             severity: EventSeverity::Warning,
             reason: "ConfigurationRefused",
             action: "Keep",
-            note: &note,
+            note: note.into(),
         };
         let regarding = RegardingObject {
             kind: Kind::ConfigMap,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
@@ -109,7 +109,7 @@ fn lapsed_record(user: ObjectBounds, now: Timestamp) -> (String, ObjectBounds) {
     let until = now - SignedDuration::from_hours(2);
     let before = until - SignedDuration::from_mins(10);
     let mut annotation = BoundsAnnotation::of_user(user);
-    let floor = ReplicaRecommendation::of_prediction(6, until);
+    let floor = Recommendation::of_prediction(6, until);
     annotation.record.contribute(floor, before);
     let written = annotation.settle(before);
     let text = annotation.to_text().expect("it can be written");

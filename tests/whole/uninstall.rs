@@ -13,7 +13,7 @@ use axum::http::{Method, Request};
 use evenkeel::uninstall::{self, Extent};
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
@@ -85,7 +85,7 @@ fn record() -> String {
         min: Some(2),
         max: 10,
     };
-    let floor = ReplicaRecommendation::of_prediction(6, now + SignedDuration::from_mins(10));
+    let floor = Recommendation::of_prediction(6, now + SignedDuration::from_mins(10));
     let mut annotation = BoundsAnnotation::of_user(user);
     annotation.record.contribute(floor, now);
     annotation.settle(now);

@@ -13,8 +13,8 @@ use evenkeel::controller::leadership::{self, Elector, Leadership, Replica};
 use evenkeel::controller::writer::{self, Writer};
 use evenkeel::controller::{ControllerMetrics, WriteQueue, WriteSwitch, Writes};
 use evenkeel_core::placement::node_table;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::horizon::Horizon;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{DecisionBasis, ScalingDecision};
 use evenkeel_kubernetes::capacities::Capacities;
@@ -171,7 +171,7 @@ fn queue_floors(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) {
             },
             loads: Vec::new(),
             horizon: Horizon::default(),
-            contribution: Some(ReplicaRecommendation::of_prediction(
+            contribution: Some(Recommendation::of_prediction(
                 min,
                 now + SignedDuration::from_mins(10),
             )),

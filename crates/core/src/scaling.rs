@@ -13,7 +13,7 @@ pub mod api_reading;
 mod bounds;
 pub mod bounds_record;
 mod contest;
-pub mod contribution;
+pub mod contributions;
 pub mod cost_benefit;
 pub mod counterfactual;
 pub mod cron;
@@ -32,6 +32,7 @@ mod limit;
 pub mod load_sum;
 pub mod load_unit;
 pub mod measurement_dedup;
+pub mod merge;
 mod merged_portraits;
 pub mod metrics_api;
 mod mode;
@@ -41,8 +42,10 @@ pub mod pod;
 mod policy;
 pub mod portrait;
 mod reason;
+pub mod recommendation;
+
 mod replica_counts;
-mod replica_priority;
+
 pub mod replica_profile;
 mod risk;
 pub mod sample;

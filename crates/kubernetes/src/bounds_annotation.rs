@@ -10,7 +10,7 @@ mod raw_values;
 use std::collections::BTreeMap;
 
 use evenkeel_core::scaling::bounds_record::BoundsRecord;
-use evenkeel_core::scaling::contribution::{Contributor, ReplicaRecommendation};
+use evenkeel_core::scaling::recommendation::{Ask, Provider, Recommendation};
 use evenkeel_core::scaling::{BoundsError, Contest, ContestPause, ObjectBounds};
 use jiff::Timestamp;
 use serde::de::Error as _;
@@ -69,9 +69,9 @@ struct UnknownBoundsFields {
     user: RawFields,
     written: RawFields,
     /// The fields that are not known of contributions of known contributors.
-    fields: BTreeMap<Contributor, RawFields>,
+    fields: BTreeMap<Provider, RawFields>,
     /// The contributions of contributors that are not known, and those that cannot be read.
-    contributions: BTreeMap<Contributor, RawBoundsValue>,
+    contributions: BTreeMap<Provider, RawBoundsValue>,
 }
 
 #[derive(Serialize)]
@@ -113,8 +113,6 @@ struct ContributionJson {
     min: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    replicas: Option<i32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     priority: Option<i32>,
     until: Timestamp,
@@ -181,12 +179,12 @@ impl BoundsAnnotation {
     fn take_contributions(&mut self, contributions: BTreeMap<String, RawBoundsValue>) {
         let mut readable = Vec::new();
         for (name, raw) in contributions {
-            let who = Contributor::from(name.as_str());
+            let who = Provider::from(name.as_str());
             let contribution = ContributionJson::read(&raw, who.clone());
             match (&who, &contribution) {
                 // A tick that wants one contributes anew.
-                (Contributor::Prediction, None) => {}
-                (Contributor::Other(_), _) | (_, None) => {
+                (Provider::Prediction, None) => {}
+                (Provider::Other(_), _) | (_, None) => {
                     self.unknown.contributions.insert(who, raw);
                 }
                 (_, Some(_)) => {
@@ -247,15 +245,16 @@ impl BoundsAnnotation {
     }
 
     pub fn forget_others(&mut self) {
-        let prediction = self.record.contributions.of(&Contributor::Prediction);
+        let prediction = self.record.contributions.of(&Provider::Prediction);
         self.record.contributions = prediction.cloned().into_iter().collect();
         self.unknown.contributions.clear();
-        let is_prediction = |who: &Contributor| *who == Contributor::Prediction;
+        let is_prediction = |who: &Provider| *who == Provider::Prediction;
         self.unknown.fields.retain(|who, _| is_prediction(who));
     }
 
-    /// The contributors with unreadable contributions. These have no effect and no end.
-    fn unreadable(&self) -> impl Iterator<Item = &Contributor> {
+    /// The contributors with contributions that cannot be read. These have no effect and no end here, and
+    /// stay as they are.
+    fn unreadable(&self) -> impl Iterator<Item = &Provider> {
         let all = self.unknown.contributions.keys();
         all.filter(|who| self.record.contributions.of(who).is_none())
     }
@@ -267,7 +266,7 @@ impl BoundsAnnotation {
             .map(|who| (who.to_string(), unknown.contributions[who].clone()))
             .collect();
         let readable = record.contributions.iter();
-        contributions.extend(readable.map(|one| (one.who.to_string(), self.contribution(one))));
+        contributions.extend(readable.map(|one| (one.by.to_string(), self.contribution(one))));
         RecordJson {
             user: BoundsJson::of(record.user, &unknown.user),
             written: BoundsJson::of(record.written, &unknown.written),
@@ -280,12 +279,12 @@ impl BoundsAnnotation {
         }
     }
 
-    /// A contribution as written: verbatim if its contributor is unknown, except for an earlier
-    /// end.
-    fn contribution(&self, one: &ReplicaRecommendation) -> RawBoundsValue {
-        let ReplicaRecommendation { who, until, .. } = one;
+    /// A contribution as it is written: to the letter where its contributor is not known, but for an
+    /// end that has been brought nearer.
+    fn contribution(&self, one: &Recommendation) -> RawBoundsValue {
+        let Recommendation { by: who, until, .. } = one;
         let kept = self.unknown.contributions.get(who);
-        if let (Contributor::Other(_), Some(kept)) = (who, kept) {
+        if let (Provider::Other(_), Some(kept)) = (who, kept) {
             let as_read = ContributionJson::read(kept, who.clone());
             if as_read.is_some_and(|read| read.until == *until) {
                 return kept.clone();
@@ -322,47 +321,46 @@ impl BoundsJson {
 }
 
 impl ContributionJson {
-    const KNOWN: [&str; 5] = ["min", "max", "replicas", "priority", "until"];
+    const KNOWN: [&str; 4] = ["min", "max", "priority", "until"];
 
     /// The contribution of this contributor, from its JSON; `None` if it cannot be read.
-    fn read(raw: &RawBoundsValue, who: Contributor) -> Option<ReplicaRecommendation> {
+    fn read(raw: &RawBoundsValue, who: Provider) -> Option<Recommendation> {
         let Self {
             min,
             max,
-            replicas,
             priority,
             until,
         } = raw.read().ok()?;
-        let contribution = ReplicaRecommendation {
+        let contribution = Recommendation {
             priority: priority.unwrap_or_else(|| who.default_priority()),
-            who,
-            min,
-            max,
-            replicas,
-            until,
+            by: who,
+            ask: Ask::AtLeast { min, max },
+            until: Some(until),
         };
-        Some(contribution).filter(ReplicaRecommendation::makes_sense)
+        Some(contribution).filter(Recommendation::makes_sense)
     }
 
     fn unknown(raw: &RawBoundsValue) -> RawFields {
         raw.fields_without(&Self::KNOWN)
     }
 
-    fn of(contribution: &ReplicaRecommendation) -> Self {
-        let ReplicaRecommendation {
-            who,
-            min,
-            max,
-            replicas,
+    fn of(contribution: &Recommendation) -> Self {
+        let Recommendation {
+            by,
             priority,
+            ask,
             until,
         } = contribution;
+        let (min, max) = match *ask {
+            Ask::AtLeast { min, max } => (min, max),
+            // A record holds bounds alone.
+            Ask::Exactly(_) | Ask::Unavailable(_) => (None, None),
+        };
         Self {
-            min: *min,
-            max: *max,
-            replicas: *replicas,
-            priority: Some(*priority).filter(|given| *given != who.default_priority()),
-            until: *until,
+            min,
+            max,
+            priority: Some(*priority).filter(|given| *given != by.default_priority()),
+            until: until.unwrap_or(Timestamp::MAX),
         }
     }
 }

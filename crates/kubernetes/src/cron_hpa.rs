@@ -10,8 +10,8 @@ mod status;
 
 use std::sync::Arc;
 
-use evenkeel_core::scaling::contribution::Contributor;
 use evenkeel_core::scaling::cron::CronSpec;
+use evenkeel_core::scaling::recommendation::Provider;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -93,9 +93,9 @@ impl CheckedCronHpa {
 
     /// The name under which it contributes to bounds.
     #[must_use]
-    pub fn contributor(&self) -> Contributor {
+    pub fn contributor(&self) -> Provider {
         let name = self.object.metadata.name.clone();
-        Contributor::Cron(name.unwrap_or_default())
+        Provider::Cron(name.unwrap_or_default())
     }
 
     /// The rules in the spec.

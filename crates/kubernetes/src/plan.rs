@@ -22,6 +22,7 @@ pub mod resize;
 pub mod rotation;
 pub mod scale;
 pub mod scaling;
+pub mod status_writer;
 pub mod tuning;
 pub mod uninstall;
 mod write;

@@ -13,7 +13,7 @@ use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::meta::Meta;
 use evenkeel_kubernetes::plan::scaling::ihpa::portrait_names;
-use evenkeel_kubernetes::plan::scaling::sink::is_marked;
+use evenkeel_kubernetes::plan::scaling::status::is_marked;
 use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
 use evenkeel_kubernetes::scaled_object::ScaledObject;
 use evenkeel_kubernetes::scaling_policy::ScalingPolicy;

@@ -10,7 +10,9 @@ use jiff::Timestamp;
 
 use super::bounds::{BoundsError, ObjectBounds, ReplicaBounds};
 use super::contest::{Contest, ContestPause};
-use super::contribution::{Contributions, Contributor, ReplicaRecommendation, merge};
+use super::contributions::Contributions;
+use super::merge::merge;
+use super::recommendation::{Provider, Recommendation};
 
 /// The record of one object's bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +70,7 @@ impl BoundsRecord {
     /// no contribution.
     #[must_use]
     pub fn held_until(&self) -> Option<Timestamp> {
-        self.contributions.iter().map(|one| one.until).max()
+        self.contributions.iter().map(Recommendation::end).max()
     }
 
     /// True while the record has to be kept: values are to be restored, a contribution stands, or
@@ -135,13 +137,13 @@ impl BoundsRecord {
     }
 
     /// Takes a contribution, see [`Contributions::contribute`].
-    pub fn contribute(&mut self, contribution: ReplicaRecommendation, now: Timestamp) {
+    pub fn contribute(&mut self, contribution: Recommendation, now: Timestamp) {
         self.contributions.contribute(contribution, now);
     }
 
-    /// Removes the contribution of one contributor and leaves those of all others. A contest ends
+    /// Removes the contribution of one provider and leaves those of all others. A contest ends
     /// with the last contribution: then there is nothing to contest.
-    pub fn withdraw(&mut self, who: &Contributor) {
+    pub fn withdraw(&mut self, who: &Provider) {
         self.contributions.withdraw(who);
         if self.contributions.is_empty() {
             self.end_contest();
@@ -207,6 +209,7 @@ impl BoundsRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scaling::recommendation::Ask;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -221,17 +224,20 @@ mod tests {
 
     fn floored(user: ObjectBounds, floor: i32) -> BoundsRecord {
         let mut record = BoundsRecord::of_user(user);
-        record.contribute(ReplicaRecommendation::of_prediction(floor, at(600)), at(0));
+        record.contribute(Recommendation::of_prediction(floor, at(600)), at(0));
         record.settle(at(0));
         record
     }
 
-    fn cron(name: &str, min: i32, max: Option<i32>, second: i64) -> ReplicaRecommendation {
-        ReplicaRecommendation {
-            who: Contributor::Cron(name.to_owned()),
-            max,
+    fn cron(name: &str, min: i32, max: Option<i32>, second: i64) -> Recommendation {
+        Recommendation {
+            by: Provider::Cron(name.to_owned()),
             priority: 1,
-            ..ReplicaRecommendation::of_prediction(min, at(second))
+            ask: Ask::AtLeast {
+                min: Some(min),
+                max,
+            },
+            ..Recommendation::of_prediction(min, at(second))
         }
     }
 
@@ -240,11 +246,11 @@ mod tests {
         let mut record = BoundsRecord::of_user(bounds(5, 10));
         record.contribute(cron("night", 4, None, 100), at(0));
         record.contribute(cron("day", 11, Some(11), 50), at(0));
-        record.contribute(ReplicaRecommendation::of_prediction(40, at(200)), at(0));
+        record.contribute(Recommendation::of_prediction(40, at(200)), at(0));
         for (second, min, max) in [(0, 11, 11), (50, 10, 10), (100, 10, 10), (200, 5, 10)] {
             assert_eq!(record.effective(at(second)), bounds(min, max), "{second}");
         }
-        record.withdraw(&Contributor::Prediction);
+        record.withdraw(&Provider::Prediction);
         assert_eq!(record.effective(at(60)), bounds(4, 10));
         assert_eq!(record.settle(at(300)), bounds(5, 10));
         assert!(!record.is_needed());
@@ -264,11 +270,11 @@ mod tests {
         let mut record = floored(bounds(2, 10), 6);
         record.contribute(cron("day", 4, None, 600), at(0));
         let before = record.clone();
-        record.withdraw(&Contributor::Other("x".to_owned()));
+        record.withdraw(&Provider::from("x"));
         assert_eq!(record, before);
-        record.withdraw(&Contributor::Prediction);
+        record.withdraw(&Provider::Prediction);
         assert_eq!(record.settle(at(1)), bounds(4, 10));
-        record.withdraw(&Contributor::Cron("day".to_owned()));
+        record.withdraw(&Provider::Cron("day".to_owned()));
         assert_eq!(record.settle(at(1)), bounds(2, 10));
         assert!(!record.is_needed());
     }
@@ -308,7 +314,7 @@ mod tests {
         assert_eq!(left.observe(user, at(999)), BoundsChange::None);
         assert_eq!(left.settle(at(999)), user);
         assert_eq!(left.observe(user, at(1000)), BoundsChange::None);
-        left.contribute(ReplicaRecommendation::of_prediction(6, at(2000)), at(1000));
+        left.contribute(Recommendation::of_prediction(6, at(2000)), at(1000));
         assert_eq!(left.settle(at(1000)), bounds(6, 10), "it ends by itself");
         assert_eq!(left.observe(user, at(1030)), BoundsChange::Contested);
         assert_eq!(
@@ -336,7 +342,7 @@ mod tests {
         assert_eq!(record.settle(at(45)), count(12));
         assert_eq!(record.observe(count(12), at(630)), BoundsChange::None);
         assert_eq!(record.settle(at(630)), count(6), "it ends by itself");
-        record.withdraw(&Contributor::Cron("sale".to_owned()));
+        record.withdraw(&Provider::Cron("sale".to_owned()));
         assert_eq!(record.settle(at(645)), count(12));
         assert!(!record.is_needed());
     }
@@ -389,7 +395,7 @@ mod tests {
     fn records_that_differ_in_time_only_ask_for_the_same() {
         let record = floored(bounds(2, 10), 6);
         let mut later = record.clone();
-        later.contribute(ReplicaRecommendation::of_prediction(6, at(9000)), at(500));
+        later.contribute(Recommendation::of_prediction(6, at(9000)), at(500));
         assert!(later != record && later.differs_in_time_only(&record));
         let other = floored(bounds(2, 10), 7);
         assert!(!other.differs_in_time_only(&record));

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::decision_basis::DecisionBasis;
-use super::portrait::{BoundedReplicas, MergedOutcomes, ProviderRecommendation};
+use super::merge::{BoundedReplicas, Merged};
+use super::recommendation::{Ask, Provider, Recommendation};
 use super::replica_counts::ReplicaCounts;
 use super::stability::{
     CheckDecision, CheckReading, CheckResult, CheckVerdict, Checker, ErrorRate,
@@ -20,17 +21,37 @@ use super::staged_change::{ReplicaProgress, StagedBehavior, StagedChange, StepRe
 /// A provider by its name and its priority, without what it comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderRef {
-    /// The name, unique among the providers of one target.
-    pub name: Arc<str>,
+    /// Its name is unique among the providers of one target.
+    pub by: Provider,
     /// Of those that have a value, the highest holds.
     pub priority: i32,
+}
+
+impl ProviderRef {
+    /// The provider of a portrait of this name.
+    #[must_use]
+    pub fn of_portrait(name: &Arc<str>, priority: i32) -> Self {
+        let by = Provider::Other(Arc::clone(name));
+        Self { by, priority }
+    }
+
+    /// What it asks for, and when that ends.
+    #[must_use]
+    pub fn recommend(&self, (ask, until): (Ask, Option<Timestamp>)) -> Recommendation {
+        Recommendation {
+            by: self.by.clone(),
+            priority: self.priority,
+            ask,
+            until,
+        }
+    }
 }
 
 /// The input of a tick for a target with portraits, beside its loads.
 #[derive(Debug, Clone, Copy)]
 pub struct PortraitInput<'a> {
     /// The providers that are known without the loads: one count, the calendar, what others have computed.
-    pub given: &'a [ProviderRecommendation],
+    pub given: &'a [Recommendation],
     /// The one that reacts to the load as it is now, where there is one.
     pub reactive: Option<&'a ProviderRef>,
     /// The one that forecasts it.
@@ -100,9 +121,9 @@ pub(super) struct PodsNow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergedPortraits {
     /// Every provider with its outcome.
-    pub provided: Vec<ProviderRecommendation>,
+    pub provided: Vec<Recommendation>,
     /// The one that holds, and those that were not heard.
-    pub merged: MergedOutcomes,
+    pub merged: Merged,
     /// The count that the target is to have in the end.
     pub target: BoundedReplicas,
     /// The counts that it is to have now, and the change that is under way.

@@ -35,7 +35,6 @@ use self::reactive_scaler::{ReactiveResult, ReactiveScaler, react};
 use self::tracked_load::LoadHistory;
 use self::traffic_check::TrafficCheck;
 use self::traffic_replicas::Traffic;
-use super::contribution::ReplicaRecommendation;
 use super::decide::{DecisionState, decide, portray};
 use super::decision::Floor;
 use super::horizon::{Horizon, Lag};
@@ -43,6 +42,7 @@ use super::input::{DecisionInput, SignalLoad};
 use super::mode::ScalingMode;
 use super::observation::LoadSample;
 use super::policy::{Strategy, TargetPolicy};
+use super::recommendation::Recommendation;
 use super::signal::Signal;
 use crate::forecast::{
     Forecast, ForecastRequest, ModelSet, NotEnoughHistory, SampleError, forecast_together,
@@ -266,7 +266,7 @@ impl TargetState {
         });
     }
 
-    fn contribution(&self, policy: &TargetPolicy, now: Timestamp) -> Option<ReplicaRecommendation> {
+    fn contribution(&self, policy: &TargetPolicy, now: Timestamp) -> Option<Recommendation> {
         let floor = self.state.floor_in_force();
         let floor = floor.filter(|_| policy.mode == ScalingMode::Floor)?;
         if floor.replicas <= policy.bounds.min() {
@@ -276,7 +276,7 @@ impl TargetState {
             Some(adopted) if adopted.until == floor.until => adopted.until,
             _ => now.checked_add(FLOOR_STANDS).unwrap_or(Timestamp::MAX),
         };
-        Some(ReplicaRecommendation::of_prediction(floor.replicas, until))
+        Some(Recommendation::of_prediction(floor.replicas, until))
     }
 }
 

@@ -23,7 +23,7 @@ fn text_of(annotation: &BoundsAnnotation) -> String {
 /// A floor of 6 above a least of 2, until second 600.
 fn floored() -> BoundsAnnotation {
     let mut annotation = BoundsAnnotation::of_user(bounds(2, 10));
-    let floor = ReplicaRecommendation::of_prediction(6, at(600));
+    let floor = Recommendation::of_prediction(6, at(600));
     annotation.record.contribute(floor, at(0));
     annotation.settle(at(0));
     annotation
@@ -32,12 +32,14 @@ fn floored() -> BoundsAnnotation {
 #[test]
 fn the_record_is_what_it_was_written_as() {
     let mut annotation = floored();
-    let cron = ReplicaRecommendation {
-        who: Contributor::Cron("a/b".to_owned()),
-        min: None,
-        max: Some(12),
+    let cron = Recommendation {
+        by: Provider::Cron("a/b".to_owned()),
         priority: 1,
-        ..ReplicaRecommendation::of_prediction(0, at(9))
+        ask: Ask::AtLeast {
+            min: None,
+            max: Some(12),
+        },
+        ..Recommendation::of_prediction(0, at(9))
     };
     annotation.record.contribute(cron, at(0));
     let text = text_of(&annotation);
@@ -151,7 +153,7 @@ fn all_that_a_later_version_wrote_is_kept_as_it_is() {
     let mut annotation = BoundsAnnotation::parse(LATER).unwrap();
     let mut expected = json(LATER);
     assert_eq!(json(&text_of(&annotation)), expected);
-    annotation.record.withdraw(&Contributor::Prediction);
+    annotation.record.withdraw(&Provider::Prediction);
     assert_eq!(annotation.settle(at(0)), bounds(8, 10), "it counts as well");
     let contributions = expected["contributions"].as_object_mut().unwrap();
     contributions.remove("prediction");
@@ -168,7 +170,7 @@ fn all_that_a_later_version_wrote_is_kept_as_it_is() {
 #[test]
 fn who_renews_a_floor_keeps_the_fields_of_others() {
     let mut annotation = BoundsAnnotation::parse(LATER).unwrap();
-    let floor = ReplicaRecommendation::of_prediction(6, at(1500));
+    let floor = Recommendation::of_prediction(6, at(1500));
     annotation.record.contribute(floor, at(900));
     let renewed = LATER.replace("00:10:00Z", "00:25:00Z");
     assert_eq!(json(&text_of(&annotation)), json(&renewed));
@@ -181,17 +183,13 @@ proptest! {
     fn any_record_is_read_as_it_was_written(
         user in prop::option::of(0..9_i32),
         who in prop_oneof![Just("prediction".to_owned()), "cron/[a-z]{1,5}", "[a-z]{1,5}/x"],
-        (min, max, replicas) in (
-            prop::option::of(0..9_i32),
-            prop::option::of(0..9_i32),
-            prop::option::of(0..9_i32),
-        ),
+        (min, max) in (prop::option::of(0..9_i32), prop::option::of(0..9_i32)),
         priority in -2..3_i32,
         until in 0..1000_i64,
     ) {
         let mut annotation = BoundsAnnotation::of_user(ObjectBounds { min: user, max: 9 });
-        let who = Contributor::from(who.as_str());
-        let one = ReplicaRecommendation { who, min, max, replicas, priority, until: at(until) };
+        let (by, ask) = (Provider::from(who.as_str()), Ask::AtLeast { min, max });
+        let one = Recommendation { by, priority, ask, until: Some(at(until)) };
         annotation.record.contribute(one, at(0));
         let read = BoundsAnnotation::parse(&text_of(&annotation)).unwrap();
         prop_assert_eq!(&read.record, &annotation.record);

@@ -204,14 +204,8 @@ impl CronHpaStatus {
         self.crons = crons.collect();
     }
 
-    /// True where both tell the same but for moments: which run was the last, which are to come, and
-    /// until when what is asked for stands.
-    #[must_use]
-    pub fn differs_in_moments_only(&self, other: &Self) -> bool {
-        self.without_moments() == other.without_moments()
-    }
-
-    fn without_moments(&self) -> Self {
+    /// The status without moments: the last run, the next ones, and the end of the request.
+    pub(crate) fn without_moments(&self) -> Self {
         let Self {
             observed_generation,
             active,

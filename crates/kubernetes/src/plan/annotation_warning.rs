@@ -43,7 +43,7 @@ impl AnnotationWarning {
             severity: EventSeverity::Warning,
             reason: "InvalidAnnotation",
             action: "Ignore",
-            note,
+            note: note.as_str().into(),
         };
         let seed = format!("{} {} {note}", regarding.kind.as_str(), regarding.uid);
         event.once(regarding, &seed, reporter, now)

@@ -89,7 +89,7 @@ pub fn left_alone(
         severity: EventSeverity::Normal,
         reason: "ScaleInLeftAlone",
         action: "LeavingAlone",
-        note: &note,
+        note: note.into(),
     };
     let seed = format!("{} {}", regarding.uid, why.reason());
     Some(event.once(&regarding, &seed, reporter, now))

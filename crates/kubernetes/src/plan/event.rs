@@ -1,6 +1,7 @@
 //! Events: their names, words and addresses, as the API server accepts them. The name is a digest
 //! of the object and a seed: the same seed gives the same Event, from every replica.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
@@ -38,7 +39,8 @@ pub enum EventSeverity {
     Warning,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The content of an Event.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventContent<'a> {
     /// The reason for which it is written, as metrics and logs name it.
     pub purpose: Purpose,
@@ -47,7 +49,21 @@ pub struct EventContent<'a> {
     pub reason: &'static str,
     pub action: &'static str,
     /// The occurrence in words; cut at 1 KiB.
-    pub note: &'a str,
+    pub note: Cow<'a, str>,
+}
+
+impl EventContent<'static> {
+    /// An Event on what scales a workload.
+    #[must_use]
+    pub fn of_scaling(severity: EventSeverity, reason: &'static str, note: String) -> Self {
+        Self {
+            purpose: Purpose::ScalingEvent,
+            severity,
+            reason,
+            action: "Scale",
+            note: note.into(),
+        }
+    }
 }
 
 impl EventContent<'_> {
@@ -71,7 +87,7 @@ impl EventContent<'_> {
             "type": format!("{:?}", self.severity),
             "reason": self.reason,
             "action": self.action,
-            "note": cut(self.note),
+            "note": cut(&self.note),
             "reportingController": "evenkeel.dev/evenkeel",
             "reportingInstance": reporter,
             "regarding": {
@@ -140,7 +156,7 @@ mod tests {
             severity: EventSeverity::Normal,
             reason: "FloorRaised",
             action: "Scale",
-            note,
+            note: note.into(),
         }
     }
 

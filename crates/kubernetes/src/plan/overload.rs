@@ -207,7 +207,7 @@ fn told(node: &TaintedNode, done: &OverloadTaintChange, context: &OverloadContex
         severity: EventSeverity::Normal,
         reason: done.reason,
         action: "Taint",
-        note: &done.note,
+        note: done.note.as_str().into(),
     };
     let regarding = RegardingObject::of(Kind::Node, &node.metadata);
     event.at(&regarding, context.reporter, context.now)

@@ -17,6 +17,8 @@ mod writes;
 use jiff::Timestamp;
 
 use super::scale::set_replicas;
+use super::scaling::ScalingContext;
+use super::status_writer::StatusSubject;
 use super::write::Write;
 use crate::kinds::Kind;
 use crate::object_ref::ObjectRef;
@@ -69,7 +71,15 @@ pub fn plan(
     });
     let waits = decided.as_ref().is_ok_and(|(_, plan)| plan.waits);
     memory.waits_since = waits.then(|| memory.waits_since.unwrap_or(context.now));
-    let status = status::status(profiled, &members, decided.as_ref(), context.now);
+    let object = &profiled.profile.object;
+    let on = StatusSubject {
+        kind: Kind::ReplicaProfile,
+        metadata: &object.metadata,
+        held: object.status.as_ref(),
+    };
+    let before = memory.written.take_before(&on, context.now);
+    let decision = decided.as_ref();
+    let status = status::status(profiled, &members, decision, before.as_ref(), context.now);
     let mut outcome = ProfileOutcome {
         problem: decided.as_ref().err().map(ProfileProblem::reason),
         holds_pods: decided
@@ -86,12 +96,15 @@ pub fn plan(
         profiled,
         members: &members,
         decided: decided.as_ref(),
+        before: before.as_ref(),
         status: &status,
     };
-    outcome.writes.extend(told.events(memory, context));
-    let object = &profiled.profile.object;
-    let (kind, before) = (Kind::ReplicaProfile, object.status.as_ref());
-    let told = Write::status(kind, &object.metadata, before, &status);
+    let events = told.events(memory);
+    let context = ScalingContext {
+        now: context.now,
+        reporter: context.reporter,
+    };
+    let told = memory.written.plan(&on, status, &events, &context);
     outcome.writes.extend(told);
     outcome
 }

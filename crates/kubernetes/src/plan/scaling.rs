@@ -2,7 +2,7 @@
 //!
 //! [`resolve`] finds the targets and the policy of each in the [`TargetObjects`]. After the tick of a
 //! target, [`plan`] writes its bounds with their record ([`bounds`]), its Events, and its status
-//! ([`status`], [`conditions`]) in its [`sink`].
+//! ([`status`], [`conditions`]) in an annotation.
 
 pub mod bounds;
 mod capacity;
@@ -11,13 +11,11 @@ pub mod contest;
 mod context;
 pub mod crons;
 mod direct_mode;
-mod event_pauses;
 mod events;
 mod fairness;
 pub mod history_backfill;
 mod hpa_input;
 pub mod ihpa;
-mod ihpa_memory;
 mod last_status;
 mod memory;
 mod observed_profiles;
@@ -31,8 +29,8 @@ mod requested_policy;
 mod scale_in;
 mod scalers;
 pub mod scaling_status;
+mod schedules;
 mod settings;
-pub mod sink;
 mod stale_metadata;
 pub mod status;
 mod target;

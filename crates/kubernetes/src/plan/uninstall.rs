@@ -359,7 +359,7 @@ mod tests {
     use crate::plan::conditional_patch::apply;
     use crate::resizable_pod::tests::written_by;
     use evenkeel_core::scaling::ObjectBounds;
-    use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+    use evenkeel_core::scaling::recommendation::Recommendation;
 
     const HPA: Kind = Kind::HorizontalPodAutoscaler;
 
@@ -367,7 +367,7 @@ mod tests {
     fn record(min: Option<i32>) -> String {
         let mut annotation = BoundsAnnotation::of_user(ObjectBounds { min, max: 10 });
         let until = Timestamp::from_second(600).unwrap();
-        let floor = ReplicaRecommendation::of_prediction(6, until);
+        let floor = Recommendation::of_prediction(6, until);
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
         annotation.to_text().unwrap().unwrap()
@@ -639,7 +639,7 @@ mod tests {
     fn a_count_goes_back_to_the_users_and_copies_of_its_record_go_alone() {
         let mut annotation = BoundsAnnotation::of_user(ObjectBounds::of_count(3));
         let until = Timestamp::from_second(600).unwrap();
-        let floor = ReplicaRecommendation::of_prediction(9, until);
+        let floor = Recommendation::of_prediction(9, until);
         annotation.record.contribute(floor, Timestamp::UNIX_EPOCH);
         annotation.settle(Timestamp::UNIX_EPOCH);
         let record = annotation.to_text().unwrap().unwrap();

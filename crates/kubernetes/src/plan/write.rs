@@ -2,13 +2,9 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::conditional_patch::ConditionalPatch;
-use crate::json::merge_patch;
-use crate::kinds::Kind;
-use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,36 +48,10 @@ impl Write {
         }
     }
 
-    /// The write that turns the object's status into this one, removed fields included; `None` if
-    /// equal.
-    #[must_use]
-    pub fn status<S: Serialize>(
-        kind: Kind,
-        metadata: &Meta,
-        before: Option<&S>,
-        after: &S,
-    ) -> Option<Self> {
-        let (namespace, name) = (metadata.namespace.as_deref()?, metadata.name.as_deref()?);
-        let before = serde_json::to_value(before).ok()?;
-        let changes = merge_patch(&before, &serde_json::to_value(after).ok()?);
-        if changes.as_object().is_none_or(Map::is_empty) {
-            return None;
-        }
-        let body = json!({
-            "metadata": {"resourceVersion": metadata.resource_version},
-            "status": changes,
-        });
-        let target = ObjectRef::in_namespace(kind, namespace, name).status();
-        Some(Self::new(
-            Purpose::ScalingStatus,
-            target,
-            WriteOperation::Merge(body),
-        ))
-    }
-
-    /// A hash of the basis of a write: its reason, the tests of a conditional patch and the
-    /// direction of its bounds, or all of any other write but the version. So a refused raise holds
-    /// up neither the way down nor a restore.
+    /// A number that is another where the write was decided on something else, or for something
+    /// else: its reason, the tests of a conditional patch with the direction of its bounds, and all of
+    /// any other write but the version of its object. So a raise that is refused holds up neither the
+    /// way down nor a restore.
     #[must_use]
     pub fn basis(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -179,60 +149,8 @@ impl Purpose {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Serialize)]
-    struct HoldSettings {
-        hold: Option<i32>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        inner: Option<Inner>,
-    }
-
-    #[derive(Serialize)]
-    struct Inner {
-        name: &'static str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        hold: Option<i32>,
-    }
-
-    #[test]
-    fn a_status_is_written_down_to_what_is_in_it_no_more() {
-        let metadata: Meta = serde_json::from_value(
-            json!({"namespace": "shop", "name": "web", "resourceVersion": "7"}),
-        )
-        .unwrap();
-        let told = |hold, inner: Option<Option<i32>>| HoldSettings {
-            hold,
-            inner: inner.map(|hold| Inner { name: "a", hold }),
-        };
-        let all = [
-            told(Some(1), Some(Some(2))),
-            told(Some(1), Some(None)),
-            told(None, Some(Some(3))),
-            told(None, None),
-        ];
-        for (before, after) in all
-            .iter()
-            .flat_map(|one| all.iter().map(move |other| (one, other)))
-        {
-            let is = json!(before);
-            let write = Write::status(Kind::Ihpa, &metadata, Some(before), after);
-            assert_eq!(write.is_some(), is != json!(after), "{is} {}", json!(after));
-            let Some(write) = write else { continue };
-            let WriteOperation::Merge(body) = write.operation else {
-                panic!("{write:?}");
-            };
-            assert_eq!(body["metadata"], json!({"resourceVersion": "7"}));
-            let mut status = is;
-            json_patch::merge(&mut status, &body["status"]);
-            let mut wanted = json!(after);
-            for one in [&mut status, &mut wanted] {
-                let fields = one.as_object_mut().unwrap();
-                fields.retain(|_, value| !value.is_null());
-            }
-            assert_eq!(status, wanted);
-        }
-        assert!(Write::status(Kind::Ihpa, &metadata, None, &all[1]).is_some());
-    }
+    use crate::kinds::Kind;
+    use crate::meta::Meta;
 
     #[test]
     fn a_refused_raise_holds_up_neither_the_way_down_nor_a_restore() {

@@ -1,7 +1,7 @@
 //! Portraits as they are written, and what becomes of them.
 
 use evenkeel_core::scaling::cron::ScheduleCache;
-use evenkeel_core::scaling::portrait::{ProviderOutcome, Value as Asked};
+use evenkeel_core::scaling::recommendation::{Ask, Unavailable};
 use serde_json::{Value, json};
 
 use super::*;
@@ -12,7 +12,7 @@ fn checked(data: Value) -> Result<Portrait, String> {
         .map_err(|error| error.to_string())
 }
 
-fn asked(portrait: &Portrait, second: i64) -> ProviderOutcome {
+fn asked(portrait: &Portrait, second: i64) -> (Ask, Option<Timestamp>) {
     portrait.at(
         &mut ScheduleCache::default(),
         Timestamp::from_second(second).unwrap(),
@@ -22,30 +22,19 @@ fn asked(portrait: &Portrait, second: i64) -> ProviderOutcome {
 #[test]
 fn each_type_is_read_by_its_own_field() {
     let portrait = checked(json!({"type": "Static", "static": {"replicas": 3}})).unwrap();
-    assert_eq!(
-        asked(&portrait, 0),
-        ProviderOutcome::Value(Asked {
-            replicas: 3,
-            until: None
-        })
-    );
+    assert_eq!(asked(&portrait, 0), (Ask::Exactly(3), None));
     let portrait = checked(json!({"type": "Cron", "cron": {"crons": [{"name": "a",
         "start": "0 8 * * *", "end": "0 9 * * *", "replicas": 4, "timeZone": "Asia/Shanghai"}]}}));
     let outcome = asked(&portrait.unwrap(), 1800);
-    assert_eq!(outcome.value().map(|value| value.replicas), Some(4));
+    assert_eq!(outcome.0, Ask::Exactly(4));
     let portrait = checked(
         json!({"type": "TimeSeries", "expireTime": "1970-01-01T01:00:00Z",
         "timeSeries": {"timeSeries": [{"timestamp": 60, "replicas": 5}]}}),
     )
     .unwrap();
-    assert_eq!(
-        asked(&portrait, 60).value().map(|value| value.replicas),
-        Some(5)
-    );
-    assert!(matches!(
-        asked(&portrait, 3600),
-        ProviderOutcome::Expired { .. }
-    ));
+    assert_eq!(asked(&portrait, 60).0, Ask::Exactly(5));
+    let expired = asked(&portrait, 3600).0;
+    assert_eq!(expired, Ask::Unavailable(Unavailable::Expired));
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
         risk: Risk::default(),
     };
     let speaker = ProviderRef {
-        name: "reactive".into(),
+        by: "reactive".into(),
         priority: 1,
     };
     let (mut tracker, shared) = (TargetState::default(), ModelAssets::default());

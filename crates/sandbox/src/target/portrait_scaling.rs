@@ -12,7 +12,7 @@ use evenkeel_core::forecast::RegularSeries;
 use evenkeel_core::scaling::cron::ScheduleCache;
 use evenkeel_core::scaling::hpa::{Controller, HpaSpec, HpaStatus, reconciler};
 use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::scaling::portrait::ProviderRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::signal::ObjectReference;
 use evenkeel_core::scaling::staged_change::StagedChange;
 use evenkeel_core::scaling::tracker::{Reaction, ReconciledTarget};
@@ -45,10 +45,8 @@ impl<'a> PortraitScaledTarget<'a> {
         forecaster: Forecaster,
     ) -> Self {
         let share = target.capacity.target();
-        let speaker = |provider: &Provider| ProviderRef {
-            name: provider.name.clone(),
-            priority: provider.priority,
-        };
+        let speaker =
+            |provider: &Provider| ProviderRef::of_portrait(&provider.name, provider.priority);
         let (reactive, predictive) = (portraits.reactive(), portraits.predictive());
         Self {
             pods: ScaledPods::new(target, load, share, start),
@@ -139,15 +137,14 @@ impl<'a> PortraitScaledTarget<'a> {
         }
     }
 
-    /// Recommendations that do not depend on the load.
-    fn given(&mut self, now: Timestamp) -> Vec<ProviderRecommendation> {
+    /// The recommendations of the providers that do not depend on the load.
+    fn given(&mut self, now: Timestamp) -> Vec<Recommendation> {
         let providers = self.portraits.providers.iter().zip(&mut self.agendas);
         let known = providers.filter_map(|(provider, agenda)| match &provider.source {
-            PortraitSource::Portrait(portrait) => Some(ProviderRecommendation {
-                name: provider.name.clone(),
-                priority: provider.priority,
-                outcome: portrait.at(agenda, now),
-            }),
+            PortraitSource::Portrait(portrait) => {
+                let by = ProviderRef::of_portrait(&provider.name, provider.priority);
+                Some(by.recommend(portrait.at(agenda, now)))
+            }
             PortraitSource::Reactive(_)
             | PortraitSource::Predictive(_)
             | PortraitSource::External { .. } => None,

@@ -10,18 +10,18 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::{CountSeen, DecisionContext, DecisionState};
+use crate::scaling::bounds::ObjectBounds;
 use crate::scaling::decision::ScalingDecision;
 use crate::scaling::decision_basis::DecisionBasis;
 use crate::scaling::ds_hpa::{self, PredictiveProposal};
 use crate::scaling::input::DecisionInput;
 use crate::scaling::limit::LimitedBy;
+use crate::scaling::merge::{Merged, merge};
 use crate::scaling::merged_portraits::{MergedPortraits, PodsNow, PortraitInput, ProviderRef};
 use crate::scaling::mode::ScalingMode;
 use crate::scaling::policy::{Strategy, TargetPolicy};
-use crate::scaling::portrait::{
-    MergedOutcomes, ProviderFailure, ProviderOutcome, ProviderRecommendation, Value, merge,
-};
 use crate::scaling::reason::{DecisionChange, PredictionClause};
+use crate::scaling::recommendation::{Ask, Recommendation, Unavailable};
 use crate::scaling::scale_down;
 use crate::scaling::stability::{self, CheckDecision, CheckResult, Checks, Freshness};
 use crate::scaling::staged_change::{
@@ -53,7 +53,11 @@ pub(in crate::scaling) fn portray(
         state,
     };
     let (provided, words) = tick.provided(portraits);
-    let merged = merge(&provided, now);
+    let user = ObjectBounds {
+        min: Some(policy.bounds.min()),
+        max: policy.bounds.max(),
+    };
+    let merged = merge(user, &provided, now);
     let target = merged.target(input.current, policy.bounds);
     tick.state.note_asked(target.replicas);
     let wanted = if portraits.rests_at_zero {
@@ -93,11 +97,11 @@ struct PortraitReasons {
 
 impl PortraitReasons {
     /// Those of the provider that holds, with the extent of what it knows.
-    fn of(self, merged: &MergedOutcomes, portraits: &PortraitInput<'_>) -> (DecisionBasis, String) {
+    fn of(self, merged: &Merged, portraits: &PortraitInput<'_>) -> (DecisionBasis, String) {
         let Some(asked) = &merged.asked else {
             return (DecisionBasis::LastKnown, String::new());
         };
-        let is = |speaker: &ProviderRef| speaker.name == asked.provider;
+        let is = |speaker: &ProviderRef| speaker.by == asked.by;
         if portraits.reactive.is_some_and(is) {
             (DecisionBasis::Reaction, self.reactive)
         } else if portraits.predictive.is_some_and(is) {
@@ -106,14 +110,6 @@ impl PortraitReasons {
         } else {
             (DecisionBasis::Portrait, String::new())
         }
-    }
-}
-
-fn said(speaker: &ProviderRef, outcome: ProviderOutcome) -> ProviderRecommendation {
-    ProviderRecommendation {
-        name: speaker.name.clone(),
-        priority: speaker.priority,
-        outcome,
     }
 }
 
@@ -158,7 +154,7 @@ impl DecisionContext<'_> {
         }
         reason = match &merged.asked {
             None => format!("{reason}: no portrait has a value"),
-            Some(asked) => format!("{reason}: {} asks for {}", asked.provider, asked.replicas),
+            Some(asked) => format!("{reason}: {} asks for {}", asked.by, asked.replicas),
         };
         if !because.is_empty() {
             reason = format!("{reason} ({because})");
@@ -175,26 +171,26 @@ impl DecisionContext<'_> {
     fn provided(
         &mut self,
         portraits: &PortraitInput<'_>,
-    ) -> (Vec<ProviderRecommendation>, PortraitReasons) {
+    ) -> (Vec<Recommendation>, PortraitReasons) {
         let mut provided = portraits.given.to_vec();
         let mut words = PortraitReasons::default();
-        let mut reacted = portraits.reactive.map(|_| self.reacted());
+        let mut reacted = portraits
+            .reactive
+            .map(|speaker| speaker.recommend(self.reacted()));
         let mut predicted = None;
-        if portraits.predictive.is_some() {
+        if let Some(speaker) = portraits.predictive {
             let active = &mut self.state.active_forecast;
             let proposal = ds_hpa::propose(self.policy, self.input, active);
-            let mut outcome = self.predicted(proposal.as_ref());
-            self.scale_in_early(proposal.as_ref(), &mut reacted, &mut outcome);
+            let mut found = speaker.recommend(self.predicted(proposal.as_ref()));
+            self.scale_in_early(proposal.as_ref(), reacted.as_mut(), &mut found);
             words.predictive = self.foreseen(proposal.as_ref()).to_string();
             words.grounds = Some(DecisionBasis::of(proposal.as_ref()));
-            predicted = Some(outcome);
+            predicted = Some(found);
         }
-        if let Some((speaker, outcome)) = portraits.reactive.zip(reacted) {
-            provided.push(said(speaker, outcome));
+        if reacted.is_some() {
             self.input.reaction.clone_into(&mut words.reactive);
         }
-        let predicted = portraits.predictive.zip(predicted);
-        provided.extend(predicted.map(|(speaker, outcome)| said(speaker, outcome)));
+        provided.extend(reacted.into_iter().chain(predicted));
         (provided, words)
     }
 
@@ -203,18 +199,18 @@ impl DecisionContext<'_> {
     fn scale_in_early(
         &mut self,
         proposal: Option<&PredictiveProposal>,
-        reacted: &mut Option<ProviderOutcome>,
-        predicted: &mut ProviderOutcome,
+        reacted: Option<&mut Recommendation>,
+        predicted: &mut Recommendation,
     ) {
         let mut counts: Vec<&mut i32> = Vec::new();
-        match reacted {
-            Some(ProviderOutcome::Value(value)) => counts.push(&mut value.replicas),
+        match reacted.map(|one| &mut one.ask) {
+            Some(Ask::Exactly(replicas)) => counts.push(replicas),
             // Without metrics nothing is taken away.
             Some(_) => return,
             None => {}
         }
-        if let ProviderOutcome::Value(value) = predicted {
-            counts.push(&mut value.replicas);
+        if let Ask::Exactly(replicas) = &mut predicted.ask {
+            counts.push(replicas);
         }
         let Some(wanted) = counts.iter().map(|count| **count).max() else {
             return;
@@ -289,7 +285,7 @@ impl DecisionContext<'_> {
 
     /// The outcome of the reaction to the current load. Without a Pod there is nothing to measure,
     /// so it asks for one replica.
-    fn reacted(&mut self) -> ProviderOutcome {
+    fn reacted(&mut self) -> (Ask, Option<Timestamp>) {
         let DecisionInput {
             now,
             current,
@@ -299,14 +295,8 @@ impl DecisionContext<'_> {
             ..
         } = *self.input;
         let found = match reactive {
-            Some(replicas) => Ok(Value {
-                replicas,
-                until: None,
-            }),
-            None if is_switched_off && current == 0 => Ok(Value {
-                replicas: 1,
-                until: None,
-            }),
+            Some(replicas) => Ok((replicas, None)),
+            None if is_switched_off && current == 0 => Ok((1, None)),
             None => Err(Cow::Owned(missing.to_owned())),
         };
         let since = &mut self.state.speaking.reactive_fails;
@@ -314,7 +304,7 @@ impl DecisionContext<'_> {
     }
 
     /// The outcome of prediction: the trusted forecast, but at least the replicas that the current loads need.
-    fn predicted(&mut self, proposal: Option<&PredictiveProposal>) -> ProviderOutcome {
+    fn predicted(&mut self, proposal: Option<&PredictiveProposal>) -> (Ask, Option<Timestamp>) {
         let DecisionInput { now, strategy, .. } = *self.input;
         let until = self.state.active_forecast.as_ref().map(|one| one.until);
         let proposal = proposal.filter(|one| self.knows(one) && !self.input.has_unknown_traffic());
@@ -334,12 +324,9 @@ impl DecisionContext<'_> {
         let way_down = &mut self.state.way_down;
         let step = scale_down::step(self.policy, before, asked, way_down, now);
         self.state.speaking.predicted = Some(step.replicas);
-        let value = Value {
-            replicas: step.replicas,
-            until: until.filter(|_| step.replicas == asked),
-        };
+        let until = until.filter(|until| step.replicas == asked && now < *until);
         let since = &mut self.state.speaking.predictive_fails;
-        outcome(Ok(value), FORECAST_UNTRUSTED, since, now)
+        outcome(Ok((step.replicas, until)), FORECAST_UNTRUSTED, since, now)
     }
 
     /// The replicas for the current values of the forecast loads, by the HPA's rule; `None` if one is unknown.
@@ -375,23 +362,28 @@ impl DecisionContext<'_> {
     }
 }
 
-/// The outcome of a provider that has found a value, or none for a reason; `since` remembers when that began.
+/// The request of a provider that has found a count with its end, or none for a reason; `since` remembers when that
+/// began.
 fn outcome(
-    found: Result<Value, Cow<'static, str>>,
+    found: Result<(i32, Option<Timestamp>), Cow<'static, str>>,
     reason: &'static str,
     since: &mut Option<Timestamp>,
     now: Timestamp,
-) -> ProviderOutcome {
+) -> (Ask, Option<Timestamp>) {
     match found {
-        Ok(value) => {
+        Ok((replicas, until)) => {
             *since = None;
-            ProviderOutcome::Value(value)
+            (Ask::Exactly(replicas), until)
         }
-        Err(message) => ProviderOutcome::Failed(ProviderFailure {
-            reason,
-            message,
+        Err(message) => {
             // After the clock was set back it begins anew.
-            since: *since.insert(since.filter(|began| *began <= now).unwrap_or(now)),
-        }),
+            let since = *since.insert(since.filter(|began| *began <= now).unwrap_or(now));
+            let failed = Unavailable::Failed {
+                reason,
+                message,
+                since,
+            };
+            (Ask::Unavailable(failed), None)
+        }
     }
 }

@@ -1,12 +1,10 @@
-//! The statement of a provider for all times, and its outcome at one of them.
-
-use std::sync::Arc;
+//! The statement of a provider for all times, and its request at one of them.
 
 use jiff::Timestamp;
 
-use super::outcome::{ProviderOutcome, Value};
 use super::series::TimeSeries;
 use crate::scaling::cron::{self, CronSpec, ScheduleCache};
+use crate::scaling::recommendation::{Ask, Unavailable};
 
 /// The statement of a provider, and the time for which it stands.
 #[derive(Debug, Clone)]
@@ -27,49 +25,39 @@ pub enum Replicas {
     TimeSeries(TimeSeries),
 }
 
-/// The outcome of one provider, with its name and its priority.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProviderRecommendation {
-    /// The name, unique among the providers of one target.
-    pub name: Arc<str>,
-    /// Of those that have a value, the highest holds.
-    pub priority: i32,
-    pub outcome: ProviderOutcome,
-}
-
 impl Portrait {
-    /// The outcome at `now`. The `agenda` is that of its windows; without windows it stays unchanged.
+    /// The request at `now`, with its end. The `agenda` is that of its windows; without windows it stays unchanged.
     #[must_use]
-    pub fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> ProviderOutcome {
+    pub fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> (Ask, Option<Timestamp>) {
         let Self { replicas, expires } = self;
-        if let Some(at) = expires.filter(|end| *end <= now) {
-            return ProviderOutcome::Expired { at };
+        if expires.is_some_and(|end| end <= now) {
+            return (Ask::Unavailable(Unavailable::Expired), *expires);
         }
         match replicas.at(agenda, now) {
-            ProviderOutcome::Value(Value { replicas, until }) => ProviderOutcome::Value(Value {
-                replicas,
-                until: until.into_iter().chain(*expires).min(),
-            }),
+            (Ask::Exactly(count), until) => {
+                let ends = until.into_iter().chain(*expires);
+                (Ask::Exactly(count), ends.min())
+            }
             other => other,
         }
     }
 }
 
 impl Replicas {
-    fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> ProviderOutcome {
-        let value = |replicas, until| ProviderOutcome::Value(Value { replicas, until });
+    fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> (Ask, Option<Timestamp>) {
+        const ABSENT: Ask = Ask::Unavailable(Unavailable::Absent);
         match self {
-            Self::Static(replicas) => value(*replicas, None),
+            Self::Static(replicas) => (Ask::Exactly(*replicas), None),
             Self::Cron(spec) => match cron::asked(spec, agenda, now) {
-                cron::OpenWindows::Replicas { replicas, until } => value(replicas, Some(until)),
-                cron::OpenWindows::Nothing { until } => ProviderOutcome::Absent { until },
+                cron::OpenWindows::Replicas { replicas, until } => {
+                    (Ask::Exactly(replicas), Some(until))
+                }
+                cron::OpenWindows::Nothing { until } => (ABSENT, until),
             },
             Self::TimeSeries(series) => {
-                let until = series.next(now).map(|next| next.at);
-                match series.at(now) {
-                    Some(point) => value(point.replicas, until),
-                    None => ProviderOutcome::Absent { until },
-                }
+                let point = series.at(now);
+                let ask = point.map_or(ABSENT, |point| Ask::Exactly(point.replicas));
+                (ask, series.next(now).map(|next| next.at))
             }
         }
     }

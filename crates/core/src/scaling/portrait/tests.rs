@@ -7,35 +7,54 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::scaling::ReplicaBounds;
 use crate::scaling::cron::{CronSpec, Rule, RuleTiming, Schedule, ScheduleCache, Zone};
 use crate::scaling::limit::LimitedBy;
+use crate::scaling::merge::{self, Merged};
+use crate::scaling::recommendation::{Ask, Recommendation, Unavailable};
+use crate::scaling::{ObjectBounds, ProviderRef, ReplicaBounds};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn value(replicas: i32, until: Option<i64>) -> ProviderOutcome {
-    ProviderOutcome::Value(Value {
-        replicas,
-        until: until.map(at),
-    })
+type Asked = (Ask, Option<Timestamp>);
+
+fn value(replicas: i32, until: Option<i64>) -> Asked {
+    (Ask::Exactly(replicas), until.map(at))
 }
 
-fn failed(since: i64) -> ProviderOutcome {
-    ProviderOutcome::Failed(ProviderFailure {
+fn absent(until: Option<i64>) -> Asked {
+    (Ask::Unavailable(Unavailable::Absent), until.map(at))
+}
+
+fn expired(at_second: i64) -> Asked {
+    let end = Some(at(at_second));
+    (Ask::Unavailable(Unavailable::Expired), end)
+}
+
+fn failed(since: i64) -> Asked {
+    let failed = Unavailable::Failed {
         reason: "NoAnswer",
         message: Cow::Borrowed("nobody answers"),
         since: at(since),
-    })
+    };
+    (Ask::Unavailable(failed), None)
 }
 
-fn provided(name: &str, priority: i32, outcome: ProviderOutcome) -> ProviderRecommendation {
-    ProviderRecommendation {
-        name: name.into(),
-        priority,
-        outcome,
-    }
+fn provided(name: &str, priority: i32, asked: Asked) -> Recommendation {
+    let by = name.into();
+    ProviderRef { by, priority }.recommend(asked)
+}
+
+/// The merge of counts, for a user without bounds.
+fn merge<'a>(all: impl IntoIterator<Item = &'a Recommendation>, now: Timestamp) -> Merged {
+    let user = ObjectBounds {
+        min: None,
+        max: i32::MAX,
+    };
+    let merged = merge::merge(user, all, now);
+    assert_eq!(merged.bounds, user);
+    merged
 }
 
 fn window(name: &str, start: &str, end: &str, replicas: i32) -> Rule {
@@ -69,18 +88,13 @@ fn a_series_holds_from_each_point_to_the_next_and_the_last_until_it_expires() {
     };
     let mut agenda = ScheduleCache::default();
     for (second, expected) in [
-        (
-            99,
-            ProviderOutcome::Absent {
-                until: Some(at(100)),
-            },
-        ),
+        (99, absent(Some(100))),
         (100, value(3, Some(200))),
         (199, value(3, Some(200))),
         (200, value(0, Some(300))),
         (399, value(7, Some(400))),
-        (400, ProviderOutcome::Expired { at: at(400) }),
-        (9000, ProviderOutcome::Expired { at: at(400) }),
+        (400, expired(400)),
+        (9000, expired(400)),
     ] {
         assert_eq!(portrait.at(&mut agenda, at(second)), expected, "{second}");
     }
@@ -116,22 +130,12 @@ fn of_windows_that_overlap_the_larger_holds() {
     let mut agenda = ScheduleCache::default();
     let hour = |hour: i64| hour * 3600;
     for (second, expected) in [
-        (
-            hour(7),
-            ProviderOutcome::Absent {
-                until: Some(at(hour(8))),
-            },
-        ),
+        (hour(7), absent(Some(hour(8)))),
         (hour(8), value(6, Some(hour(18)))),
         (hour(11), value(9, Some(hour(13)))),
         (hour(12), value(9, Some(hour(13)))),
         (hour(13), value(6, Some(hour(18)))),
-        (
-            hour(18),
-            ProviderOutcome::Absent {
-                until: Some(at(hour(32))),
-            },
-        ),
+        (hour(18), absent(Some(hour(32)))),
     ] {
         assert_eq!(portrait.at(&mut agenda, at(second)), expected, "{second}");
     }
@@ -139,12 +143,12 @@ fn of_windows_that_overlap_the_larger_holds() {
 
 #[test]
 fn the_highest_priority_that_has_a_value_holds_and_the_others_stand_where_one_fails() {
-    let asked = |providers: &[ProviderRecommendation]| {
+    let asked = |providers: &[Recommendation]| {
         let merged = merge(providers, at(1000));
         let by = merged
             .asked
-            .map(|asked| (asked.provider.to_string(), asked.replicas));
-        let unheard = merged.unheard.iter().map(|one| one.provider.to_string());
+            .map(|asked| (asked.by.to_string(), asked.replicas));
+        let unheard = merged.unheard.iter().map(|one| one.by.to_string());
         (by, unheard.collect::<Vec<_>>())
     };
     let cron = provided("cron", 2, value(4, None));
@@ -155,21 +159,21 @@ fn the_highest_priority_that_has_a_value_holds_and_the_others_stand_where_one_fa
         asked(&[reactive.clone(), cron.clone(), predictive.clone()]),
         (by("cron", 4), vec![])
     );
-    let absent = provided("cron", 2, ProviderOutcome::Absent { until: None });
+    let silent = provided("cron", 2, absent(None));
     assert_eq!(
-        asked(&[absent, predictive.clone(), reactive.clone()]),
+        asked(&[silent, predictive.clone(), reactive.clone()]),
         (by("reactive", 9), vec![])
     );
-    let expired = provided("reactive", 1, ProviderOutcome::Expired { at: at(5) });
+    let old = provided("reactive", 1, expired(5));
     let broken = provided("cron", 2, failed(0));
     assert_eq!(
-        asked(&[broken.clone(), predictive, expired.clone()]),
+        asked(&[broken.clone(), predictive, old.clone()]),
         (
             by("predictive", 7),
             vec!["cron".to_owned(), "reactive".to_owned()]
         )
     );
-    let nobody = merge(&[broken, expired], at(1000));
+    let nobody = merge(&[broken, old], at(1000));
     assert_eq!(nobody.asked, None);
     let target = nobody.target(5, ReplicaBounds::new(1, 10).unwrap());
     assert_eq!(
@@ -211,19 +215,26 @@ fn bounds_hold_whatever_is_asked_for() {
         let target = merged.target(5, bounds);
         assert_eq!((target.replicas, target.limited_by), (replicas, limit));
     }
-    assert_eq!(MergedOutcomes::default().target(9, bounds).replicas, 6);
+    assert_eq!(merge(&[], at(0)).target(9, bounds).replicas, 6);
 }
 
-fn any_outcome() -> impl Strategy<Value = ProviderOutcome> {
+const fn exactly(one: &Recommendation) -> Option<i32> {
+    match one.ask {
+        Ask::Exactly(replicas) => Some(replicas),
+        _ => None,
+    }
+}
+
+fn any_outcome() -> impl Strategy<Value = Asked> {
     prop_oneof![
-        4 => (0i32..20, prop::option::of(1000i64..2000)).prop_map(|(replicas, until)| value(replicas, until)),
-        1 => Just(ProviderOutcome::Absent { until: None }),
-        1 => Just(ProviderOutcome::Expired { at: at(10) }),
+        4 => (0i32..20, prop::option::of(1001i64..2000)).prop_map(|(replicas, until)| value(replicas, until)),
+        1 => Just(absent(None)),
+        1 => Just(expired(10)),
         1 => (500i64..1000).prop_map(failed),
     ]
 }
 
-fn any_providers() -> impl Strategy<Value = Vec<ProviderRecommendation>> {
+fn any_providers() -> impl Strategy<Value = Vec<Recommendation>> {
     let one = (-2i32..3, any_outcome());
     prop::collection::vec(one, 0..8).prop_map(|all| {
         let named = all.into_iter().enumerate();
@@ -246,11 +257,11 @@ proptest! {
     #[test]
     fn nobody_who_has_a_value_is_passed_over(given in any_providers()) {
         let merged = merge(&given, at(1000));
-        let values = given.iter().filter_map(|one| Some((one.priority, one.outcome.value()?.replicas)));
+        let values = given.iter().filter_map(|one| exactly(one).map(|replicas| (one.priority, replicas)));
         let asked = merged.asked.as_ref().map(|asked| (asked.priority, asked.replicas));
         prop_assert_eq!(asked, values.max());
         let unheard = given.iter().filter(|one| {
-            matches!(one.outcome, ProviderOutcome::Failed(_) | ProviderOutcome::Expired { .. })
+            matches!(one.ask, Ask::Unavailable(Unavailable::Failed { .. } | Unavailable::Expired))
         });
         prop_assert_eq!(merged.unheard.len(), unheard.count());
     }

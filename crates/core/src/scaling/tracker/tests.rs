@@ -62,7 +62,7 @@ struct Run {
     policy: TargetPolicy,
     models: Option<ModelSet>,
     current: i32,
-    record: Option<ReplicaRecommendation>,
+    record: Option<Recommendation>,
 }
 
 impl Run {
@@ -88,8 +88,8 @@ impl Run {
     fn tick(&mut self, tick: i64) -> TickReport {
         let recorded = self.record.as_ref().and_then(|record| {
             Some(Floor {
-                replicas: record.min?,
-                until: record.until,
+                replicas: record.min()?,
+                until: record.until?,
             })
         });
         let input = TickInput {
@@ -135,7 +135,7 @@ fn a_hill_is_climbed_ahead_of_its_load() {
             let contributed = report
                 .contribution
                 .as_ref()
-                .and_then(|contribution| contribution.min);
+                .and_then(|contribution| contribution.min());
             assert_eq!(contributed, (floor > 2).then_some(floor), "{report:?}");
             run.current = needed.max(floor);
         }
@@ -542,7 +542,7 @@ fn who_was_fed_the_same_decides_the_same_when_it_takes_over() {
 
 #[test]
 fn a_new_process_keeps_the_floor_until_it_knows_better() {
-    let record = ReplicaRecommendation::of_prediction(9, time(20));
+    let record = Recommendation::of_prediction(9, time(20));
     let mut run = Run::new(Some(ModelSet::SHpa));
     (run.current, run.record) = (9, Some(record.clone()));
     for tick in 0..20 {
@@ -569,7 +569,7 @@ fn a_new_process_keeps_the_floor_until_it_knows_better() {
 #[test]
 fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
     let mut run = Run::new(Some(ModelSet::SHpa));
-    (run.current, run.record) = (9, Some(ReplicaRecommendation::of_prediction(9, time(1000))));
+    (run.current, run.record) = (9, Some(Recommendation::of_prediction(9, time(1000))));
     let kept = (0..120).take_while(|&tick| {
         let report = run.measured(
             tick,
@@ -584,11 +584,13 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
     );
 
     let mut follower = Run::new(Some(ModelSet::SHpa));
-    (follower.current, follower.record) =
-        (9, Some(ReplicaRecommendation::of_prediction(9, time(1000))));
+    (follower.current, follower.record) = (9, Some(Recommendation::of_prediction(9, time(1000))));
     assert_eq!(follower.measured(0, 1000.0).decision.replicas, 9);
-    follower.record = follower.record.map(|record| ReplicaRecommendation {
-        min: Some(6),
+    follower.record = follower.record.map(|record| Recommendation {
+        ask: crate::scaling::recommendation::Ask::AtLeast {
+            min: Some(6),
+            max: None,
+        },
         ..record
     });
     assert_eq!(
@@ -699,7 +701,7 @@ proptest! {
         let models = if auto { ModelSet::Auto } else { ModelSet::SHpa };
         let runs: Vec<Vec<TickReport>> = (0..2).map(|_| {
             let mut run = Run::new(Some(models));
-            run.record = adopted.map(|min| ReplicaRecommendation::of_prediction(min, time(40)));
+            run.record = adopted.map(|min| Recommendation::of_prediction(min, time(40)));
             let mut tick = 0;
             happenings.iter().map(|&(load, current, after)| {
                 tick += after;

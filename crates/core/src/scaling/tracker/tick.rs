@@ -5,7 +5,6 @@ use jiff::Timestamp;
 use crate::forecast::{
     Cover, ForecastStep, HorizonAccuracy, ModelAssets, ModelSet, ModelTrust, NotReady,
 };
-use crate::scaling::contribution::ReplicaRecommendation;
 use crate::scaling::counterfactual::CounterfactualResult;
 use crate::scaling::decision::{Floor, ScalingDecision};
 use crate::scaling::expected_load::ExpectedLoad;
@@ -14,6 +13,7 @@ use crate::scaling::hpa::{HpaCondition, HpaEvent, reconciler};
 use crate::scaling::hpa_aware::PodCapacity;
 use crate::scaling::input::LoadEstimate;
 use crate::scaling::merged_portraits::{MergedPortraits, PortraitInput};
+use crate::scaling::recommendation::Recommendation;
 use crate::scaling::signal::{Signal, ValueScope};
 use crate::scaling::traffic_fit::TrafficFit;
 use crate::scaling::traffic_need::TrafficStanding;
@@ -122,7 +122,7 @@ pub struct TickReport {
     pub horizon: Horizon,
     /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
     /// the user's `minReplicas`.
-    pub contribution: Option<ReplicaRecommendation>,
+    pub contribution: Option<Recommendation>,
     /// The report of the HPA's algorithm, if it is run here.
     pub hpa: Option<Box<HpaReport>>,
     /// The merged portraits of the target, if it has any.

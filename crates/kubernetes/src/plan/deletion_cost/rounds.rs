@@ -178,7 +178,7 @@ impl Rounds {
             severity: EventSeverity::Normal,
             reason: "ScaleInBalanced",
             action: "GivingDeletionCosts",
-            note: &note,
+            note: note.into(),
         };
         Some(event.at(&regarding(pods.first()?)?, reporter, now))
     }

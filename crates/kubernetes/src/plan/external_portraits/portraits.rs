@@ -15,6 +15,7 @@ use crate::meta::Meta;
 use crate::object_ref::ObjectRef;
 use crate::plan::conditional_patch::ConditionalPatch;
 use crate::plan::opt_in_notice::NOT_OPTED_IN;
+use crate::plan::status_writer::StatusSubject;
 use crate::plan::{Purpose, Write, WriteOperation};
 
 /// Makes those that are missing, and keeps in line those that belong to their autoscaler.
@@ -51,10 +52,14 @@ fn without_notice(portrait: &CheckedHorizontalPortrait) -> Option<Write> {
     let HorizontalPortrait {
         metadata, status, ..
     } = &*portrait.object;
-    let before = status.as_ref()?;
-    let mut after = before.clone();
+    let on = StatusSubject {
+        kind: Kind::HorizontalPortrait,
+        metadata,
+        held: status.as_ref(),
+    };
+    let mut after = status.clone()?;
     after.conditions.retain(|one| one.reason != NOT_OPTED_IN);
-    Write::status(Kind::HorizontalPortrait, metadata, Some(before), &after)
+    on.write(&after)
 }
 
 /// The origin of the spec of a HorizontalPortrait.

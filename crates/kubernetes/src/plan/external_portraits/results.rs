@@ -10,6 +10,7 @@ use crate::horizontal_portrait::{
 };
 use crate::kinds::Kind;
 use crate::plan::Write;
+use crate::plan::status_writer::StatusSubject;
 use crate::portrait_data::{PortraitData, read_result};
 
 /// The data that there are, and what is wrong with what was found.
@@ -45,7 +46,12 @@ pub(super) fn plan(
         portrait_data: data,
         conditions,
     };
-    Write::status(Kind::HorizontalPortrait, metadata, Some(before), &status)
+    let on = StatusSubject {
+        kind: Kind::HorizontalPortrait,
+        metadata,
+        held: Some(before),
+    };
+    on.write(&status)
 }
 
 fn read(

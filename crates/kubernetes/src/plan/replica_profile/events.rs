@@ -3,15 +3,16 @@
 //! A change is planned again until the cluster shows it, but an Event reports it once. The memory holds
 //! the key of each Event for as long as its change is planned.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::pods::Member;
-use super::profile_objects::{ProfileContext, ProfileMemory, ProfileObjects};
+use super::profile_objects::{ProfileMemory, ProfileObjects};
 use super::status::{APPLIED, ENSURED, ProfileDecision};
 use crate::condition::{Condition, ConditionStatus};
-use crate::kinds::Kind;
-use crate::plan::event::{EventContent, EventSeverity, RegardingObject};
-use crate::plan::write::{Purpose, Write};
+use crate::plan::event::{EventContent, EventSeverity};
+use crate::plan::status_writer::Status as _;
+use crate::plan::write::Purpose;
 use crate::replica_profile::ReplicaProfileStatus;
 use evenkeel_core::scaling::replica_profile::{PodState, ProfilePlan};
 
@@ -23,52 +24,52 @@ pub(super) struct ProfileRoundReport<'a, 'd> {
     pub(super) profiled: &'d ProfileObjects,
     pub(super) members: &'d [Member],
     pub(super) decided: ProfileDecision<'a, 'd>,
+    /// The status of the round before.
+    pub(super) before: Option<&'d ReplicaProfileStatus>,
     pub(super) status: &'d ReplicaProfileStatus,
 }
 
-/// One thing to tell.
+/// An Event with its keys in the memory while it is planned.
 struct ProfileEvent {
+    event: EventContent<'static>,
+    keys: Vec<String>,
+}
+
+const fn event(
     severity: EventSeverity,
     reason: &'static str,
     action: &'static str,
     note: String,
-    /// Its keys in the memory while it is planned.
-    keys: Vec<String>,
+) -> EventContent<'static> {
+    EventContent {
+        purpose: Purpose::PodStateEvent,
+        severity,
+        reason,
+        action,
+        note: Cow::Owned(note),
+    }
 }
 
 impl ProfileRoundReport<'_, '_> {
-    pub(super) fn events(
-        &self,
-        memory: &mut ProfileMemory,
-        context: &ProfileContext<'_>,
-    ) -> Vec<Write> {
-        let mut all = self.stands_against();
+    pub(super) fn events(&self, memory: &mut ProfileMemory) -> Vec<EventContent<'static>> {
+        let mut events = self.stands_against();
+        let mut all = Vec::new();
         if let Ok((accepted, plan)) = self.decided {
-            all.extend(
-                PodState::ALL
-                    .into_iter()
-                    .filter_map(|to| self.states(plan, to, memory)),
-            );
+            let states = PodState::ALL.into_iter();
+            all.extend(states.filter_map(|to| self.states(plan, to, memory)));
             all.extend(self.replicas(accepted.workload.replicas, plan));
         }
-        let metadata = &self.profiled.profile.object.metadata;
-        let regarding = RegardingObject::of(Kind::ReplicaProfile, metadata);
-        let is_new = |told: &&ProfileEvent| told.keys.iter().any(|key| !memory.told.contains(key));
-        let events = all.iter().filter(is_new).map(|told| {
-            let event = EventContent {
-                purpose: Purpose::PodStateEvent,
-                severity: told.severity,
-                reason: told.reason,
-                action: told.action,
-                note: &told.note,
-            };
-            event.at(&regarding, context.reporter, context.now)
-        });
-        let events = events.collect();
-        let keys: BTreeSet<String> = all.into_iter().flat_map(|told| told.keys).collect();
+        let before = std::mem::take(&mut memory.told);
+        for ProfileEvent { event, keys } in all {
+            if keys.iter().any(|key| !before.contains(key)) {
+                events.push(event);
+            }
+            memory.told.extend(keys);
+        }
         let planned = self.planned();
-        memory.told.retain(|key| planned.contains(key));
-        memory.told.extend(keys);
+        memory
+            .told
+            .extend(before.into_iter().filter(|key| planned.contains(key)));
         events
     }
 
@@ -85,37 +86,32 @@ impl ProfileRoundReport<'_, '_> {
     }
 
     /// The problems of the profile or its Pods that are new since the status before.
-    fn stands_against(&self) -> Vec<ProfileEvent> {
-        let before = self.profiled.profile.object.status.as_ref();
-        let of = |status: &ReplicaProfileStatus, kind: &str| -> Option<Condition> {
-            let mut conditions = status.conditions.iter();
-            conditions.find(|one| one.kind == kind).cloned()
-        };
-        let mut told: Vec<ProfileEvent> = Vec::new();
+    fn stands_against(&self) -> Vec<EventContent<'static>> {
+        let mut told: Vec<EventContent<'static>> = Vec::new();
         for (kind, reason) in [
             (APPLIED, "ProfileNotApplied"),
             (ENSURED, "ProfileNotEnsured"),
         ] {
-            let Some(now) = of(self.status, kind).filter(is_against) else {
+            let against = |status: &'_ ReplicaProfileStatus| -> Option<Condition> {
+                status.condition(kind).filter(is_against).cloned()
+            };
+            let Some(now) = against(self.status) else {
                 continue;
             };
-            let was = before
-                .and_then(|before| of(before, kind))
-                .filter(is_against);
-            let is_same = was.is_some_and(|was| was.reason == now.reason);
+            let is_same = self
+                .before
+                .and_then(against)
+                .is_some_and(|was| was.reason == now.reason);
             // The same reason in both conditions is one thing.
             let is_told = told.iter().any(|other| other.note == now.message);
-            if is_same || is_told {
-                continue;
+            if !is_same && !is_told {
+                told.push(event(
+                    EventSeverity::Warning,
+                    reason,
+                    "Refusing",
+                    now.message,
+                ));
             }
-            let keys = vec![format!("{kind} {}", now.reason)];
-            told.push(ProfileEvent {
-                severity: EventSeverity::Warning,
-                reason,
-                action: "Refusing",
-                note: now.message,
-                keys,
-            });
         }
         told
     }
@@ -145,11 +141,9 @@ impl ProfileRoundReport<'_, '_> {
             PodState::Cutoff => ("PodsCutOff", "CuttingOff", "run and take no traffic"),
             PodState::Standby => ("PodsStandby", "StandingBy", "are on standby"),
         };
+        let note = format!("{listed}: {what}");
         (!pods.is_empty()).then(|| ProfileEvent {
-            severity: EventSeverity::Normal,
-            reason,
-            action,
-            note: format!("{listed}: {what}"),
+            event: event(EventSeverity::Normal, reason, action, note),
             keys: pods.iter().map(|pod| key(pod.uid(), to)).collect(),
         })
     }
@@ -157,18 +151,16 @@ impl ProfileRoundReport<'_, '_> {
     fn replicas(&self, from: i32, plan: &ProfilePlan) -> Option<ProfileEvent> {
         let to = plan.replicas;
         let target = &self.profiled.profile.object.spec.scale_target_ref;
+        let note = format!("{target} from {from} to {to} replicas");
         (from != to).then(|| ProfileEvent {
-            severity: EventSeverity::Normal,
-            reason: "ReplicasSet",
-            action: "Scaling",
-            note: format!("{target} from {from} to {to} replicas"),
+            event: event(EventSeverity::Normal, "ReplicasSet", "Scaling", note),
             keys: vec![format!("{from} to {to}")],
         })
     }
 }
 
 /// True for a condition that tells of something that does not pass by itself.
-fn is_against(condition: &Condition) -> bool {
+fn is_against(condition: &&Condition) -> bool {
     condition.status == ConditionStatus::False && condition.reason != "Progressing"
 }
 

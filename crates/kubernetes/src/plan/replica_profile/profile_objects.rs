@@ -8,8 +8,9 @@ use jiff::Timestamp;
 use super::resource_restores::GiveBacks;
 use crate::disruption_budget::DisruptionBudget;
 use crate::plan::scaling::{Scalers, Settings};
+use crate::plan::status_writer::StatusWriter;
 use crate::pod::Pod;
-use crate::replica_profile::CheckedReplicaProfile;
+use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfileStatus};
 use crate::workload::Workload;
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_core::tuning::CpuMemory;
@@ -48,6 +49,7 @@ pub struct ProfileContext<'a> {
 /// The memory of a profile from one round to the next. Its Pods need nothing of it.
 #[derive(Debug, Default)]
 pub struct ProfileMemory {
+    pub(super) written: StatusWriter<ReplicaProfileStatus>,
     /// The keys of the Events so far, so that no Event is repeated.
     pub(super) told: BTreeSet<String>,
     pub(super) give_backs: GiveBacks,

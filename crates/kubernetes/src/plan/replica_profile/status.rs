@@ -6,6 +6,7 @@ use super::pods::{self, Member};
 use super::problem::{AcceptedProfile, ProfileProblem};
 use super::profile_objects::ProfileObjects;
 use crate::condition::{Condition, settle};
+use crate::plan::status_writer::Status;
 use crate::replica_profile::ReplicaProfileStatus;
 use evenkeel_core::scaling::ReplicaCounts;
 use evenkeel_core::scaling::replica_profile::{ProfilePlan, ProfileRefusal};
@@ -19,10 +20,17 @@ pub(super) const ENSURED: &str = ReplicaProfileStatus::ENSURED;
 pub(super) type ProfileDecision<'a, 'd> =
     Result<&'d (AcceptedProfile<'a>, ProfilePlan), &'d ProfileProblem>;
 
+impl Status for ReplicaProfileStatus {
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+}
+
 pub(super) fn status(
     profiled: &ProfileObjects,
     members: &[Member],
     decided: ProfileDecision<'_, '_>,
+    before: Option<&ReplicaProfileStatus>,
     now: Timestamp,
 ) -> ReplicaProfileStatus {
     let object = &profiled.profile.object;
@@ -33,7 +41,6 @@ pub(super) fn status(
         standby,
     };
     let mut conditions = vec![applied(profiled, decided), ensured(decided, found, ready)];
-    let before = object.status.as_ref();
     let before = before.map_or(&[][..], |before| before.conditions.as_slice());
     settle(&mut conditions, before, object.metadata.generation, now);
     ReplicaProfileStatus {

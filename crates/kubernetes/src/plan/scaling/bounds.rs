@@ -17,7 +17,8 @@ use super::owner::Owner;
 use crate::bounds_annotation::{BoundsAnnotation, BoundsAnnotationError};
 use crate::plan::conditional_patch::ConditionalPatch;
 use crate::scaling_policy::ScalingPolicy;
-use evenkeel_core::scaling::contribution::{Contributions, Contributor, ReplicaRecommendation};
+use evenkeel_core::scaling::contributions::Contributions;
+use evenkeel_core::scaling::recommendation::{Provider, Recommendation};
 use evenkeel_core::scaling::{Floor, ObjectBounds};
 
 /// The longest pause between two plans over which the memory of the former counts, such as that of a
@@ -193,33 +194,34 @@ impl ObservedBounds {
     #[must_use]
     pub fn floor(&self, now: Timestamp) -> Option<Floor> {
         let contributions = &self.annotation.record.contributions;
-        let contribution = contributions.of(&Contributor::Prediction)?;
-        let counts = now < contribution.until && !self.is_contested();
+        let contribution = contributions.of(&Provider::Prediction)?;
+        let until = contribution.until?;
+        let counts = now < until && !self.is_contested();
         Some(Floor {
-            replicas: contribution.min.filter(|_| counts)?,
-            until: contribution.until,
+            replicas: contribution.min().filter(|_| counts)?,
+            until,
         })
     }
 
     /// The contribution of one contributor, ended or not.
     #[must_use]
-    pub fn contribution(&self, who: &Contributor) -> Option<&ReplicaRecommendation> {
+    pub fn contribution(&self, who: &Provider) -> Option<&Recommendation> {
         self.annotation.record.contributions.of(who)
     }
 
     /// The bounds with these contributions of CronHPAs, and without those of all others.
     #[must_use]
-    pub fn with_crons(mut self, mut wanted: Vec<ReplicaRecommendation>, now: Timestamp) -> Self {
+    pub fn with_crons(mut self, mut wanted: Vec<Recommendation>, now: Timestamp) -> Self {
         // A record that is damaged is first written anew.
         if self.is_damaged() {
             return self;
         }
-        wanted.sort_by_key(|one| Reverse(one.min));
+        wanted.sort_by_key(|one| Reverse(one.min()));
         wanted.truncate(MOST_CRONS);
         let contributions = &mut self.annotation.record.contributions;
-        let gone: Vec<Contributor> = crons(contributions)
-            .filter(|one| !wanted.iter().any(|other| other.who == one.who))
-            .map(|one| one.who.clone())
+        let gone: Vec<Provider> = crons(contributions)
+            .filter(|one| !wanted.iter().any(|other| other.by == one.by))
+            .map(|one| one.by.clone())
             .collect();
         for who in &gone {
             contributions.withdraw(who);
@@ -248,11 +250,7 @@ impl ObservedBounds {
 
     /// The bounds with the contribution of prediction, or without any at present.
     #[must_use]
-    pub(super) fn contribute(
-        &self,
-        by: Option<&ReplicaRecommendation>,
-        now: Timestamp,
-    ) -> BoundsUpdate {
+    pub(super) fn contribute(&self, by: Option<&Recommendation>, now: Timestamp) -> BoundsUpdate {
         if self.is_damaged() {
             return self.withdraw(now);
         }
@@ -261,7 +259,7 @@ impl ObservedBounds {
             if self.refused.is_some() {
                 // A text that does not change stays that of its writer.
                 let contributions = &mut annotation.record.contributions;
-                contributions.withdraw(&Contributor::Prediction);
+                contributions.withdraw(&Provider::Prediction);
             }
             annotation.record.contribute(by.clone(), now);
             // The others may have left no room for it.
@@ -271,7 +269,7 @@ impl ObservedBounds {
             let mut annotation = self.annotation.clone();
             // Prediction still takes part: a contest goes on.
             let contributions = &mut annotation.record.contributions;
-            contributions.withdraw(&Contributor::Prediction);
+            contributions.withdraw(&Provider::Prediction);
             ReconciledBounds::new(annotation, now)
         });
         self.update(settled)
@@ -282,7 +280,7 @@ impl ObservedBounds {
     #[must_use]
     pub(super) fn withdraw(&self, now: Timestamp) -> BoundsUpdate {
         let mut annotation = self.annotation.clone();
-        annotation.record.withdraw(&Contributor::Prediction);
+        annotation.record.withdraw(&Provider::Prediction);
         self.update(ReconciledBounds::new(annotation, now))
     }
 
@@ -349,16 +347,16 @@ impl ObservedBounds {
 }
 
 /// The contributions of CronHPAs.
-fn crons(contributions: &Contributions) -> impl Iterator<Item = &ReplicaRecommendation> {
-    let is_cron = |one: &&ReplicaRecommendation| matches!(one.who, Contributor::Cron(_));
+fn crons(contributions: &Contributions) -> impl Iterator<Item = &Recommendation> {
+    let is_cron = |one: &&Recommendation| matches!(one.by, Provider::Cron(_));
     contributions.iter().filter(is_cron)
 }
 
 /// The requests of CronHPAs, in words.
 fn asked(contributions: &Contributions) -> Vec<String> {
-    let asked = crons(contributions).filter_map(|one| match &one.who {
-        Contributor::Cron(name) => Some(format!("CronHPA {name} asks for {} replicas", one.min?)),
-        Contributor::Prediction | Contributor::Other(_) => None,
+    let asked = crons(contributions).filter_map(|one| match &one.by {
+        Provider::Cron(name) => Some(format!("CronHPA {name} asks for {} replicas", one.min()?)),
+        Provider::Prediction | Provider::Other(_) => None,
     });
     asked.collect()
 }

@@ -2,6 +2,9 @@
 
 use jiff::Timestamp;
 
+use crate::plan::event::{EventContent, RegardingObject};
+use crate::plan::write::Write;
+
 /// The circumstances of a plan.
 #[derive(Debug, Clone, Copy)]
 pub struct ScalingContext<'a> {
@@ -9,4 +12,18 @@ pub struct ScalingContext<'a> {
     pub now: Timestamp,
     /// The name of this replica in Events.
     pub reporter: &'a str,
+}
+
+impl ScalingContext<'_> {
+    /// The writes of Events on one object.
+    #[must_use]
+    pub fn writes_of(
+        &self,
+        events: &[EventContent<'_>],
+        regarding: &RegardingObject,
+    ) -> Vec<Write> {
+        let events = events.iter();
+        let writes = events.map(|event| event.at(regarding, self.reporter, self.now));
+        writes.collect()
+    }
 }

@@ -13,31 +13,24 @@ mod problem;
 mod status;
 
 use evenkeel_core::scaling::ScalingMode;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
-use evenkeel_core::scaling::cron::{CronEffect, CronEvent, ScheduleCache};
-use jiff::{SignedDuration, Timestamp};
+use evenkeel_core::scaling::cron::{CronEffect, CronEvent};
+use evenkeel_core::scaling::recommendation::Recommendation;
 
 use self::cron_tick::{CronOutcome, followed};
 use super::context::ScalingContext;
-use super::event_pauses::EventPauses;
 use super::owner::Owner;
+use super::schedules::VersionedSchedule;
 use super::target::ScalingTarget;
 use super::target_objects::TargetObjects;
 use super::targets::ResolvedTarget;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 use crate::kinds::Kind;
+use crate::plan::status_writer::{StatusSubject, StatusWriter};
 use crate::plan::write::Write;
 
 pub use assign::{CronTarget, assign};
 pub use cron_tick::CronScaleTarget;
 pub use problem::CronProblem;
-
-/// The longest pause between two ticks over which the memory of the former counts.
-const REMEMBERED: SignedDuration = SignedDuration::from_mins(1);
-
-/// The least time between two writes of a status that differ in moments only: that of a schedule which
-/// runs every minute shows each run, and one that runs every second costs no more.
-const TOLD: SignedDuration = SignedDuration::from_mins(1);
 
 /// The target of a CronHPA; `all` are the CronHPAs of that target.
 ///
@@ -86,7 +79,7 @@ pub fn scaled(
         user: bounds.user(),
         saying,
         effective: bounds.found().min,
-        recorded: recorded.and_then(|recorded| recorded.min),
+        recorded: recorded.and_then(Recommendation::min),
         least: owner.least(),
         current: workload
             .map(|workload| workload.replicas)
@@ -115,68 +108,23 @@ fn scaled_directly(target: &ScalingTarget, all: &[&CheckedCronHpa]) -> CronScale
 }
 
 /// The memory of one CronHPA between two ticks.
-///
-/// A status is written and comes back by a watch; until it does, what was decided stands here.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CronMemory {
-    uid: Option<String>,
-    generation: i64,
-    last: Option<Timestamp>,
-    status: Option<CronHpaStatus>,
-    /// When the status was last written.
-    told: Option<Timestamp>,
-    agenda: ScheduleCache,
-    events: EventPauses,
+    written: StatusWriter<CronHpaStatus>,
+    schedule: VersionedSchedule,
 }
 
 /// The outcome of one tick of a CronHPA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CronPlan {
     /// Its contribution to the bounds.
-    pub contribution: Option<ReplicaRecommendation>,
+    pub contribution: Option<Recommendation>,
     /// Its status and Events.
     pub writes: Vec<Write>,
     /// Its events of this tick, for metrics.
     pub happened: Vec<CronEvent>,
     /// True where its crons are followed.
     pub is_ready: bool,
-}
-
-impl CronMemory {
-    /// The status of the tick before, of the same object and a moment ago.
-    fn recall(&mut self, cron: &CheckedCronHpa, now: Timestamp) -> Option<CronHpaStatus> {
-        let uid = &cron.object.metadata.uid;
-        let is_recent = |last: Timestamp| now.duration_since(last).abs() <= REMEMBERED;
-        if self.uid != *uid || !self.last.is_some_and(is_recent) {
-            *self = Self::default();
-        }
-        if self.generation != cron.object.generation {
-            self.agenda = ScheduleCache::default();
-        }
-        self.uid.clone_from(uid);
-        self.generation = cron.object.generation;
-        self.last = Some(now);
-        self.status.take()
-    }
-
-    /// True where a status is to be written in place of the one that the object has, which is then
-    /// noted.
-    fn tells(
-        &mut self,
-        held: Option<&CronHpaStatus>,
-        status: &CronHpaStatus,
-        now: Timestamp,
-    ) -> bool {
-        let in_moments_only = held.is_some_and(|held| held.differs_in_moments_only(status));
-        let is_early = self
-            .told
-            .is_some_and(|told| now.duration_since(told) < TOLD);
-        let tells = held != Some(status) && !(in_moments_only && is_early);
-        if tells {
-            self.told = Some(now);
-        }
-        tells
-    }
 }
 
 /// One tick of a CronHPA, which scales that, or is refused.
@@ -187,24 +135,23 @@ pub fn plan_cron(
     memory: &mut CronMemory,
     context: &ScalingContext<'_>,
 ) -> CronPlan {
-    let held = cron.object.status.clone();
-    let before = memory.recall(cron, context.now).or_else(|| held.clone());
-    let before = before.unwrap_or_default();
-    let followed = followed(cron, scaled, &before, &mut memory.agenda, context.now);
-    let next = status::next_runs(&followed, &before, &mut memory.agenda, context.now);
-    let status = status::status(cron, &before, &followed, next, context.now);
-    let changes = events::Changes {
-        before: &before,
-        status: &status,
-        followed: &followed,
+    let CronMemory { written, schedule } = memory;
+    let now = context.now;
+    let object = &cron.object;
+    let on = StatusSubject {
+        kind: Kind::CronHpa,
+        metadata: &object.metadata,
+        held: object.status.as_ref(),
     };
-    let events = events::events(cron, &changes, &mut memory.events, context);
-    let tells = memory.tells(held.as_ref(), &status, context.now);
-    let metadata = &cron.object.metadata;
-    let write = tells
-        .then(|| Write::status(Kind::CronHpa, metadata, held.as_ref(), &status))
-        .flatten();
-    memory.status = Some(status);
+    let before = written.take_before(&on, now).unwrap_or_default();
+    let uid = object.metadata.uid.as_deref().unwrap_or_default();
+    let schedule = schedule.of(Some(format!("{uid} {}", object.generation)));
+    let followed = followed(cron, scaled, &before, schedule, now);
+    let next = status::next_runs(&followed, &before, schedule, now);
+    let status = status::status(cron, &before, &followed, next, now);
+    let mut events = events::events(&before, &status, &followed);
+    events.retain(|event| written.allows_event(event.reason, now));
+    let writes = written.plan(&on, status, &events, context);
     let CronOutcome {
         contribution,
         ticked,
@@ -213,7 +160,7 @@ pub fn plan_cron(
     } = followed;
     CronPlan {
         contribution,
-        writes: write.into_iter().chain(events).collect(),
+        writes,
         happened: ticked.map(|ticked| ticked.happened).unwrap_or_default(),
         is_ready: problem.is_none(),
     }
@@ -221,17 +168,13 @@ pub fn plan_cron(
 
 /// The replicas that a CronHPA asked for when its status was last written.
 #[must_use]
-pub fn asked_last(
-    cron: &CheckedCronHpa,
-    scaled: &CronScaleTarget,
-) -> Option<ReplicaRecommendation> {
+pub fn asked_last(cron: &CheckedCronHpa, scaled: &CronScaleTarget) -> Option<Recommendation> {
     let active = cron.object.status.as_ref()?.active.as_ref()?;
-    let until = active.until.unwrap_or(Timestamp::MAX);
-    Some(ReplicaRecommendation::of_cron(
+    Some(Recommendation::of_cron(
         cron.contributor(),
         active.min_replicas,
         scaled.user,
-        until,
+        active.until,
     ))
 }
 

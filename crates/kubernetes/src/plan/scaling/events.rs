@@ -8,16 +8,15 @@ use super::conditions::{
     FLOOR_CONTESTED, FORECAST_TRUSTED, METRICS_AVAILABLE, RECORD_DAMAGED, REPLICAS_CONTESTED,
     is_distrust,
 };
-use super::context::ScalingContext;
 use super::memory::PlanMemory;
 use super::owner::Owner;
 use super::problem::TargetProblem;
 use super::status::TargetStatus;
-use super::target_objects::TargetObjects;
 use super::targets::ResolvedTarget;
 use crate::condition::{Condition, ConditionStatus};
 use crate::kinds::Kind;
 use crate::plan::event::{EventContent, EventSeverity};
+use crate::plan::status_writer::Status as _;
 use crate::plan::write::{Purpose, Write, WriteOperation};
 use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::hpa::EventType;
@@ -53,31 +52,20 @@ pub(super) fn tells_of_lowering(write: &Write) -> bool {
 
 /// The Events of one plan, as they are collected.
 pub(super) struct EventPlan<'a> {
-    observed: &'a TargetObjects,
     owner: Owner<'a>,
-    context: &'a ScalingContext<'a>,
     memory: &'a mut PlanMemory,
-    writes: Vec<Write>,
+    now: Timestamp,
+    pub(super) events: Vec<EventContent<'static>>,
 }
 
 impl<'a> EventPlan<'a> {
-    pub(super) const fn new(
-        observed: &'a TargetObjects,
-        owner: Owner<'a>,
-        context: &'a ScalingContext<'a>,
-        memory: &'a mut PlanMemory,
-    ) -> Self {
+    pub(super) const fn new(owner: Owner<'a>, memory: &'a mut PlanMemory, now: Timestamp) -> Self {
         Self {
-            observed,
             owner,
-            context,
             memory,
-            writes: Vec::new(),
+            now,
+            events: Vec::new(),
         }
-    }
-
-    pub(super) fn writes(self) -> Vec<Write> {
-        self.writes
     }
 
     /// A change of the floor, or of a count, that is about to be written, once until it has been.
@@ -155,20 +143,12 @@ impl<'a> EventPlan<'a> {
     }
 
     fn allows(&mut self, reason: &'static str) -> bool {
-        self.memory.allows_event(reason, self.context.now)
+        self.memory.written.allows_event(reason, self.now)
     }
 
-    pub(super) fn add(&mut self, severity: EventSeverity, reason: &'static str, note: &str) {
-        let ScalingContext { reporter, now } = *self.context;
-        let regarding = self.owner.regarding(&self.observed.namespace);
-        let event = EventContent {
-            purpose: Purpose::ScalingEvent,
-            severity,
-            reason,
-            action: "Scale",
-            note,
-        };
-        self.writes.push(event.at(&regarding, reporter, now));
+    fn add(&mut self, severity: EventSeverity, reason: &'static str, note: &str) {
+        let event = EventContent::of_scaling(severity, reason, note.to_owned());
+        self.events.push(event);
     }
 }
 
@@ -197,20 +177,15 @@ fn change(before: Option<&Condition>, now: &Condition) -> Option<(EventSeverity,
 }
 
 /// The Event of a conflict that the object has not been told of.
-pub(super) fn first_told<'s>(
+pub(super) fn first_told(
     held: Option<&TargetStatus>,
-    status: &'s TargetStatus,
-) -> Option<EventContent<'s>> {
+    status: &TargetStatus,
+) -> Option<EventContent<'static>> {
     const CONFLICT: &str = TargetProblem::DIRECT_CONFLICT;
     let condition = status.condition(CONFLICT)?;
     let is_told = held.is_some_and(|held| held.condition(CONFLICT).is_some());
-    (!is_told).then_some(EventContent {
-        purpose: Purpose::ScalingEvent,
-        severity: EventSeverity::Warning,
-        reason: CONFLICT,
-        action: "Scale",
-        note: &condition.message,
-    })
+    let note = condition.message.clone();
+    (!is_told).then(|| EventContent::of_scaling(EventSeverity::Warning, CONFLICT, note))
 }
 
 /// The reason why the user's bounds, or his count, are put back.

@@ -2,8 +2,6 @@
 //! replica.
 
 use super::hpa_input::LastStatus;
-use super::owner::Owner;
-use super::sink::{StatusSink, status_of};
 use super::status::TargetStatus;
 use super::target_objects::TargetObjects;
 use crate::condition::{Condition, ConditionStatus};
@@ -19,15 +17,15 @@ pub fn told(observed: &TargetObjects) -> LastStatus {
         let desired = status.desired.map(|desired| desired.online_replicas);
         return of_conditions(desired, status.conditions);
     }
-    let owner = Owner::workload(observed);
-    let status = owner.and_then(|owner| status_of(&owner));
+    let workload = observed.workload.as_deref();
+    let status = workload.and_then(|workload| TargetStatus::held_by(&workload.metadata));
     status.map(of).unwrap_or_default()
 }
 
 /// True where the status on a workload says that mode direct removed its last replica. Evenkeel then has to
 /// wake it again.
 pub(in crate::plan) fn sleeps(metadata: &Meta) -> bool {
-    let status = StatusSink::on_a_workload().read(metadata);
+    let status = TargetStatus::held_by(metadata);
     let asleep = |condition: &hpa::HpaCondition| {
         let is_true = condition.status == hpa::ConditionStatus::True;
         condition.condition_type == hpa::ConditionType::ScaledToZero && is_true

@@ -6,10 +6,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::bounds::{FloorChange, REMEMBERED};
-use super::event_pauses::EventPauses;
-use super::ihpa_memory::IhpaMemory;
+use super::schedules::ProviderSchedules;
 use super::status::TargetStatus;
 use crate::bounds_annotation::BoundsAnnotation;
+use crate::ihpa::IhpaStatus;
+use crate::plan::status_writer::StatusWriter;
 
 /// Metrics that have not come this long after the first plan are no longer waited for.
 const BEGIN: SignedDuration = SignedDuration::from_mins(3);
@@ -23,25 +24,22 @@ pub struct PlanMemory {
     last: Option<Timestamp>,
     /// The record that the object had when it last had one, as far as it still counts.
     pub(super) record: Option<BoundsAnnotation>,
-    /// The status of the last plan.
-    pub(super) status: Option<TargetStatus>,
-    /// When the status was last written, or found.
-    pub(super) status_at: Option<Timestamp>,
+    pub(super) written: StatusWriter<TargetStatus>,
     /// The change of the floor of which the last Event told.
     pub(super) floor: Option<FloorChange>,
     /// The replicas that were last recommended.
     pub(super) recommended: Option<i32>,
-    /// The memory of an IHPA.
-    pub(super) ihpa: Option<IhpaMemory>,
-    events: EventPauses,
+    pub(super) ihpa: StatusWriter<IhpaStatus>,
+    /// The calendars of an IHPA's portraits.
+    pub(super) schedules: ProviderSchedules,
     contester: Option<String>,
 }
 
 impl PlanMemory {
     /// The status of the last plan; `None` before the first.
     #[must_use]
-    pub const fn status(&self) -> Option<&TargetStatus> {
-        self.status.as_ref()
+    pub fn status(&self) -> Option<&TargetStatus> {
+        self.written.planned()
     }
 
     /// Takes the field manager that last wrote contested bounds.
@@ -80,11 +78,6 @@ impl PlanMemory {
     /// Forgets the writer that contested the bounds, because no writer does any more.
     pub(super) fn forget_contester(&mut self) {
         self.contester = None;
-    }
-
-    /// True where an Event of `reason` may be written at `now`, which is then noted.
-    pub(super) fn allows_event(&mut self, reason: &'static str, now: Timestamp) -> bool {
-        self.events.allow(reason, now)
     }
 
     fn is_recent(&self, now: Timestamp) -> bool {

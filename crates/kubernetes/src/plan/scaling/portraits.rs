@@ -9,7 +9,7 @@ use super::target_ref::TargetRef;
 use crate::cron_hpa::ScaledRef;
 use crate::external_check::{ChangeAsked, CheckQuestion};
 use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::portrait::ProviderRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::stability::{Checker, ErrorRate, MetricBound, PausedChange, PodsReady};
 use evenkeel_core::scaling::staged_change::{ReplicaProgress, StagedBehavior, StagedChange};
@@ -19,7 +19,7 @@ use evenkeel_core::scaling::{PortraitInput, ProviderRef, ReplicaCounts, Stabilit
 #[derive(Debug, Clone, PartialEq)]
 pub struct TargetPortraits {
     /// The recommendations of the providers that need no loads.
-    pub given: Vec<ProviderRecommendation>,
+    pub given: Vec<Recommendation>,
     pub reactive: Option<ProviderRef>,
     pub predictive: Option<ProviderRef>,
     pub behavior: StagedBehavior,

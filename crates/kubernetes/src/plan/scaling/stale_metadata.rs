@@ -7,11 +7,11 @@ use super::bounds::ObservedBounds;
 use super::context::ScalingContext;
 use super::events;
 use super::owner::Owner;
-use super::sink::StatusSink;
 use super::status::TargetStatus;
 use super::target_objects::TargetObjects;
 use crate::annotations::BOUNDS;
 use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::status_writer::Status as _;
 use crate::plan::write::{Purpose, Write, WriteOperation};
 
 /// The status of a refused target on its workload, beside the autoscaler that carries it.
@@ -25,9 +25,9 @@ pub(super) fn told_beside(
         return Vec::new();
     };
     let now = context.now;
-    let sink = StatusSink::of(&workload);
-    let held = sink.read(workload.metadata);
-    if held.as_ref().is_some_and(|held| held.tells_as(status)) {
+    let held = TargetStatus::held_by(workload.metadata);
+    let is_same = |held: &TargetStatus| held.differs_in_figures_only(status);
+    if held.as_ref().is_some_and(is_same) {
         return left_record(observed, workload, now).into_iter().collect();
     }
     let event = events::first_told(held.as_ref(), status).map(|event| {
@@ -35,7 +35,7 @@ pub(super) fn told_beside(
         event.at(&regarding, context.reporter, context.now)
     });
     let mut patch = ConditionalPatch::of(workload.metadata);
-    sink.put(&mut patch, workload.metadata, Some(status));
+    TargetStatus::put(Some(status), workload.metadata, &mut patch);
     take_record(&mut patch, workload, now);
     let purpose = Purpose::ScalingStatus;
     let told = write(workload, &observed.namespace, purpose, patch);
@@ -49,10 +49,9 @@ pub(super) fn left_behind(
     now: Timestamp,
 ) -> Option<Write> {
     let workload = Owner::workload(observed).filter(|one| one.kind != owner.kind)?;
-    let sink = StatusSink::of(&workload);
     let mut patch = ConditionalPatch::of(workload.metadata);
-    if sink.is_used(workload.metadata) {
-        sink.put(&mut patch, workload.metadata, None);
+    if TargetStatus::is_on(workload.metadata) {
+        TargetStatus::put(None, workload.metadata, &mut patch);
     }
     take_record(&mut patch, workload, now);
     write(workload, &observed.namespace, Purpose::ScalingStatus, patch)

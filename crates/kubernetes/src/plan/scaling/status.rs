@@ -1,20 +1,23 @@
 //! The status of a target: the decision of a tick, and the conditions with the times of their
 //! changes.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::conditions::{self, Circumstances, FORECAST_TRUSTED};
 use super::problem::TargetProblem;
 use super::targets::ResolvedTarget;
+use crate::annotations::{BOUNDS, SCALING_STATUS};
 use crate::condition::Condition;
+use crate::meta::Meta;
+use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::status_writer::Status;
 use evenkeel_core::scaling::LimitedBy;
 use evenkeel_core::scaling::horizon::{Horizon, Lag, Lead};
 use evenkeel_core::scaling::tracker::TickReport;
 
-/// The age that the texts of a written status may reach when nothing else changes: the figures in them
-/// change with every tick, which is not worth a write each.
-const TEXTS: SignedDuration = SignedDuration::from_mins(5);
+/// The most bytes of a status that are read: some ten times those of the longest that is written.
+const LONGEST: usize = 32 * 1024;
 
 /// The parts of a horizon in seconds. It is their sum, but at least 60 s and at most 15 minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +69,8 @@ impl HorizonParts {
     }
 }
 
-/// The status of a target.
+/// The status of a target, in an annotation of the object that carries the target. The object's own `status`
+/// belongs to another controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetStatus {
@@ -117,9 +121,18 @@ impl TargetStatus {
         }
     }
 
+    /// The status that an object holds, as far as it says what a status can say; `None` if it holds none that can
+    /// be read. Any user may have written it.
+    #[must_use]
+    pub fn held_by(metadata: &Meta) -> Option<Self> {
+        let text = metadata.annotation(SCALING_STATUS)?;
+        let status = (text.len() <= LONGEST).then(|| serde_json::from_str::<Self>(text).ok());
+        status.flatten().map(Self::with_known_conditions)
+    }
+
     /// The status with the first condition of each type that a target can have, and no other: the
     /// types are labels of metrics.
-    pub(super) fn with_known_conditions(mut self) -> Self {
+    fn with_known_conditions(mut self) -> Self {
         let mut kinds = conditions::kinds();
         self.conditions.retain(|condition| {
             let known = kinds.iter().position(|kind| *kind == condition.kind);
@@ -128,44 +141,46 @@ impl TargetStatus {
         self
     }
 
-    /// The condition of the given type.
-    #[must_use]
-    pub fn condition(&self, kind: &str) -> Option<&Condition> {
-        self.conditions
-            .iter()
-            .find(|condition| condition.kind == kind)
+    /// True if the object holds a status, readable or not.
+    pub(super) fn is_on(metadata: &Meta) -> bool {
+        metadata.annotation(SCALING_STATUS).is_some()
     }
 
-    /// True where the status is to be written over `held`, which was last written at `at`.
-    pub(super) fn is_due(&self, held: Option<&Self>, at: Timestamp, now: Timestamp) -> bool {
-        let Some(held) = held else { return true };
-        if self == held {
-            return false;
-        }
-        let old = now.duration_since(at) >= TEXTS;
-        old || !self.tells_as(held)
+    /// Puts a status into the `patch` of its object, or takes the present one away with `None`.
+    pub(super) fn put(status: Option<&Self>, metadata: &Meta, patch: &mut ConditionalPatch) {
+        let text = status
+            .map(|status| serde_json::to_string(status).expect("a status has string keys only"));
+        patch.annotate(SCALING_STATUS, Self::is_on(metadata), text);
+    }
+}
+
+impl Status for TargetStatus {
+    const FIGURES_EVERY: SignedDuration = SignedDuration::from_mins(5);
+
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
     }
 
-    /// True where both say the same, but for figures of forecasts and times.
-    pub(super) fn tells_as(&self, other: &Self) -> bool {
-        self.same_decision(other) && self.same_conditions(other)
-    }
-
-    fn same_decision(&self, other: &Self) -> bool {
+    /// The figures of forecasts and the answers of APIs may be other texts each time.
+    fn differs_in_figures_only(&self, other: &Self) -> bool {
+        let mut pairs = self.conditions.iter().zip(&other.conditions);
         self.mode == other.mode
             && self.replicas == other.replicas
             && self.limited_by == other.limited_by
-    }
-
-    /// True where the conditions differ at most in the figures of forecasts and in what APIs answer, which
-    /// may be another text each time.
-    fn same_conditions(&self, other: &Self) -> bool {
-        let mut pairs = self.conditions.iter().zip(&other.conditions);
-        self.conditions.len() == other.conditions.len()
+            && self.conditions.len() == other.conditions.len()
             && pairs.all(|(a, b)| {
                 let same = a.kind == b.kind && a.status == b.status && a.reason == b.reason;
                 let varies = [FORECAST_TRUSTED, TargetProblem::SIGNAL_UNKNOWN].contains(&&*a.kind);
                 same && (varies || a.message == b.message)
             })
     }
+}
+
+/// True for an object on which bounds or status of a target have been written, which is to be taken
+/// back once it is no target any more.
+#[must_use]
+pub fn is_marked(metadata: &Meta) -> bool {
+    [BOUNDS, SCALING_STATUS]
+        .into_iter()
+        .any(|key| metadata.annotations.contains_key(key))
 }

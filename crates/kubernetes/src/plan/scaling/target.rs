@@ -10,8 +10,9 @@ use super::portraits::TargetPortraits;
 use super::query::SignalQuerySource;
 use super::traffic::TargetTraffic;
 use evenkeel_core::forecast::{ModelAssets, ModelSet};
-use evenkeel_core::scaling::contribution::{ReplicaRecommendation, merge};
 use evenkeel_core::scaling::hpa::HpaSpec;
+use evenkeel_core::scaling::merge::merge;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::signal::Signal;
 use evenkeel_core::scaling::tracker::{Reaction, ScaledSignal, TickInput};
 use evenkeel_core::scaling::{Floor, ObjectBounds, ReplicaBounds, StabilityCheck, TargetPolicy};
@@ -92,7 +93,7 @@ impl ScalingTarget {
     }
 
     /// Bounds that follow from the user's and what CronHPAs ask for.
-    pub(super) fn take_crons(&mut self, wanted: &[ReplicaRecommendation], now: Timestamp) {
+    pub(super) fn take_crons(&mut self, wanted: &[Recommendation], now: Timestamp) {
         let ObjectBounds { min, max } = merge(self.bounds(), wanted, now).bounds;
         // Sound bounds and counts merge to sound bounds.
         let Ok(bounds) = ReplicaBounds::new(min.unwrap_or(1), max) else {

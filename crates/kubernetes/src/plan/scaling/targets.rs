@@ -27,9 +27,9 @@ use crate::autoscaler::{Autoscaler, ObservedMetric};
 use crate::bounds_annotation::BoundsAnnotation;
 use crate::kinds::Kind;
 use crate::workload::Workload;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::horizon::Lead;
 use evenkeel_core::scaling::hpa::{Controller, SelectPolicy, Tolerances};
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::{ObjectBounds, ReplicaBounds, ScaleDown, ScalingMode, TargetPolicy};
 
 /// Everything that follows from the observed objects of one target.
@@ -82,7 +82,7 @@ impl ResolvedTarget {
 
     /// Takes what CronHPAs ask for, and forgets what any asked for that is gone: in mode direct the bounds
     /// of the target move, else those of the object that has them.
-    pub fn take_crons(&mut self, wanted: Vec<ReplicaRecommendation>, now: Timestamp) {
+    pub fn take_crons(&mut self, wanted: Vec<Recommendation>, now: Timestamp) {
         let is_direct = self.is_direct();
         if let Some(target) = self.target.as_mut().filter(|_| is_direct) {
             target.take_crons(&wanted, now);

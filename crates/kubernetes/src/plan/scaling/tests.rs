@@ -26,15 +26,16 @@ use crate::condition::ConditionStatus;
 use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
+use crate::plan::status_writer::Status as _;
 use crate::plan::{Purpose, Write, WriteOperation, conditional_patch, uninstall};
 use crate::pod::Pod;
 use crate::scaling_policy::PredictionModel;
 use crate::watched_types::WatchedDeployment;
 use evenkeel_core::panic_error::PanicError;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::hpa::Readings;
 use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::sample::{ContainerMetrics, PodMetrics};
 use evenkeel_core::scaling::signal::{PromQl, ResourceName, Signal, ValueScope};
 use evenkeel_core::scaling::tracker::TickReport;
@@ -378,7 +379,7 @@ fn report(floor: Option<i32>, second: i64) -> TickReport {
         loads: Vec::new(),
         horizon: Horizon::default(),
         contribution: floor
-            .map(|min| ReplicaRecommendation::of_prediction(min, at(second + FLOOR_STANDS))),
+            .map(|min| Recommendation::of_prediction(min, at(second + FLOOR_STANDS))),
         hpa: None,
         portrayed: None,
     }

@@ -11,12 +11,12 @@ use super::ihpa;
 use super::memory::PlanMemory;
 use super::owner::Owner;
 use super::problem::TargetProblem;
-use super::sink::StatusSink;
 use super::stale_metadata::{left_behind, told_beside, write};
 use super::status::TargetStatus;
 use super::target_objects::TargetObjects;
 use super::targets::ResolvedTarget;
 use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::status_writer::StatusSubject;
 use crate::plan::write::{Purpose, Write};
 use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::tracker::TickReport;
@@ -48,11 +48,16 @@ pub fn plan(
     }
     let plan = TargetPlan::new(owner, resolved, report, context.now);
     plan.remember_record(memory);
-    let held = plan.sink.read(owner.metadata);
-    let previous = memory.status.take().or_else(|| held.clone());
+    let held = TargetStatus::held_by(owner.metadata);
+    let on = StatusSubject {
+        kind: owner.kind,
+        metadata: owner.metadata,
+        held: held.as_ref(),
+    };
+    let previous = memory.written.take_before(&on, context.now);
     let status = plan.status(previous.as_ref(), memory);
 
-    let mut events = EventPlan::new(observed, owner, context, memory);
+    let mut events = EventPlan::new(owner, memory, context.now);
     let change = plan.update.as_ref().and_then(BoundsUpdate::floor_change);
     events.least(change, &plan.floor_note());
     events.recommendation(resolved, report);
@@ -60,9 +65,10 @@ pub fn plan(
     if let Some(status) = &status {
         events.conditions(previous.as_ref(), status);
     }
-    let events = events.writes();
+    let events = events.events;
 
     let due = plan.status_due(status.as_ref(), held.as_ref(), memory);
+    let is_written = matches!(due, StatusDue::Write(_));
     let object = plan.write(&observed.namespace, due);
     let beside = match &status {
         Some(status) if has_direct_conflict(resolved) => {
@@ -72,12 +78,12 @@ pub fn plan(
             .into_iter()
             .collect(),
     };
-    memory.status = status;
+    memory.written.note(status, is_written, context.now);
     direct_mode::write(observed, resolved, report)
         .into_iter()
         .chain(object)
         .chain(beside)
-        .chain(events)
+        .chain(context.writes_of(&events, &owner.regarding(&observed.namespace)))
         .collect()
 }
 
@@ -103,9 +109,7 @@ fn has_direct_conflict(resolved: &ResolvedTarget) -> bool {
 /// another writer removes meanwhile, until the bounds are the user's again.
 pub fn follow(resolved: &ResolvedTarget, memory: &mut PlanMemory, now: Timestamp) {
     memory.begin(now);
-    if let Some(ihpa) = &mut memory.ihpa {
-        ihpa.follow();
-    }
+    memory.ihpa.forget_planned();
     let Some(bounds) = &resolved.bounds else {
         return;
     };
@@ -118,7 +122,6 @@ pub fn follow(resolved: &ResolvedTarget, memory: &mut PlanMemory, now: Timestamp
 /// The bounds and the status that an object is to have.
 struct TargetPlan<'a> {
     owner: Owner<'a>,
-    sink: StatusSink,
     resolved: &'a ResolvedTarget,
     report: Option<&'a TickReport>,
     update: Option<BoundsUpdate>,
@@ -155,7 +158,6 @@ impl<'a> TargetPlan<'a> {
         };
         Self {
             owner,
-            sink: StatusSink::of(&owner),
             resolved,
             report,
             update: resolved.bounds.as_ref().and_then(update),
@@ -216,21 +218,25 @@ impl<'a> TargetPlan<'a> {
         memory: &mut PlanMemory,
     ) -> StatusDue<'s> {
         let Some(status) = status else {
-            memory.status_at = None;
-            return if self.sink.is_used(self.owner.metadata) {
-                StatusDue::Remove
-            } else {
-                StatusDue::None
-            };
+            return self.removal();
         };
-        let at = *memory.status_at.get_or_insert(self.now);
+        memory.written.spare_figures(self.now);
         let bounds_change = self.update.as_ref().is_some_and(BoundsUpdate::changes);
         let with_bounds = bounds_change && held != Some(status);
-        if !with_bounds && !status.is_due(held, at, self.now) {
-            return StatusDue::None;
+        if with_bounds || memory.written.is_due(held, status, self.now) {
+            StatusDue::Write(status)
+        } else {
+            StatusDue::None
         }
-        memory.status_at = Some(self.now);
-        StatusDue::Write(status)
+    }
+
+    /// The removal of a status that the object has.
+    fn removal(&self) -> StatusDue<'static> {
+        if TargetStatus::is_on(self.owner.metadata) {
+            StatusDue::Remove
+        } else {
+            StatusDue::None
+        }
     }
 
     /// The one write that brings the object in line, if it is not.
@@ -243,8 +249,8 @@ impl<'a> TargetPlan<'a> {
         }
         match status {
             StatusDue::None => {}
-            StatusDue::Write(status) => self.sink.put(&mut patch, metadata, Some(status)),
-            StatusDue::Remove => self.sink.put(&mut patch, metadata, None),
+            StatusDue::Write(status) => TargetStatus::put(Some(status), metadata, &mut patch),
+            StatusDue::Remove => TargetStatus::put(None, metadata, &mut patch),
         }
         let purpose = match update {
             _ if self.restores => Purpose::Restore,
@@ -269,25 +275,18 @@ pub fn restore(observed: &TargetObjects, resolved: &ResolvedTarget) -> Vec<Write
             ..wake
         }];
     }
-    let sink = StatusSink::of(&owner);
     let plan = TargetPlan {
         owner,
-        sink,
         resolved,
         report: None,
         update: resolved.bounds.as_ref().and_then(ObservedBounds::restore),
         restores: true,
         now: Timestamp::UNIX_EPOCH,
     };
-    let status = if sink.is_used(owner.metadata) {
-        StatusDue::Remove
-    } else {
-        StatusDue::None
-    };
     let left = left_behind(observed, owner, Timestamp::UNIX_EPOCH).map(|write| Write {
         purpose: Purpose::Restore,
         ..write
     });
-    let object = plan.write(&observed.namespace, status);
+    let object = plan.write(&observed.namespace, plan.removal());
     object.into_iter().chain(left).collect()
 }

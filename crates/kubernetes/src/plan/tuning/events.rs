@@ -107,7 +107,7 @@ impl PodResizeEvent {
             severity: self.severity(),
             reason: self.reason(),
             action: "Resizing",
-            note: &note,
+            note: note.into(),
         };
         // The time of the decision tells one resize from the next.
         let record = pod.record.as_ref().and_then(|record| record.as_ref().ok());

@@ -3,7 +3,7 @@
 use super::*;
 use crate::scaling::ObjectBounds;
 use crate::scaling::bounds_record::BoundsRecord;
-use crate::scaling::contribution::{Contributor, ReplicaRecommendation};
+use crate::scaling::recommendation::{Provider, Recommendation};
 
 const CREATED: &str = "2026-11-22T00:00:00Z";
 
@@ -538,11 +538,11 @@ fn merged(cron: Option<i32>, floor: Option<i32>) -> (i32, i32) {
     let until = at("2026-11-22T09:00:00Z");
     let mut record = BoundsRecord::of_user(user);
     if let Some(floor) = floor {
-        record.contribute(ReplicaRecommendation::of_prediction(floor, until), now);
+        record.contribute(Recommendation::of_prediction(floor, until), now);
     }
     if let Some(min) = cron {
-        let who = Contributor::Cron("shop".to_owned());
-        record.contribute(ReplicaRecommendation::of_cron(who, min, user, until), now);
+        let who = Provider::Cron("shop".to_owned());
+        record.contribute(Recommendation::of_cron(who, min, user, Some(until)), now);
     }
     let bounds = record.settle(now);
     (bounds.min.unwrap(), bounds.max)

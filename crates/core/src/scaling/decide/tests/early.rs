@@ -1,7 +1,7 @@
 //! Scaling in ahead of a falling load, by a floor, by a count of one's own and among portraits.
 
 use super::*;
-use crate::scaling::portrait::{ProviderOutcome, ProviderRecommendation, Value};
+use crate::scaling::recommendation::Ask;
 use crate::scaling::staged_change::StagedBehavior;
 use crate::scaling::{PortraitInput, ProviderRef, ReplicaCounts};
 
@@ -121,17 +121,10 @@ fn what_was_taken_away_is_not_given_back_by_a_reaction_that_remembers() {
 /// A tick of a target with a reaction and a forecast, which have the same priority, beside a constant.
 fn portrayed(policy: &TargetPolicy, told: &Told, constant: i32) -> i32 {
     let speaker = |name: &str| ProviderRef {
-        name: name.into(),
+        by: name.into(),
         priority: 1,
     };
-    let constant = ProviderRecommendation {
-        name: "static".into(),
-        priority: 1,
-        outcome: ProviderOutcome::Value(Value {
-            replicas: constant,
-            until: None,
-        }),
-    };
+    let constant = speaker("static").recommend((Ask::Exactly(constant), None));
     let (reactive, predictive) = (speaker("reactive"), speaker("predictive"));
     let mut state = DecisionState::default();
     told.with_input(|input| {

@@ -144,7 +144,7 @@ impl Directly {
 
     fn by_portrait(mut self) -> Self {
         self.reactive = Some(ProviderRef {
-            name: "reactive".into(),
+            by: "reactive".into(),
             priority: 1,
         });
         self

@@ -1,7 +1,7 @@
 //! A target by portraits: the reaction and the forecast among the other providers, and the steps to their count.
 
 use super::*;
-use crate::scaling::portrait::{ProviderOutcome, ProviderRecommendation, Value};
+use crate::scaling::recommendation::{Ask, Recommendation, Unavailable};
 use crate::scaling::stability::{
     Action, CheckReading, CheckTransition as Judgement, Checker, ComparisonOperator, MetricBound,
 };
@@ -17,7 +17,7 @@ use crate::scaling::{
 /// A target with portraits; its decision is in force at the next tick.
 struct Staged {
     run: Run,
-    given: Vec<ProviderRecommendation>,
+    given: Vec<Recommendation>,
     predictive: Option<ProviderRef>,
     behavior: StagedBehavior,
     change: Option<StagedChange>,
@@ -28,15 +28,12 @@ struct Staged {
     rests_at_zero: bool,
 }
 
-fn says(name: &str, priority: i32, replicas: i32) -> ProviderRecommendation {
-    ProviderRecommendation {
-        name: name.into(),
+fn says(name: &str, priority: i32, replicas: i32) -> Recommendation {
+    let by = ProviderRef {
+        by: name.into(),
         priority,
-        outcome: ProviderOutcome::Value(Value {
-            replicas,
-            until: None,
-        }),
-    }
+    };
+    by.recommend((Ask::Exactly(replicas), None))
 }
 
 fn percent(percent: u8, interval: i64) -> StepPace {
@@ -48,7 +45,7 @@ fn percent(percent: u8, interval: i64) -> StepPace {
 }
 
 impl Staged {
-    fn new(current: i32, given: &[ProviderRecommendation]) -> Self {
+    fn new(current: i32, given: &[Recommendation]) -> Self {
         let mut run = Run::new(None);
         run.current = current;
         run.policy = TargetPolicy {
@@ -249,7 +246,7 @@ fn a_forecast_counts_once_it_is_trusted_and_never_below_what_the_load_asks_for_n
     let mut staged = Staged::new(5, &[says("least", 0, 2)]);
     staged.run.models = Some(ModelSet::Auto);
     staged.predictive = Some(ProviderRef {
-        name: "predictive".into(),
+        by: "predictive".into(),
         priority: 1,
     });
     let (mut failed, mut ahead) = (0, 0);
@@ -263,19 +260,16 @@ fn a_forecast_counts_once_it_is_trusted_and_never_below_what_the_load_asks_for_n
         let report = staged.tick(tick);
         let needed = signals()[0].capacity.desired_for_sum(hill(tick));
         let provided = portrayed(&report).provided.last().unwrap();
-        match &provided.outcome {
-            ProviderOutcome::Value(value) => {
+        match &provided.ask {
+            Ask::Exactly(replicas) => {
                 // The HPA's tolerance is a tenth.
                 let least = f64::from(needed.min(20)) / 1.1;
-                assert!(
-                    f64::from(value.replicas) >= least.floor(),
-                    "{tick}: {report:?}"
-                );
-                ahead += i32::from(value.replicas > needed);
+                assert!(f64::from(*replicas) >= least.floor(), "{tick}: {report:?}");
+                ahead += i32::from(*replicas > needed);
             }
             other => {
                 assert!(
-                    matches!(other, ProviderOutcome::Failed(why) if why.reason == "ForecastUntrusted")
+                    matches!(other, Ask::Unavailable(Unavailable::Failed { reason, .. }) if *reason == "ForecastUntrusted")
                 );
                 failed += 1;
             }

@@ -155,7 +155,7 @@ fn a_floor_follows_the_traffic_and_stays_while_that_is_not_known() {
     let second = served.tick(1, Some(1200.0));
     assert_eq!(second.decision.replicas, 20);
     assert_eq!(second.decision.grounds, DecisionBasis::Traffic);
-    assert_eq!(second.contribution.unwrap().min, Some(20));
+    assert_eq!(second.contribution.unwrap().min(), Some(20));
     assert_eq!(
         second.decision.reason,
         "floor 10 -> 20: traffic 1200 now needs 20 replicas with 0.40 cores of cpu each"

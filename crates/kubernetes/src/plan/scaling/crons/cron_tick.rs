@@ -1,10 +1,10 @@
 //! One tick of the rules of a CronHPA on what it scales.
 
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
 use evenkeel_core::scaling::cron::{
     CronEffect, CronObservation, CronSpec, CronState, CronTickResult, ScheduleCache, tick,
 };
+use evenkeel_core::scaling::recommendation::Recommendation;
 use jiff::Timestamp;
 
 use super::problem::CronProblem;
@@ -37,7 +37,7 @@ pub(super) struct CronOutcome<'a> {
     pub(super) saying: CronEffect,
     /// The tick of the rules; `None` where they are not followed.
     pub(super) ticked: Option<CronTickResult>,
-    pub(super) contribution: Option<ReplicaRecommendation>,
+    pub(super) contribution: Option<Recommendation>,
     pub(super) problem: Option<CronProblem>,
 }
 
@@ -92,8 +92,8 @@ pub(super) fn followed<'a>(
     let ticked = tick(rules, &before.state(), &observation, agenda);
     let who = cron.contributor();
     let contribution = ticked.wanted.map(|wanted| {
-        let until = wanted.until.unwrap_or(Timestamp::MAX);
-        let replaces = ReplicaRecommendation::of_cron(who, wanted.min.max(least), user, until);
+        let min = wanted.min.max(least);
+        let replaces = Recommendation::of_cron(who, min, user, wanted.until);
         if wanted.raises {
             replaces.raising_only()
         } else {

@@ -6,32 +6,16 @@ use evenkeel_core::scaling::cron::{CronEffect, CronEvent};
 
 use super::cron_tick::CronOutcome;
 use super::status::READY;
-use crate::condition::{Condition, ConditionStatus};
-use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
-use crate::kinds::Kind;
-use crate::plan::event::{EventContent, EventSeverity, RegardingObject};
-use crate::plan::scaling::context::ScalingContext;
-use crate::plan::scaling::event_pauses::EventPauses;
-use crate::plan::write::{Purpose, Write};
+use crate::cron_hpa::CronHpaStatus;
+use crate::plan::event::{EventContent, EventSeverity};
+use crate::plan::status_writer::Status as _;
 
-/// The changes of a tick.
-pub(super) struct Changes<'a> {
-    pub(super) before: &'a CronHpaStatus,
-    pub(super) status: &'a CronHpaStatus,
-    pub(super) followed: &'a CronOutcome<'a>,
-}
-
+/// The Events of a tick from the status `before` to this one.
 pub(super) fn events(
-    cron: &CheckedCronHpa,
-    changes: &Changes<'_>,
-    pauses: &mut EventPauses,
-    context: &ScalingContext<'_>,
-) -> Vec<Write> {
-    let Changes {
-        before,
-        status,
-        followed,
-    } = *changes;
+    before: &CronHpaStatus,
+    status: &CronHpaStatus,
+    followed: &CronOutcome<'_>,
+) -> Vec<EventContent<'static>> {
     let happened = followed.ticked.iter().flat_map(|ticked| &ticked.happened);
     let mut all: Vec<(EventSeverity, &'static str, String)> = Vec::new();
     // All happenings with one reason share one Event.
@@ -44,8 +28,13 @@ pub(super) fn events(
             None => all.push((severity, reason, note)),
         }
     }
+    let ready = |status: &CronHpaStatus| {
+        let ready = status.condition(READY)?;
+        Some((ready.status, ready.reason.clone()))
+    };
+    // The crons are not followed for another reason than before.
     if let Some(problem) = followed.problem.as_ref()
-        && begins(before, status)
+        && ready(before) != ready(status)
     {
         all.push((
             EventSeverity::Warning,
@@ -53,19 +42,10 @@ pub(super) fn events(
             problem.to_string(),
         ));
     }
-    let regarding = RegardingObject::of(Kind::CronHpa, &cron.object.metadata);
-    all.retain(|(_, reason, _)| pauses.allow(reason, context.now));
-    let events = all.iter().map(|(severity, reason, note)| {
-        let event = EventContent {
-            purpose: Purpose::ScalingEvent,
-            severity: *severity,
-            reason,
-            action: "Scale",
-            note,
-        };
-        event.at(&regarding, context.reporter, context.now)
-    });
-    events.collect()
+    let events = all.into_iter();
+    events
+        .map(|(severity, reason, note)| EventContent::of_scaling(severity, reason, note))
+        .collect()
 }
 
 /// The Event of what happened; a run that changes nothing has none.
@@ -116,14 +96,4 @@ fn told(
             format!("{rule}: its window has closed, and what it changed is put back"),
         ),
     })
-}
-
-/// True where the crons are not followed for another reason than before.
-fn begins(before: &CronHpaStatus, status: &CronHpaStatus) -> bool {
-    let of = |status: &CronHpaStatus| -> Option<(ConditionStatus, String)> {
-        let is_ready = |condition: &&Condition| condition.kind == READY;
-        let ready = status.conditions.iter().find(is_ready)?;
-        Some((ready.status, ready.reason.clone()))
-    };
-    of(before) != of(status)
 }

@@ -3,11 +3,12 @@
 use evenkeel_core::scaling::cron::{
     CronEffect, CronEvent, CronOccasion, CronSpec, ScheduleCache, local_time,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::cron_tick::CronOutcome;
 use crate::condition::{Condition, settle};
 use crate::cron_hpa::{ActiveCron, CheckedCronHpa, CronHpaStatus, LastRun, NextRun};
+use crate::plan::status_writer::Status;
 
 /// The condition that the crons are followed.
 pub(super) const READY: &str = CronHpaStatus::READY;
@@ -16,6 +17,21 @@ const ACTIVE: &str = "Active";
 
 /// The number of runs to come that are shown.
 const SHOWN: usize = 5;
+
+impl Status for CronHpaStatus {
+    /// So the status of a schedule that runs every minute shows each run, and one that runs every second costs no
+    /// more.
+    const FIGURES_EVERY: SignedDuration = SignedDuration::from_mins(1);
+
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// The moments differ: the last run, the next ones, and the end of the request.
+    fn differs_in_figures_only(&self, other: &Self) -> bool {
+        self.without_moments() == other.without_moments()
+    }
+}
 
 pub(super) fn status(
     cron: &CheckedCronHpa,
@@ -41,11 +57,10 @@ pub(super) fn status(
 }
 
 fn active(followed: &CronOutcome<'_>) -> Option<ActiveCron> {
-    let wanted = followed.ticked.as_ref()?.wanted?;
     let contribution = followed.contribution.as_ref()?;
     Some(ActiveCron {
-        min_replicas: contribution.min.unwrap_or(wanted.min),
-        until: wanted.until,
+        min_replicas: contribution.min()?,
+        until: contribution.until,
     })
 }
 

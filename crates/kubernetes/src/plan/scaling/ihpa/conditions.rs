@@ -6,7 +6,7 @@ use crate::condition::{Condition, ConditionStatus, settle};
 use crate::ihpa::IhpaStatus;
 use crate::plan::scaling::targets::ResolvedTarget;
 use crate::truncate::excerpt;
-use evenkeel_core::scaling::portrait::{ProviderOutcome, UnavailableProvider};
+use evenkeel_core::scaling::recommendation::{Ask, Recommendation, Unavailable};
 use evenkeel_core::scaling::staged_change::ChangePhase;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{LimitedBy, MergedPortraits, ScalingMode};
@@ -104,17 +104,21 @@ fn available(portrayed: &MergedPortraits) -> Condition {
         return Condition::new(PORTRAITS_AVAILABLE, true, "Provided", message);
     }
     let words = unheard.iter().map(|one| {
-        let UnavailableProvider { provider, outcome } = one;
-        match outcome {
-            ProviderOutcome::Expired { at } => format!("{provider} expired at {at:.0}"),
-            ProviderOutcome::Failed(failure) => format!("{provider}: {}", failure.message),
-            ProviderOutcome::Value(_) | ProviderOutcome::Absent { .. } => provider.to_string(),
+        let Recommendation { by, ask, until, .. } = one;
+        match (ask, until) {
+            (Ask::Unavailable(Unavailable::Expired), Some(at)) => {
+                format!("{by} expired at {at:.0}")
+            }
+            (Ask::Unavailable(Unavailable::Failed { message, .. }), _) => {
+                format!("{by}: {message}")
+            }
+            _ => by.to_string(),
         }
     });
     let message = words.collect::<Vec<_>>().join("; ");
     let failed = unheard
         .iter()
-        .any(|one| matches!(one.outcome, ProviderOutcome::Failed(_)));
+        .any(|one| matches!(one.ask, Ask::Unavailable(Unavailable::Failed { .. })));
     let reason = if failed {
         "PortraitFailed"
     } else {

@@ -2,28 +2,21 @@
 
 use super::conditions::{PORTRAITS_AVAILABLE, turned};
 use crate::condition::{Condition, ConditionStatus};
-use crate::plan::event::EventSeverity;
+use crate::plan::event::{EventContent, EventSeverity};
 use evenkeel_core::scaling::stability::CheckTransition as Judgement;
 use evenkeel_core::scaling::staged_change::StagedChangeEvent;
 use evenkeel_core::scaling::{MergedPortraits, ReplicaCounts};
 
-/// One thing to tell.
-pub(super) struct IhpaEvent {
-    pub(super) severity: EventSeverity,
-    pub(super) reason: &'static str,
-    pub(super) note: String,
-}
-
 /// The Events of a staged change and its checks; `was_under_way` is the state before.
-pub(super) fn of_stages(portrayed: &MergedPortraits, was_under_way: bool) -> Vec<IhpaEvent> {
+pub(super) fn of_stages(
+    portrayed: &MergedPortraits,
+    was_under_way: bool,
+) -> Vec<EventContent<'static>> {
     let MergedPortraits {
         staged, decided, ..
     } = portrayed;
-    let told = |severity, reason, note: &str| IhpaEvent {
-        severity,
-        reason,
-        note: note.to_owned(),
-    };
+    let told =
+        |severity, reason, note: &str| EventContent::of_scaling(severity, reason, note.to_owned());
     let judged = decided.happened.map(|happened| match happened {
         Judgement::Held => told(
             EventSeverity::Warning,
@@ -59,26 +52,23 @@ pub(super) fn of_stages(portrayed: &MergedPortraits, was_under_way: bool) -> Vec
 }
 
 /// The Event of providers that fail or are back, from the conditions.
-pub(super) fn of_portraits(before: &[Condition], now: &[Condition]) -> Option<IhpaEvent> {
+pub(super) fn of_portraits(
+    before: &[Condition],
+    now: &[Condition],
+) -> Option<EventContent<'static>> {
     let message = || {
         let mut now = now.iter();
         let found = now.find(|one| one.kind == PORTRAITS_AVAILABLE);
         found.map_or_else(String::new, |one| one.message.clone())
     };
     if turned(before, now, PORTRAITS_AVAILABLE, ConditionStatus::False) {
-        return Some(IhpaEvent {
-            severity: EventSeverity::Warning,
-            reason: "PortraitFailed",
-            note: message(),
-        });
+        let event = EventContent::of_scaling(EventSeverity::Warning, "PortraitFailed", message());
+        return Some(event);
     }
     let was_told = before.iter().any(|one| one.kind == PORTRAITS_AVAILABLE);
     let is_back = turned(before, now, PORTRAITS_AVAILABLE, ConditionStatus::True);
-    (was_told && is_back).then(|| IhpaEvent {
-        severity: EventSeverity::Normal,
-        reason: "PortraitAvailable",
-        note: message(),
-    })
+    (was_told && is_back)
+        .then(|| EventContent::of_scaling(EventSeverity::Normal, "PortraitAvailable", message()))
 }
 
 /// The note of a change of the count.

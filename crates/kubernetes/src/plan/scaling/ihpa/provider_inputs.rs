@@ -4,22 +4,12 @@ use jiff::Timestamp;
 
 use super::conditions::{SCALED_TO_ZERO, SCALING_ACTIVE};
 use super::static_providers::given;
-use crate::ihpa::{CheckedIhpa, GrayStatus, IhpaStatus, StabilityStatus};
-use crate::plan::scaling::ihpa_memory::IhpaMemory;
+use super::status::subject;
+use crate::ihpa::{GrayStatus, IhpaStatus, StabilityStatus};
 use crate::plan::scaling::memory::PlanMemory;
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::targets::ResolvedTarget;
 use evenkeel_core::scaling::ReplicaCounts;
-
-/// The status of the tick before: that which was planned here, or else that which the object has.
-pub(super) fn before<'a>(
-    ihpa: &'a CheckedIhpa,
-    memory: Option<&'a IhpaMemory>,
-    now: Timestamp,
-) -> Option<&'a IhpaStatus> {
-    let planned = memory.and_then(|memory| memory.recent(now));
-    planned.or(ihpa.object.status.as_ref())
-}
 
 /// Puts into a target by portraits what its providers come to that are known without the loads, and what is under
 /// way.
@@ -30,25 +20,22 @@ pub fn portray(
     now: Timestamp,
 ) {
     let Some(ihpa) = observed.ihpa.as_deref() else {
-        memory.ihpa = None;
         return;
     };
-    let memory = memory.ihpa.get_or_insert_default();
-    memory.recall(ihpa);
     let target = resolved.target.as_mut();
     let portraits = target.and_then(|target| target.portraits.as_deref_mut());
     let (Some(portraits), Ok(rules)) = (portraits, ihpa.rules()) else {
         return;
     };
-    let held = before(ihpa, Some(&*memory), now).cloned();
-    portraits.given = given(observed, rules, &mut memory.agendas, held.as_ref(), now);
+    let held = memory.ihpa.before(&subject(ihpa), now);
+    portraits.given = given(observed, rules, &mut memory.schedules, held, now);
     let Some(held) = held else { return };
     portraits.change = held.gray.as_ref().map(GrayStatus::change);
     let stability = held.stability.as_ref();
     portraits.holds = stability.map(StabilityStatus::holds).unwrap_or_default();
     portraits.told = held.desired.map(|desired| desired.online_replicas);
     let workload = observed.workload.as_ref();
-    let rests = workload.is_some_and(|workload| rests_at_zero(&held, workload.replicas));
+    let rests = workload.is_some_and(|workload| rests_at_zero(held, workload.replicas));
     portraits.rests_at_zero = rests;
     if rests {
         // Whatever a profile says: it is not followed meanwhile.

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 
 use crate::horizontal_portrait::{CheckedHorizontalPortrait, portrait_name};
 use crate::ihpa::{CheckedIhpa, IhpaRules, IhpaStatus, PortraitSource};
-use crate::plan::scaling::ihpa_memory::Agendas;
+use crate::plan::scaling::schedules::ProviderSchedules;
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::target_ref::TargetRef;
-use evenkeel_core::scaling::portrait::{ProviderFailure, ProviderOutcome, ProviderRecommendation};
+use evenkeel_core::scaling::ProviderRef;
+use evenkeel_core::scaling::recommendation::{Ask, Recommendation, Unavailable};
 
 /// The word of an outcome that failed.
 const FAILED: &str = "Failed";
@@ -32,20 +33,21 @@ pub fn portrait_names(ihpa: &CheckedIhpa) -> impl Iterator<Item = String> {
 pub(super) fn given(
     observed: &TargetObjects,
     rules: &IhpaRules,
-    agendas: &mut Agendas,
+    schedules: &mut ProviderSchedules,
     before: Option<&IhpaStatus>,
     now: Timestamp,
-) -> Vec<ProviderRecommendation> {
+) -> Vec<Recommendation> {
     let Some(ihpa) = observed.ihpa.as_deref() else {
         return Vec::new();
     };
     let metadata = &ihpa.object.metadata;
-    let generation = metadata.generation.map(|number| number.to_string());
+    let uid = metadata.uid.as_deref().unwrap_or_default();
+    let generation = metadata.generation.map(|number| format!("{uid} {number}"));
     let providers = rules.providers.iter().filter_map(|provider| {
-        let outcome = match &provider.source {
+        let asked = match &provider.source {
             PortraitSource::Portrait(portrait) => {
-                let agenda = agendas.of(&provider.name, generation.clone());
-                portrait.at(agenda, now)
+                let schedule = schedules.entry(Arc::clone(&provider.name)).or_default();
+                portrait.at(schedule.of(generation.clone()), now)
             }
             PortraitSource::External { portrait_type } => {
                 let name = metadata.name.as_deref().unwrap_or_default();
@@ -55,7 +57,8 @@ pub(super) fn given(
                     Ok(found) => match found.portrait() {
                         Some(Ok(portrait)) => {
                             let version = found.object.metadata.resource_version.clone();
-                            portrait.at(agendas.of(&provider.name, version), now)
+                            let schedule = schedules.entry(Arc::clone(&provider.name)).or_default();
+                            portrait.at(schedule.of(version), now)
                         }
                         Some(Err(error)) => failed(error.reason(), error.to_string(), since),
                         None => failed(
@@ -69,11 +72,8 @@ pub(super) fn given(
             }
             PortraitSource::Reactive(_) | PortraitSource::Predictive(_) => return None,
         };
-        Some(ProviderRecommendation {
-            name: Arc::clone(&provider.name),
-            priority: provider.priority,
-            outcome,
-        })
+        let by = ProviderRef::of_portrait(&provider.name, provider.priority);
+        Some(by.recommend(asked))
     });
     providers.collect()
 }
@@ -106,12 +106,13 @@ fn external<'a>(
     ))
 }
 
-fn failed(reason: &'static str, message: String, since: Timestamp) -> ProviderOutcome {
-    ProviderOutcome::Failed(ProviderFailure {
+fn failed(reason: &'static str, message: String, since: Timestamp) -> (Ask, Option<Timestamp>) {
+    let failed = Unavailable::Failed {
         reason,
         message: message.into(),
         since,
-    })
+    };
+    (Ask::Unavailable(failed), None)
 }
 
 /// Since when a provider fails without a break, as the status has it.

@@ -4,17 +4,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::condition::Condition;
 use crate::ihpa::{
-    CheckerStatus, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
+    CheckedIhpa, CheckerStatus, GrayStatus, HoldStatus, IhpaStatus, PortraitStatus, PortraitValue,
     StabilityStatus,
 };
-use evenkeel_core::scaling::portrait::{
-    ProviderOutcome, ProviderRecommendation, SelectedRecommendation,
-};
+use crate::kinds::Kind;
+use crate::plan::status_writer::{Status, StatusSubject};
+use evenkeel_core::scaling::merge::SelectedRecommendation;
+use evenkeel_core::scaling::recommendation::{Ask, Recommendation, Unavailable};
 use evenkeel_core::scaling::stability::CheckResult;
 use evenkeel_core::scaling::{MergedPortraits, ScalingMode};
-
-/// The age that the texts of a written status may reach when nothing else changes.
-const TEXTS: SignedDuration = SignedDuration::from_mins(5);
 
 /// The longest message of one provider or check, in characters.
 const LONGEST: usize = 300;
@@ -93,52 +91,46 @@ pub(super) fn status(
 
 fn value(asked: &SelectedRecommendation) -> PortraitValue {
     PortraitValue {
-        provider: asked.provider.to_string(),
+        provider: asked.by.to_string(),
         replicas: asked.replicas,
         expire_time: asked.until,
     }
 }
 
-fn portrait(
-    provided: &ProviderRecommendation,
-    before: &IhpaStatus,
-    now: Timestamp,
-) -> PortraitStatus {
-    let ProviderRecommendation {
-        name,
+fn portrait(provided: &Recommendation, before: &IhpaStatus, now: Timestamp) -> PortraitStatus {
+    let Recommendation {
+        by,
         priority,
-        outcome,
+        ask,
+        until,
     } = provided;
-    let word = outcome.word();
+    let (provider, word) = (by.to_string(), ask.word());
     let mut portraits = before.portraits.iter();
-    let same = portraits.find(|one| one.provider == **name && one.outcome == word);
+    let same = portraits.find(|one| one.provider == provider && one.outcome == word);
     let told = PortraitStatus {
-        provider: name.to_string(),
         priority: *priority,
         outcome: word.to_owned(),
+        expire_time: *until,
         since: same.and_then(|same| same.since).or(Some(now)),
+        provider,
         ..PortraitStatus::default()
     };
-    match outcome {
-        ProviderOutcome::Value(value) => PortraitStatus {
-            replicas: Some(value.replicas),
-            expire_time: value.until,
+    match ask {
+        Ask::Exactly(replicas) => PortraitStatus {
+            replicas: Some(*replicas),
             ..told
         },
-        ProviderOutcome::Absent { until } => PortraitStatus {
-            expire_time: *until,
+        Ask::Unavailable(Unavailable::Failed {
+            reason,
+            message,
+            since,
+        }) => PortraitStatus {
+            reason: Some((*reason).to_owned()),
+            message: Some(crate::truncate::excerpt(message, LONGEST)),
+            since: Some(*since),
             ..told
         },
-        ProviderOutcome::Expired { at } => PortraitStatus {
-            expire_time: Some(*at),
-            ..told
-        },
-        ProviderOutcome::Failed(failure) => PortraitStatus {
-            reason: Some(failure.reason.to_owned()),
-            message: Some(crate::truncate::excerpt(&failure.message, LONGEST)),
-            since: Some(failure.since),
-            ..told
-        },
+        Ask::AtLeast { .. } | Ask::Unavailable(Unavailable::Absent | Unavailable::Expired) => told,
     }
 }
 
@@ -172,19 +164,25 @@ fn stability(
     })
 }
 
-/// True where `status` is to be written over `held`; `told` is the last write of the texts of `held`.
-pub(super) fn is_due(
-    status: &IhpaStatus,
-    held: Option<&IhpaStatus>,
-    told: Option<Timestamp>,
-    now: Timestamp,
-) -> bool {
-    let Some(held) = held else { return true };
-    if status == held {
-        return false;
+/// An IHPA with its status.
+pub(super) fn subject(ihpa: &CheckedIhpa) -> StatusSubject<'_, IhpaStatus> {
+    StatusSubject {
+        kind: Kind::Ihpa,
+        metadata: &ihpa.object.metadata,
+        held: ihpa.object.status.as_ref(),
     }
-    let is_old = told.is_none_or(|told| now.duration_since(told) >= TEXTS);
-    is_old || without_texts(status) != without_texts(held)
+}
+
+impl Status for IhpaStatus {
+    const FIGURES_EVERY: SignedDuration = SignedDuration::from_mins(5);
+
+    fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    fn differs_in_figures_only(&self, other: &Self) -> bool {
+        without_texts(self) == without_texts(other)
+    }
 }
 
 /// A status without what changes with every tick and changes nothing: figures in words, and the moments until which

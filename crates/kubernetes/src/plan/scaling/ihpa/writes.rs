@@ -1,12 +1,11 @@
 //! The writes of an IHPA at one tick: its status, the count, and Events.
 
 use super::conditions::conditions;
-use super::events::{IhpaEvent, of_count, of_portraits, of_stages};
+use super::events::{of_count, of_portraits, of_stages};
 use super::profile;
-use super::provider_inputs::before;
-use super::status::{IhpaStatusInput, is_due, status};
+use super::status::{IhpaStatusInput, status, subject};
 use crate::ihpa::{CheckedIhpa, GrayStatus, IhpaStatus};
-use crate::kinds::Kind;
+use crate::plan::event::EventContent;
 use crate::plan::scaling::bounds::FloorChange;
 use crate::plan::scaling::conditions::Circumstances;
 use crate::plan::scaling::context::ScalingContext;
@@ -18,6 +17,7 @@ use crate::plan::scaling::stale_metadata::{left_behind, told_beside};
 use crate::plan::scaling::status::TargetStatus;
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::targets::ResolvedTarget;
+use crate::plan::status_writer::Status as _;
 use crate::plan::write::Write;
 use evenkeel_core::scaling::tracker::TickReport;
 use evenkeel_core::scaling::{MergedPortraits, ScalingMode};
@@ -37,34 +37,22 @@ pub(in crate::plan::scaling) fn plan(
     };
     let now = context.now;
     let owner = Owner::of_ihpa(ihpa);
-    let known = before(ihpa, memory.ihpa.as_ref(), now).cloned();
+    let on = subject(ihpa);
+    let known = memory.ihpa.take_before(&on, now);
     let ticked = IhpaTick::new(observed, resolved, report, known.unwrap_or_default());
     let told = ticked.told(memory, now);
     let next = ticked.status(ihpa, &told, now);
-    let events = ticked.events(EventPlan::new(observed, owner, context, memory), &told);
+    let events = ticked.events(EventPlan::new(owner, memory, now), &told);
     let beside = if told.condition(TargetProblem::DIRECT_CONFLICT).is_some() {
         told_beside(observed, owner, &told, context)
     } else {
         left_behind(observed, owner, now).into_iter().collect()
     };
-    memory.status = Some(told);
-    let remembered = memory.ihpa.get_or_insert_default();
-    let held = ihpa.object.status.as_ref();
-    let is_due = is_due(&next, held, remembered.told, now);
-    if is_due {
-        remembered.told = Some(now);
-    }
-    let metadata = &ihpa.object.metadata;
-    let status = is_due
-        .then(|| Write::status(Kind::Ihpa, metadata, held, &next))
-        .flatten();
-    remembered.plan(next, now);
-    status
-        .into_iter()
-        .chain(profile::writes(observed, resolved, report))
-        .chain(beside)
-        .chain(events)
-        .collect()
+    memory.written.note(Some(told), false, now);
+    let mut writes = memory.ihpa.plan(&on, next, &events, context);
+    writes.extend(profile::writes(observed, resolved, report));
+    writes.extend(beside);
+    writes
 }
 
 /// One tick of an IHPA, with the status of the tick before.
@@ -122,7 +110,7 @@ impl<'a> IhpaTick<'a> {
         )
     }
 
-    fn events(&self, mut events: EventPlan<'_>, told: &TargetStatus) -> Vec<Write> {
+    fn events(&self, mut events: EventPlan<'_>, told: &TargetStatus) -> Vec<EventContent<'static>> {
         let (resolved, report) = (self.resolved, self.report);
         events.least(self.change(), &self.note());
         events.recommendation(resolved, report);
@@ -141,15 +129,9 @@ impl<'a> IhpaTick<'a> {
             .is_some_and(GrayStatus::is_under_way);
         let staged = staged.map(|one| of_stages(one, was_under_way));
         let portraits = of_portraits(&self.known.conditions, &told.conditions);
-        for IhpaEvent {
-            severity,
-            reason,
-            note,
-        } in staged.into_iter().flatten().chain(portraits)
-        {
-            events.add(severity, reason, &note);
-        }
-        events.writes()
+        let mut events = events.events;
+        events.extend(staged.into_iter().flatten().chain(portraits));
+        events
     }
 
     /// The change of the count that is about to be written.

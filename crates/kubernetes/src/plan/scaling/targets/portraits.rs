@@ -281,8 +281,5 @@ impl TargetResolver<'_> {
 }
 
 fn speaker(provider: &Provider) -> ProviderRef {
-    ProviderRef {
-        name: Arc::clone(&provider.name),
-        priority: provider.priority,
-    }
+    ProviderRef::of_portrait(&provider.name, provider.priority)
 }

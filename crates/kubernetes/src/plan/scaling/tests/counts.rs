@@ -6,8 +6,8 @@ use crate::cron_hpa::CheckedCronHpa;
 use crate::plan::scaling::bounds::ObservedBounds;
 use crate::plan::scaling::crons::{CronProblem, scaled};
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::Contributor;
 use evenkeel_core::scaling::cron::CronEffect;
+use evenkeel_core::scaling::recommendation::Provider;
 
 const DIRECT: [(&str, &str); 3] = [
     (SCALING, "direct"),
@@ -16,9 +16,9 @@ const DIRECT: [(&str, &str); 3] = [
 ];
 
 /// The recommendation of a CronHPA, within bounds of the user's.
-fn asking(min: i32, user: ObjectBounds, second: i64) -> ReplicaRecommendation {
-    let who = Contributor::Cron("sale".to_owned());
-    ReplicaRecommendation::of_cron(who, min, user, at(second + 7200))
+fn asking(min: i32, user: ObjectBounds, second: i64) -> Recommendation {
+    let who = Provider::Cron("sale".to_owned());
+    Recommendation::of_cron(who, min, user, Some(at(second + 7200)))
 }
 
 /// A CronHPA with a status that asks for that many replicas.

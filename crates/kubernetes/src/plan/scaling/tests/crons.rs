@@ -4,14 +4,14 @@ use super::*;
 use crate::cron_hpa::{CheckedCronHpa, CronHpa};
 use crate::plan::scaling::crons::{CronMemory, plan_cron, scaled};
 use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::contribution::Contributor;
+use evenkeel_core::scaling::recommendation::Provider;
 
 impl World {
     /// The contribution of a CronHPA for two hours.
-    fn asked(&self, name: &str, min: i32, second: i64) -> ReplicaRecommendation {
+    fn asked(&self, name: &str, min: i32, second: i64) -> Recommendation {
         let user = self.resolve(at(second)).bounds.unwrap().user();
-        let who = Contributor::Cron(name.to_owned());
-        ReplicaRecommendation::of_cron(who, min, user, at(second + 7200))
+        let who = Provider::Cron(name.to_owned());
+        Recommendation::of_cron(who, min, user, Some(at(second + 7200)))
     }
 
     /// Plans with these CronHPAs and applies, and holds the plan to being empty afterwards.
@@ -175,8 +175,8 @@ fn bounds_of_a_cron_lapse_by_themselves() {
     let mut world = World::new();
     world.tick_with(&[("day", 8)], None, 0);
     let bounds = world.resolve(at(7200)).bounds.unwrap();
-    let who = Contributor::Cron("day".to_owned());
-    assert_eq!(bounds.contribution(&who).unwrap().until, at(7200));
+    let who = Provider::Cron("day".to_owned());
+    assert_eq!(bounds.contribution(&who).unwrap().until, Some(at(7200)));
     let user = ObjectBounds {
         min: Some(2),
         max: 10,

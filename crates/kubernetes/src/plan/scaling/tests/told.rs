@@ -115,7 +115,7 @@ fn conditions_that_somebody_else_wrote_are_none() {
     for (text, read) in [(text, own.len()), (endless, 0)] {
         world.annotate(SCALING_STATUS, json!(text));
         let observed = world.observed();
-        let found = sink::status_of(&Owner::of(&observed).unwrap());
+        let found = TargetStatus::held_by(Owner::of(&observed).unwrap().metadata);
         assert_eq!(found.map_or(0, |found| found.conditions.len()), read);
     }
 }

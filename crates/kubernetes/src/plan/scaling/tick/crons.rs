@@ -13,7 +13,7 @@ use crate::plan::scaling::crons::{self, CronMemory, CronProblem, CronScaleTarget
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::targets::ResolvedTarget;
 use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 
 /// The memories of all CronHPAs, by namespace and name.
 pub(super) type CronMemories = HashMap<(String, String), CronMemory>;
@@ -42,7 +42,7 @@ impl ScaledTarget<'_> {
         &self,
         cron: &CheckedCronHpa,
         scaled: &CronScaleTarget,
-    ) -> Option<ReplicaRecommendation> {
+    ) -> Option<Recommendation> {
         let bounds = self.resolved.bounds.as_ref();
         let recorded = bounds.and_then(|bounds| bounds.contribution(&cron.contributor()));
         let told = || crons::asked_last(cron, scaled);
@@ -104,7 +104,7 @@ impl<'a> Crons<'a> {
         target: &ScaledTarget<'_>,
         tick: &ScalingTickInput<'_>,
         ticked: &mut ScalingTickOutput,
-    ) -> Option<Vec<ReplicaRecommendation>> {
+    ) -> Option<Vec<Recommendation>> {
         let Plans::Decisions(reporter) = tick.plans else {
             return None;
         };
@@ -116,7 +116,7 @@ impl<'a> Crons<'a> {
             .by_target
             .remove(&target.seen.place)
             .unwrap_or_default();
-        let mut asked: Vec<ReplicaRecommendation> = Vec::new();
+        let mut asked: Vec<Recommendation> = Vec::new();
         for cron in &crons {
             let scaled = target.scaled(cron, &crons);
             let followed = self.follow(cron, scaled.clone(), &context, ticked);
@@ -154,7 +154,7 @@ impl<'a> Crons<'a> {
         scaled: Result<CronScaleTarget, CronProblem>,
         context: &ScalingContext<'_>,
         ticked: &mut ScalingTickOutput,
-    ) -> Result<Option<ReplicaRecommendation>, PanicError> {
+    ) -> Result<Option<Recommendation>, PanicError> {
         let key = key_of(cron);
         let mut memory = self.memories.remove(&key).unwrap_or_default();
         let planned = caught(|| {

@@ -147,7 +147,7 @@ fn conditions(
             let status = ihpa.object.status.as_ref();
             status.map_or_else(Vec::new, |status| status.conditions.clone())
         }
-        (None, None) => status_of(owner).map_or_else(Vec::new, told),
+        (None, None) => PlannedStatus::held_by(owner.metadata).map_or_else(Vec::new, told),
     };
     let conditions = held.into_iter().map(|condition| Condition {
         // It belongs to the object that carries the condition.

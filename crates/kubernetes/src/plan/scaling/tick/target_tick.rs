@@ -27,7 +27,7 @@ use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::targets::{self, ResolvedTarget};
 use crate::plan::scaling::{scale_in, writes};
 use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::contribution::ReplicaRecommendation;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::load_unit::LoadUnit;
 use evenkeel_core::scaling::tracker::{
     ScaledSignal, TargetTick, TickInput, TickReport, tick_together,
@@ -46,7 +46,7 @@ pub(super) struct TickingTarget<'a> {
     /// The kinds of its traffic, with what one Pod carries of each.
     traffic: Vec<ScaledSignal>,
     /// The requests of the CronHPAs, if they are followed.
-    crons: Option<Vec<ReplicaRecommendation>>,
+    crons: Option<Vec<Recommendation>>,
 }
 
 /// The decision of a target, or the panic in its work.

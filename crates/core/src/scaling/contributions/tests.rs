@@ -3,20 +3,21 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::scaling::bounds::ObjectBounds;
+use crate::scaling::merge::merge;
+use crate::scaling::recommendation::Ask;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn one(who: &str, min: Option<i32>, max: Option<i32>, second: i64) -> ReplicaRecommendation {
-    let who = Contributor::from(who);
-    ReplicaRecommendation {
-        priority: who.default_priority(),
-        who,
-        min,
-        max,
-        replicas: None,
-        until: at(second),
+fn one(who: &str, min: Option<i32>, max: Option<i32>, second: i64) -> Recommendation {
+    let by = Provider::from(who);
+    Recommendation {
+        priority: by.default_priority(),
+        by,
+        ask: Ask::AtLeast { min, max },
+        until: Some(at(second)),
     }
 }
 
@@ -63,26 +64,37 @@ fn a_schedule_stands_in_for_the_users_least_and_a_prediction_raises_it() {
 
 #[test]
 fn the_highest_priority_sets_the_count_and_the_larger_of_equals() {
-    let with = |who, priority, replicas| ReplicaRecommendation {
-        priority,
-        replicas: Some(replicas),
-        ..one(who, Some(replicas), None, 9)
+    let with = |who, priority, replicas| {
+        let least = Recommendation {
+            priority,
+            ..one(who, Some(replicas), None, 9)
+        };
+        let exactly = Recommendation {
+            ask: Ask::Exactly(replicas),
+            ..least.clone()
+        };
+        [least, exactly]
     };
-    let all = [with("a", 1, 7), with("b", 2, 4), with("c", 2, 5)];
+    let all = [with("a", 1, 7), with("b", 2, 4), with("c", 2, 5)].concat();
     let merged = merge(bounds(Some(2), 10), &all, at(0));
-    assert_eq!((merged.replicas, merged.bounds.min), (Some(5), Some(5)));
-    assert_eq!(merge(bounds(Some(2), 10), &all, at(9)).replicas, None);
+    let asked = merged.asked.map(|asked| asked.replicas);
+    assert_eq!((asked, merged.bounds.min), (Some(5), Some(5)));
+    assert_eq!(merge(bounds(Some(2), 10), &all, at(9)).asked, None);
 }
 
 #[test]
 fn asking_for_the_same_is_seldom_a_change() {
     let mut all = Contributions::default();
-    all.contribute(ReplicaRecommendation::of_prediction(6, at(600)), at(0));
+    all.contribute(Recommendation::of_prediction(6, at(600)), at(0));
     for (second, min, until) in [(100, 6, 600), (299, 6, 600), (310, 6, 910), (320, 7, 920)] {
-        let again = ReplicaRecommendation::of_prediction(min, at(second + 600));
+        let again = Recommendation::of_prediction(min, at(second + 600));
         all.contribute(again, at(second));
-        let held = all.of(&Contributor::Prediction).unwrap();
-        assert_eq!((held.min, held.until), (Some(min), at(until)), "{second}");
+        let held = all.of(&Provider::Prediction).unwrap();
+        assert_eq!(
+            (held.min(), held.until),
+            (Some(min), Some(at(until))),
+            "{second}"
+        );
     }
 }
 
@@ -97,16 +109,16 @@ fn an_end_may_come_earlier_and_nobody_renews_by_asking_for_the_same() {
         (40, 30, 30),     // over at once
     ] {
         all.contribute(one("cron/day", Some(6), None, until), at(second));
-        let found = all.of(&Contributor::Cron("day".to_owned())).unwrap();
-        assert_eq!(found.until, at(held), "{second}");
+        let found = all.of(&Provider::Cron("day".to_owned())).unwrap();
+        assert_eq!(found.until, Some(at(held)), "{second}");
     }
     // A prediction keeps the floor of another leader that has renewed it meanwhile.
-    all.contribute(ReplicaRecommendation::of_prediction(6, at(600)), at(0));
-    all.contribute(ReplicaRecommendation::of_prediction(6, at(400)), at(200));
-    let held = all.of(&Contributor::Prediction).unwrap();
+    all.contribute(Recommendation::of_prediction(6, at(600)), at(0));
+    all.contribute(Recommendation::of_prediction(6, at(400)), at(200));
+    let held = all.of(&Provider::Prediction).unwrap();
     assert_eq!(
         held.until,
-        at(600),
+        Some(at(600)),
         "what is withdrawn needs no earlier end"
     );
 }
@@ -120,7 +132,7 @@ fn nothing_stands_for_longer_than_its_contributor_may_be_away() {
         .collect();
     let most = at(0).checked_add(LONGEST).unwrap();
     all.expire(at(0));
-    assert!(all.iter().all(|one| one.until == most));
+    assert!(all.iter().all(|one| one.until == Some(most)));
     let before = all.clone();
     all.expire(at(600));
     assert_eq!(all, before, "it does not move along");
@@ -130,8 +142,8 @@ fn nothing_stands_for_longer_than_its_contributor_may_be_away() {
     let hours = |hours: i64| at(hours * 3600);
     for (now, until) in [(0, 6), (2, 6), (4, 10)] {
         all.contribute(one("cron/week", Some(6), None, later), hours(now));
-        let found = all.of(&Contributor::Cron("week".to_owned())).unwrap();
-        assert_eq!(found.until, hours(until), "{now}");
+        let found = all.of(&Provider::Cron("week".to_owned())).unwrap();
+        assert_eq!(found.until, Some(hours(until)), "{now}");
     }
 }
 
@@ -159,31 +171,28 @@ fn an_edit_below_a_contribution_takes_the_contribution_with_it() {
 #[test]
 fn contributors_are_read_as_they_are_written() {
     for name in ["prediction", "cron/a/b", "portrait/web", ""] {
-        assert_eq!(Contributor::from(name).to_string(), name);
+        assert_eq!(Provider::from(name).to_string(), name);
     }
-    assert_eq!(
-        Contributor::from("cron/a/b"),
-        Contributor::Cron("a/b".to_owned())
-    );
+    assert_eq!(Provider::from("cron/a/b"), Provider::Cron("a/b".to_owned()));
 }
 
-fn contribution() -> impl Strategy<Value = ReplicaRecommendation> {
+fn contribution() -> impl Strategy<Value = Recommendation> {
     let who = prop_oneof![
-        Just(Contributor::Prediction),
-        "[a-c]".prop_map(Contributor::Cron),
-        "[a-c]".prop_map(Contributor::Other),
+        Just(Provider::Prediction),
+        "[a-c]".prop_map(Provider::Cron),
+        "[a-c]".prop_map(|name| Provider::Other(name.into())),
     ];
     let count = || prop::option::of(0..20_i32);
-    (who, count(), count(), count(), 0..4_i32, 0..100_i64).prop_map(
-        |(who, min, max, replicas, priority, until)| ReplicaRecommendation {
-            who,
-            min,
-            max,
-            replicas,
-            priority,
-            until: at(until),
-        },
-    )
+    let ask = prop_oneof![
+        3 => (count(), count()).prop_map(|(min, max)| Ask::AtLeast { min, max }),
+        1 => (0..20_i32).prop_map(Ask::Exactly),
+    ];
+    (who, ask, 0..4_i32, 0..100_i64).prop_map(|(by, ask, priority, until)| Recommendation {
+        by,
+        priority,
+        ask,
+        until: Some(at(until)),
+    })
 }
 
 fn user() -> impl Strategy<Value = ObjectBounds> {
@@ -202,7 +211,7 @@ proptest! {
         now in 0..100_i64,
     ) {
         let merged = merge(user, &all, at(now));
-        prop_assert_eq!(merge(user, &shuffled, at(now)), merged);
+        prop_assert_eq!(&merge(user, &shuffled, at(now)), &merged);
         prop_assert_eq!(merge(user, all.iter().chain(&shuffled), at(now)), merged);
     }
 
@@ -212,13 +221,13 @@ proptest! {
         all in prop::collection::vec(contribution(), 0..8),
         now in 0..100_i64,
     ) {
-        let alive: Vec<_> = all.iter().filter(|one| at(now) < one.until).cloned().collect();
+        let alive: Vec<_> = all.iter().filter(|one| Some(at(now)) < one.until).cloned().collect();
         prop_assert_eq!(merge(user, &all, at(now)), merge(user, &alive, at(now)));
         let mut kept: Contributions = all.iter().cloned().collect();
         let before = merge(user, kept.iter(), at(now));
         kept.expire(at(now));
         prop_assert_eq!(merge(user, kept.iter(), at(now)), before);
-        prop_assert!(kept.iter().all(|one| at(now) < one.until));
+        prop_assert!(kept.iter().all(|one| Some(at(now)) < one.until));
         prop_assert_eq!(merge(user, kept.iter(), at(100)).bounds, user);
     }
 
@@ -228,15 +237,15 @@ proptest! {
         new in contribution(),
     ) {
         let mut without: Contributions = all.into_iter().collect();
-        without.withdraw(&new.who);
+        without.withdraw(&new.by);
         let mut with = without.clone();
-        with.withdraw(&new.who);
+        with.withdraw(&new.by);
         prop_assert_eq!(&with, &without, "withdrawing what is not there changes nothing");
         with.contribute(new.clone(), at(0));
-        prop_assert_eq!(with.of(&new.who), Some(&new));
+        prop_assert_eq!(with.of(&new.by), Some(&new));
         with.contribute(new.clone(), at(0));
         prop_assert_eq!(with.iter().count(), without.iter().count() + 1);
-        with.withdraw(&new.who);
+        with.withdraw(&new.by);
         prop_assert_eq!(with, without);
     }
 
@@ -258,7 +267,7 @@ proptest! {
     ) {
         let floors: Vec<_> = all
             .into_iter()
-            .map(|one| ReplicaRecommendation { priority: 0, ..one })
+            .map(|one| Recommendation { priority: 0, ..one })
             .collect();
         let merged = merge(user, &floors, at(0)).bounds;
         prop_assert!(merged.max >= user.max);
