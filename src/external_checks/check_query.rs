@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use super::error::CheckError;
 use crate::metrics::cache::RefreshError;
+use crate::metrics::query_queue::QueueKey;
 use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
 use evenkeel_kubernetes::external_check::{ChangeAsked, CheckAnswer, CheckQuestion};
 
@@ -31,6 +32,12 @@ impl Purpose for AboutChange {
     }
 }
 
+impl QueueKey for CheckQuestion {
+    fn tenant(&self) -> Option<&Arc<str>> {
+        Some(&self.namespace)
+    }
+}
+
 impl TargetQuery for CheckQuestion {
     type Purpose = AboutChange;
     type Answer = StepCheckAnswer;
@@ -43,14 +50,6 @@ impl TargetQuery for CheckQuestion {
 
     /// Some four thousand changes under way at once.
     const MEMORY: u64 = 16 * 1024 * 1024;
-
-    fn respondent(&self) -> usize {
-        0
-    }
-
-    fn namespace(&self) -> &Arc<str> {
-        &self.namespace
-    }
 
     fn cut(_: &mut StepCheckAnswer, _: Option<&AboutChange>) {}
 

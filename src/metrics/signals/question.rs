@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::metrics::error::MetricsError;
+use crate::metrics::query_queue::QueueKey;
 use crate::metrics::target_queries::{
     Purpose, TargetQuery, TargetQueryEndpoint, TargetQueryRequest,
 };
@@ -43,6 +44,21 @@ const fn respondent(name: &'static str, at_once: usize) -> TargetQueryEndpoint {
     TargetQueryEndpoint { name, at_once }
 }
 
+impl QueueKey for MetricQuery {
+    fn lane(&self) -> usize {
+        match self.api() {
+            MetricsApi::Resource => 0,
+            MetricsApi::Custom => 1,
+            MetricsApi::External => 2,
+            MetricsApi::Prometheus => 3,
+        }
+    }
+
+    fn tenant(&self) -> Option<&Arc<str>> {
+        Some(&self.namespace)
+    }
+}
+
 impl TargetQuery for MetricQuery {
     type Purpose = TargetPods;
     type Answer = MetricsApiReading;
@@ -58,19 +74,6 @@ impl TargetQuery for MetricQuery {
     /// Several answers for each of ten thousand targets with fifteen Pods each, and a tenth of what the Pod
     /// may take.
     const MEMORY: u64 = 64 * 1024 * 1024;
-
-    fn respondent(&self) -> usize {
-        match self.api() {
-            MetricsApi::Resource => 0,
-            MetricsApi::Custom => 1,
-            MetricsApi::External => 2,
-            MetricsApi::Prometheus => 3,
-        }
-    }
-
-    fn namespace(&self) -> &Arc<str> {
-        &self.namespace
-    }
 
     fn cut(answer: &mut MetricsApiReading, purpose: Option<&TargetPods>) {
         answer.keep_pods(purpose.map_or(&[], |pods| &pods.0));
