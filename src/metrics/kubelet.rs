@@ -5,7 +5,6 @@
 //! kubelet's own port, with the right `nodes/stats` that allows this and nothing else. The API
 //! server's proxy would need `nodes/proxy`, which also permits commands in any Pod.
 
-mod agenda;
 mod asker;
 mod disks;
 mod source;
