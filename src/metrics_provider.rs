@@ -6,7 +6,6 @@
 //! are answered with places, connections and limits of their own: nothing that is asked here holds up a
 //! tick or a review.
 
-mod fair_turns;
 mod grpc;
 mod instruments;
 mod latest;
