@@ -22,7 +22,6 @@ mod none;
 pub mod poller;
 pub mod prometheus;
 mod query;
-mod query_backoff;
 pub mod query_queue;
 mod query_rounds;
 pub mod query_runner;
