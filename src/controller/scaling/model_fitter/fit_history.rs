@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::steps::{Span, Steps};
 use crate::controller::scaling::history_backfill::{
-    HistoryClient, HistoryFetchOutcome, HistoryRequest, HistoryResponse, HistorySource,
+    HistoryClient, HistoryRequest, HistoryResponse, HistorySource,
 };
 use crate::controller::scaling::metrics::ScalingMetrics;
 use crate::metrics::prometheus::WorkloadName;
@@ -173,17 +173,10 @@ impl Pasts {
         pace: &mut BackfillPace,
         mut take: impl FnMut(HistoryResponse),
     ) -> Option<()> {
-        while let Some(slots) = rest.newest(pace.points()) {
-            match self.asker.ask(question, slots, pace).await {
-                HistoryFetchOutcome::Answered(answer) => {
-                    rest.took(slots.points);
-                    take(answer);
-                }
-                HistoryFetchOutcome::TooMuch => {}
-                HistoryFetchOutcome::NotToBeHad => return None,
-            }
+        while let Some(answer) = self.asker.next_part(question, rest, pace).await {
+            take(answer);
         }
-        Some(())
+        (rest.left() == 0).then_some(())
     }
 
     /// The kept part of a past, which is then removed, or an empty one; `None` where the past begins before all time.
