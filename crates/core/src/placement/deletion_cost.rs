@@ -21,7 +21,7 @@ pub use skew::SpreadConstraint;
 
 /// A Pod that may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RemovablePod<'a> {
+pub struct DeletionCandidate<'a> {
     pub name: &'a str,
     /// The position of its node among the nodes; `None` for a Pod that has none, or none that is known.
     pub node: Option<usize>,
@@ -37,7 +37,7 @@ pub struct Removal<'a> {
     /// All nodes that count for evenness.
     pub nodes: &'a [NodeLoad],
     /// The Pods of one ReplicaSet that are not being deleted already.
-    pub pods: &'a [RemovablePod<'a>],
+    pub pods: &'a [DeletionCandidate<'a>],
     /// The constraints on the spread of these Pods, those that come before others first.
     pub spread: &'a [SpreadConstraint],
     /// The weights of the Pods' profile.

@@ -33,7 +33,7 @@ pub use median_node::median;
 pub use near_ties::NearTies;
 pub use node_set::{Freshness, NodeSet, NodeState};
 pub use placement_outcomes::{ChoiceEnd, ChoiceTally};
-pub use pod::PodFacts;
+pub use pod::BoundPod;
 pub use settings::{NodeForecasting, Settings};
 pub use usage_rounds::UsageRound;
 
@@ -122,7 +122,7 @@ impl NodeTable {
     /// Adds or changes a Pod: bound, started, resized, finished.
     ///
     /// One without a node is not taken here, but by [`Self::wait`].
-    pub fn apply_pod(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+    pub fn apply_pod(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
         let Some(node) = facts.node else {
             return;
         };

@@ -19,7 +19,7 @@ pub use pod_name::{PodName, PodNames};
 
 /// One measured value with the time span that it speaks of, `[at - window, at]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measurement {
+pub struct NodeSample {
     pub value: Amount,
     /// The end of the span: when the exporter was read, not when the answer arrived.
     pub at: Timestamp,
@@ -28,7 +28,7 @@ pub struct Measurement {
 }
 
 /// Usage of one resource by node.
-pub type NodeColumn = HashMap<Arc<str>, Measurement, RandomState>;
+pub type NodeColumn = HashMap<Arc<str>, NodeSample, RandomState>;
 
 /// The span that a rate is taken over, in little memory: there is one for each of 150,000 Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub struct UsageSample {
 impl UsageSample {
     /// The usage of a node.
     #[must_use]
-    pub fn node(&self, name: &str) -> Resources<Option<Measurement>> {
+    pub fn node(&self, name: &str) -> Resources<Option<NodeSample>> {
         Resources::from_fn(|resource| self.nodes[resource].get(name).copied())
     }
 
@@ -127,7 +127,7 @@ impl UsageSample {
     pub fn insert_node(
         &mut self,
         name: impl Into<Arc<str>>,
-        usage: &Resources<Option<Measurement>>,
+        usage: &Resources<Option<NodeSample>>,
     ) {
         let name = name.into();
         for (resource, measured) in usage.iter() {
@@ -158,7 +158,7 @@ impl UsageSample {
     }
 
     /// Adds the I/O pressure of a node.
-    pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: Measurement) {
+    pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: NodeSample) {
         Arc::make_mut(&mut self.io_pressure).insert(name.into(), pressure);
     }
 

@@ -13,7 +13,7 @@ use super::resource_sums::ResourceSums;
 use super::settings::{NodeForecasting, Settings};
 use crate::placement::node_forecast::NodeForecast;
 use crate::placement::node_load::NodeLoad;
-use crate::placement::usage::{Measurement, PodName, UsageSample};
+use crate::placement::usage::{NodeSample, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
 /// The facts of a node that its object tells.
@@ -58,10 +58,10 @@ pub(super) struct NodeEntry {
     /// `None` while Pods name a node that the API server has not shown.
     pub(super) facts: Option<NodeFacts>,
     pub(super) network_speed: Option<NetworkSpeed>,
-    measured: Resources<Option<Measurement>>,
+    measured: Resources<Option<NodeSample>>,
     /// True if a measurement was already stale when it came.
     came_late: Resources<bool>,
-    io_pressure: Option<Measurement>,
+    io_pressure: Option<NodeSample>,
     committed: ResourceSums,
     in_flight: ResourceSums,
     awaited: ResourceSums,
@@ -82,7 +82,7 @@ impl NodeEntry {
     pub(super) fn tell(&mut self, facts: NodeFacts) -> bool {
         let before = self.facts.replace(facts);
         if let Some(created) = facts.created {
-            let was_there = |measured: &Measurement| measured.at >= created;
+            let was_there = |measured: &NodeSample| measured.at >= created;
             self.measured = self.measured.map(|measured| measured.filter(was_there));
             self.io_pressure = self.io_pressure.filter(was_there);
             if before.is_some_and(|before| before.created != facts.created) {
@@ -144,7 +144,7 @@ impl NodeEntry {
     }
 
     /// The measurements of the node that count.
-    pub(super) const fn measured(&self) -> &Resources<Option<Measurement>> {
+    pub(super) const fn measured(&self) -> &Resources<Option<NodeSample>> {
         &self.measured
     }
 

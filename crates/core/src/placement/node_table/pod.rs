@@ -5,12 +5,12 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::unstarted_pods::is_due;
-use crate::placement::usage::{Measurement, PodName, Span, UsageSample};
+use crate::placement::usage::{NodeSample, PodName, Span, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
 /// The facts of a Pod that its object tells.
 #[derive(Debug, Clone, Copy)]
-pub struct PodFacts<'a> {
+pub struct BoundPod<'a> {
     /// Namespace and name, by which metrics know the Pod.
     pub name: &'a PodName,
     /// The node it is bound to, is nominated for, or will most likely get.
@@ -37,7 +37,7 @@ pub struct PodFacts<'a> {
     pub provisions: bool,
 }
 
-impl<'a> PodFacts<'a> {
+impl<'a> BoundPod<'a> {
     /// A Pod of which nothing more is told than where it is and what it demands.
     #[must_use]
     pub const fn on(name: &'a PodName, node: Option<&'a str>, demand: Resources<Amount>) -> Self {
@@ -89,7 +89,7 @@ pub(super) struct PodEntry {
 impl Stage {
     /// The stage of a bound Pod, given the one before and when it would have had to start.
     pub(super) fn of(
-        facts: &PodFacts<'_>,
+        facts: &BoundPod<'_>,
         before: Option<&PodEntry>,
         now: Timestamp,
         unstarted: SignedDuration,
@@ -145,7 +145,7 @@ impl PodEntry {
     }
 
     /// True where `facts` say nothing new.
-    pub(super) fn shows(&self, facts: &PodFacts<'_>) -> bool {
+    pub(super) fn shows(&self, facts: &BoundPod<'_>) -> bool {
         let same_stage = match self.stage {
             Stage::Bound { started, .. } => {
                 facts.finished.is_none()
@@ -166,7 +166,7 @@ impl PodEntry {
 
     /// True where the whole window of the sample lies after the containers' start, so that it tells
     /// all of this Pod.
-    pub(super) fn is_covered_by(&self, measurement: &Measurement) -> bool {
+    pub(super) fn is_covered_by(&self, measurement: &NodeSample) -> bool {
         self.started()
             .is_some_and(|started| window_start(measurement) >= started)
     }
@@ -178,7 +178,7 @@ impl PodEntry {
     /// usage under its name is then an earlier Pod's.
     pub(super) fn in_measured(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         sample: &UsageSample,
     ) -> Resources<Option<Amount>> {
         let shown = self.shown(sample);
@@ -200,7 +200,7 @@ impl PodEntry {
     /// Resources without a measurement count nothing here, since the node's load is then the sum of demands.
     pub(super) fn contribution(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         in_measured: &Resources<Option<Amount>>,
     ) -> Resources<Amount> {
         Resources::from_fn(|resource| match &measured[resource] {
@@ -220,7 +220,7 @@ impl PodEntry {
     /// is counted beside them.
     pub(super) fn part_of_load(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
         let within = self.in_measured(measured, sample);
@@ -242,7 +242,7 @@ fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resourc
 
 /// The part of a Pod's usage in the measurement of its node. If the rate of a new Pod covers a
 /// shorter span than the node's window, it counts for that part of the window only.
-fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> Amount {
+fn part_within(shown: Amount, span: Option<Span>, measurement: &NodeSample) -> Amount {
     let window = measurement.window.as_secs_f64();
     let own = span.map_or(window, |span| span.window().as_secs_f64());
     if own < window {
@@ -254,7 +254,7 @@ fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> 
 
 /// The most that a Pod which uses no more than `usage` can have in a measurement of its node, given its first
 /// start: exporters are read at different times, and what is newer of the Pod may not be in it yet.
-fn most_since(first: Timestamp, usage: Amount, measurement: &Measurement) -> Amount {
+fn most_since(first: Timestamp, usage: Amount, measurement: &NodeSample) -> Amount {
     let window = measurement.window.as_secs_f64();
     let since = measurement.at.duration_since(first).as_secs_f64();
     if since < window {
@@ -286,14 +286,14 @@ impl EndedPod {
     }
 
     /// True where no part of the measurement's span lies before the end of the Pod.
-    pub(super) fn is_past(&self, measurement: &Measurement) -> bool {
+    pub(super) fn is_past(&self, measurement: &NodeSample) -> bool {
         window_start(measurement) >= self.at
     }
 
     /// The usage of this Pod that the measurements still hold.
     pub(super) fn residue(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
         let shown = shown_of(&self.name, self.host_network, sample);
@@ -307,7 +307,7 @@ impl EndedPod {
     }
 }
 
-fn window_start(measurement: &Measurement) -> Timestamp {
+fn window_start(measurement: &NodeSample) -> Timestamp {
     measurement
         .at
         .checked_sub(measurement.window)

@@ -12,7 +12,7 @@ use super::NodeTable;
 use super::near_ties::NearTies;
 use super::pending_bindings::{AwaitedPod, TentativeNode};
 use super::placement_outcomes::ChoiceTally;
-use super::pod::PodFacts;
+use super::pod::BoundPod;
 
 /// True once `limit` has passed. A request may have read its time just before `since`; only a clock
 /// that was set back lies further behind, and nothing may count for ever by it.
@@ -35,7 +35,7 @@ impl NodeTable {
     /// Takes a Pod without a binding as the watch shows it. It counts on `facts.node`, its
     /// nominated node, until it is bound or loses the nomination. A nomination replaces a choice
     /// without a notice.
-    pub fn wait(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+    pub fn wait(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
         self.know(uid, facts, now, |pod, nominated| {
             pod.unseen_since = None;
             pod.nominate(nominated);
@@ -44,7 +44,7 @@ impl NodeTable {
 
     /// Takes a Pod that is about to be placed as kube-scheduler shows it. Where an earlier attempt put it
     /// is not where it went; its nomination stays.
-    pub fn ask(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+    pub fn ask(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
         let before = self.awaited.pods.get(uid);
         let failed = before.and_then(|pod| pod.end(false));
         if let Some(end) = failed {
@@ -81,7 +81,7 @@ impl NodeTable {
     fn know(
         &mut self,
         uid: &str,
-        facts: &PodFacts<'_>,
+        facts: &BoundPod<'_>,
         now: Timestamp,
         change: impl FnOnce(&mut AwaitedPod, Option<Arc<str>>),
     ) {

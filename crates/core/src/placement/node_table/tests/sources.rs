@@ -10,7 +10,7 @@ fn loads(table: &NodeTable, resource: Resource) -> (Option<u64>, u64) {
 
 /// A round that tells the network use of the node, the capacity of 1250 with the use of that where it is asked for.
 fn network(second: i64, all: u64, has_capacity: bool, rated: Option<u64>) -> Arc<UsageSample> {
-    let measured = |value| Measurement {
+    let measured = |value| NodeSample {
         value: Amount::new(value),
         at: at(second),
         window: WINDOW,
