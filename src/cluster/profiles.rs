@@ -22,7 +22,7 @@ pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionB
 
 /// The profiles and what they need.
 #[derive(Debug, Default)]
-pub(super) struct Profiles {
+pub(crate) struct Profiles {
     synced: HashSet<Kind>,
     /// By namespace and name.
     checked: BTreeMap<String, Arc<CheckedReplicaProfile>>,
@@ -112,12 +112,12 @@ impl Profiles {
     }
 
     /// All Pods with the gate.
-    pub(super) fn gated(&self) -> Vec<Arc<Pod>> {
+    pub(crate) fn gated(&self) -> Vec<Arc<Pod>> {
         self.gated.values().cloned().collect()
     }
 
     /// The Pods with a condition that is to be written.
-    pub(super) fn due(&self) -> Vec<Arc<Pod>> {
+    pub(crate) fn due(&self) -> Vec<Arc<Pod>> {
         let pods = self.due.iter().filter_map(|uid| self.gated.get(uid));
         pods.cloned().collect()
     }
