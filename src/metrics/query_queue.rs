@@ -70,27 +70,8 @@ pub struct QueryEnd {
     pub took: Duration,
 }
 
-/// The two kinds of places of a lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speed {
-    /// Of queries that are answered fast.
-    Soon,
-    /// Of queries on trial.
-    Trial,
-}
-
-impl Speed {
-    pub const ALL: [Self; 2] = [Self::Soon, Self::Trial];
-
-    /// The name in metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Soon => "soon",
-            Self::Trial => "trial",
-        }
-    }
-}
+/// The names of the two kinds of places of a lane: of queries that are answered fast, and on trial.
+pub const PLACES: [&str; 2] = ["soon", "trial"];
 
 /// Queries that are asked or to be asked, in the order of their turns.
 #[derive(Debug)]
@@ -110,12 +91,13 @@ struct QueryState {
     rests_until: Option<Timestamp>,
 }
 
+/// A place of a kind, as in [`PLACES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     None,
     /// For a place, since then.
-    Waiting(Speed, Timestamp),
-    Taken(Speed),
+    Waiting(usize, Timestamp),
+    Taken(usize),
     /// Given back, before the end of the query was noted.
     Left,
 }
@@ -208,12 +190,12 @@ impl<K: QueueKey> QueryQueue<K> {
     /// Gives the next query a place; `None` while all places are taken or nothing waits.
     pub fn begin_next(&mut self) -> Option<K> {
         for (_, lanes) in &mut self.lanes {
-            for speed in Speed::ALL {
-                let Some(key) = lanes[speed as usize].take() else {
+            for (kind, lane) in lanes.iter_mut().enumerate() {
+                let Some(key) = lane.take() else {
                     continue;
                 };
                 if let Some(query) = self.queries.get_mut(&key) {
-                    query.place = Place::Taken(speed);
+                    query.place = Place::Taken(kind);
                 }
                 return Some(key);
             }
@@ -228,8 +210,8 @@ impl<K: QueueKey> QueryQueue<K> {
         };
         let (policy, lanes) = &mut self.lanes[key.lane()];
         match query.place {
-            Place::Waiting(speed, _) => lanes[speed as usize].retain(|other| other != key),
-            Place::Taken(speed) => lanes[speed as usize].give_back(key),
+            Place::Waiting(kind, _) => lanes[kind].retain(|other| other != key),
+            Place::Taken(kind) => lanes[kind].give_back(key),
             Place::None | Place::Left => {}
         }
         query.place = Place::Left;
@@ -277,8 +259,8 @@ impl<K: QueueKey> QueryQueue<K> {
     pub fn waits(&self, now: Timestamp) -> Vec<[SignedDuration; 2]> {
         let mut longest = vec![[SignedDuration::ZERO; 2]; self.lanes.len()];
         for (key, query) in &self.queries {
-            if let Place::Waiting(speed, since) = query.place {
-                let known = &mut longest[key.lane()][speed as usize];
+            if let Place::Waiting(kind, since) = query.place {
+                let known = &mut longest[key.lane()][kind];
                 *known = now.duration_since(since).max(*known);
             }
         }
@@ -295,13 +277,9 @@ impl<K: QueueKey> QueryQueue<K> {
     fn wait(&mut self, key: &K, now: Timestamp) {
         let query = self.queries.get_mut(key);
         if let Some(query) = query.filter(|query| query.place == Place::None) {
-            let speed = if query.trials == 0 {
-                Speed::Soon
-            } else {
-                Speed::Trial
-            };
-            query.place = Place::Waiting(speed, now);
-            self.lanes[key.lane()].1[speed as usize].wait(key.clone());
+            let kind = usize::from(query.trials > 0);
+            query.place = Place::Waiting(kind, now);
+            self.lanes[key.lane()].1[kind].wait(key.clone());
         }
     }
 }

@@ -10,7 +10,7 @@ use super::query_queue::{LanePolicy, NotAdded, QueryEnd, QueryQueue, QueueKey};
 use evenkeel_clock as clock;
 
 /// A queue that tasks share; clones are of the same.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct QueryTurns<K: QueueKey>(Arc<Mutex<WaitingTasks<K>>>);
 
 #[derive(Debug)]
@@ -27,22 +27,12 @@ pub struct QueryTurn<K: QueueKey> {
     key: K,
 }
 
-/// The key of a query that is like no other.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct QueryNumber {
-    tenant: Option<Arc<str>>,
-    number: u64,
-}
+/// The key of a query that is like no other: its tenant and a number.
+pub type QueryNumber = (Option<Arc<str>>, u64);
 
 impl QueueKey for QueryNumber {
     fn tenant(&self) -> Option<&Arc<str>> {
-        self.tenant.as_ref()
-    }
-}
-
-impl<K: QueueKey> Clone for QueryTurns<K> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        self.0.as_ref()
     }
 }
 
@@ -117,8 +107,7 @@ impl QueryTurns<QueryNumber> {
             waiting.numbers += 1;
             waiting.numbers
         };
-        let tenant = tenant.cloned();
-        let turn = self.join(QueryNumber { tenant, number }, clock::now())?;
+        let turn = self.join((tenant.cloned(), number), clock::now())?;
         Ok(turn.await)
     }
 }

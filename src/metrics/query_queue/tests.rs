@@ -143,10 +143,10 @@ fn what_was_slow_is_on_trial_until_it_was_answered_soon_several_times() {
     ] {
         queue.want([&query].into_iter(), at(second));
         assert_eq!(under_way(&mut queue), std::slice::from_ref(&query));
-        let Place::Taken(speed) = queue.queries[&query].place else {
+        let Place::Taken(kind) = queue.queries[&query].place else {
             panic!("{queue:?}");
         };
-        lanes.push(speed.as_str());
+        lanes.push(PLACES[kind]);
         queue.ended(&query, ending, at(second + 1));
         second += 300;
     }

@@ -1,5 +1,6 @@
 //! Asks what the ticks want, in the background, and keeps the answers.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::newest::{CachedAnswer, LatestAnswers};
 use super::question::{TargetQuery, TargetQuerySource};
-use super::wanted::{Purposes, TargetQueryRequest};
+use super::wanted::{TargetQueryRequest, purposes};
 use crate::metrics::cache::{self, MetricsCache, RefreshError as _};
 use crate::metrics::instruments::QueryMetrics;
-use crate::metrics::query_queue::{Backoff, LanePolicy, QueryEnd, QueryQueue, Speed};
+use crate::metrics::query_queue::{Backoff, LanePolicy, PLACES, QueryEnd, QueryQueue};
 use crate::metrics::query_runner::{EndedQuery, QueryRunner};
 use evenkeel_clock::Clock;
 
@@ -39,7 +40,7 @@ pub struct TargetQueryRunner<Q: TargetQuery> {
     source: Arc<dyn TargetQuerySource<Q>>,
     cache: Cache<Q>,
     wanted: watch::Receiver<Arc<[TargetQueryRequest<Q>]>>,
-    purposes: Purposes<Q>,
+    purposes: HashMap<Q, Q::Purpose>,
     clock: Clock,
     metrics: QueryMetrics,
 }
@@ -70,7 +71,7 @@ impl<Q: TargetQuery> Questions<Q> {
             source,
             cache,
             wanted: receiver,
-            purposes: Purposes::default(),
+            purposes: HashMap::new(),
             clock,
             metrics,
         };
@@ -129,13 +130,12 @@ impl<Q: TargetQuery> TargetQueryRunner<Q> {
         let now = self.clock.now();
         // Before those that are new are among them, which wait no time.
         for (respondent, waits) in Q::RESPONDENTS.iter().zip(queue.waits(now)) {
-            for (speed, wait) in Speed::ALL.into_iter().zip(waits) {
-                let name = respondent.name;
-                self.metrics.observe_wait(name, speed.as_str(), wait);
+            for (places, wait) in PLACES.into_iter().zip(waits) {
+                self.metrics.observe_wait(respondent.name, places, wait);
             }
         }
         queue.want(wanted.iter().map(|one| &one.question), now);
-        self.purposes = Purposes::of(wanted);
+        self.purposes = purposes(wanted);
     }
 
     fn ask(
@@ -187,7 +187,6 @@ pub(in crate::metrics) const fn lane(at_once: usize) -> LanePolicy {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
     use std::sync::Mutex;
 
     use async_trait::async_trait;
@@ -319,7 +318,7 @@ mod tests {
         signals.want(wanted([up.clone()]));
         source.asked("up", 2).await;
         signals.want(Vec::new());
-        assert!(signals.newest().await.get(&up).is_none());
+        assert!(!signals.newest().await.contains_key(&up));
         cancelled.cancel();
     }
 

@@ -55,31 +55,6 @@ impl<A, E> Clone for CachedAnswer<A, E> {
     }
 }
 
-/// The newest answers by question.
-pub struct LatestAnswers<Q: TargetQuery>(HashMap<Q, CachedAnswer<Q::Answer, Q::Error>>);
-
-impl<Q: TargetQuery> Default for LatestAnswers<Q> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
-}
-
-impl<Q: TargetQuery> Clone for LatestAnswers<Q> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<Q: TargetQuery> LatestAnswers<Q> {
-    /// The state of a question; `None` for one that was not wanted before.
-    #[must_use]
-    pub fn get(&self, question: &Q) -> Option<&CachedAnswer<Q::Answer, Q::Error>> {
-        self.0.get(question)
-    }
-}
-
-impl<Q: TargetQuery> FromIterator<(Q, CachedAnswer<Q::Answer, Q::Error>)> for LatestAnswers<Q> {
-    fn from_iter<I: IntoIterator<Item = (Q, CachedAnswer<Q::Answer, Q::Error>)>>(known: I) -> Self {
-        Self(known.into_iter().collect())
-    }
-}
+/// The newest answers by question; of questions that were wanted before.
+pub type LatestAnswers<Q> =
+    HashMap<Q, CachedAnswer<<Q as TargetQuery>::Answer, <Q as TargetQuery>::Error>>;
