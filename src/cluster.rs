@@ -11,6 +11,7 @@ pub mod access;
 mod autoscaling;
 mod grouped_pods;
 mod history;
+mod lock;
 pub mod metrics;
 pub mod owners;
 pub(crate) mod paged_list;
@@ -22,15 +23,7 @@ mod resizable_pods;
 pub mod state;
 pub mod watch;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 pub use autoscaling::{PortraitObjects, ScalingObject, ScalingView, WorkloadPods};
 pub use metrics::ClusterMetrics;
 pub use records::{PLACEMENT, SCALING, WATCHED};
 pub use state::{ClusterState, ProfileView, Settings};
-
-/// Locks a part of the picture. A panic may have left it off; to go on with it is better than to
-/// answer nothing until a restart, and the next event of each object mends it.
-fn locked<T: ?Sized>(part: &Mutex<T>) -> MutexGuard<'_, T> {
-    part.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -13,7 +13,7 @@ use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::autoscaling::WorkloadKey;
-use super::locked;
+use super::lock::locked;
 use super::owners::Owner;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::placement::usage_history::UsageHistory;

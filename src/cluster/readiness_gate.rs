@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::locked;
+use super::lock::locked;
 
 /// The time for which a write that was made, or would have been, speaks for the next ones.
 const GOOD_FOR: Duration = Duration::from_secs(30);

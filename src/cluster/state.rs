@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 
 use super::autoscaling::{ScalingStore, WorkloadKey};
 use super::history::ClusterUsageHistory;
-use super::locked;
+use super::lock::locked;
 use super::profiles::Profiles;
 use super::readiness_gate::Gate;
 use super::records::NamespaceRecord;

@@ -9,7 +9,7 @@ mod asker;
 mod disks;
 mod source;
 
-pub use asker::{Kubelet, KubeletPoller, Settings};
+pub use asker::{INTERVAL, Kubelet, KubeletPoller, Settings};
 pub use disks::Disks;
 pub use source::WithDisks;
 
@@ -17,10 +17,6 @@ use jiff::SignedDuration;
 
 /// The ServiceAccount for requests to kubelets: it may read such figures and nothing else.
 pub const ACCOUNT: &str = "evenkeel-kubelets";
-
-/// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over
-/// every emptyDir.
-pub const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// An answer counts until two more could have come, with the time that their asking takes.
 pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(16);

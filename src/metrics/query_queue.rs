@@ -6,16 +6,16 @@
 //! each other.
 
 mod backoff;
+mod key;
 mod lane;
 
 use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
 pub use self::backoff::Backoff;
+pub use self::key::QueueKey;
 use self::lane::FairLane;
 
 /// For each two places of a lane, one for queries on trial.
@@ -25,19 +25,6 @@ const TRIAL: usize = 2;
 const TRIALS: u8 = 4;
 /// The part of the waiting queries that may be of one tenant.
 const TENANTS: usize = 8;
-
-/// What tells queries apart.
-pub trait QueueKey: Clone + Eq + Hash {
-    /// The index of its lane.
-    fn lane(&self) -> usize {
-        0
-    }
-
-    /// The tenant whose query it is; `None` for Evenkeel's own, which may take all places.
-    fn tenant(&self) -> Option<&Arc<str>> {
-        None
-    }
-}
 
 /// The bounds of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use tokio::sync::futures::Notified;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::{ProfiledWorkload, ScalingView, WorkloadKey, key};
-use crate::cluster::locked;
+use crate::cluster::lock::locked;
 use crate::cluster::owners::Owner;
 use crate::cluster::profiles::Profiles;
 use evenkeel_core::scaling::replica_profile::PodState;

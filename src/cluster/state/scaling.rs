@@ -7,7 +7,7 @@ use super::ClusterState;
 use crate::cluster::autoscaling::{
     PortraitObjects, ScalingObject, ScalingStore, ScalingView, WorkloadKey, WorkloadPods,
 };
-use crate::cluster::locked;
+use crate::cluster::lock::locked;
 use evenkeel_core::tuning::TuningMode;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;

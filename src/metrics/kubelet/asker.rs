@@ -9,7 +9,6 @@ use evenkeel_http_client::header::{AUTHORIZATION, CONNECTION};
 use evenkeel_http_client::{Request, StatusCode, Uri};
 use jiff::SignedDuration;
 
-use super::INTERVAL;
 use super::disks::Disks;
 use crate::account_tokens::AccountTokens;
 use crate::metrics::access::{AccessClient, EndpointAccess};
@@ -23,6 +22,10 @@ use crate::telemetry::{PERIOD, RateLimited};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::Bytes;
 use evenkeel_kubernetes::kubelet_stats::{self, DiskUse};
+
+/// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over
+/// every emptyDir.
+pub const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// Kubelets that are asked at once: 5,000 nodes are through within five minutes if each takes half a
 /// second, and an answer for 110 Pods is some 300 KB.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::QueueKey;
+use super::key::QueueKey;
 
 /// `None` for Evenkeel itself.
 type Tenant = Option<Arc<str>>;
