@@ -7,7 +7,9 @@
 
 pub mod access;
 mod autoscaling;
+mod grouped_pods;
 mod history;
+mod lock;
 pub mod metrics;
 pub mod owners;
 pub(crate) mod paged_list;

@@ -4,7 +4,6 @@
 //! service ([`GrpcService`]), with places, connections and limits of their own, so that they hold
 //! up no tick or review.
 
-mod fair_turns;
 mod grpc;
 mod instruments;
 mod latest;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evenkeel::cluster::owners::Owner;
 use evenkeel::cluster::{ClusterState, ScalingObject};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::autoscaler::Autoscaler;
 use evenkeel_kubernetes::controller_key::ControllerKey;
@@ -130,7 +130,7 @@ pub(crate) fn sample(nodes: usize, pods: usize, now: Timestamp) -> UsageSample {
                 .wrapping_mul(2_654_435_761)
                 .wrapping_add(salt * 97)
                 % 500;
-            Some(Measurement {
+            Some(NodeSample {
                 value: Amount::new(full / 1000 * (200 + spread)),
                 at: now,
                 window: SignedDuration::from_mins(1),

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use super::output::{self, CliFailure};
 use crate::config::{API_VERSION, Checker, yaml};
 use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
-use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::node_table::{BoundPod, NodeFacts, NodeTable, Settings};
+use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resources};
 use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 use evenkeel_kubernetes::serde_message::reworded;
@@ -198,7 +198,7 @@ impl NodeFile {
     }
 
     /// Measured usage; `None` where the file states none.
-    fn measured(&self, path: &str, check: &mut Checker) -> Option<Resources<Option<Measurement>>> {
+    fn measured(&self, path: &str, check: &mut Checker) -> Option<Resources<Option<NodeSample>>> {
         let age = self.usage_age.as_ref().map_or(SignedDuration::ZERO, |age| {
             let age = check.duration_or_never(&format!("{path}.usageAge"), age);
             age.unwrap_or_default()
@@ -208,7 +208,7 @@ impl NodeFile {
         let stated = usage.values().iter().any(Option::is_some);
         stated.then(|| {
             usage.map(|value| {
-                value.map(|value| Measurement {
+                value.map(|value| NodeSample {
                     value,
                     at,
                     window: WINDOW,
@@ -240,10 +240,10 @@ impl PodFile {
             NOW.checked_sub(since).ok()
         });
         let pod = PodName::new(namespace, name);
-        let facts = PodFacts {
+        let facts = BoundPod {
             first_started: started,
             started,
-            ..PodFacts::on(&pod, Some(node), demand.map(Option::unwrap_or_default))
+            ..BoundPod::on(&pod, Some(node), demand.map(Option::unwrap_or_default))
         };
         table.apply_pod(&format!("{namespace}/{name}"), &facts, NOW);
     }

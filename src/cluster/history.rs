@@ -5,13 +5,14 @@
 //! published copy.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::autoscaling::WorkloadKey;
+use super::lock::locked;
 use super::owners::Owner;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
 use evenkeel_core::placement::usage_history::UsageHistory;
@@ -187,11 +188,6 @@ fn add(
     for (resource, used) in used {
         history.add(*resource, *used, now);
     }
-}
-
-/// Locks a value. A panic leaves it whole enough, because all of it is new an hour later.
-fn locked<T>(behind: &Mutex<T>) -> MutexGuard<'_, T> {
-    behind.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use evenkeel_kubernetes::replica_profile::{CheckedReplicaProfile, ReplicaProfile
 pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionBudget];
 
 #[derive(Debug, Default)]
-pub(super) struct Profiles {
+pub(crate) struct Profiles {
     synced: HashSet<Kind>,
     checked: BTreeMap<String, Arc<CheckedReplicaProfile>>,
     budgets: BTreeMap<String, Arc<DisruptionBudget>>,
@@ -103,11 +103,13 @@ impl Profiles {
         self.budgets.values().cloned().collect()
     }
 
-    pub(super) fn gated(&self) -> Vec<Arc<Pod>> {
+    /// All Pods with the gate.
+    pub(crate) fn gated(&self) -> Vec<Arc<Pod>> {
         self.gated.values().cloned().collect()
     }
 
-    pub(super) fn due(&self) -> Vec<Arc<Pod>> {
+    /// The Pods with a condition that is to be written.
+    pub(crate) fn due(&self) -> Vec<Arc<Pod>> {
         let pods = self.due.iter().filter_map(|uid| self.gated.get(uid));
         pods.cloned().collect()
     }

@@ -10,8 +10,10 @@
 //! added, they wait for another replica.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use super::lock::locked;
 
 /// The time for which a write that was made, or would have been, speaks for the next ones.
 const GOOD_FOR: Duration = Duration::from_secs(30);
@@ -37,46 +39,41 @@ struct ReadinessGateState {
 
 impl Gate {
     pub(super) fn good(&self, now: Instant) {
-        self.locked().good = Some(now);
+        locked(&self.0).good = Some(now);
     }
 
     pub(super) fn failed(&self) {
-        self.locked().good = None;
+        locked(&self.0).good = None;
     }
 
     pub(super) fn seen(&self) {
-        self.locked().missed = None;
+        locked(&self.0).missed = None;
     }
 
     /// kube-scheduler asks about a Pod with a gate that the watch has not shown.
     pub(super) fn missed(&self, now: Instant) {
-        self.locked().missed.get_or_insert(now);
+        locked(&self.0).missed.get_or_insert(now);
     }
 
     /// Sets the namespaces with waiting Pods, each with the start of the first wait; `refused` are
     /// those with a Pod whose last write was refused.
     pub(super) fn waiting(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
-        let mut known = self.locked();
+        let mut known = locked(&self.0);
         known.awaited = awaited;
         known.refused = refused;
     }
 
     /// True where new Pods may be given a gate at all.
     pub(super) fn is_open(&self, now: Instant) -> bool {
-        self.locked().is_open(now)
+        locked(&self.0).is_open(now)
     }
 
     pub(super) fn is_open_for(&self, namespace: &str, now: Instant) -> bool {
-        let known = self.locked();
+        let known = locked(&self.0);
         let since = known.awaited.get(namespace).copied();
         known.is_open(now)
             && within(since, OPENED_WITHIN, now)
             && !known.refused.contains(namespace)
-    }
-
-    /// Nothing here can be left half changed by a panic.
-    fn locked(&self) -> MutexGuard<'_, ReadinessGateState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,43 +2,46 @@
 //! Without deletion costs, only Pods that still carry one of Evenkeel's are kept, to remove it.
 //! Pods of one ReplicaSet share labels and constraints, the larger part.
 
-use std::borrow::Borrow;
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::hash::Hash;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::node::Node;
 use evenkeel_kubernetes::plan::deletion_cost::NodeLabels;
 use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::removable_pod::RemovablePod;
-
-type RemovablePodMap<K, V> = HashMap<K, V, RandomState>;
-type Uids = BTreeSet<Arc<str>>;
+use evenkeel_kubernetes::removable_pod::{Cost, RemovablePod};
 
 #[derive(Debug)]
-pub(super) struct RemovablePods {
+pub(crate) struct RemovablePods {
     keeps_all: bool,
-    pods: RemovablePodMap<Arc<str>, Arc<RemovablePod>>,
-    namespaces: RemovablePodMap<Box<str>, Uids>,
-    sets: RemovablePodMap<ControllerKey, Uids>,
-    /// Those that carry anything of Evenkeel's.
-    marked: Uids,
+    pub(super) pods: GroupedPods<RemovablePod>,
     nodes: Arc<NodeLabels>,
     /// The names of nodes that Pods are on, once each; also of those that have not been seen yet.
     names: HashSet<Arc<str>, RandomState>,
+}
+
+impl GroupedPod for RemovablePod {
+    fn uid(&self) -> &Arc<str> {
+        &self.uid
+    }
+
+    fn groups(&self) -> impl Iterator<Item = PodGroup> {
+        let set = self.common.replica_set.as_ref();
+        let namespace = PodGroup::Namespace(self.common.namespace.as_str().into());
+        let set = set.map(|set| PodGroup::Controller(set.key.clone()));
+        let marked = self.mark.own.is_some().then_some(PodGroup::Marked);
+        [namespace].into_iter().chain(set).chain(marked)
+    }
 }
 
 impl RemovablePods {
     pub(super) fn new(keeps_all: bool) -> Self {
         Self {
             keeps_all,
-            pods: RemovablePodMap::default(),
-            namespaces: RemovablePodMap::default(),
-            sets: RemovablePodMap::default(),
-            marked: Uids::new(),
+            pods: GroupedPods::default(),
             nodes: Arc::default(),
             names: HashSet::default(),
         }
@@ -48,47 +51,20 @@ impl RemovablePods {
         let seen = RemovablePod::of(pod);
         let seen = seen.filter(|seen| self.keeps_all || seen.mark.own.is_some());
         let Some(mut seen) = seen else {
-            return self.remove(pod.uid());
+            return self.pods.remove(pod.uid());
         };
         let known = self.pods.get(pod.uid());
         if known.is_some_and(|known| **known == seen) {
             return;
         }
-        self.remove(pod.uid());
-        let uid = Arc::clone(&seen.uid);
+        self.pods.remove(pod.uid());
         seen.node = seen.node.map(|node| self.intern(node));
-        if let Some(set) = &seen.common.replica_set {
-            let members = self.sets.entry(set.key.clone()).or_default();
-            let other = members.first().and_then(|other| self.pods.get(other));
-            members.insert(Arc::clone(&uid));
-            if let Some(other) = other {
-                seen.share(other);
-            }
+        let set = seen.common.replica_set.as_ref();
+        let set = set.map(|set| PodGroup::Controller(set.key.clone()));
+        if let Some(other) = set.and_then(|set| self.pods.of(&set).next()) {
+            seen.share(other);
         }
-        let namespace = self.namespaces.entry(seen.common.namespace.as_str().into());
-        namespace.or_default().insert(Arc::clone(&uid));
-        if seen.mark.own.is_some() {
-            self.marked.insert(Arc::clone(&uid));
-        }
-        self.pods.insert(uid, Arc::new(seen));
-    }
-
-    pub(super) fn remove(&mut self, uid: &str) {
-        let Some(gone) = self.pods.remove(uid) else {
-            return;
-        };
-        self.marked.remove(uid);
-        leave(&mut self.namespaces, &*gone.common.namespace, uid);
-        if let Some(set) = &gone.common.replica_set {
-            leave(&mut self.sets, &set.key, uid);
-        }
-    }
-
-    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        let gone = self.pods.keys().filter(|uid| !keep(uid));
-        for uid in gone.cloned().collect::<Vec<_>>() {
-            self.remove(&uid);
-        }
+        self.pods.insert(seen);
     }
 
     pub(super) fn apply_node(&mut self, node: &Node) {
@@ -107,24 +83,28 @@ impl RemovablePods {
             .retain(|name| Arc::strong_count(name) > 1 || keep(name));
     }
 
-    pub(super) fn get(&self, uid: &str) -> Option<Arc<RemovablePod>> {
-        self.pods.get(uid).cloned()
+    /// The cost that Evenkeel has given a Pod.
+    pub(crate) fn cost(&self, uid: &str) -> Option<Cost> {
+        self.pods.get(uid)?.mark.given()
     }
 
-    pub(super) fn within(&self, namespace: &str) -> Vec<Arc<RemovablePod>> {
-        self.all(self.namespaces.get(namespace))
+    /// The Pods of a namespace.
+    pub(crate) fn within(&self, namespace: &str) -> Vec<Arc<RemovablePod>> {
+        self.of(&PodGroup::Namespace(namespace.into()))
     }
 
-    pub(super) fn of_set(&self, set: &ControllerKey) -> Vec<Arc<RemovablePod>> {
-        self.all(self.sets.get(set))
+    /// The Pods of a ReplicaSet.
+    pub(crate) fn of_set(&self, set: &ControllerKey) -> Vec<Arc<RemovablePod>> {
+        self.of(&PodGroup::Controller(set.clone()))
     }
 
-    /// The Pods that carry anything of Evenkeel's.
-    pub(super) fn marked(&self) -> Vec<Arc<RemovablePod>> {
-        self.all(Some(&self.marked))
+    /// The Pods that carry a cost of Evenkeel's.
+    pub(crate) fn marked(&self) -> Vec<Arc<RemovablePod>> {
+        self.of(&PodGroup::Marked)
     }
 
-    pub(super) fn node_labels(&self) -> Arc<NodeLabels> {
+    /// The labels of all nodes, where costs are given.
+    pub(crate) fn node_labels(&self) -> Arc<NodeLabels> {
         Arc::clone(&self.nodes)
     }
 
@@ -136,23 +116,8 @@ impl RemovablePods {
         node
     }
 
-    fn all(&self, uids: Option<&Uids>) -> Vec<Arc<RemovablePod>> {
-        let uids = uids.into_iter().flatten();
-        uids.filter_map(|uid| self.get(uid)).collect()
-    }
-}
-
-/// Takes a Pod out of a group, and the group away with its last.
-fn leave<K, Q>(groups: &mut RemovablePodMap<K, Uids>, group: &Q, uid: &str)
-where
-    K: Borrow<Q> + Eq + Hash,
-    Q: Eq + Hash + ?Sized,
-{
-    if let Some(members) = groups.get_mut(group) {
-        members.remove(uid);
-        if members.is_empty() {
-            groups.remove(group);
-        }
+    fn of(&self, group: &PodGroup) -> Vec<Arc<RemovablePod>> {
+        self.pods.of(group).cloned().collect()
     }
 }
 
@@ -189,8 +154,8 @@ mod tests {
             assert_eq!(names(&pods.marked()), ["q"]);
             pods.apply(&pod("q", &json!(null)));
             assert_eq!(names(&pods.marked()), Vec::<String>::new());
-            pods.retain(|_| false);
-            assert!(pods.pods.is_empty() && pods.namespaces.is_empty() && pods.sets.is_empty());
+            pods.pods.retain(|_| false);
+            assert!(pods.pods.is_empty());
         }
     }
 
@@ -199,7 +164,7 @@ mod tests {
         let mut pods = RemovablePods::new(true);
         pods.apply(&pod("p", &json!(null)));
         pods.apply(&pod("q", &json!(null)));
-        let [one, other] = ["p", "q"].map(|uid| pods.get(uid).unwrap().common.clone());
+        let [one, other] = ["p", "q"].map(|uid| pods.pods.get(uid).unwrap().common.clone());
         assert!(Arc::ptr_eq(&one, &other));
     }
 

@@ -3,31 +3,42 @@
 //! a tenant can create any number of them and a resize needs running containers. The Pods of a
 //! namespace that opts in were skipped before, so it is marked to be listed.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
+use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
 use evenkeel_kubernetes::annotations::RESIZED;
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::pod::Pod;
 use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
-type ResizablePodMap<K, V> = HashMap<K, V, RandomState>;
-
+/// The Pods that may be resized.
 #[derive(Debug, Default)]
-pub(super) struct ResizablePods {
-    pods: ResizablePodMap<Arc<str>, Arc<ResizablePod>>,
-    controllers: ResizablePodMap<ControllerKey, BTreeSet<Arc<str>>>,
-    resized: BTreeSet<Arc<str>>,
+pub(crate) struct ResizablePods {
+    pub(super) pods: GroupedPods<ResizablePod>,
     /// The namespaces that have been seen, and whether they have opted in.
-    namespaces: ResizablePodMap<Box<str>, bool>,
+    namespaces: HashMap<Box<str>, bool, RandomState>,
     unlisted: HashSet<Box<str>, RandomState>,
 }
 
+impl GroupedPod for ResizablePod {
+    fn uid(&self) -> &Arc<str> {
+        &self.uid
+    }
+
+    fn groups(&self) -> impl Iterator<Item = PodGroup> {
+        let controller = self.controller.clone().map(PodGroup::Controller);
+        let marked = self.is_resized().then_some(PodGroup::Marked);
+        controller.into_iter().chain(marked)
+    }
+}
+
 impl ResizablePods {
-    pub(super) fn apply(&mut self, pod: &Pod) {
-        self.remove(pod.uid());
+    /// Takes a Pod as it now is.
+    pub(crate) fn apply(&mut self, pod: &Pod) {
+        self.pods.remove(pod.uid());
         if pod.spec.node_name.is_none() {
             return;
         }
@@ -38,43 +49,10 @@ impl ResizablePods {
             let metadata = &pod.metadata;
             metadata.own_records.resize && metadata.annotation(RESIZED).is_some()
         };
-        if !is_in && !may_be_resized() {
-            return;
-        }
-        let Some(seen) = ResizablePod::of(pod) else {
-            return;
-        };
-        let uid = Arc::clone(&seen.uid);
-        if let Some(controller) = &seen.controller {
-            let members = self.controllers.entry(controller.clone()).or_default();
-            members.insert(Arc::clone(&uid));
-        }
-        if seen.is_resized() {
-            self.resized.insert(Arc::clone(&uid));
-        }
-        self.pods.insert(uid, Arc::new(seen));
-    }
-
-    pub(super) fn remove(&mut self, uid: &str) {
-        let Some(gone) = self.pods.remove(uid) else {
-            return;
-        };
-        self.resized.remove(uid);
-        let Some(controller) = &gone.controller else {
-            return;
-        };
-        if let Some(members) = self.controllers.get_mut(controller) {
-            members.remove(uid);
-            if members.is_empty() {
-                self.controllers.remove(controller);
-            }
-        }
-    }
-
-    pub(super) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
-        let gone = self.pods.keys().filter(|uid| !keep(uid));
-        for uid in gone.cloned().collect::<Vec<_>>() {
-            self.remove(&uid);
+        if (is_in || may_be_resized())
+            && let Some(seen) = ResizablePod::of(pod)
+        {
+            self.pods.insert(seen);
         }
     }
 
@@ -87,10 +65,7 @@ impl ResizablePods {
         if before != Some(false) && !is_in {
             self.unlisted.remove(namespace);
             let is_left = |pod: &ResizablePod| *pod.namespace != *namespace || pod.is_resized();
-            let gone = self.pods.iter().filter(|(_, pod)| !is_left(pod));
-            for uid in gone.map(|(uid, _)| Arc::clone(uid)).collect::<Vec<_>>() {
-                self.remove(&uid);
-            }
+            self.pods.retain(is_left);
         }
     }
 
@@ -100,27 +75,26 @@ impl ResizablePods {
     }
 
     /// Takes the namespaces with Pods that are to be listed.
-    pub(super) fn take_unlisted(&mut self) -> Vec<Box<str>> {
+    pub(crate) fn take_unlisted(&mut self) -> Vec<Box<str>> {
         self.unlisted.drain().collect()
     }
 
-    pub(super) fn unlisted(&mut self, namespace: &str) {
+    /// A namespace could not be listed.
+    pub(crate) fn unlisted(&mut self, namespace: &str) {
         if self.namespaces.get(namespace) == Some(&true) {
             self.unlisted.insert(namespace.into());
         }
     }
 
-    pub(super) fn of(&self, controller: &ControllerKey) -> Vec<Arc<ResizablePod>> {
-        self.all(self.controllers.get(controller))
+    /// The Pods of a controller.
+    pub(crate) fn of(&self, controller: &ControllerKey) -> Vec<Arc<ResizablePod>> {
+        let group = PodGroup::Controller(controller.clone());
+        self.pods.of(&group).cloned().collect()
     }
 
-    pub(super) fn resized(&self) -> Vec<Arc<ResizablePod>> {
-        self.all(Some(&self.resized))
-    }
-
-    fn all(&self, uids: Option<&BTreeSet<Arc<str>>>) -> Vec<Arc<ResizablePod>> {
-        let uids = uids.into_iter().flatten();
-        uids.filter_map(|uid| self.pods.get(uid).cloned()).collect()
+    /// The Pods that carry a record of a resize.
+    pub(crate) fn resized(&self) -> Vec<Arc<ResizablePod>> {
+        self.pods.of(&PodGroup::Marked).cloned().collect()
     }
 }
 
@@ -170,7 +144,7 @@ mod tests {
         pods.apply(&pod("p", false));
         assert_eq!(names(&pods.of(&set())), ["q"]);
         pods.apply(&pod("q", false));
-        assert!(pods.pods.is_empty() && pods.controllers.is_empty() && pods.resized.is_empty());
+        assert!(pods.pods.is_empty());
     }
 
     #[test]
@@ -193,10 +167,10 @@ mod tests {
         let mut pods = ResizablePods::default();
         let mut waiting = pod("p", true);
         pods.apply(&waiting);
-        assert_eq!(pods.pods.len(), 1);
+        assert_eq!(names(&pods.resized()), ["p"]);
         waiting.spec.node_name = None;
         pods.apply(&waiting);
-        assert!(pods.pods.is_empty() && pods.controllers.is_empty() && pods.resized.is_empty());
+        assert!(pods.pods.is_empty());
     }
 
     #[test]

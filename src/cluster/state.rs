@@ -5,17 +5,15 @@ mod node_addresses;
 mod owners;
 mod placement_state;
 mod profiles;
-mod scale_in_pods;
 mod scaling;
 mod scheduler_calls;
 mod second_scheduler;
 mod synced_kinds;
 mod taints;
-mod tuning;
 mod workload_usage;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
@@ -23,9 +21,10 @@ use tokio::sync::Notify;
 
 use super::autoscaling::{ScalingStore, WorkloadKey};
 use super::history::ClusterUsageHistory;
+use super::lock::locked;
 use super::profiles::Profiles;
 use super::readiness_gate::Gate;
-use super::records::{NamespaceRecord, WaitingPod};
+use super::records::NamespaceRecord;
 use super::removable_pods::RemovablePods;
 use super::resizable_pods::ResizablePods;
 use evenkeel_clock::Clock;
@@ -203,7 +202,7 @@ impl ClusterState {
         self.scaling().pods.apply(pod, name);
         self.removable().apply(pod);
         self.apply_gated(pod);
-        self.keep_resizable(pod);
+        self.resizable().apply(pod);
     }
 
     /// Forgets a Pod that was deleted.
@@ -214,9 +213,9 @@ impl ClusterState {
             inner.claims.remove(uid);
         });
         self.scaling().pods.remove(uid);
-        self.removable().remove(uid);
+        self.removable().pods.remove(uid);
         self.profiles().remove_pod(uid);
-        self.resizable().remove(uid);
+        self.resizable().pods.remove(uid);
     }
 
     /// Keeps only these Pods, after a complete list.
@@ -227,9 +226,9 @@ impl ClusterState {
             inner.claims.retain(&keep);
         });
         self.scaling().pods.retain(&keep);
-        self.removable().retain(&keep);
+        self.removable().pods.retain(|pod| keep(&pod.uid));
         self.profiles().retain_pods(&keep);
-        self.resizable().retain(&keep);
+        self.resizable().pods.retain(|pod| keep(&pod.uid));
     }
 
     /// Takes a namespace as it now is.
@@ -294,18 +293,6 @@ impl ClusterState {
         });
     }
 
-    /// The time since which a Pod has been refused by every node, if it has been.
-    #[must_use]
-    pub fn refused_since(&self, uid: &str) -> Option<Timestamp> {
-        self.lock().waiting.get(uid).map(|pod| pod.since)
-    }
-
-    /// The Pods that no node had headroom for.
-    #[must_use]
-    pub fn waiting(&self) -> Vec<WaitingPod> {
-        self.lock().waiting.values().cloned().collect()
-    }
-
     /// All namespaces, as plans need them.
     #[must_use]
     pub fn namespaces(&self) -> Vec<(Box<str>, NamespaceRecord)> {
@@ -354,9 +341,17 @@ impl ClusterState {
     }
 
     fn lock(&self) -> MutexGuard<'_, PlacementState> {
-        // A panic while the lock was held may leave a sum that is off; to go on with it is better
-        // than to answer nothing until a restart, and each later event of that Pod mends it.
-        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0.inner)
+    }
+
+    /// The Pods that may go in a scale-in. No other lock is taken while theirs is held.
+    pub(crate) fn removable(&self) -> MutexGuard<'_, RemovablePods> {
+        locked(&self.0.removable)
+    }
+
+    /// The Pods that may be resized. No other lock is taken while theirs is held.
+    pub(crate) fn resizable(&self) -> MutexGuard<'_, ResizablePods> {
+        locked(&self.0.resizable)
     }
 
     /// Makes a change, and publishes a new picture if it shows. Before everything has been listed

@@ -111,7 +111,7 @@ impl OnlineConditions {
         warned: &RateLimited<&'static str>,
     ) -> Duration {
         let now = clock::instant();
-        let pods = self.cluster.due_conditions();
+        let pods = self.cluster.profiles().due();
         let leads = self.leadership.is_leader(now);
         let ready = waiting.take_ready(&pods, leads, now);
         let made = futures::stream::iter(ready)

@@ -73,7 +73,7 @@ impl ProfileRounds {
 pub(super) fn restored(writes: Writes, cluster: &ClusterState, now: Timestamp) -> Vec<Write> {
     match writes {
         Writes::Restore => {
-            let pods = cluster.gated_pods();
+            let pods = cluster.profiles().gated();
             let pods = pods.iter();
             // No Pod may be left out of traffic: its resources follow, or go with the Pod.
             pods.flat_map(|pod| bring_online(pod, Purpose::Restore, now))

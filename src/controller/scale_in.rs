@@ -61,7 +61,7 @@ impl Costs {
         failed: &HashSet<ObjectRef>,
         now: Timestamp,
     ) -> DeletionCostPlan {
-        let mut marked = self.cluster.marked_pods();
+        let mut marked = self.cluster.removable().marked();
         self.metrics.marked_pods(marked.len());
         // Those that are to go by a ReplicaProfile are its own to mark.
         marked.retain(|pod| {
@@ -92,7 +92,7 @@ impl Costs {
         let ScaleInMemory { rounds, held, .. } = memory;
         let is_free = |held: &mut HeldLowering| {
             let is_settled =
-                |set: &ControllerKey| rounds.is_settled(set, &self.cluster.removable_of(set));
+                |set: &ControllerKey| rounds.is_settled(set, &self.cluster.removable().of_set(set));
             has_waited(held.since, now) || held.replica_set.as_ref().is_none_or(is_settled)
         };
         DeletionCostPlan {
@@ -151,7 +151,7 @@ impl Costs {
         if controllers.next().is_some() {
             return Err(DeletionCostRefusal::Rollout);
         }
-        if self.cluster.removable_of(&set).is_empty() {
+        if self.cluster.removable().of_set(&set).is_empty() {
             return Err(DeletionCostRefusal::NoReplicaSet);
         }
         Ok(set)
@@ -168,7 +168,7 @@ impl Costs {
         let snapshot = self.cluster.snapshot();
         let mut writes = Vec::new();
         for set in sets {
-            let pods = self.cluster.removable_of(&set);
+            let pods = self.cluster.removable().of_set(&set);
             let is_others = |pod: &Arc<RemovablePod>| {
                 pod.mark.is_users() || snapshot.opt_in(&pod.common.namespace) == OptIn::Out
             };
@@ -185,7 +185,7 @@ impl Costs {
     fn follow(&self, rounds: &mut Rounds, failed: &HashSet<ObjectRef>, now: Timestamp) -> usize {
         let mut awaited = 0;
         for set in names(rounds) {
-            let pods = self.cluster.removable_of(&set);
+            let pods = self.cluster.removable().of_set(&set);
             rounds.fail(&set, &pods, failed);
             let chosen = rounds.chosen_at(&set);
             if chosen.is_some_and(|at| !has_waited(at, now)) {
@@ -213,7 +213,7 @@ impl Costs {
                 memory.coming.push(coming);
                 continue;
             }
-            let pods = self.cluster.removable_of(&coming.replica_set);
+            let pods = self.cluster.removable().of_set(&coming.replica_set);
             match self.choose(&coming.scale_in, &pods, &mut room) {
                 Ok(chosen) => {
                     let set = &coming.replica_set;
@@ -249,14 +249,14 @@ impl Costs {
         let counted = std::cell::Cell::new(0);
         let around = || {
             let mut known = room.around.borrow_mut();
-            let read = || Arc::new(self.cluster.removable_within(namespace));
+            let read = || Arc::new(self.cluster.removable().within(namespace));
             let pods = known.entry(namespace.to_owned()).or_insert_with(read);
             counted.set(pods.len());
             Arc::clone(pods)
         };
         let situation = Situation {
             nodes: &snapshot.nodes,
-            labels: &self.cluster.node_labels(),
+            labels: &self.cluster.removable().node_labels(),
             policy: &self.policy,
             namespace: &scale_in.namespace_policy,
             usage: &|uid| self.cluster.part_of_load(uid),
@@ -279,7 +279,7 @@ impl Costs {
     fn marks(&self, rounds: &mut Rounds, now: Timestamp) -> Vec<Write> {
         let (mut marks, mut retries, mut told) = (Vec::new(), Vec::new(), Vec::new());
         for set in names(rounds) {
-            let pods = self.cluster.removable_of(&set);
+            let pods = self.cluster.removable().of_set(&set);
             let DueCostWrites { awaited, again } = rounds.writes(&set, &pods);
             marks.extend(awaited);
             let room = MARKS.saturating_sub(retries.len());
@@ -307,7 +307,7 @@ impl Costs {
             DeletionCostRefusal::UsersCost(_) | DeletionCostRefusal::Constraints
         );
         let pods = if is_users {
-            self.cluster.removable_of(&set)
+            self.cluster.removable().of_set(&set)
         } else {
             Vec::new()
         };
@@ -351,7 +351,7 @@ fn at_most(count: usize, writes: &mut Vec<Write>, failed: &HashSet<ObjectRef>) {
 /// The writes that remove all costs under `writes: restore`.
 pub(super) fn restored(writes: Writes, cluster: &ClusterState) -> Vec<Write> {
     match writes {
-        Writes::Restore => clear(&cluster.marked_pods(), Purpose::Restore),
+        Writes::Restore => clear(&cluster.removable().marked(), Purpose::Restore),
         Writes::Enabled | Writes::Disabled => Vec::new(),
     }
 }

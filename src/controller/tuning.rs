@@ -178,14 +178,15 @@ impl TuningLoop {
     /// Lists the Pods of namespaces that have opted in after these had been seen.
     async fn list_late_namespaces(&self) {
         let mut is_late = false;
-        for namespace in self.cluster.take_unlisted_namespaces() {
+        let late = self.cluster.resizable().take_unlisted();
+        for namespace in late {
             if is_late {
-                self.cluster.unlisted_namespace(&namespace);
+                self.cluster.resizable().unlisted(&namespace);
                 continue;
             }
             if let Err(error) = self.list(&namespace).await {
                 debug!(%error, %namespace, "the Pods of a namespace cannot be listed");
-                self.cluster.unlisted_namespace(&namespace);
+                self.cluster.resizable().unlisted(&namespace);
                 // The next one would hang as well.
                 is_late = matches!(error, TimedRequestError::Late);
             }
@@ -195,7 +196,7 @@ impl TuningLoop {
     async fn list(&self, namespace: &str) -> Result<(), TimedRequestError> {
         let pods: Api<WatchedPod> = Api::namespaced(self.client.clone(), namespace);
         let take = |LenientObject(pod): LenientObject<WatchedPod>| match pod {
-            Ok(watched) => self.cluster.keep_resizable(&watched.pod),
+            Ok(watched) => self.cluster.resizable().apply(&watched.pod),
             Err(unreadable) => debug!(error = %unreadable, %namespace, "a Pod cannot be read"),
         };
         for_each_in_time(&pods, take).await
@@ -209,7 +210,7 @@ impl TuningLoop {
             return;
         }
         let pods = tuned(workloads).flat_map(|workload| &workload.controllers);
-        let pods = pods.flat_map(|controller| self.cluster.resizable_of(controller));
+        let pods = pods.flat_map(|controller| self.cluster.resizable().of(controller));
         let by_name: HashMap<_, _> = pods
             .filter(|pod| pod.has_limits())
             .map(|pod| ((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), pod))

@@ -129,10 +129,13 @@ fn judge(handlers: &Handlers, pod: &Pod, nodes: Option<&str>) -> Result<PodExpla
         last_prioritize: None,
         last_notice: None,
         overloaded: cluster.overloaded(),
-        deletion_cost: cluster.deletion_cost(pod.uid()).map(|given| DeletionCost {
-            cost: given.cost,
-            why: given.ground.explanation().into(),
-        }),
+        deletion_cost: cluster
+            .removable()
+            .cost(pod.uid())
+            .map(|given| DeletionCost {
+                cost: given.cost,
+                why: given.ground.explanation().into(),
+            }),
         now,
     })
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::error::CheckError;
 use crate::metrics::cache::RefreshError;
+use crate::metrics::query_queue::QueueKey;
 use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
 use evenkeel_kubernetes::external_check::{ChangeAsked, CheckQuestion, StepCheckAnswer};
 
@@ -14,6 +15,12 @@ impl Purpose for ChangeAsked {
     fn join(&mut self, other: &Self) {
         // A check has one change.
         self.clone_from(other);
+    }
+}
+
+impl QueueKey for CheckQuestion {
+    fn tenant(&self) -> Option<&Arc<str>> {
+        Some(&self.namespace)
     }
 }
 
@@ -30,15 +37,7 @@ impl TargetQuery for CheckQuestion {
     /// Some four thousand changes under way at once.
     const MEMORY: u64 = 16 * 1024 * 1024;
 
-    fn respondent(&self) -> usize {
-        0
-    }
-
-    fn namespace(&self) -> &Arc<str> {
-        &self.namespace
-    }
-
-    fn cut(_: &mut StepCheckAnswer, _: Option<&ChangeAsked>) {}
+    fn cut(_: &mut StepCheckAnswer, _: Option<&AboutChange>) {}
 
     fn bytes(&self, answer: Option<&StepCheckAnswer>) -> usize {
         let config = self.asked.config.iter();

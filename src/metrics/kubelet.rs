@@ -4,12 +4,11 @@
 //! narrow right `nodes/stats`; the API server's proxy would need `nodes/proxy`, which also permits
 //! commands in any Pod.
 
-mod agenda;
 mod asker;
 mod disks;
 mod source;
 
-pub use asker::{Kubelet, KubeletPoller, Settings};
+pub use asker::{INTERVAL, Kubelet, KubeletPoller, Settings};
 pub use disks::Disks;
 pub use source::WithDisks;
 
@@ -17,10 +16,6 @@ use jiff::SignedDuration;
 
 /// The ServiceAccount for requests to kubelets: it may read such figures and nothing else.
 pub const ACCOUNT: &str = "evenkeel-kubelets";
-
-/// The time between two queries to a kubelet. Disks fill slowly, and a query costs a walk over
-/// every emptyDir.
-pub const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
 
 /// An answer counts until two more could have come, with the time that their asking takes.
 pub const MAX_AGE: SignedDuration = SignedDuration::from_mins(16);

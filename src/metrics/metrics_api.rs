@@ -17,7 +17,7 @@ use super::query::UsageQuery;
 use super::rejected_samples::{DropCause, RejectedSamples};
 use super::resource_metrics::ResourceMetrics;
 use super::source::MetricsSource;
-use evenkeel_core::placement::usage::{Measurement, PodNames, Span, UsageSample};
+use evenkeel_core::placement::usage::{NodeSample, PodNames, Span, UsageSample};
 use evenkeel_core::scaling::signal::ResourceName;
 use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
 use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableItems};
@@ -137,7 +137,7 @@ fn read_nodes(body: &[u8]) -> Result<QueryAnswer, MetricsError> {
         } = node;
         let amounts = used.amounts(&mut dropped);
         let row = Resources::from_fn(|resource| {
-            amounts[resource].map(|value| Measurement {
+            amounts[resource].map(|value| NodeSample {
                 value,
                 at: timestamp,
                 // Memory is read at the end of the window, not over it.

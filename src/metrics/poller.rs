@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use crate::metrics::answer::{Answers, QueryAnswer};
     use crate::metrics::query::UsageQuery;
-    use evenkeel_core::placement::usage::{Measurement, UsageSample};
+    use evenkeel_core::placement::usage::{NodeSample, UsageSample};
     use evenkeel_core::units::{Amount, Resource, Resources};
 
     /// A source of two queries, each answered while it is `up` and after it took so long.
@@ -162,7 +162,7 @@ mod tests {
                 return Err(MetricsError::Skipped);
             }
             let mut row = Resources::default();
-            row[Resource::Cpu] = Some(Measurement {
+            row[Resource::Cpu] = Some(NodeSample {
                 value: Amount::new(1),
                 at: now,
                 window: SignedDuration::ZERO,

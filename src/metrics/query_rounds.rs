@@ -5,22 +5,24 @@
 //! So a query that takes longer than a round is always a little behind, and never missing. Queries
 //! that date others come first, one after the other, and the rest at half of the round at the
 //! latest. If none of the first reaches the server, the rest are not asked, because each would be
-//! waited for in full.
+//! waited for in full. A query that takes longer than a round rests for as long as it took, so that
+//! it leaves its place to the others for half of the time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::{JoinError, JoinSet};
 
 use super::answer::{Answers, QueryAnswer};
 use super::cache::{self, MetricsCache};
 use super::error::MetricsError;
 use super::query::{QueryKey, UsageQuery};
-use super::query_backoff::QueryBackoff;
-use super::round::{FinishedQuery, MetricsRound};
+use super::query_queue::{Backoff, LanePolicy, QueryEnd, QueueKey};
+use super::query_runner::completed;
+use super::query_turns::QueryTurns;
+use super::round::{FinishedQuery, MetricsRound, QueryCompletion};
 use super::source::MetricsSource;
 use evenkeel_clock as clock;
 use evenkeel_kubernetes::query_answers::CachedValue;
@@ -42,10 +44,13 @@ pub struct QueryRounds {
     source: Arc<dyn MetricsSource>,
     limits: QueryTimeLimits,
     cache: MetricsCache<QueryKey, QueryAnswer>,
-    slots: Arc<Semaphore>,
+    turns: QueryTurns<UsageQuery>,
     under_way: JoinSet<FinishedQuery>,
-    paces: HashMap<UsageQuery, QueryBackoff>,
+    /// The last end of each query.
+    ends: HashMap<UsageQuery, QueryCompletion>,
 }
+
+impl QueueKey for UsageQuery {}
 
 /// The queries that have ended in one round.
 type FinishedQueries = HashMap<UsageQuery, FinishedQuery>;
@@ -59,13 +64,21 @@ impl QueryRounds {
             time_to_idle: None,
             timeout: limits.patience,
         });
+        // A server that is back is soon asked again.
+        let longest = SignedDuration::try_from(limits.patience);
+        let longest = longest.unwrap_or(SignedDuration::MAX);
         Self {
+            turns: QueryTurns::new(LanePolicy {
+                at_once: AT_ONCE,
+                waiting: source.queries().len(),
+                slow_after: None,
+                backoff: Backoff::AsItTook { longest },
+            }),
             source,
             limits,
             cache,
-            slots: Arc::new(Semaphore::new(AT_ONCE)),
             under_way: JoinSet::new(),
-            paces: HashMap::new(),
+            ends: HashMap::new(),
         }
     }
 
@@ -104,7 +117,7 @@ impl QueryRounds {
         let mut half = std::pin::pin!(tokio::time::sleep(self.limits.deadline / 2));
         for &query in &dating {
             self.begin(query, now, ended).await;
-            while self.is_under_way(query) {
+            while !self.turns.is_idle(&query) {
                 tokio::select! {
                     joined = self.under_way.join_next() => {
                         let Some(joined) = joined else { break };
@@ -118,16 +131,12 @@ impl QueryRounds {
         }
         // A server that has dated nothing yet may be one that hangs.
         while self.before(ended).await.is_empty()
-            && dating.iter().any(|query| self.is_under_way(*query))
+            && dating.iter().any(|query| !self.turns.is_idle(query))
             && let Some(joined) = self.under_way.join_next().await
         {
             self.take(joined, now, ended);
         }
-        let out_of_reach = |query| {
-            self.paces
-                .get(query)
-                .is_some_and(QueryBackoff::is_out_of_reach)
-        };
+        let out_of_reach = |query| self.ends.get(query) == Some(&QueryCompletion::Unreached);
         if !dating.is_empty() && dating.iter().all(out_of_reach) {
             ended.extend(
                 others
@@ -144,12 +153,6 @@ impl QueryRounds {
         }
     }
 
-    fn is_under_way(&self, query: UsageQuery) -> bool {
-        self.paces
-            .get(&query)
-            .is_some_and(QueryBackoff::is_under_way)
-    }
-
     /// The queries that others are dated by, and the others.
     fn queries(&self) -> (Vec<UsageQuery>, Vec<UsageQuery>) {
         let queries = self.source.queries().iter().copied();
@@ -158,18 +161,18 @@ impl QueryRounds {
 
     /// Asks a query, if it is due.
     async fn begin(&mut self, query: UsageQuery, now: Timestamp, ended: &FinishedQueries) {
-        let known = self.paces.get(&query);
-        if known.is_some_and(|pace| !pace.is_due(now)) || ended.contains_key(&query) {
+        if ended.contains_key(&query) {
             return;
         }
         let before = self.before(ended).await;
         // From here on nothing waits: what has begun has to be under way.
-        self.paces.entry(query).or_default().begin();
+        let Ok(turn) = self.turns.join(query, now) else {
+            return;
+        };
         let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
-        let slots = Arc::clone(&self.slots);
         let key = self.key(query);
         self.under_way.spawn(async move {
-            let _slot = slots.acquire_owned().await;
+            let _turn = turn.await;
             let begun = clock::instant();
             let fetch = source.fetch(query, &before, now);
             let answer = cache.refresh(key, now, fetch).await;
@@ -199,20 +202,19 @@ impl QueryRounds {
 
     fn take(
         &mut self,
-        joined: Result<FinishedQuery, tokio::task::JoinError>,
+        joined: Result<FinishedQuery, JoinError>,
         now: Timestamp,
         ended: &mut FinishedQueries,
     ) {
-        match joined.map_err(tokio::task::JoinError::try_into_panic) {
-            Ok(asked) => {
-                let pace = self.paces.entry(asked.query).or_default();
-                pace.end(asked.at, now, asked.end(), self.limits.patience);
-                ended.insert(asked.query, asked);
-            }
-            Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // Only the end of the runtime cancels a query.
-            Err(Err(_)) => {}
-        }
+        let Some(asked) = completed(joined) else {
+            return;
+        };
+        let (query, end) = (asked.query, asked.end());
+        let took = Duration::try_from(now.duration_since(asked.at)).unwrap_or_default();
+        let answered = end != QueryCompletion::Unreached;
+        self.turns.ended(&query, QueryEnd { answered, took }, now);
+        self.ends.insert(query, end);
+        ended.insert(query, asked);
     }
 
     async fn put_together(
@@ -231,11 +233,10 @@ impl QueryRounds {
 
     /// The last answer to a query, where nothing has failed since.
     async fn last(&self, query: UsageQuery) -> Option<CachedValue<QueryAnswer>> {
-        let pace = self.paces.get(&query)?;
-        if pace.keeps_the_last() {
-            self.kept(query).await
-        } else {
-            None
+        let end = *self.ends.get(&query)?;
+        match end {
+            QueryCompletion::Answered => self.kept(query).await,
+            QueryCompletion::Unreached | QueryCompletion::Failed => None,
         }
     }
 

@@ -17,7 +17,7 @@ use super::answer::{Answers, QueryAnswer};
 use super::error::MetricsError;
 use super::query::UsageQuery;
 use super::source::MetricsSource;
-use evenkeel_core::placement::usage::{Measurement, UsageSample};
+use evenkeel_core::placement::usage::{NodeSample, UsageSample};
 use evenkeel_core::units::Ratio;
 
 /// A trace that stands in for measurements.
@@ -78,7 +78,7 @@ fn record(
         }
         UsageTraceSubject::Node(node) => {
             let measured = row.amounts.map(|amount| {
-                amount.map(|value| Measurement {
+                amount.map(|value| NodeSample {
                     value,
                     at,
                     window: SignedDuration::ZERO,

@@ -9,7 +9,6 @@ use jiff::Timestamp;
 use super::answer::{Answers, QueryAnswer};
 use super::error::MetricsError;
 use super::query::UsageQuery;
-use super::query_backoff::QueryCompletion;
 use super::rejected_samples::RejectedSamples;
 use evenkeel_core::placement::usage::UsageSample;
 use evenkeel_core::units::{Resource, Resources};
@@ -47,6 +46,16 @@ pub(super) struct FinishedQuery {
     pub(super) at: Timestamp,
     pub(super) took: Duration,
     pub(super) outcome: QueryResult,
+}
+
+/// The way in which a query ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum QueryCompletion {
+    Answered,
+    /// The server was not reached, or did not answer in time.
+    Unreached,
+    /// It answered something else.
+    Failed,
 }
 
 impl FinishedQuery {

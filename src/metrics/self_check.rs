@@ -352,7 +352,7 @@ mod tests {
     use super::*;
     use crate::metrics::rejected_samples::RejectedSamples;
     use crate::metrics::round::QueryReport;
-    use evenkeel_core::placement::usage::Measurement;
+    use evenkeel_core::placement::usage::NodeSample;
     use evenkeel_core::units::{Amount, Resources};
 
     fn nodes(count: usize) -> Vec<NodeIdentity> {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     fn measured(names: &[&str]) -> MetricsRound {
-        let measurement = Measurement {
+        let measurement = NodeSample {
             value: Amount::ZERO,
             at: Timestamp::UNIX_EPOCH,
             window: SignedDuration::ZERO,

@@ -23,9 +23,8 @@ use tonic_prost::ProstCodec;
 use tower::service_fn;
 
 use self::messages::{QueryLatestRequest, QueryLatestResponse, QueryRequest, QueryResponse};
-use super::fair_turns::SeriesQueryTurn;
 use super::pod_callers::PodCallers;
-use super::provider::{HeldSeriesAnswer, MetricsProvider};
+use super::provider::{HeldSeriesAnswer, MetricsProvider, SeriesQueryTurn};
 use super::response_body::until_sent;
 use crate::server::access_reviews::AuthorizationAttributes;
 use crate::server::{

@@ -15,13 +15,14 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
 
-use super::fair_turns::{FairTurns, SeriesQueryTurn};
 use super::instruments::SeriesProviderMetrics;
 use super::settings::{ConfiguredQuery, Settings};
 use crate::cluster::paged_list::Listing;
 use crate::cluster::{ClusterState, WorkloadPods};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PromSeriesError, PrometheusSource, SeriesTimes};
+use crate::metrics::query_queue::{Backoff, LanePolicy, NotAdded};
+use crate::metrics::query_turns::{QueryNumber, QueryTurn, QueryTurns};
 use crate::metrics::signals::ServedSource;
 use crate::telemetry::RateLimited;
 
@@ -31,6 +32,19 @@ const POINTS: usize = 200_000;
 /// Pods that one question may ask about: their names go into the query.
 const PODS: u32 = 1_000;
 
+/// Queries that run, or that have answers under way, beside those of the ticks. Each takes a core of
+/// a small Prometheus, and a large answer takes some 15 MB.
+pub(super) const LANE: LanePolicy = LanePolicy {
+    at_once: 4,
+    waiting: 128,
+    slow_after: None,
+    backoff: Backoff::Once,
+};
+
+/// The turn of one query, of a namespace.
+pub(super) type SeriesQueryTurn = QueryTurn<QueryNumber>;
+
+/// The sources of series.
 pub struct SeriesSources {
     pub client: kube::Client,
     /// The metrics APIs.
@@ -48,7 +62,7 @@ pub struct HeldSeriesAnswer {
 pub struct MetricsProvider {
     pub(super) sources: SeriesSources,
     pub(super) settings: Settings,
-    turns: FairTurns,
+    turns: QueryTurns<QueryNumber>,
     metrics: SeriesProviderMetrics,
     warned: RateLimited<&'static str>,
 }
@@ -66,7 +80,7 @@ impl MetricsProvider {
         Self {
             sources,
             settings,
-            turns: FairTurns::default(),
+            turns: QueryTurns::new(LANE),
             metrics,
             warned: RateLimited::default(),
         }
@@ -83,7 +97,8 @@ impl MetricsProvider {
     pub async fn answer(&self, asked: &SeriesRequest) -> Result<HeldSeriesAnswer, SeriesRefusal> {
         let begun = clock::runtime();
         let answering = async {
-            let turn = self.turns.take(&asked.query.namespace).await?;
+            let turn = self.turns.take(Some(&asked.query.namespace)).await;
+            let turn = turn.map_err(refusal)?;
             let answer = match asked.range {
                 None => self.latest(&asked.query, clock::now()).await?,
                 Some(range) => self.past(&asked.query, range).await?,
@@ -210,6 +225,13 @@ impl MetricsProvider {
                 "the metrics provider has no answer"
             );
         }
+    }
+}
+
+const fn refusal(cause: NotAdded) -> SeriesRefusal {
+    match cause {
+        NotAdded::TenantFull => SeriesRefusal::NamespaceBusy,
+        NotAdded::Full | NotAdded::NotDue => SeriesRefusal::Busy,
     }
 }
 

@@ -6,7 +6,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 
-use super::fair_turns::SeriesQueryTurn;
+use super::provider::SeriesQueryTurn;
 
 /// Bytes that are held together with a turn. A server takes a body piece by piece, and keeps unsent
 /// pieces after the body's end.
@@ -35,29 +35,30 @@ pub(super) fn until_sent(body: Body, turn: Arc<SeriesQueryTurn>) -> Body {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fair_turns::FairTurns;
+    use super::super::provider::LANE;
     use super::*;
+    use crate::metrics::query_turns::QueryTurns;
 
     /// The harm: the turn ended before any write, and any number of answers waited for readers.
     #[tokio::test]
     async fn a_turn_lasts_until_nobody_holds_a_byte_of_the_answer() {
-        let turns = FairTurns::default();
+        let turns = QueryTurns::new(LANE);
         let shop: Arc<str> = "shop".into();
-        let turn = Arc::new(turns.take(&shop).await.unwrap());
+        let turn = Arc::new(turns.take(Some(&shop)).await.unwrap());
         let mut body = until_sent(Body::from("abc"), turn);
         let frame = body.frame().await.unwrap().unwrap();
         let bytes = frame.into_data().unwrap();
         assert_eq!(&bytes[..], b"abc");
         assert!(body.frame().await.is_none());
         drop(body);
-        assert_eq!(turns.asked(), 1, "a server still holds the bytes");
+        assert_eq!(turns.under_way(), 1, "a server still holds the bytes");
         let part = bytes.slice(1..);
         drop(bytes);
-        assert_eq!(turns.asked(), 1);
+        assert_eq!(turns.under_way(), 1);
         drop(part);
-        assert_eq!(turns.asked(), 0);
-        let turn = Arc::new(turns.take(&shop).await.unwrap());
+        assert_eq!(turns.under_way(), 0);
+        let turn = Arc::new(turns.take(Some(&shop)).await.unwrap());
         drop(until_sent(Body::from("abc"), turn));
-        assert_eq!(turns.asked(), 0, "the reader has gone");
+        assert_eq!(turns.under_way(), 0, "the reader has gone");
     }
 }

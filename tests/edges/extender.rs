@@ -18,7 +18,7 @@ use evenkeel::cluster::owners::Owner;
 use evenkeel::config::{Config, ConfigSources};
 use evenkeel::server::paths::{BIND, FILTER, PREEMPT, PRIORITIZE};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::extender::REFUSAL;
@@ -65,7 +65,7 @@ fn nodes() -> ClusterState {
         let used = [1000 + 10 * number, 8 << 30, network, 5_000_000, 10 << 30];
         let used = Resources::new(used).map(|value| {
             let value = Amount::new(value);
-            Some(Measurement {
+            Some(NodeSample {
                 value,
                 at: now,
                 window: SignedDuration::ZERO,
@@ -554,7 +554,7 @@ async fn a_node_that_its_victims_leave_with_room_stays() {
         used
     };
     let measured = used(106_250_000).map(|value| {
-        value.map(|value| Measurement {
+        value.map(|value| NodeSample {
             value,
             at: now,
             window: SignedDuration::ZERO,

@@ -14,7 +14,7 @@ use super::annotations::{
 use super::json::{lenient, list, null_is_default};
 use super::meta::{AllLabels, Meta};
 use super::resource_list::ResourceList;
-use evenkeel_core::placement::node_table::PodFacts;
+use evenkeel_core::placement::node_table::BoundPod;
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::scaling::replica_profile::PodState;
 use evenkeel_core::tuning::{CpuMemory, RequestAndLimit, TunedResource};
@@ -286,11 +286,11 @@ impl Pod {
         name: &'a PodName,
         demand: Resources<Amount>,
         now: Timestamp,
-    ) -> PodFacts<'a> {
+    ) -> BoundPod<'a> {
         let bound_to = self.spec.node_name.as_deref();
         let statuses = &self.status.container_statuses;
         let any = self.status.init_container_statuses.iter().chain(statuses);
-        PodFacts {
+        BoundPod {
             name,
             node: bound_to.or(self.nominated_to()),
             demand,

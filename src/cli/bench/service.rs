@@ -23,7 +23,7 @@ use crate::server::{
 };
 use evenkeel_clock as clock;
 use evenkeel_core::placement::node_table;
-use evenkeel_core::placement::usage::{Measurement, UsageSample};
+use evenkeel_core::placement::usage::{NodeSample, UsageSample};
 use evenkeel_core::units::{Amount, Bytes, Resources};
 use evenkeel_kubernetes::capacities::Capacities;
 
@@ -165,13 +165,13 @@ fn handlers(nodes: u32, now: Timestamp) -> anyhow::Result<Handlers> {
 }
 
 /// Between a tenth and nine tenths of each resource, so that some nodes pass and some do not.
-fn usage(index: u32, now: Timestamp) -> Resources<Option<Measurement>> {
+fn usage(index: u32, now: Timestamp) -> Resources<Option<NodeSample>> {
     let parts = Resources::new([7, 11, 13, 17, 19]);
     let capacity = Resources::new([16_000, 64 << 30, 1_250_000_000, 500_000_000, 200 << 30]);
     Resources::from_fn(|resource| {
         let hundredths = 10 + u64::from(index.wrapping_mul(parts[resource]) % 80);
         let capacity: u64 = capacity[resource];
-        Some(Measurement {
+        Some(NodeSample {
             value: Amount::new(capacity / 100 * hundredths),
             at: now,
             window: jiff::SignedDuration::from_secs(30),

@@ -271,9 +271,11 @@ fn a_workload_is_a_target_where_it_asks_and_has_no_autoscaler() {
         ["plain", "asks", "bounds-only", "has-one"],
         "it was given another target"
     );
-    state.remove_scaling_object(Kind::HorizontalPodAutoscaler, "shop/hpa");
+    state
+        .scaling()
+        .remove(Kind::HorizontalPodAutoscaler, "shop/hpa");
     assert_eq!(scaled(&state), ["asks", "bounds-only", "has-one"]);
-    state.remove_scaling_object(Kind::Deployment, "shop/asks");
+    state.scaling().remove(Kind::Deployment, "shop/asks");
     assert_eq!(scaled(&state), ["bounds-only", "has-one"]);
 }
 
@@ -379,7 +381,7 @@ fn each_start_counts_once() {
     assert_eq!(times(), [12], "it was ready before");
     state.remove_pod("a", NOW);
     assert_eq!(times(), [12], "while there is the workload");
-    state.remove_scaling_object(Kind::StatefulSet, "shop/db");
+    state.scaling().remove(Kind::StatefulSet, "shop/db");
     assert_eq!(times(), [0; 0]);
 }
 
@@ -397,9 +399,9 @@ fn a_list_removes_what_it_does_not_hold() {
     }
     assert_eq!(scaled(&state), ["a", "b", "a", "b", "a", "b"]);
     let keep = |key: &str| key == "shop/b";
-    state.retain_scaling_object(Kind::HorizontalPodAutoscaler, keep);
-    state.retain_scaling_object(Kind::StatefulSet, keep);
-    state.retain_scaling_object(Kind::Deployment, keep);
+    state.scaling().retain(Kind::HorizontalPodAutoscaler, keep);
+    state.scaling().retain(Kind::StatefulSet, keep);
+    state.scaling().retain(Kind::Deployment, keep);
     state.retain_pods(|uid| uid == "b", NOW);
     state.retain_owners(Kind::ReplicaSet, |key| *key == set_key("set-b"));
     assert_eq!(scaled(&state), ["b", "b", "b"]);
@@ -429,7 +431,9 @@ fn keda_stands_beside_the_autoscaler_that_it_controls() {
         Some(1)
     );
     assert!(target.autoscaler.is_some());
-    state.remove_scaling_object(Kind::HorizontalPodAutoscaler, "shop/keda-hpa-web");
+    state
+        .scaling()
+        .remove(Kind::HorizontalPodAutoscaler, "shop/keda-hpa-web");
     let target = one(&state);
     assert!(target.autoscaler.is_none(), "KEDA has taken it away");
     assert_eq!(target.target.kind(), "Deployment");
@@ -606,7 +610,7 @@ fn cron_hpas_are_seen_and_make_targets_of_the_workloads_that_they_name() {
         2,
         "and the ScaledObject that has no HPA for it"
     );
-    state.remove_scaling_object(Kind::CronHpa, "shop/b");
+    state.scaling().remove(Kind::CronHpa, "shop/b");
     assert_eq!(seen(&state).len(), 2);
     namespace(&state, &json!({}));
     assert!(seen(&state).is_empty(), "its namespace has opted out");
@@ -709,11 +713,14 @@ fn nothing_is_scaled_before_custom_resources_are_known_and_a_missing_right_holds
     }
     let is_synced = || state.scaling_view().synced;
     assert!(is_synced());
-    state.expect_kind("rollout.argoproj.io");
+    state.scaling().custom_kinds.expect("rollout.argoproj.io");
     assert!(!is_synced(), "nobody has looked");
     let kind = Kind::Custom(rollouts());
     state.serve(kind, true);
-    state.looked_for_kind("rollout.argoproj.io");
+    state
+        .scaling()
+        .custom_kinds
+        .looked_for("rollout.argoproj.io");
     assert!(!is_synced(), "not yet listed");
     state.set_synced(kind);
     assert!(is_synced());

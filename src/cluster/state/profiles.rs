@@ -2,13 +2,14 @@
 //! while theirs is held.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
 use tokio::sync::futures::Notified;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::{ProfiledWorkload, ScalingView, WorkloadKey, key};
+use crate::cluster::lock::locked;
 use crate::cluster::owners::Owner;
 use crate::cluster::profiles::Profiles;
 use evenkeel_core::scaling::replica_profile::PodState;
@@ -53,11 +54,6 @@ impl ClusterState {
         let metadata = &budget.metadata;
         let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
         self.profiles().apply_budget(key, budget);
-    }
-
-    /// Keeps only these PodDisruptionBudgets, given as `namespace/name`.
-    pub fn retain_budgets(&self, keep: impl Fn(&str) -> bool) {
-        self.profiles().retain_budgets(keep);
     }
 
     /// The cluster begins to serve ReplicaProfiles (`true`), which are then waited for, or serves none.
@@ -261,18 +257,6 @@ impl ClusterState {
         !self.0.profiled.load().is_empty()
     }
 
-    /// All Pods with the readiness gate.
-    #[must_use]
-    pub fn gated_pods(&self) -> Vec<Arc<Pod>> {
-        self.profiles().gated()
-    }
-
-    /// The Pods with a condition that is to be written.
-    #[must_use]
-    pub fn due_conditions(&self) -> Vec<Arc<Pod>> {
-        self.profiles().due()
-    }
-
     /// Ends when a watch has shown a Pod with a condition that is to be written.
     pub fn condition_due(&self) -> Notified<'_> {
         self.0.condition_due.notified()
@@ -297,12 +281,9 @@ impl ClusterState {
         self.0.profiled.store(Arc::new(targets.collect()));
     }
 
-    pub(super) fn profiles(&self) -> MutexGuard<'_, Profiles> {
-        // As for the other locks: the next event of the object mends what a panic has left.
-        self.0
-            .profiles
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// What profiles need. No other lock is taken while this one is held.
+    pub(crate) fn profiles(&self) -> MutexGuard<'_, Profiles> {
+        locked(&self.0.profiles)
     }
 }
 

@@ -1,14 +1,19 @@
 //! The part of the state that scaling reads, behind its own lock; the other lock is never taken
 //! while it is held.
 
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::{
     PortraitObjects, ScalingObject, ScalingStore, ScalingView, WorkloadKey, WorkloadPods,
 };
+use crate::cluster::lock::locked;
+use evenkeel_core::tuning::TuningMode;
+use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
+use evenkeel_kubernetes::plan::scaling::TargetRef;
+use evenkeel_kubernetes::plan::tuning::TunedWorkload;
 use evenkeel_kubernetes::series_query::WorkloadReference;
 
 impl ClusterState {
@@ -29,26 +34,6 @@ impl ClusterState {
             }
             opted_in.await;
         }
-    }
-
-    /// Forgets one, given as `namespace/name`.
-    pub fn remove_scaling_object(&self, kind: Kind, key: &str) {
-        self.scaling().remove(kind, key);
-    }
-
-    /// Keeps only these of a kind, given as `namespace/name`, after a complete list.
-    pub fn retain_scaling_object(&self, kind: Kind, keep: impl Fn(&str) -> bool) {
-        self.scaling().retain(kind, keep);
-    }
-
-    /// A kind of custom resources with this name will be looked for, and is waited for until then.
-    pub fn expect_kind(&self, name: &str) {
-        self.scaling().custom_kinds.expect(name);
-    }
-
-    /// It has been, whatever was found.
-    pub fn looked_for_kind(&self, name: &str) {
-        self.scaling().custom_kinds.looked_for(name);
     }
 
     /// The cluster begins to serve objects of this kind (`true`), which are then waited for, or
@@ -92,6 +77,19 @@ impl ClusterState {
         self.scaling().workload_pods(&key)
     }
 
+    /// The controllers of a workload's Pods: its ReplicaSets, or itself.
+    #[must_use]
+    pub fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
+        self.scaling().controllers_of(workload)
+    }
+
+    /// The workloads of namespaces that have opted in, with what they say of tuning; `None` before all of
+    /// them have been listed.
+    #[must_use]
+    pub fn tuned_workloads(&self, default: TuningMode) -> Option<Vec<TunedWorkload>> {
+        self.scaling().tuned_workloads(default)
+    }
+
     /// The autoscalers by portraits, and the portraits that others make; `None` before they are known.
     #[must_use]
     pub fn external_portraits(&self) -> Option<PortraitObjects> {
@@ -117,11 +115,7 @@ impl ClusterState {
         found
     }
 
-    pub(super) fn scaling(&self) -> MutexGuard<'_, ScalingStore> {
-        // As for the other lock: the next event of the object mends what a panic has left.
-        self.0
-            .scaling
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    pub(in crate::cluster) fn scaling(&self) -> MutexGuard<'_, ScalingStore> {
+        locked(&self.0.scaling)
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::ClusterState;
+use crate::cluster::records::WaitingPod;
 use evenkeel_core::placement::node_table::{ChoiceTally, NearTies};
 use evenkeel_core::placement::usage::PodName;
 use evenkeel_core::units::{Amount, Resources};
@@ -39,6 +40,24 @@ impl ClusterState {
     #[must_use]
     pub fn choices(&self) -> ChoiceTally {
         *self.lock().table.choices()
+    }
+
+    /// The time since which a Pod has been refused by every node, if it has been.
+    #[must_use]
+    pub fn refused_since(&self, uid: &str) -> Option<Timestamp> {
+        self.lock().waiting.get(uid).map(|pod| pod.since)
+    }
+
+    /// The Pods that no node had headroom for.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<WaitingPod> {
+        self.lock().waiting.values().cloned().collect()
+    }
+
+    /// The part of its node's load that leaves with a Pod; zero for a Pod that is not bound.
+    #[must_use]
+    pub fn part_of_load(&self, uid: &str) -> Resources<Amount> {
+        self.lock().table.part_of_load(uid).unwrap_or_default()
     }
 
     /// The load that leaves a node with these Pods, and with those that are being deleted there.

@@ -5,7 +5,7 @@ use crate::cluster::PLACEMENT;
 use crate::cluster::WATCHED;
 use crate::cluster::owners::Owner;
 use evenkeel_core::placement::node_table::NearTies;
-use evenkeel_core::placement::usage::Measurement;
+use evenkeel_core::placement::usage::NodeSample;
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::controller_key::ControllerKey;
 use evenkeel_kubernetes::snapshot::{OptIn, SnapshotGap};
@@ -107,7 +107,7 @@ fn nothing_is_decided_before_everything_was_listed() {
 fn measurements_end_blindness_and_their_age_brings_it_back() {
     let state = synced();
     state.apply_node(&node("a", &json!({})), NOW);
-    let measured = Measurement {
+    let measured = NodeSample {
         value: Amount::new(500),
         at: NOW,
         window: jiff::SignedDuration::ZERO,

@@ -145,7 +145,7 @@ impl CustomWatch {
     /// Lets nothing be decided before the kind has been looked for; the name of the kind.
     pub(super) fn expect(&self) -> String {
         let name = self.scaled.name();
-        self.state.expect_kind(&name);
+        self.state.scaling().custom_kinds.expect(&name);
         name
     }
 
@@ -161,7 +161,7 @@ impl CustomWatch {
                 "the cluster serves this kind, and it is watched"
             );
             self.state.serve(kind, true);
-            self.state.looked_for_kind(&name);
+            self.state.scaling().custom_kinds.looked_for(&name);
             let watch = WatchContext {
                 kind,
                 state: self.state.clone(),
@@ -187,11 +187,17 @@ impl CustomWatch {
             match looked {
                 Ok(Some(found)) => return found,
                 Ok(None) | Err(LookError::Unscalable(_)) => {
-                    self.state.looked_for_kind(&self.scaled.name());
+                    self.state
+                        .scaling()
+                        .custom_kinds
+                        .looked_for(&self.scaled.name());
                     tokio::time::sleep(self.interval).await;
                 }
                 Err(LookError::Unanswered(_)) => {
-                    self.state.looked_for_kind(&self.scaled.name());
+                    self.state
+                        .scaling()
+                        .custom_kinds
+                        .looked_for(&self.scaled.name());
                     tokio::time::sleep(RETRY.min(self.interval)).await;
                 }
             }

@@ -153,7 +153,7 @@ impl WatchedObject for WatchedReplicaSet {
         } else {
             let (namespace, name) = (metadata.namespace.as_deref(), metadata.name.as_deref());
             let key = autoscaling::key(namespace, name);
-            state.remove_scaling_object(Kind::ReplicaSet, &key);
+            state.scaling().remove(Kind::ReplicaSet, &key);
         }
     }
 
@@ -165,14 +165,16 @@ impl WatchedObject for WatchedReplicaSet {
     fn remove(state: &ClusterState, key: &str) {
         let (owner, key) = owner_and_key(key);
         state.remove_owner(Kind::ReplicaSet, &owner);
-        state.remove_scaling_object(Kind::ReplicaSet, key);
+        state.scaling().remove(Kind::ReplicaSet, key);
     }
 
     fn retain(state: &ClusterState, keep: &HashSet<String>) {
         let parts = keep.iter().map(|key| owner_and_key(key));
         let (owners, keys): (HashSet<ControllerKey>, HashSet<&str>) = parts.unzip();
         state.retain_owners(Kind::ReplicaSet, |owner| owners.contains(owner));
-        state.retain_scaling_object(Kind::ReplicaSet, |key| keys.contains(key));
+        state
+            .scaling()
+            .retain(Kind::ReplicaSet, |key| keys.contains(key));
     }
 }
 
@@ -233,11 +235,11 @@ impl WatchedObject for WatchedDisruptionBudget {
     }
 
     fn remove(state: &ClusterState, key: &str) {
-        state.retain_budgets(|other| other != key);
+        state.profiles().retain_budgets(|other| other != key);
     }
 
     fn retain(state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_budgets(|key| keep.contains(key));
+        state.profiles().retain_budgets(|key| keep.contains(key));
     }
 }
 
@@ -253,11 +255,11 @@ macro_rules! scaled {
             }
 
             fn remove(state: &ClusterState, key: &str) {
-                state.remove_scaling_object($kind, key);
+                state.scaling().remove($kind, key);
             }
 
             fn retain(state: &ClusterState, keep: &HashSet<String>) {
-                state.retain_scaling_object($kind, |key| keep.contains(key));
+                state.scaling().retain($kind, |key| keep.contains(key));
             }
         }
     };

@@ -353,10 +353,10 @@ impl Receiver<LenientObject<WatchedCustomObject>> for CustomReceiver {
     }
 
     fn remove(&self, state: &ClusterState, key: &str) {
-        state.remove_scaling_object(self.0, key);
+        state.scaling().remove(self.0, key);
     }
 
     fn retain(&self, state: &ClusterState, keep: &HashSet<String>) {
-        state.retain_scaling_object(self.0, |key| keep.contains(key));
+        state.scaling().retain(self.0, |key| keep.contains(key));
     }
 }

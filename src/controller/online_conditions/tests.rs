@@ -67,7 +67,7 @@ async fn every_replica_opens_the_gate_of_a_new_pod_and_the_leader_first() {
         show(&cluster, &new);
         eventually("the gate is opened", || condition(&api) == "True").await;
         show(&cluster, &written(&json!("True")));
-        assert!(cluster.due_conditions().is_empty());
+        assert!(cluster.profiles().due().is_empty());
         cancel.cancel();
         running.await.unwrap();
     }
@@ -78,7 +78,7 @@ fn a_follower_leaves_a_pod_to_the_leader_for_a_moment() {
     let cluster = cluster();
     show(&cluster, &written(&json!("Unknown")));
     let now = clock::instant();
-    let pods = cluster.due_conditions();
+    let pods = cluster.profiles().due();
     let (mut leads, mut follows) = (AwaitedConditions::default(), AwaitedConditions::default());
     assert_eq!(leads.take_ready(&pods, true, now).len(), 1);
     assert!(follows.take_ready(&pods, false, now).is_empty());
@@ -94,7 +94,7 @@ fn what_failed_rests_for_longer_and_longer() {
     let cluster = cluster();
     show(&cluster, &written(&json!("Unknown")));
     let now = clock::instant();
-    let pods = cluster.due_conditions();
+    let pods = cluster.profiles().due();
     let mut waiting = AwaitedConditions::default();
     waiting.take_ready(&pods, true, now);
     let pauses = [WriteOutcome::Failed; 7].map(|outcome| {
@@ -181,7 +181,7 @@ fn a_pod_waits_since_its_condition_was_written_last() {
     show(&cluster, &written(&json!("Unknown")));
     let now = clock::instant();
     let after = |seconds| now + Duration::from_secs(seconds);
-    let pods = cluster.due_conditions();
+    let pods = cluster.profiles().due();
     let mut waiting = AwaitedConditions::default();
     let since =
         |waiting: &AwaitedConditions| waiting.by_namespace(&pods, |_| true).0.get("shop").copied();

@@ -25,8 +25,7 @@ use evenkeel_kubernetes::plan::scaling::history_backfill::{
     BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
 };
 
-pub(super) use self::history_client::{HistoryClient, HistoryFetchOutcome};
-pub use self::history_source::HistorySource;
+pub(super) use self::history_client::HistoryClient;
 pub(crate) use self::history_source::{HistoryRequest, HistoryResponse};
 
 /// The signals with a past that can be queried.
@@ -134,18 +133,10 @@ impl HistoryBackfill {
         let mut pace = BackfillPace::default();
         for resolution in Resolution::ALL {
             let mut rest = BackfillRemainder::before(self.clock.now(), resolution);
-            while let Some(slots) = rest.newest(pace.points()) {
-                let points = match self
-                    .asker
-                    .ask(HistoryRequest::Query(query), slots, &mut pace)
-                    .await
-                {
-                    HistoryFetchOutcome::Answered(HistoryResponse::Points(points)) => points,
-                    HistoryFetchOutcome::TooMuch => continue,
-                    HistoryFetchOutcome::Answered(HistoryResponse::Sums(_))
-                    | HistoryFetchOutcome::NotToBeHad => break,
-                };
-                rest.took(slots.points);
+            let question = HistoryRequest::Query(query);
+            while let Some(HistoryResponse::Points(points)) =
+                self.asker.next_part(question, &mut rest, &mut pace).await
+            {
                 let part = Progress::Query(FilledQuery {
                     query: Arc::clone(query),
                     resolution,
@@ -172,15 +163,10 @@ impl HistoryBackfill {
             for signal in SIGNALS {
                 let known = self.clock.now() - self.asker.lag(&signal);
                 let mut rest = BackfillRemainder::before(known, resolution);
-                while let Some(slots) = rest.newest(pace.points()) {
-                    let question = HistoryRequest::Sums(&signal, Workloads::In(&names));
-                    let sums = match self.asker.ask(question, slots, pace).await {
-                        HistoryFetchOutcome::Answered(HistoryResponse::Sums(sums)) => sums,
-                        HistoryFetchOutcome::TooMuch => continue,
-                        HistoryFetchOutcome::Answered(HistoryResponse::Points(_))
-                        | HistoryFetchOutcome::NotToBeHad => break,
-                    };
-                    rest.took(slots.points);
+                let question = HistoryRequest::Sums(&signal, Workloads::In(&names));
+                while let Some(HistoryResponse::Sums(sums)) =
+                    self.asker.next_part(question, &mut rest, pace).await
+                {
                     let part = Progress::Part(SignalBackfill {
                         signal: signal.clone(),
                         resolution,

@@ -81,7 +81,7 @@ impl Candidates<'_> {
 
     fn pods(&self, workload: &TunedWorkload) -> impl Iterator<Item = Arc<ResizablePod>> {
         let all = workload.controllers.iter();
-        let all = all.flat_map(|controller| self.cluster.resizable_of(controller));
+        let all = all.flat_map(|controller| self.cluster.resizable().of(controller));
         all.filter(|pod| pod.has_limits())
     }
 

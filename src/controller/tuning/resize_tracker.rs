@@ -50,7 +50,7 @@ impl ResizeTracker {
             standing.pending.clear();
             standing.resized = 0;
         }
-        let pods = self.cluster.resized_pods();
+        let pods = self.cluster.resizable().resized();
         let mut writes = Vec::new();
         let mut phases = Vec::new();
         for pod in &pods {
@@ -159,7 +159,7 @@ impl ResizeTracker {
     /// The writes that put back all resizes and remove all statuses.
     pub(super) fn restored(&self, workloads: &[TunedWorkload]) -> ResizeRestoration {
         let mut restored = ResizeRestoration::default();
-        let pods = self.cluster.resized_pods();
+        let pods = self.cluster.resizable().resized();
         for pod in pods.iter().filter(|pod| pod.is_resized_by(Resizer::Tuning)) {
             match put_back(pod, self.rules, Purpose::Restore) {
                 Ok(write) => restored.writes.extend(write),

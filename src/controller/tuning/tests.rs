@@ -118,8 +118,11 @@ impl World {
     /// Five samples of a Pod until the time of the last turn before `until`.
     fn samples(&mut self, pod: &str, cpu: [u64; 5], until: i64) {
         let sets = ["set", "told-set"].into_iter();
-        let known =
-            sets.flat_map(|set| self.cluster.resizable_of(&ControllerKey::new("shop", set)));
+        let known = sets.flat_map(|set| {
+            self.cluster
+                .resizable()
+                .of(&ControllerKey::new("shop", set))
+        });
         let by_name: HashMap<_, _> = known
             .map(|pod| ((Arc::clone(&pod.namespace), Arc::clone(&pod.name)), pod))
             .collect();

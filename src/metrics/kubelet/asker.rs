@@ -1,15 +1,14 @@
 //! Asks the kubelets, a few at a time.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_http_client::header::{AUTHORIZATION, CONNECTION};
 use evenkeel_http_client::{Request, StatusCode, Uri};
-use jiff::{SignedDuration, Timestamp};
-use tokio::task::JoinSet;
+use jiff::SignedDuration;
 
-use super::agenda::KubeletSchedule;
 use super::disks::Disks;
 use crate::account_tokens::AccountTokens;
 use crate::metrics::access::{AccessClient, EndpointAccess};
@@ -17,14 +16,29 @@ use crate::metrics::api_call::refusal;
 use crate::metrics::error::MetricsError;
 use crate::metrics::instruments::QueryMetrics;
 use crate::metrics::query::UsageQuery;
+use crate::metrics::query_queue::{Backoff, LanePolicy, QueryEnd, QueryQueue, QueueKey};
+use crate::metrics::query_runner::{EndedQuery, QueryRunner};
 use crate::telemetry::{PERIOD, RateLimited};
 use evenkeel_clock::{self as clock, Clock};
 use evenkeel_core::units::Bytes;
 use evenkeel_kubernetes::kubelet_stats::{self, DiskUse};
 
-/// Concurrent kubelet queries: 5,000 nodes take five minutes at half a second each; an answer for
-/// 110 Pods has some 300 KB.
-const AT_ONCE: usize = 8;
+/// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over
+/// every emptyDir.
+pub const INTERVAL: SignedDuration = SignedDuration::from_mins(5);
+
+/// Kubelets that are asked at once: 5,000 nodes are through within five minutes if each takes half a
+/// second, and an answer for 110 Pods is some 300 KB.
+const LANE: LanePolicy = LanePolicy {
+    at_once: 8,
+    // All that waits is wanted, and there are no more kubelets than nodes.
+    waiting: usize::MAX,
+    slow_after: None,
+    backoff: Backoff::Every {
+        every: INTERVAL,
+        first: SignedDuration::from_mins(1),
+    },
+};
 
 /// The longest answer: one of 250 Pods with several containers and volumes each is 2 MB.
 const LONGEST: Bytes = Bytes(16 * 1024 * 1024);
@@ -44,12 +58,14 @@ pub struct Settings {
 }
 
 /// Where a node's kubelet listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Kubelet {
     pub node: Box<str>,
     pub address: IpAddr,
     pub port: Option<u16>,
 }
+
+impl QueueKey for Kubelet {}
 
 /// The task that asks the kubelets of all nodes in turns.
 pub struct KubeletPoller {
@@ -66,11 +82,7 @@ struct KubeletClient {
     timeout: Duration,
 }
 
-struct KubeletQueryResult {
-    node: Box<str>,
-    took: Duration,
-    outcome: Result<DiskUse, MetricsError>,
-}
+type KubeletQueryResult = Result<DiskUse, MetricsError>;
 
 impl KubeletPoller {
     /// A poller that puts answers into `disks`. It shows `tokens` if the settings name no
@@ -100,55 +112,39 @@ impl KubeletPoller {
     /// Asks for as long as it is polled; `kubelets` are those of the nodes that there are.
     pub async fn run(self, kubelets: impl Fn() -> Vec<Kubelet>) {
         let mut looks = self.clock.ticks(LOOK);
-        let (mut agenda, mut under_way) = (KubeletSchedule::default(), JoinSet::new());
-        let mut due: Vec<Kubelet> = Vec::new();
+        let mut runner = QueryRunner::new([LANE]);
         loop {
             tokio::select! {
-                () = looks.tick() => due = self.look(&mut agenda, kubelets()),
-                Some(joined) = under_way.join_next() => match joined {
-                    Ok(asked) => self.take(asked, &mut agenda),
-                    Err(error) => if let Ok(panic) = error.try_into_panic() {
-                        std::panic::resume_unwind(panic);
-                    },
-                },
+                () = looks.tick() => self.look(&kubelets(), &mut runner.queue),
+                Some(ended) = runner.ended() => self.take(ended, &mut runner.queue),
             }
-            while under_way.len() < AT_ONCE
-                && let Some(kubelet) = due.pop()
-            {
-                agenda.begin(&kubelet.node);
-                let client = Arc::clone(&self.client);
-                under_way.spawn(async move { client.ask(kubelet).await });
-            }
+            runner.begin(|kubelet| {
+                let (client, kubelet) = (Arc::clone(&self.client), kubelet.clone());
+                async move { client.disk_use(&kubelet).await }
+            });
         }
     }
 
-    /// The kubelets that are due, the last one first.
-    fn look(&self, agenda: &mut KubeletSchedule, kubelets: Vec<Kubelet>) -> Vec<Kubelet> {
-        let names = kubelets.iter().map(|kubelet| &*kubelet.node);
-        let due = agenda.due(names, self.clock.now());
-        let mut by_name: std::collections::HashMap<Box<str>, Kubelet> = kubelets
-            .into_iter()
-            .map(|kubelet| (kubelet.node.clone(), kubelet))
-            .collect();
-        self.disks.retain(|name| by_name.contains_key(name));
-        due.iter()
-            .rev()
-            .filter_map(|name| by_name.remove(name))
-            .collect()
+    fn look(&self, kubelets: &[Kubelet], queue: &mut QueryQueue<Kubelet>) {
+        queue.want(kubelets.iter(), self.clock.now());
+        let nodes: HashSet<&str> = kubelets.iter().map(|kubelet| &*kubelet.node).collect();
+        self.disks.retain(|name| nodes.contains(name));
     }
 
-    fn take(&self, asked: KubeletQueryResult, agenda: &mut KubeletSchedule) {
-        let KubeletQueryResult {
-            node,
-            took,
-            outcome,
-        } = asked;
+    fn take(
+        &self,
+        ended: EndedQuery<Kubelet, KubeletQueryResult>,
+        queue: &mut QueryQueue<Kubelet>,
+    ) {
+        let EndedQuery { key, took, answer } = ended;
         let query = UsageQuery::KubeletDisk.as_str();
-        let failed = outcome.as_ref().err().map(MetricsError::reason);
+        let failed = answer.as_ref().err().map(MetricsError::reason);
         self.metrics.observe_call(query, took, failed);
-        let now: Timestamp = self.clock.now();
-        agenda.end(&node, now, outcome.is_ok());
-        match outcome {
+        let now = self.clock.now();
+        let answered = answer.is_ok();
+        queue.ended(&key, QueryEnd { answered, took }, now);
+        let node = key.node;
+        match answer {
             Ok(answer) => {
                 if answer.unreadable.count > 0
                     && let Some(suppressed) = self.faults.permit("Unreadable", clock::instant())
@@ -174,16 +170,6 @@ impl KubeletPoller {
 }
 
 impl KubeletClient {
-    async fn ask(&self, kubelet: Kubelet) -> KubeletQueryResult {
-        let begun = clock::instant();
-        let outcome = self.disk_use(&kubelet).await;
-        KubeletQueryResult {
-            node: kubelet.node,
-            took: begun.elapsed(),
-            outcome,
-        }
-    }
-
     async fn disk_use(&self, kubelet: &Kubelet) -> Result<DiskUse, MetricsError> {
         let Kubelet {
             node,

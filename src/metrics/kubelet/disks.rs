@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::metrics::answer::{Content, QueryAnswer};
 use crate::metrics::rejected_samples::RejectedSamples;
 use evenkeel_core::placement::usage::{
-    Measurement, NodeColumn, PodColumn, PodName, PodNames, UsageSample,
+    NodeColumn, NodeSample, PodColumn, PodName, PodNames, UsageSample,
 };
 use evenkeel_core::units::{Amount, Resource};
 use evenkeel_kubernetes::kubelet_stats::DiskUse;
@@ -27,7 +27,7 @@ struct KubeletDiskState {
 
 #[derive(Debug)]
 struct NodeDisk {
-    used: Measurement,
+    used: NodeSample,
     pods: Vec<(PodName, Amount)>,
 }
 
@@ -49,7 +49,7 @@ impl Disks {
             .iter()
             .fold(Amount::ZERO, |sum, (_, used)| sum.saturating_add(*used));
         let disk = NodeDisk {
-            used: Measurement {
+            used: NodeSample {
                 value: all,
                 // A clock ahead of ours must not make a value fresh for longer.
                 at: answer.at.min(now),

@@ -19,7 +19,7 @@ use crate::metrics::error::MetricsError;
 use crate::metrics::query::UsageQuery;
 use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
 use evenkeel_core::placement::interfaces::{Interfaces, NetworkUse};
-use evenkeel_core::placement::usage::{Measurement, NodeColumn, PodNames, UsageSample};
+use evenkeel_core::placement::usage::{NodeColumn, NodeSample, PodNames, UsageSample};
 use evenkeel_core::units::{Amount, Resource, Resources};
 
 pub(super) struct PromAnswerReader {
@@ -317,7 +317,7 @@ impl<'t> Claims<'t> {
                 self.dropped.add(DropCause::Ambiguous);
             }
             if let Some(SeriesCandidate { value, at, .. }) = choose(&candidates, about) {
-                values.insert(node, Measurement { value, at, window });
+                values.insert(node, NodeSample { value, at, window });
             }
         }
         (values, self.dropped)

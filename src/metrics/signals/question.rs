@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use crate::metrics::error::MetricsError;
-use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
+use crate::metrics::query_queue::QueueKey;
+use crate::metrics::target_queries::{
+    Purpose, TargetQuery, TargetQueryEndpoint, TargetQueryRequest,
+};
 use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::metric_query::MetricQuery;
@@ -27,6 +30,21 @@ const fn respondent(name: &'static str, at_once: usize) -> TargetQueryEndpoint {
     TargetQueryEndpoint { name, at_once }
 }
 
+impl QueueKey for MetricQuery {
+    fn lane(&self) -> usize {
+        match self.api() {
+            MetricsApi::Resource => 0,
+            MetricsApi::Custom => 1,
+            MetricsApi::External => 2,
+            MetricsApi::Prometheus => 3,
+        }
+    }
+
+    fn tenant(&self) -> Option<&Arc<str>> {
+        Some(&self.namespace)
+    }
+}
+
 impl TargetQuery for MetricQuery {
     type Purpose = Vec<Arc<PodFacts>>;
     type Answer = MetricsApiReading;
@@ -43,21 +61,8 @@ impl TargetQuery for MetricQuery {
     /// Pod's memory limit.
     const MEMORY: u64 = 64 * 1024 * 1024;
 
-    fn respondent(&self) -> usize {
-        match self.api() {
-            MetricsApi::Resource => 0,
-            MetricsApi::Custom => 1,
-            MetricsApi::External => 2,
-            MetricsApi::Prometheus => 3,
-        }
-    }
-
-    fn namespace(&self) -> &Arc<str> {
-        &self.namespace
-    }
-
-    fn cut(answer: &mut MetricsApiReading, purpose: Option<&Self::Purpose>) {
-        answer.keep_pods(purpose.map_or(&[], |pods| pods));
+    fn cut(answer: &mut MetricsApiReading, purpose: Option<&TargetPods>) {
+        answer.keep_pods(purpose.map_or(&[], |pods| &pods.0));
     }
 
     fn bytes(&self, answer: Option<&MetricsApiReading>) -> usize {

@@ -4,21 +4,27 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::agenda::{Speed, TargetQuerySchedule, TargetQueryTiming};
+use super::newest::{CachedAnswer, LatestAnswers};
 use super::question::{TargetQuery, TargetQuerySource};
-use super::wanted::{Purposes, TargetQueryRequest};
-use crate::metrics::cache::{self, FailedRefresh, MetricsCache, RefreshError};
+use super::wanted::{TargetQueryRequest, purposes};
+use crate::metrics::cache::{self, MetricsCache, RefreshError as _};
 use crate::metrics::instruments::QueryMetrics;
-use evenkeel_clock::{self as clock, Clock};
-use evenkeel_kubernetes::query_answers::{CachedAnswer, FailedQuery};
+use crate::metrics::query_queue::{Backoff, LanePolicy, PLACES, QueryEnd, QueryQueue};
+use crate::metrics::query_runner::{EndedQuery, QueryRunner};
+use evenkeel_clock::Clock;
 
 /// The time for which an answer is kept that is no longer wanted.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
+
+/// The longest time that a fast answer takes.
+const SLOW_AFTER: Duration = Duration::from_secs(2);
+/// The first rest, of a question that has failed twice in a row.
+const FIRST_REST: SignedDuration = SignedDuration::from_secs(15);
+const LONGEST_REST: SignedDuration = SignedDuration::from_mins(2);
 
 type Cache<Q> = MetricsCache<Q, <Q as TargetQuery>::Answer, <Q as TargetQuery>::Error>;
 
@@ -34,7 +40,7 @@ pub struct TargetQueryRunner<Q: TargetQuery> {
     source: Arc<dyn TargetQuerySource<Q>>,
     cache: Cache<Q>,
     wanted: watch::Receiver<Arc<[TargetQueryRequest<Q>]>>,
-    purposes: Purposes<Q>,
+    purposes: HashMap<Q, Q::Purpose>,
     clock: Clock,
     metrics: QueryMetrics,
 }
@@ -65,7 +71,7 @@ impl<Q: TargetQuery> Questions<Q> {
             source,
             cache,
             wanted: receiver,
-            purposes: Purposes::default(),
+            purposes: HashMap::new(),
             clock,
             metrics,
         };
@@ -102,99 +108,88 @@ fn failed_query<E: RefreshError>(failed: FailedRefresh<E>) -> FailedQuery {
     }
 }
 
-/// One question that has ended.
-struct TargetQueryResult<Q: TargetQuery> {
-    question: Q,
-    took: Duration,
-    outcome: Result<(), Arc<Q::Error>>,
-}
+type TargetQueryResult<Q> = Result<(), Arc<<Q as TargetQuery>::Error>>;
 
 impl<Q: TargetQuery> TargetQueryRunner<Q> {
     /// Asks until it is cancelled, or the other end is dropped.
     pub async fn run(mut self, cancelled: CancellationToken) {
         let asking = async {
-            let (mut agenda, mut under_way) = (TargetQuerySchedule::default(), JoinSet::new());
+            let lanes = Q::RESPONDENTS.iter();
+            let mut runner = QueryRunner::new(lanes.map(|one| lane(one.at_once)));
             loop {
-                while let Some(question) = agenda.next() {
-                    under_way.spawn(self.ask(question, self.clock.now()));
-                }
+                let now = self.clock.now();
+                runner.begin(|question| self.ask(question, now));
                 tokio::select! {
                     changed = self.wanted.changed() => {
                         if changed.is_err() {
                             return;
                         }
                         let wanted = Arc::clone(&self.wanted.borrow_and_update());
-                        self.want(&wanted, &mut agenda);
+                        self.want(&wanted, &mut runner.queue);
                     }
-                    Some(ended) = under_way.join_next() => self.take(ended, &mut agenda),
+                    Some(ended) = runner.ended() => self.take(&ended, &mut runner.queue),
                 }
             }
         };
         cancelled.run_until_cancelled(asking).await;
     }
 
-    fn want(&mut self, wanted: &[TargetQueryRequest<Q>], agenda: &mut TargetQuerySchedule<Q>) {
+    fn want(&mut self, wanted: &[TargetQueryRequest<Q>], queue: &mut QueryQueue<Q>) {
         let now = self.clock.now();
         // Before those that are new are among them, which wait no time.
-        for (respondent, waits) in Q::RESPONDENTS.iter().zip(agenda.waits(now)) {
-            for (speed, wait) in Speed::ALL.into_iter().zip(waits) {
-                let name = respondent.name;
-                self.metrics.observe_wait(name, speed.as_str(), wait);
+        for (respondent, waits) in Q::RESPONDENTS.iter().zip(queue.waits(now)) {
+            for (places, wait) in PLACES.into_iter().zip(waits) {
+                self.metrics.observe_wait(respondent.name, places, wait);
             }
         }
-        agenda.want(wanted.iter().map(|one| &one.question), now);
-        self.purposes = Purposes::of(wanted);
+        queue.want(wanted.iter().map(|one| &one.question), now);
+        self.purposes = purposes(wanted);
     }
 
     fn ask(
         &self,
-        question: Q,
+        question: &Q,
         now: Timestamp,
-    ) -> impl Future<Output = TargetQueryResult<Q>> + Send + 'static {
+    ) -> impl Future<Output = TargetQueryResult<Q>> + Send + use<Q> {
         let (source, cache) = (Arc::clone(&self.source), self.cache.clone());
-        let purpose = self.purposes.get(&question).cloned();
+        let purpose = self.purposes.get(question).cloned();
+        let question = question.clone();
         async move {
-            let begun = clock::runtime();
             let fetch = async {
                 let purpose = purpose.as_ref();
                 let mut answer = source.fetch(&question, purpose, now).await?;
                 Q::cut(&mut answer, purpose);
                 Ok(answer)
             };
-            let outcome = cache.refresh(question.clone(), now, fetch).await.map(drop);
-            TargetQueryResult {
-                question,
-                took: begun.elapsed(),
-                outcome,
-            }
+            cache.refresh(question.clone(), now, fetch).await.map(drop)
         }
     }
 
-    fn take(
-        &self,
-        ended: Result<TargetQueryResult<Q>, tokio::task::JoinError>,
-        agenda: &mut TargetQuerySchedule<Q>,
-    ) {
-        let ended = match ended.map_err(tokio::task::JoinError::try_into_panic) {
-            Ok(ended) => ended,
-            Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // Only the end of the runtime cancels a question.
-            Err(Err(_)) => return,
-        };
-        let TargetQueryResult {
-            question,
-            took,
-            outcome,
-        } = ended;
-        let name = Q::RESPONDENTS[question.respondent()].name;
-        let failed = outcome.as_ref().err().map(|error| error.reason());
-        self.metrics.observe_call(name, took, failed);
-        let ending = TargetQueryTiming {
+    fn take(&self, ended: &EndedQuery<Q, TargetQueryResult<Q>>, queue: &mut QueryQueue<Q>) {
+        let EndedQuery { key, took, answer } = ended;
+        let failed = answer.as_ref().err();
+        let name = Q::RESPONDENTS[key.lane()].name;
+        let reason = failed.map(|error| error.reason());
+        self.metrics.observe_call(name, *took, reason);
+        let end = QueryEnd {
             // A source without a value at present has answered all the same.
-            answered: outcome.err().is_none_or(|error| error.is_empty()),
-            took,
+            answered: failed.is_none_or(|error| error.is_empty()),
+            took: *took,
         };
-        agenda.ended(&question, self.clock.now(), ending);
+        queue.ended(key, end, self.clock.now());
+    }
+}
+
+/// The lane of an endpoint. All that waits is wanted, and the wanted questions are held anyway.
+pub(in crate::metrics) const fn lane(at_once: usize) -> LanePolicy {
+    LanePolicy {
+        at_once,
+        waiting: usize::MAX,
+        slow_after: Some(SLOW_AFTER),
+        backoff: Backoff::AfterFailures {
+            first: FIRST_REST,
+            longest: LONGEST_REST,
+        },
     }
 }
 
@@ -206,7 +201,6 @@ mod tests {
     use tokio::sync::Notify;
 
     use super::*;
-    use jiff::SignedDuration;
 
     use crate::metrics::MetricsError;
     use crate::metrics::signals::Signals;
@@ -333,7 +327,7 @@ mod tests {
         signals.want(wanted([up.clone()]));
         source.asked("up", 2).await;
         signals.want(Vec::new());
-        assert!(signals.newest().await.get(&up).is_none());
+        assert!(!signals.newest().await.contains_key(&up));
         cancelled.cancel();
     }
 

@@ -1,15 +1,14 @@
 //! The traits of a question, and of the sources that answer it.
 
 use std::fmt;
-use std::hash::Hash;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::cache::RefreshError;
+use crate::metrics::query_queue::QueueKey;
 
-/// An endpoint that answers questions.
+/// An endpoint that answers questions, with a lane of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TargetQueryEndpoint {
     /// The name in metrics.
@@ -18,8 +17,9 @@ pub struct TargetQueryEndpoint {
     pub at_once: usize,
 }
 
-/// A question of one target; equal ones are one question.
-pub trait TargetQuery: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
+/// A question of one target; equal ones are one question. Its lane is its endpoint in `RESPONDENTS`,
+/// its tenant the target's namespace.
+pub trait TargetQuery: QueueKey + fmt::Debug + Send + Sync + 'static {
     /// The use that a target has for the answer; it does not tell questions apart.
     type Purpose: Purpose;
     type Answer: Send + Sync + 'static;
@@ -29,11 +29,6 @@ pub trait TargetQuery: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     const RESPONDENTS: &'static [TargetQueryEndpoint];
     /// The memory for answers, in bytes.
     const MEMORY: u64;
-
-    /// The index of its endpoint in `RESPONDENTS`.
-    fn respondent(&self) -> usize;
-
-    fn namespace(&self) -> &Arc<str>;
 
     /// Removes the parts of an answer that no target has a purpose for.
     fn cut(answer: &mut Self::Answer, purpose: Option<&Self::Purpose>);

@@ -9,28 +9,14 @@ use evenkeel_kubernetes::query_answers::QueryRequest;
 pub type TargetQueryRequest<Q> = QueryRequest<Q, <Q as TargetQuery>::Purpose>;
 
 /// The purposes of the questions that have one.
-pub(super) struct Purposes<Q: TargetQuery>(HashMap<Q, Q::Purpose>);
-
-impl<Q: TargetQuery> Default for Purposes<Q> {
-    fn default() -> Self {
-        Self(HashMap::new())
-    }
-}
-
-impl<Q: TargetQuery> Purposes<Q> {
-    pub(super) fn of(wanted: &[TargetQueryRequest<Q>]) -> Self {
-        let mut known: HashMap<Q, Q::Purpose> = HashMap::new();
-        for TargetQueryRequest { question, purpose } in wanted {
-            let Some(purpose) = purpose else { continue };
-            match known.get_mut(question) {
-                Some(joined) => joined.join(purpose),
-                None => drop(known.insert(question.clone(), purpose.clone())),
-            }
+pub(super) fn purposes<Q: TargetQuery>(wanted: &[TargetQueryRequest<Q>]) -> HashMap<Q, Q::Purpose> {
+    let mut known: HashMap<Q, Q::Purpose> = HashMap::new();
+    for TargetQueryRequest { question, purpose } in wanted {
+        let Some(purpose) = purpose else { continue };
+        match known.get_mut(question) {
+            Some(joined) => joined.join(purpose),
+            None => drop(known.insert(question.clone(), purpose.clone())),
         }
-        Self(known)
     }
-
-    pub(super) fn get(&self, question: &Q) -> Option<&Q::Purpose> {
-        self.0.get(question)
-    }
+    known
 }

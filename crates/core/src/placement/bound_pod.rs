@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 /// The facts of a Pod that its object tells.
 #[derive(Debug, Clone, Copy)]
-pub struct PodFacts<'a> {
+pub struct BoundPod<'a> {
     /// Namespace and name, by which metrics know the Pod.
     pub name: &'a PodName,
     /// The node it is bound to, is nominated for, or will most likely get.
@@ -33,7 +33,7 @@ pub struct PodFacts<'a> {
     pub provisions: bool,
 }
 
-impl<'a> PodFacts<'a> {
+impl<'a> BoundPod<'a> {
     /// A Pod of which nothing more is told than where it is and what it demands.
     #[must_use]
     pub const fn on(name: &'a PodName, node: Option<&'a str>, demand: Resources<Amount>) -> Self {

@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
     use crate::placement::node_table::{NodeFacts, NodeTable, Settings};
-    use crate::placement::usage::{Measurement, UsageSample};
+    use crate::placement::usage::{NodeSample, UsageSample};
     use crate::units::Resources;
 
     /// On nodes of capacity 1000, some of them measured.
@@ -77,7 +77,7 @@ mod tests {
         for (name, measured) in names.iter().zip(measured) {
             table.apply_node(name, facts, now);
             let mut row = Resources::default();
-            row[resource] = measured.map(|value| Measurement {
+            row[resource] = measured.map(|value| NodeSample {
                 value: Amount::new(value),
                 at: now,
                 window: SignedDuration::ZERO,

@@ -18,7 +18,7 @@ use skew::Skew;
 pub use skew::SpreadConstraint;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RemovablePod<'a> {
+pub struct DeletionCandidate<'a> {
     pub name: &'a str,
     /// Index of its node; `None` for a Pod without a known node.
     pub node: Option<usize>,
@@ -33,7 +33,7 @@ pub struct Removal<'a> {
     /// Those that count for evenness.
     pub nodes: &'a [NodeLoad],
     /// Pods of one ReplicaSet, without those being deleted already.
-    pub pods: &'a [RemovablePod<'a>],
+    pub pods: &'a [DeletionCandidate<'a>],
     /// In order of precedence.
     pub spread: &'a [SpreadConstraint],
     pub weights: &'a Weights,

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use jiff::SignedDuration;
 
-use super::usage::Measurement;
+use super::usage::NodeSample;
 use crate::forecast::{Alpha, ShiftedTrend};
 use crate::units::{Amount, Resource, Resources};
 
@@ -88,7 +88,7 @@ impl NodeForecast {
     /// counts.
     pub(super) fn observe(
         &mut self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         gone: &Resources<Amount>,
     ) {
         for resource in FOLLOWED {
@@ -115,7 +115,7 @@ impl NodeForecast {
 }
 
 impl ResourceTrend {
-    fn new(first: &Measurement) -> Self {
+    fn new(first: &NodeSample) -> Self {
         Self {
             trend: ShiftedTrend::new(Alpha::clamped(FACTOR), AHEAD),
             newest: step_of(first) - 1,
@@ -125,7 +125,7 @@ impl ResourceTrend {
         }
     }
 
-    fn observe(&mut self, measured: &Measurement, gone: Amount) {
+    fn observe(&mut self, measured: &NodeSample, gone: Amount) {
         let step = step_of(measured);
         let passed = step.saturating_sub(self.newest);
         if passed <= 0 {
@@ -149,7 +149,7 @@ impl ResourceTrend {
     }
 }
 
-fn step_of(measured: &Measurement) -> i64 {
+fn step_of(measured: &NodeSample) -> i64 {
     measured.at.as_second().div_euclid(STEP.as_secs())
 }
 

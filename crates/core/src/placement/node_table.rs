@@ -32,7 +32,7 @@ pub use median_node::median;
 pub use near_ties::NearTies;
 pub use node_set::{Freshness, NodeSet, NodeState};
 pub use placement_outcomes::{ChoiceEnd, ChoiceTally};
-pub use pod::PodFacts;
+pub use pod::BoundPod;
 pub use settings::{NodeForecasting, Settings};
 pub use usage_rounds::UsageRound;
 
@@ -116,7 +116,7 @@ impl NodeTable {
     }
 
     /// A Pod that is bound, started, resized or finished. One without a node is for [`Self::wait`].
-    pub fn apply_pod(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+    pub fn apply_pod(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
         let Some(node) = facts.node else {
             return;
         };

@@ -17,7 +17,7 @@ pub use pod_name::{PodName, PodNames};
 
 /// A value with its time span, `[at - window, at]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Measurement {
+pub struct NodeSample {
     pub value: Amount,
     /// End of the span: when the exporter was read, not when the answer arrived.
     pub at: Timestamp,
@@ -25,7 +25,7 @@ pub struct Measurement {
     pub window: SignedDuration,
 }
 
-pub type NodeColumn = HashMap<Arc<str>, Measurement, RandomState>;
+pub type NodeColumn = HashMap<Arc<str>, NodeSample, RandomState>;
 
 /// The span of a rate, small because there is one for each of 150,000 Pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub struct UsageSample {
 
 impl UsageSample {
     #[must_use]
-    pub fn node(&self, name: &str) -> Resources<Option<Measurement>> {
+    pub fn node(&self, name: &str) -> Resources<Option<NodeSample>> {
         Resources::from_fn(|resource| self.nodes[resource].get(name).copied())
     }
 
@@ -114,7 +114,7 @@ impl UsageSample {
     pub fn insert_node(
         &mut self,
         name: impl Into<Arc<str>>,
-        usage: &Resources<Option<Measurement>>,
+        usage: &Resources<Option<NodeSample>>,
     ) {
         let name = name.into();
         for (resource, measured) in usage.iter() {
@@ -141,7 +141,7 @@ impl UsageSample {
         Arc::make_mut(&mut self.network_capacity).insert(name.into(), speed);
     }
 
-    pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: Measurement) {
+    pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: NodeSample) {
         Arc::make_mut(&mut self.io_pressure).insert(name.into(), pressure);
     }
 

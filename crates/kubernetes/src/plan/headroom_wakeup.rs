@@ -202,7 +202,7 @@ pub fn write(node: &str, resource_version: &str, now: Timestamp) -> Write {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts};
+    use evenkeel_core::placement::node_table::{BoundPod, NodeFacts, NodeTable};
     use evenkeel_core::placement::usage::PodName;
     use evenkeel_core::units::Resource;
 
@@ -230,7 +230,7 @@ mod tests {
 
     fn occupy(table: &mut NodeTable, demand: u64) {
         let name = PodName::new("default", "filler");
-        let facts = PodFacts::on(&name, Some("a"), cpu(demand));
+        let facts = BoundPod::on(&name, Some("a"), cpu(demand));
         table.apply_pod("filler", &facts, at(0));
     }
 

@@ -3,27 +3,33 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use tokio::sync::Semaphore;
 
 use super::history_source::{HistoryRequest, HistoryResponse, HistorySource};
 use crate::controller::scaling::metrics::ScalingMetrics;
+use crate::metrics::query_queue::{Backoff, LanePolicy};
+use crate::metrics::query_turns::{QueryNumber, QueryTurns};
 use evenkeel_clock as clock;
 use evenkeel_core::scaling::history_backfill::{
-    BackfillOutcome, BackfillPace, BackfillStep, Slots,
+    BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
 };
 use evenkeel_core::scaling::signal::Signal;
 
-/// Questions for the past of queries that are under way at once.
-const QUERIES_AT_ONCE: usize = 4;
+/// Questions for the past of queries. Each that waits is of another past that is read.
+const QUERIES: LanePolicy = LanePolicy {
+    at_once: 4,
+    waiting: usize::MAX,
+    slow_after: None,
+    backoff: Backoff::Once,
+};
 
 pub(in crate::controller::scaling) struct HistoryClient {
     past: Arc<dyn HistorySource>,
     metrics: ScalingMetrics,
-    queries: Semaphore,
+    queries: QueryTurns<QueryNumber>,
 }
 
 /// The end of asking for some slots.
-pub(in crate::controller::scaling) enum HistoryFetchOutcome {
+enum HistoryFetchOutcome {
     Answered(HistoryResponse),
     /// Fewer slots are to be asked for.
     TooMuch,
@@ -39,7 +45,7 @@ impl HistoryClient {
         Self {
             past,
             metrics,
-            queries: Semaphore::new(QUERIES_AT_ONCE),
+            queries: QueryTurns::new(QUERIES),
         }
     }
 
@@ -48,8 +54,29 @@ impl HistoryClient {
         self.past.lag(signal)
     }
 
+    /// The newest part of what is left of a past, which is then no longer left; `None` where nothing
+    /// is left, or it cannot be had.
+    pub(in crate::controller::scaling) async fn next_part(
+        &self,
+        question: HistoryRequest<'_>,
+        rest: &mut BackfillRemainder,
+        pace: &mut BackfillPace,
+    ) -> Option<HistoryResponse> {
+        loop {
+            let slots = rest.newest(pace.points())?;
+            match self.ask(question, slots, pace).await {
+                HistoryFetchOutcome::Answered(answer) => {
+                    rest.took(slots.points);
+                    return Some(answer);
+                }
+                HistoryFetchOutcome::TooMuch => {}
+                HistoryFetchOutcome::NotToBeHad => return None,
+            }
+        }
+    }
+
     /// Asks for some slots until there is an answer, or it is not to be had.
-    pub(in crate::controller::scaling) async fn ask(
+    async fn ask(
         &self,
         question: HistoryRequest<'_>,
         slots: Slots,
@@ -58,7 +85,7 @@ impl HistoryClient {
         loop {
             // A place of the queries is held while one is asked, and not while it rests.
             let held = match question {
-                HistoryRequest::Query(_) => self.queries.acquire().await.ok(),
+                HistoryRequest::Query(_) => self.queries.take(None).await.ok(),
                 HistoryRequest::Sums(..) | HistoryRequest::Pods(_) => None,
             };
             let begun = clock::instant();

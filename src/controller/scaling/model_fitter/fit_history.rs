@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::steps::{Span, Steps};
 use crate::controller::scaling::history_backfill::{
-    HistoryClient, HistoryFetchOutcome, HistoryRequest, HistoryResponse, HistorySource,
+    HistoryClient, HistoryRequest, HistoryResponse, HistorySource,
 };
 use crate::controller::scaling::metrics::ScalingMetrics;
 use crate::metrics::prometheus::WorkloadName;
@@ -168,17 +168,10 @@ impl Pasts {
         pace: &mut BackfillPace,
         mut take: impl FnMut(HistoryResponse),
     ) -> Option<()> {
-        while let Some(slots) = rest.newest(pace.points()) {
-            match self.asker.ask(question, slots, pace).await {
-                HistoryFetchOutcome::Answered(answer) => {
-                    rest.took(slots.points);
-                    take(answer);
-                }
-                HistoryFetchOutcome::TooMuch => {}
-                HistoryFetchOutcome::NotToBeHad => return None,
-            }
+        while let Some(answer) = self.asker.next_part(question, rest, pace).await {
+            take(answer);
         }
-        Some(())
+        (rest.left() == 0).then_some(())
     }
 
     /// The kept part of a past, then removed, or an empty one; `None` for a past before all time.

@@ -23,8 +23,8 @@ fn weights() -> Weights {
     Weights::new(Resources::new([0.4, 0.3, 0.1, 0.1, 0.1])).unwrap()
 }
 
-fn pod(name: &str, node: usize, usage: u64) -> RemovablePod<'_> {
-    RemovablePod {
+fn pod(name: &str, node: usize, usage: u64) -> DeletionCandidate<'_> {
+    DeletionCandidate {
         name,
         node: Some(node),
         usage: all(usage),
@@ -34,7 +34,7 @@ fn pod(name: &str, node: usize, usage: u64) -> RemovablePod<'_> {
 
 fn order(
     nodes: &[NodeLoad],
-    pods: &[RemovablePod<'_>],
+    pods: &[DeletionCandidate<'_>],
     spread: &[SpreadConstraint],
     count: usize,
 ) -> Vec<ScaleInVictim> {
@@ -49,7 +49,10 @@ fn order(
     removal.order(count)
 }
 
-fn names<'a>(pods: &[RemovablePod<'a>], order: &[ScaleInVictim]) -> Vec<(&'a str, DeletionBasis)> {
+fn names<'a>(
+    pods: &[DeletionCandidate<'a>],
+    order: &[ScaleInVictim],
+) -> Vec<(&'a str, DeletionBasis)> {
     let named = |choice: &ScaleInVictim| (pods[choice.pod].name, choice.ground);
     order.iter().map(named).collect()
 }
@@ -187,7 +190,7 @@ fn v(nodes: &[NodeLoad], weights: &Weights) -> f64 {
         .sum()
 }
 
-fn without(nodes: &[NodeLoad], pod: &RemovablePod<'_>) -> Vec<NodeLoad> {
+fn without(nodes: &[NodeLoad], pod: &DeletionCandidate<'_>) -> Vec<NodeLoad> {
     let mut nodes = nodes.to_vec();
     if let Some(node) = pod.node {
         let load = nodes[node].load;
@@ -219,20 +222,20 @@ fn some_world() -> impl Strategy<Value = World> {
     })
 }
 
-fn removable(pods: &[(usize, [u64; 5])]) -> Vec<RemovablePod<'static>> {
+fn removable(pods: &[(usize, [u64; 5])]) -> Vec<DeletionCandidate<'static>> {
     const NAMES: [&str; 15] = [
         "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o",
     ];
     let named = pods.iter().zip(NAMES);
-    let pod = |(&(node, usage), name)| RemovablePod {
+    let pod = |(&(node, usage), name)| DeletionCandidate {
         usage: Resources::new(usage).map(Amount::new),
         ..pod(name, node, 0)
     };
     named.map(pod).collect()
 }
 
-fn zoned(pods: &[RemovablePod<'_>], zones: &[usize], max_skew: u32) -> SpreadConstraint {
-    let zone = |pod: &RemovablePod<'_>| zones[pod.node.unwrap()];
+fn zoned(pods: &[DeletionCandidate<'_>], zones: &[usize], max_skew: u32) -> SpreadConstraint {
+    let zone = |pod: &DeletionCandidate<'_>| zones[pod.node.unwrap()];
     let mut known: Vec<usize> = pods.iter().map(zone).collect();
     known.sort_unstable();
     known.dedup();

@@ -1,15 +1,15 @@
 //! The terms of a node's load, for explanations.
 
-use crate::placement::usage::Measurement;
+use crate::placement::usage::NodeSample;
 use crate::units::{Amount, Resources};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeDetail {
     /// What Pods may request together, if known.
     pub allocatable: Resources<Option<Amount>>,
-    pub measured: Resources<Option<Measurement>>,
+    pub measured: Resources<Option<NodeSample>>,
     /// In thousandths of the time.
-    pub io_pressure: Option<Measurement>,
+    pub io_pressure: Option<NodeSample>,
     /// Usage that Pods in flight will add, including those without a binding.
     pub in_flight: Resources<Amount>,
     /// Measured usage of Pods that have ended.

@@ -14,7 +14,7 @@ use super::resource_sums::ResourceSums;
 use super::settings::{NodeForecasting, Settings};
 use crate::placement::node_forecast::NodeForecast;
 use crate::placement::node_load::NodeLoad;
-use crate::placement::usage::{Measurement, PodName, UsageSample};
+use crate::placement::usage::{NodeSample, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
 /// The measurements and settings that Pods are counted by.
@@ -38,10 +38,10 @@ pub(super) struct NodeEntry {
     /// `None` while Pods name a node that the API server has not shown.
     pub(super) facts: Option<NodeFacts>,
     pub(super) network_speed: Option<NetworkSpeed>,
-    measured: Resources<Option<Measurement>>,
+    measured: Resources<Option<NodeSample>>,
     /// A measurement was already stale when it came.
     came_late: Resources<bool>,
-    io_pressure: Option<Measurement>,
+    io_pressure: Option<NodeSample>,
     committed: ResourceSums,
     in_flight: ResourceSums,
     awaited: ResourceSums,
@@ -60,7 +60,7 @@ impl NodeEntry {
     pub(super) fn tell(&mut self, facts: NodeFacts) -> bool {
         let before = self.facts.replace(facts);
         if let Some(created) = facts.created {
-            let was_there = |measured: &Measurement| measured.at >= created;
+            let was_there = |measured: &NodeSample| measured.at >= created;
             self.measured = self.measured.map(|measured| measured.filter(was_there));
             self.io_pressure = self.io_pressure.filter(was_there);
             if before.is_some_and(|before| before.created != facts.created) {
@@ -120,7 +120,7 @@ impl NodeEntry {
         self.awaited_pods = self.awaited_pods.saturating_sub(1);
     }
 
-    pub(super) const fn measured(&self) -> &Resources<Option<Measurement>> {
+    pub(super) const fn measured(&self) -> &Resources<Option<NodeSample>> {
         &self.measured
     }
 

@@ -1,12 +1,12 @@
 //! A Pod as far as its node's load depends on it.
 
-pub use crate::placement::bound_pod::PodFacts;
+pub use crate::placement::bound_pod::BoundPod;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::unstarted_pods::is_due;
-use crate::placement::usage::{Measurement, PodName, Span, UsageSample};
+use crate::placement::usage::{NodeSample, PodName, Span, UsageSample};
 use crate::units::{Amount, Resource, Resources};
 
 /// Where a Pod stands between binding and its end.
@@ -42,7 +42,7 @@ pub(super) struct PodEntry {
 impl Stage {
     /// Stage of a bound Pod, from the stage before and the time by which it should have started.
     pub(super) fn of(
-        facts: &PodFacts<'_>,
+        facts: &BoundPod<'_>,
         before: Option<&PodEntry>,
         now: Timestamp,
         unstarted: SignedDuration,
@@ -97,7 +97,7 @@ impl PodEntry {
     }
 
     /// `facts` are no news.
-    pub(super) fn shows(&self, facts: &PodFacts<'_>) -> bool {
+    pub(super) fn shows(&self, facts: &BoundPod<'_>) -> bool {
         let same_stage = match self.stage {
             Stage::Bound { started, .. } => {
                 facts.finished.is_none()
@@ -117,7 +117,7 @@ impl PodEntry {
 
     /// The whole window lies after the containers' start, so that the sample contains all of this
     /// Pod.
-    pub(super) fn is_covered_by(&self, measurement: &Measurement) -> bool {
+    pub(super) fn is_covered_by(&self, measurement: &NodeSample) -> bool {
         self.started()
             .is_some_and(|started| window_start(measurement) >= started)
     }
@@ -128,7 +128,7 @@ impl PodEntry {
     /// its name is an earlier Pod's.
     pub(super) fn in_measured(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         sample: &UsageSample,
     ) -> Resources<Option<Amount>> {
         let shown = self.shown(sample);
@@ -149,7 +149,7 @@ impl PodEntry {
     /// Resources without a measurement count 0, because the node's load is then the sum of demands.
     pub(super) fn contribution(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         in_measured: &Resources<Option<Amount>>,
     ) -> Resources<Amount> {
         Resources::from_fn(|resource| match &measured[resource] {
@@ -167,7 +167,7 @@ impl PodEntry {
     /// The part of its node's load that would go with this Pod, measured and in flight.
     pub(super) fn part_of_load(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
         let within = self.in_measured(measured, sample);
@@ -189,7 +189,7 @@ fn shown_of(name: &PodName, host_network: bool, sample: &UsageSample) -> Resourc
 
 /// A Pod's part in its node's measurement. If the rate of a new Pod covers less than the node's
 /// window, it counts for that part of the window only.
-fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> Amount {
+fn part_within(shown: Amount, span: Option<Span>, measurement: &NodeSample) -> Amount {
     let window = measurement.window.as_secs_f64();
     let own = span.map_or(window, |span| span.window().as_secs_f64());
     if own < window {
@@ -201,7 +201,7 @@ fn part_within(shown: Amount, span: Option<Span>, measurement: &Measurement) -> 
 
 /// The most of a Pod with this usage in its node's measurement, given its first start: exporters
 /// are read at different times, and the Pod's newest usage may not be in it yet.
-fn most_since(first: Timestamp, usage: Amount, measurement: &Measurement) -> Amount {
+fn most_since(first: Timestamp, usage: Amount, measurement: &NodeSample) -> Amount {
     let window = measurement.window.as_secs_f64();
     let since = measurement.at.duration_since(first).as_secs_f64();
     if since < window {
@@ -233,14 +233,14 @@ impl EndedPod {
     }
 
     /// The measurement's span lies after the end of the Pod.
-    pub(super) fn is_past(&self, measurement: &Measurement) -> bool {
+    pub(super) fn is_past(&self, measurement: &NodeSample) -> bool {
         window_start(measurement) >= self.at
     }
 
     /// The usage that the measurements still hold.
     pub(super) fn residue(
         &self,
-        measured: &Resources<Option<Measurement>>,
+        measured: &Resources<Option<NodeSample>>,
         sample: &UsageSample,
     ) -> Resources<Amount> {
         let shown = shown_of(&self.name, self.host_network, sample);
@@ -254,7 +254,7 @@ impl EndedPod {
     }
 }
 
-fn window_start(measurement: &Measurement) -> Timestamp {
+fn window_start(measurement: &NodeSample) -> Timestamp {
     measurement
         .at
         .checked_sub(measurement.window)

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::placement::usage::{Measurement, PodName};
+use crate::placement::usage::{NodeSample, PodName};
 use crate::units::{Amount, Resource};
 
 const WINDOW: SignedDuration = SignedDuration::from_secs(60);
@@ -45,7 +45,7 @@ fn table() -> NodeTable {
 fn sample(second: i64, nodes: &[(&str, u64)], pods: &[(&str, u64)]) -> Arc<UsageSample> {
     let measurement = |value: u64| {
         let mut measured = Resources::default();
-        measured[Resource::Cpu] = Some(Measurement {
+        measured[Resource::Cpu] = Some(NodeSample {
             value: Amount::new(value),
             at: at(second),
             window: WINDOW,
@@ -75,7 +75,7 @@ fn disk_is_believed_for_as_long_as_it_may_take_to_be_measured_again() {
     });
     table.apply_node("a", node(1000), at(0));
     let mut sample = UsageSample::default();
-    let measured = Measurement {
+    let measured = NodeSample {
         value: Amount::new(7),
         at: at(0),
         window: SignedDuration::ZERO,
@@ -99,7 +99,7 @@ fn disk_is_believed_for_as_long_as_it_may_take_to_be_measured_again() {
 #[test]
 fn a_disk_alone_does_not_make_a_node_measured() {
     let mut table = table();
-    let measured = Measurement {
+    let measured = NodeSample {
         value: Amount::new(7),
         at: at(0),
         window: SignedDuration::ZERO,
@@ -127,7 +127,7 @@ fn an_ended_pod_is_taken_off_an_old_measurement_of_the_disk() {
     let sample = |second: i64, used: u64| {
         let mut sample = UsageSample::default();
         let mut row = Resources::default();
-        row[Resource::Disk] = Some(Measurement {
+        row[Resource::Disk] = Some(NodeSample {
             value: Amount::new(used),
             at: at(second),
             window: SignedDuration::ZERO,
@@ -161,7 +161,7 @@ fn waiting_for_io_counts_while_it_is_freshly_measured_and_the_disks_are_unknown(
         let value = Amount::new(thousandths);
         let window = SignedDuration::from_mins(2);
         let at = at(second);
-        sample.insert_io_pressure("a", Measurement { value, at, window });
+        sample.insert_io_pressure("a", NodeSample { value, at, window });
         Arc::new(sample)
     };
     for (second, thousandths, over) in [(0, 400, false), (15, 401, true), (30, 0, false)] {
@@ -219,8 +219,8 @@ impl Pod {
         self
     }
 
-    fn facts(&self) -> PodFacts<'_> {
-        PodFacts {
+    fn facts(&self) -> BoundPod<'_> {
+        BoundPod {
             name: &self.name,
             node: self.node,
             demand: cpu(self.demand),
@@ -241,7 +241,7 @@ fn place(table: &mut NodeTable, uid: &str, pod: &Pod, now: Timestamp) {
 }
 
 fn place_near(table: &mut NodeTable, uid: &str, pod: &Pod, near: NearTies, now: Timestamp) {
-    let facts = PodFacts {
+    let facts = BoundPod {
         node: None,
         ..pod.facts()
     };

@@ -11,7 +11,7 @@ use super::NodeTable;
 use super::near_ties::NearTies;
 use super::pending_bindings::{AwaitedPod, TentativeNode};
 use super::placement_outcomes::ChoiceTally;
-use super::pod::PodFacts;
+use super::pod::BoundPod;
 
 /// `limit` has passed. A request may have read its time just before `since`; only a clock that was
 /// set back lies further behind, and that ends the wait too.
@@ -31,7 +31,7 @@ enum BindingTimeout {
 impl NodeTable {
     /// A Pod without a binding from the watch. It counts on `facts.node`, its nominated node, until
     /// it is bound or loses the nomination. A nomination replaces a choice without a notice.
-    pub fn wait(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+    pub fn wait(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
         self.know(uid, facts, now, |pod, nominated| {
             pod.unseen_since = None;
             pod.nominate(nominated);
@@ -40,7 +40,7 @@ impl NodeTable {
 
     /// A Pod that kube-scheduler is about to place. A guess from an earlier attempt is dropped; its
     /// nomination stays.
-    pub fn ask(&mut self, uid: &str, facts: &PodFacts<'_>, now: Timestamp) {
+    pub fn ask(&mut self, uid: &str, facts: &BoundPod<'_>, now: Timestamp) {
         let before = self.awaited.pods.get(uid);
         let failed = before.and_then(|pod| pod.end(false));
         if let Some(end) = failed {
@@ -76,7 +76,7 @@ impl NodeTable {
     fn know(
         &mut self,
         uid: &str,
-        facts: &PodFacts<'_>,
+        facts: &BoundPod<'_>,
         now: Timestamp,
         change: impl FnOnce(&mut AwaitedPod, Option<Arc<str>>),
     ) {

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::placement::usage::Measurement;
+use crate::placement::usage::NodeSample;
 use crate::units::Amount;
 
 /// Percentage of the capacity from which a node is overloaded: the rule of `[CLBP]`.
@@ -22,7 +22,7 @@ pub(super) struct OverloadSample {
 }
 
 impl OverloadSample {
-    pub(super) fn new(measured: &Measurement, capacity: Amount) -> Self {
+    pub(super) fn new(measured: &NodeSample, capacity: Amount) -> Self {
         let used = u128::from(measured.value.get()) * 100;
         let capacity = u128::from(capacity.get());
         // A capacity of 0 is always full.

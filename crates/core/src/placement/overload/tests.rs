@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::placement::node_table::{self, NodeFacts, NodeTable};
-use crate::placement::usage::{Measurement, UsageSample};
+use crate::placement::usage::{NodeSample, UsageSample};
 use crate::units::Amount;
 
 const MAX_AGE: SignedDuration = SignedDuration::from_mins(3);
@@ -50,7 +50,7 @@ impl World {
         let mut round = UsageSample::default();
         for (name, resource, value) in loads {
             let mut usage = Resources::default();
-            usage[*resource] = Some(Measurement {
+            usage[*resource] = Some(NodeSample {
                 value: Amount::new(*value),
                 at: at(measured),
                 window: SignedDuration::ZERO,
@@ -131,7 +131,7 @@ fn the_use_of_interfaces_is_held_against_their_own_capacity() {
         };
         world.table.apply_node("a", facts, at(0));
         for second in [15, 30, 45] {
-            let measured = |value| Measurement {
+            let measured = |value| NodeSample {
                 value: Amount::new(value),
                 at: at(second),
                 window: SignedDuration::ZERO,

@@ -8,8 +8,8 @@ use crate::extender::placement_rules::exemption;
 use crate::namespace_policy::NamespacePolicy;
 use crate::snapshot::Namespaces;
 use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
-use evenkeel_core::placement::node_table::{NodeFacts, NodeTable, PodFacts, Settings};
-use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::node_table::{BoundPod, NodeFacts, NodeTable, Settings};
+use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
 use evenkeel_core::placement::{NoHeadroom, NodesToScore};
 use evenkeel_core::profile::ProfileTable;
 use evenkeel_core::units::{Ratio, ResourceSet};
@@ -48,7 +48,7 @@ pub(in crate::extender) fn table(nodes: &[(&str, u64)]) -> NodeTable {
     let mut sample = UsageSample::default();
     for (name, used) in nodes {
         table.apply_node(name, facts, NOW);
-        let measured = Measurement {
+        let measured = NodeSample {
             value: Amount::new(*used),
             at: NOW,
             window: SignedDuration::ZERO,
@@ -388,7 +388,7 @@ fn in_doubt(nodes: &[(&str, u64)], counted: &str, possible: &str) -> Snapshot {
     let mut table = table(nodes);
     let name = PodName::new("shop", "earlier");
     let demand = Resources::new([300; 5]).map(Amount::new);
-    table.ask("earlier", &PodFacts::on(&name, None, demand), NOW);
+    table.ask("earlier", &BoundPod::on(&name, None, demand), NOW);
     let near = table.nodes().near(table.nodes().position(possible));
     table.place("earlier", counted, near, NOW);
     snapshot_of(&table)
@@ -420,10 +420,10 @@ fn small_differences_of_measurement_count_only_for_what_requests_do_not_tell() {
     let name = PodName::new("shop", "sibling");
     let asked = Resources::new([10, 10, 0, 0, 0].map(Amount::new));
     // On b, where a little less is measured, stands a Pod like the next one.
-    let sibling = PodFacts {
+    let sibling = BoundPod {
         first_started: Some(Timestamp::MIN),
         started: Some(Timestamp::MIN),
-        ..PodFacts::on(&name, Some("b"), asked)
+        ..BoundPod::on(&name, Some("b"), asked)
     };
     table.apply_pod("2", &sibling, NOW);
     let snapshot = snapshot_of(&table);

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use evenkeel_core::placement::deletion_cost::{self, Removal};
 use evenkeel_core::placement::node_table::{NodeSet, median};
-use evenkeel_core::placement::{
-    NodeLoad, SchedulingPolicy, deletion_cost::RemovablePod as Candidate,
-};
+use evenkeel_core::placement::{NodeLoad, SchedulingPolicy, deletion_cost::DeletionCandidate};
 use evenkeel_core::profile::{self, Weights};
 use evenkeel_core::units::{Amount, Resources};
 
@@ -115,9 +113,9 @@ pub fn choose(
     let spread = constraints(pods, situation.around, situation.labels);
     let spread = spread.ok_or(DeletionCostRefusal::Constraints)?;
     let loads: Vec<NodeLoad> = situation.nodes.iter().map(|node| node.load).collect();
-    let candidates: Vec<Candidate<'_>> = pods
+    let candidates: Vec<DeletionCandidate<'_>> = pods
         .iter()
-        .map(|pod| Candidate {
+        .map(|pod| DeletionCandidate {
             name: &pod.name,
             node: pod
                 .node

@@ -18,8 +18,8 @@ use crate::scrape::ScrapedSample;
 use crate::simulation::monitoring::NodeMonitor;
 use crate::simulation::policy::{LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod, ScaleInCandidate};
-use evenkeel_core::placement::node_table::{NearTies, NodeFacts, NodeTable, PodFacts};
-use evenkeel_core::placement::usage::{Measurement, PodName, UsageSample};
+use evenkeel_core::placement::node_table::{BoundPod, NearTies, NodeFacts, NodeTable};
+use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
 use evenkeel_core::placement::{SchedulingPolicy, kube_scheduler_scores};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use evenkeel_kubernetes::demand::demand;
@@ -126,7 +126,7 @@ impl Evenkeel {
 
     fn show(&mut self, pod: PodId, node: usize, now: Timestamp) {
         if let Some(known) = self.pods.get(&pod) {
-            let facts = PodFacts {
+            let facts = BoundPod {
                 node: Some(&self.names[node]),
                 bound: Some(known.bound),
                 first_started: known.started,
@@ -180,7 +180,7 @@ impl LoadPolicy for Evenkeel {
         for (node, sample) in monitoring.node_samples() {
             let at = autoscaler::date(sample.at);
             let measured = |resource: Resource| {
-                Some(Measurement {
+                Some(NodeSample {
                     value: Amount::from_f64(sample.used[resource]),
                     at,
                     window: window(resource, sample.window),
@@ -313,8 +313,9 @@ impl LoadPolicy for Evenkeel {
     }
 }
 
-const fn facts(name: &PodName, demand: Resources<Amount>) -> PodFacts<'_> {
-    PodFacts {
+/// A Pod of which nothing is known but what it asks for.
+const fn facts(name: &PodName, demand: Resources<Amount>) -> BoundPod<'_> {
+    BoundPod {
         name,
         node: None,
         demand,

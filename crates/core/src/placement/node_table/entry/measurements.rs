@@ -6,7 +6,7 @@ use super::NodeEntry;
 use crate::placement::node_table::node_set::Freshness;
 use crate::placement::node_table::resource_sums::clamp;
 use crate::placement::node_table::settings::Settings;
-use crate::placement::usage::Measurement;
+use crate::placement::usage::NodeSample;
 use crate::units::{Amount, Resource, Resources};
 
 /// Share of two minutes, in thousandths, above which waiting for I/O is over the line: disks that
@@ -18,7 +18,7 @@ impl NodeEntry {
     /// wrong clock, gives way to any other.
     pub(in super::super) fn measure(
         &mut self,
-        round: &Resources<Option<Measurement>>,
+        round: &Resources<Option<NodeSample>>,
         settings: &Settings,
         now: Timestamp,
     ) {
@@ -40,7 +40,7 @@ impl NodeEntry {
     /// forgets the capacity.
     pub(in super::super) fn keep_network_pair(
         &mut self,
-        round: &mut Resources<Option<Measurement>>,
+        round: &mut Resources<Option<NodeSample>>,
         settings: &Settings,
         now: Timestamp,
     ) {
@@ -72,7 +72,7 @@ impl NodeEntry {
 
     pub(in super::super) fn measure_io_pressure(
         &mut self,
-        new: Option<Measurement>,
+        new: Option<NodeSample>,
         now: Timestamp,
     ) {
         renew(&mut self.io_pressure, new, now);
@@ -89,7 +89,7 @@ impl NodeEntry {
     ) -> Amount {
         let awaited = self.awaited.of(resource);
         let measured = self.measured[resource];
-        let known = |measured: Measurement| u128::from(measured.value.get());
+        let known = |measured: NodeSample| u128::from(measured.value.get());
         if let (Freshness::Fresh, Some(measured)) = (freshness, measured) {
             let coming = self.in_flight.of(resource) + awaited;
             return clamp((known(measured) + coming).saturating_sub(self.ended_usage.of(resource)));
@@ -142,7 +142,7 @@ impl NodeEntry {
 }
 
 /// Keeps `known` if it is newer.
-fn renew(known: &mut Option<Measurement>, new: Option<Measurement>, now: Timestamp) {
+fn renew(known: &mut Option<NodeSample>, new: Option<NodeSample>, now: Timestamp) {
     if let Some(new) = new
         && known.is_none_or(|known| known.at <= new.at || known.at > now)
     {
@@ -152,6 +152,6 @@ fn renew(known: &mut Option<Measurement>, new: Option<Measurement>, now: Timesta
 
 /// Within the maximum age. A time far in the future is a wrong clock, and no fresher than one far
 /// in the past.
-fn is_fresh(measured: &Measurement, max_age: SignedDuration, now: Timestamp) -> bool {
+fn is_fresh(measured: &NodeSample, max_age: SignedDuration, now: Timestamp) -> bool {
     now.duration_since(measured.at).abs() <= max_age
 }

@@ -81,7 +81,7 @@ fn a_pod_whose_volumes_are_made_first_counts_on_its_node_until_they_are() {
     let plain = Pod::bound("plain", "a", 10);
     let choose = |table: &mut NodeTable, uid: &str, demand, second| {
         let pod = waiting("p", None, demand);
-        let facts = PodFacts {
+        let facts = BoundPod {
             provisions: true,
             ..pod.facts()
         };

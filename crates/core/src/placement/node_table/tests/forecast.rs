@@ -68,10 +68,10 @@ fn what_is_stale_is_not_foreseen_and_neither_is_a_node_made_anew() {
 fn visited(is_shown: bool) -> NodeTable {
     let mut table = ahead();
     let name = PodName::new("default", "guest");
-    let facts = PodFacts {
+    let facts = BoundPod {
         started: Some(at(minute(40))),
         first_started: Some(at(minute(40))),
-        ..PodFacts::on(&name, Some("a"), cpu(300))
+        ..BoundPod::on(&name, Some("a"), cpu(300))
     };
     for now in 0..60 {
         let second = minute(now);
@@ -120,7 +120,7 @@ proptest! {
                     let uid = number.to_string();
                     let name = PodName::new("default", &uid);
                     if *from == now {
-                        let facts = PodFacts::on(&name, Some("a"), cpu(*demand));
+                        let facts = BoundPod::on(&name, Some("a"), cpu(*demand));
                         table.apply_pod(&uid, &facts, at(second));
                     } else if from + long == now {
                         table.remove_pod(&uid, at(second));

@@ -7,7 +7,7 @@ use crate::placement::usage::Span;
 fn what_an_init_container_uses_is_not_counted_beside_the_demand() {
     let mut table = table();
     let pod = Pod::bound("p", "a", 300);
-    let facts = PodFacts {
+    let facts = BoundPod {
         first_started: Some(at(10)),
         ..pod.facts()
     };
@@ -55,7 +55,7 @@ fn a_host_network_pod_that_ended_takes_nothing_of_its_nodes_traffic_with_it() {
     for (host_network, expected) in [(false, 200), (true, 900)] {
         let network = |value| {
             let mut amounts = Resources::default();
-            amounts[Resource::NetworkIo] = Some(Measurement {
+            amounts[Resource::NetworkIo] = Some(NodeSample {
                 value: Amount::new(value),
                 at: at(0),
                 window: WINDOW,
@@ -69,7 +69,7 @@ fn a_host_network_pod_that_ended_takes_nothing_of_its_nodes_traffic_with_it() {
         let shown = network(700).map(|shown| shown.map(|shown| shown.value));
         round.insert_pod(&name, &shown);
         let pod = Pod::bound("p", "a", 300).started(-500);
-        let facts = PodFacts {
+        let facts = BoundPod {
             host_network,
             ..pod.facts()
         };
@@ -163,7 +163,7 @@ fn a_victim_takes_with_it_what_is_counted_of_it() {
     );
     assert_eq!(part(&table, "3"), None);
 
-    let leaving = PodFacts {
+    let leaving = BoundPod {
         terminating: true,
         ..running.facts()
     };
@@ -183,7 +183,7 @@ fn a_finished_pod_that_is_deleted_later_is_counted_out_once() {
     table.apply_sample(sample(0, &[("a", 700)], &[("p", 250)]), at(0));
     let pod = pod.finished(10);
     for terminating in [false, true] {
-        let facts = PodFacts {
+        let facts = BoundPod {
             terminating,
             ..pod.facts()
         };
@@ -196,7 +196,7 @@ fn a_finished_pod_that_is_deleted_later_is_counted_out_once() {
 fn a_pod_that_never_started_leaves_no_trace_of_its_deletion() {
     let mut table = table();
     let leaving = Pod::bound("p", "a", 300).bound_at(-600);
-    let facts = PodFacts {
+    let facts = BoundPod {
         terminating: true,
         ..leaving.facts()
     };
@@ -215,7 +215,7 @@ fn a_round_taken_in_batches_ends_as_one_taken_at_once() {
             let name = format!("n{number}");
             table.apply_node(&name, node(1000), at(0));
             let mut measured = Resources::default();
-            measured[Resource::Cpu] = Some(Measurement {
+            measured[Resource::Cpu] = Some(NodeSample {
                 value: Amount::new(number),
                 at: at(0),
                 window: WINDOW,

@@ -11,7 +11,7 @@ fn loads(table: &NodeTable, resource: Resource) -> (Option<u64>, u64) {
 /// A round with the network use of the node, and if `has_capacity` the capacity of 1250 with its
 /// own use.
 fn network(second: i64, all: u64, has_capacity: bool, rated: Option<u64>) -> Arc<UsageSample> {
-    let measured = |value| Measurement {
+    let measured = |value| NodeSample {
         value: Amount::new(value),
         at: at(second),
         window: WINDOW,

@@ -3,24 +3,30 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::metrics::target_queries::{self, TargetQuery as _};
 use evenkeel_core::scaling::signal::MetricIdentifier;
 use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject, ServedMetric};
 
-const SOON_ANSWERED: TargetQueryTiming = TargetQueryTiming {
+const SOON_ANSWERED: QueryEnd = QueryEnd {
     answered: true,
     took: Duration::from_millis(100),
 };
-const FAILED: TargetQueryTiming = TargetQueryTiming {
+const FAILED: QueryEnd = QueryEnd {
     answered: false,
     took: Duration::from_millis(100),
 };
-const TIMED_OUT: TargetQueryTiming = TargetQueryTiming {
+const TIMED_OUT: QueryEnd = QueryEnd {
     answered: false,
     took: Duration::from_secs(10),
 };
 const CUSTOM: usize = 1;
 const EXTERNAL: usize = 2;
 const PLACES_ON_TRIAL: usize = MetricQuery::RESPONDENTS[EXTERNAL].at_once / TRIAL;
+
+fn targets() -> QueryQueue<MetricQuery> {
+    let endpoints = MetricQuery::RESPONDENTS.iter();
+    QueryQueue::new(endpoints.map(|one| target_queries::lane(one.at_once)))
+}
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -48,72 +54,72 @@ fn promql(namespace: &str) -> MetricQuery {
     }
 }
 
-fn under_way(agenda: &mut TargetQuerySchedule<MetricQuery>) -> Vec<MetricQuery> {
-    std::iter::from_fn(|| agenda.next()).collect()
+fn under_way(queue: &mut QueryQueue<MetricQuery>) -> Vec<MetricQuery> {
+    std::iter::from_fn(|| queue.begin_next()).collect()
 }
 
 #[test]
 fn namespaces_take_turns_and_none_takes_more_than_half_of_the_places() {
-    let mut agenda = TargetQuerySchedule::default();
+    let mut queue = targets();
     let a = externals("a", 9);
-    agenda.want(a.iter(), at(0));
+    queue.want(a.iter(), at(0));
     let half = PLACES_ON_TRIAL / 2;
-    assert_eq!(under_way(&mut agenda), a[..half]);
+    assert_eq!(under_way(&mut queue), a[..half]);
     // The two that come later each find places, and the one that waits longer finds no more.
     let (b, c) = (externals("b", 9), externals("c", 9));
-    agenda.want([&a, &b, &c].into_iter().flatten(), at(15));
+    queue.want([&a, &b, &c].into_iter().flatten(), at(15));
     assert_eq!(
-        under_way(&mut agenda),
+        under_way(&mut queue),
         [&b[0], &c[0], &b[1], &c[1]].map(Clone::clone)
     );
     // Then all namespaces take turns.
     let mut next = Vec::new();
     for query in [&a[0], &b[0], &c[0]] {
-        agenda.ended(query, at(16), SOON_ANSWERED);
-        next.extend(under_way(&mut agenda));
+        queue.ended(query, SOON_ANSWERED, at(16));
+        next.extend(under_way(&mut queue));
     }
     assert_eq!(next, [a[half].clone(), b[2].clone(), c[2].clone()]);
 }
 
 #[test]
 fn an_api_that_hangs_holds_up_no_other() {
-    let mut agenda = TargetQuerySchedule::default();
+    let mut queue = targets();
     let hanging: Vec<_> = (0..99).map(|n| external(&n.to_string(), "x")).collect();
-    agenda.want(hanging.iter(), at(0));
-    assert_eq!(under_way(&mut agenda).len(), PLACES_ON_TRIAL);
-    agenda.want(hanging.iter().chain([&promql("z")]), at(15));
-    assert_eq!(under_way(&mut agenda), [promql("z")]);
+    queue.want(hanging.iter(), at(0));
+    assert_eq!(under_way(&mut queue).len(), PLACES_ON_TRIAL);
+    queue.want(hanging.iter().chain([&promql("z")]), at(15));
+    assert_eq!(under_way(&mut queue), [promql("z")]);
 }
 
 #[test]
 fn what_is_under_way_or_waits_is_asked_once_and_what_is_not_wanted_never() {
-    let mut agenda = TargetQuerySchedule::default();
+    let mut queue = targets();
     let query = external("a", "x");
     for second in [0, 15] {
-        agenda.want([&query].into_iter(), at(second));
+        queue.want([&query].into_iter(), at(second));
     }
-    assert_eq!(under_way(&mut agenda), std::slice::from_ref(&query));
-    agenda.want([].into_iter(), at(30));
-    agenda.ended(&query, at(31), FAILED);
-    assert!(agenda.turns.is_empty(), "and its failure is forgotten");
-    agenda.want([&query].into_iter(), at(45));
-    agenda.want([].into_iter(), at(60));
-    assert_eq!(under_way(&mut agenda), []);
-    agenda.want([&query].into_iter(), at(75));
-    assert_eq!(under_way(&mut agenda), [query]);
+    assert_eq!(under_way(&mut queue), std::slice::from_ref(&query));
+    queue.want([].into_iter(), at(30));
+    queue.ended(&query, FAILED, at(31));
+    assert!(queue.queries.is_empty(), "and its failure is forgotten");
+    queue.want([&query].into_iter(), at(45));
+    queue.want([].into_iter(), at(60));
+    assert_eq!(under_way(&mut queue), []);
+    queue.want([&query].into_iter(), at(75));
+    assert_eq!(under_way(&mut queue), [query]);
 }
 
 #[test]
 fn what_fails_rests_longer_each_time_and_an_answer_ends_it() {
-    let mut agenda = TargetQuerySchedule::default();
+    let mut queue = targets();
     let query = external("a", "x");
     let mut asked = Vec::new();
     for second in (0..600).step_by(15) {
-        agenda.want([&query].into_iter(), at(second));
-        if agenda.next().is_some() {
+        queue.want([&query].into_iter(), at(second));
+        if queue.begin_next().is_some() {
             asked.push(second);
             let ending = if second == 360 { SOON_ANSWERED } else { FAILED };
-            agenda.ended(&query, at(second + 1), ending);
+            queue.ended(&query, ending, at(second + 1));
         }
     }
     assert_eq!(asked, [0, 15, 45, 105, 225, 360, 375, 390, 420, 480]);
@@ -121,7 +127,7 @@ fn what_fails_rests_longer_each_time_and_an_answer_ends_it() {
 
 #[test]
 fn what_was_slow_is_on_trial_until_it_was_answered_soon_several_times() {
-    let mut agenda = TargetQuerySchedule::default();
+    let mut queue = targets();
     let query = external("a", "x");
     let mut lanes = Vec::new();
     let mut second = 0;
@@ -135,13 +141,13 @@ fn what_was_slow_is_on_trial_until_it_was_answered_soon_several_times() {
         SOON_ANSWERED,
         SOON_ANSWERED,
     ] {
-        agenda.want([&query].into_iter(), at(second));
-        assert_eq!(under_way(&mut agenda), std::slice::from_ref(&query));
-        let TargetQueryState::UnderWay(speed) = agenda.turns[&query].state else {
-            panic!("{agenda:?}");
+        queue.want([&query].into_iter(), at(second));
+        assert_eq!(under_way(&mut queue), std::slice::from_ref(&query));
+        let Place::Taken(kind) = queue.queries[&query].place else {
+            panic!("{queue:?}");
         };
-        lanes.push(speed.as_str());
-        agenda.ended(&query, at(second + 1), ending);
+        lanes.push(PLACES[kind]);
+        queue.ended(&query, ending, at(second + 1));
         second += 300;
     }
     let trial = "trial";
@@ -151,14 +157,82 @@ fn what_was_slow_is_on_trial_until_it_was_answered_soon_several_times() {
     );
 }
 
+impl QueueKey for &'static str {}
+
+#[test]
+fn each_is_asked_every_so_often_a_new_one_at_once_and_what_is_due_for_longest_first() {
+    let mut queue = QueryQueue::new([LanePolicy {
+        at_once: 8,
+        waiting: usize::MAX,
+        slow_after: None,
+        backoff: Backoff::Every {
+            every: SignedDuration::from_secs(300),
+            first: SignedDuration::from_secs(60),
+        },
+    }]);
+    let due = |queue: &mut QueryQueue<&'static str>, names: &[&'static str], second| {
+        queue.want(names.iter(), at(second));
+        let due: Vec<_> = std::iter::from_fn(|| queue.begin_next()).collect();
+        due.join(" ")
+    };
+    assert_eq!(due(&mut queue, &["a", "b"], 0), "a b");
+    assert_eq!(due(&mut queue, &["a", "b"], 1), "", "both are under way");
+    queue.ended(&"a", SOON_ANSWERED, at(60));
+    queue.ended(&"b", SOON_ANSWERED, at(0));
+    assert_eq!(due(&mut queue, &["a", "b"], 240), "");
+    assert_eq!(due(&mut queue, &["a", "b", "c"], 360), "c b a");
+    for name in ["b", "c"] {
+        queue.ended(&name, FAILED, at(360));
+    }
+    assert_eq!(due(&mut queue, &["b", "c"], 419), "");
+    assert_eq!(due(&mut queue, &["b", "c"], 420), "b c");
+    // One that went while it was asked, and is there again.
+    queue.ended(&"a", SOON_ANSWERED, at(360));
+    assert_eq!(due(&mut queue, &["a"], 420), "a");
+}
+
+#[test]
+fn the_end_of_a_turn_is_not_the_end_of_a_query_before_it_is_noted() {
+    let mut queue = QueryQueue::new([LanePolicy {
+        at_once: 1,
+        waiting: 2,
+        slow_after: None,
+        backoff: Backoff::AsItTook {
+            longest: SignedDuration::from_secs(40),
+        },
+    }]);
+    assert_eq!(queue.add(&"a", at(0)), Ok(()));
+    assert_eq!(queue.add(&"a", at(0)), Err(NotAdded::NotDue), "it waits");
+    assert_eq!(queue.begin_next(), Some("a"));
+    assert_eq!(queue.add(&"a", at(0)), Err(NotAdded::NotDue), "it is asked");
+    for name in ["b", "c"] {
+        assert_eq!(queue.add(&name, at(0)), Ok(()));
+    }
+    assert_eq!(queue.add(&"d", at(0)), Err(NotAdded::Full));
+    assert_eq!(queue.begin_next(), None, "there is one place");
+    queue.leave(&"b");
+    queue.leave(&"a");
+    assert_eq!(queue.begin_next(), Some("c"));
+    assert!(!queue.is_idle(&"a"));
+    assert_eq!(queue.add(&"a", at(0)), Err(NotAdded::NotDue));
+    let end = QueryEnd {
+        answered: true,
+        took: Duration::from_secs(10),
+    };
+    queue.ended(&"a", end, at(10));
+    assert!(queue.is_idle(&"a"));
+    assert_eq!(queue.add(&"a", at(19)), Err(NotAdded::NotDue), "it rests");
+    assert_eq!(queue.add(&"a", at(20)), Ok(()));
+}
+
 #[test]
 fn the_longest_wait_of_each_lane_is_told() {
-    let mut agenda = TargetQuerySchedule::default();
+    let mut queue = targets();
     let queries = externals("a", 9);
-    agenda.want(queries.iter(), at(0));
-    assert_eq!(agenda.waits(at(0)), vec![[SignedDuration::ZERO; 2]; 4]);
-    under_way(&mut agenda);
-    let waits = agenda.waits(at(40));
+    queue.want(queries.iter(), at(0));
+    assert_eq!(queue.waits(at(0)), vec![[SignedDuration::ZERO; 2]; 4]);
+    under_way(&mut queue);
+    let waits = queue.waits(at(40));
     assert_eq!(
         waits[EXTERNAL],
         [SignedDuration::ZERO, SignedDuration::from_secs(40)]
@@ -175,7 +249,7 @@ fn rounds(
     takes: impl Fn(usize, usize) -> i64,
 ) -> Vec<Vec<i64>> {
     let places: HashMap<&MetricQuery, usize> = questions.iter().zip(0..).collect();
-    let mut agenda = TargetQuerySchedule::default();
+    let mut queue = targets();
     let mut asked = vec![0_usize; questions.len()];
     let mut answers = vec![Vec::new(); questions.len()];
     // By the millisecond of their ends.
@@ -187,20 +261,20 @@ fn rounds(
         let ended = end.and_then(|end| Some((end, ends.remove(&end)?)));
         let now = if let Some(((now, place), took)) = ended {
             let answered = took < 10_000;
-            let ending = TargetQueryTiming {
+            let ending = QueryEnd {
                 answered,
                 took: Duration::from_millis(took.unsigned_abs()),
             };
-            agenda.ended(&questions[place], millis(now), ending);
+            queue.ended(&questions[place], ending, millis(now));
             answers[place].extend(answered.then_some(now / 1000));
             now
         } else {
             let now = tick;
-            agenda.want(questions.iter(), millis(now));
+            queue.want(questions.iter(), millis(now));
             tick += 15_000;
             now
         };
-        while let Some(query) = agenda.next() {
+        while let Some(query) = queue.begin_next() {
             let place = places[&query];
             let took = takes(place, asked[place]);
             asked[place] += 1;
