@@ -37,7 +37,7 @@ impl TargetQuery for CheckQuestion {
     /// Some four thousand changes under way at once.
     const MEMORY: u64 = 16 * 1024 * 1024;
 
-    fn cut(_: &mut StepCheckAnswer, _: Option<&AboutChange>) {}
+    fn cut(_: &mut StepCheckAnswer, _: Option<&ChangeAsked>) {}
 
     fn bytes(&self, answer: Option<&StepCheckAnswer>) -> usize {
         let config = self.asked.config.iter();

@@ -26,6 +26,7 @@ use evenkeel_kubernetes::plan::scaling::history_backfill::{
 };
 
 pub(super) use self::history_client::HistoryClient;
+pub use self::history_source::HistorySource;
 pub(crate) use self::history_source::{HistoryRequest, HistoryResponse};
 
 /// The signals with a past that can be queried.

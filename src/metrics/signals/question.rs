@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use crate::metrics::error::MetricsError;
 use crate::metrics::query_queue::QueueKey;
-use crate::metrics::target_queries::{
-    Purpose, TargetQuery, TargetQueryEndpoint, TargetQueryRequest,
-};
+use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
 use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
 use evenkeel_core::scaling::pod::PodFacts;
 use evenkeel_kubernetes::metric_query::MetricQuery;
@@ -61,8 +59,8 @@ impl TargetQuery for MetricQuery {
     /// Pod's memory limit.
     const MEMORY: u64 = 64 * 1024 * 1024;
 
-    fn cut(answer: &mut MetricsApiReading, purpose: Option<&TargetPods>) {
-        answer.keep_pods(purpose.map_or(&[], |pods| &pods.0));
+    fn cut(answer: &mut MetricsApiReading, purpose: Option<&Self::Purpose>) {
+        answer.keep_pods(purpose.map_or(&[], |pods| pods));
     }
 
     fn bytes(&self, answer: Option<&MetricsApiReading>) -> usize {

@@ -8,14 +8,14 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::newest::{CachedAnswer, LatestAnswers};
 use super::question::{TargetQuery, TargetQuerySource};
 use super::wanted::{TargetQueryRequest, purposes};
-use crate::metrics::cache::{self, MetricsCache, RefreshError as _};
+use crate::metrics::cache::{self, FailedRefresh, MetricsCache, RefreshError};
 use crate::metrics::instruments::QueryMetrics;
 use crate::metrics::query_queue::{Backoff, LanePolicy, PLACES, QueryEnd, QueryQueue};
 use crate::metrics::query_runner::{EndedQuery, QueryRunner};
 use evenkeel_clock::Clock;
+use evenkeel_kubernetes::query_answers::{CachedAnswer, FailedQuery};
 
 /// The time for which an answer is kept that is no longer wanted.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);

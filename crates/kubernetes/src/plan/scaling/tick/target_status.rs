@@ -12,7 +12,7 @@ use crate::plan::scaling::owner::Owner;
 use crate::plan::scaling::scaling_status::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus, Word,
 };
-use crate::plan::scaling::sink::status_of;
+use crate::plan::scaling::status::TargetStatus as PlannedStatus;
 use crate::plan::scaling::status::{HorizonParts, TargetStatus};
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::targets::ResolvedTarget;

@@ -27,8 +27,8 @@ use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::targets::{self, ResolvedTarget};
 use crate::plan::scaling::{scale_in, writes};
 use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::load_unit::LoadUnit;
+use evenkeel_core::scaling::recommendation::Recommendation;
 use evenkeel_core::scaling::tracker::{
     ScaledSignal, TargetTick, TickInput, TickReport, tick_together,
 };
