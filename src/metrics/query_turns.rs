@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_tenant_has_half_of_the_places_and_its_turn_among_others() {
+    async fn one_namespace_has_half_of_the_places_and_its_turn_among_others() {
         let turns = turns();
         let (loud, quiet) = (name("loud"), name("quiet"));
         let mut held = Vec::new();
