@@ -12,7 +12,6 @@ use crate::external_checks::AllowedUrl;
 use crate::metrics::Authorization;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::placement::node_table::NodeForecasting;
 use evenkeel_core::scaling::{Risk, ScalingMode};
 use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::PredictionModel;
@@ -1187,11 +1186,15 @@ fn a_reload_takes_writes_and_names_what_needs_a_restart() {
     let config = load_file(&write(directory.path(), "writes: enabled")).unwrap();
     write(
         directory.path(),
-        "{writes: disabled, scheduling: {headroom: 0.7, forecast: on}, log: {level: debug}}",
+        "{writes: disabled, scheduling: {headroom: 0.7, significance: 0.1}, log: {level: debug}}",
     );
     let reload = config.reload().unwrap();
     assert_eq!(reload.writes, Writes::Disabled);
-    let changed = ["log.level", "scheduling.forecast", "scheduling.headroom"];
+    let changed = [
+        "log.level",
+        "scheduling.headroom",
+        "scheduling.significance",
+    ];
     assert_eq!(reload.needs_restart, changed);
     assert_eq!(reload.refused, None);
     assert_eq!(config.policy.headroom.get(), 0.8);
@@ -1235,22 +1238,4 @@ fn no_more_kinds_are_taken_than_are_watched_without_harm() {
         refused.contains("scaling.kinds") && refused.contains("17 kinds; accepted: at most 16"),
         "{refused}"
     );
-}
-
-#[test]
-fn the_headroom_rule_looks_ahead_where_it_is_told_to() {
-    let of = |text: &str| Ok::<_, ConfigError>(load(text)?.cluster.table.forecast);
-    assert_eq!(of("{}").unwrap(), NodeForecasting::Off);
-    assert_eq!(
-        of("scheduling: {forecast: off}").unwrap(),
-        NodeForecasting::Off
-    );
-    assert_eq!(
-        of("scheduling: {forecast: on}").unwrap(),
-        NodeForecasting::On
-    );
-    for refused in ["true", "On", "auto", "null"] {
-        let error = of(&format!("scheduling: {{forecast: {refused}}}")).unwrap_err();
-        assert!(error.to_string().contains("scheduling.forecast"), "{error}");
-    }
 }

@@ -11,7 +11,6 @@ pub mod deletion_order;
 pub mod headroom;
 pub mod interfaces;
 pub mod kube_scheduler_scores;
-pub mod node_forecast;
 mod node_load;
 mod node_sampling;
 pub mod node_table;

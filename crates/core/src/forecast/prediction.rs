@@ -30,21 +30,6 @@ pub struct ForecastStep {
     pub interval95: Interval,
 }
 
-impl ForecastStep {
-    /// A forecast that says where the value is expected, and nothing of where else it may be.
-    pub(super) const fn mean_alone(mean: f64) -> Self {
-        let anywhere = Interval {
-            lower: 0.0,
-            upper: f64::MAX,
-        };
-        Self {
-            mean,
-            interval80: anywhere,
-            interval95: anywhere,
-        }
-    }
-}
-
 /// A forecast of consecutive steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {

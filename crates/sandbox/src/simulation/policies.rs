@@ -16,7 +16,6 @@ use std::str::FromStr;
 
 use super::policy::{DefaultScheduler, LoadPolicy};
 use crate::scenario::Scenario;
-use evenkeel_core::placement::node_table::NodeForecasting;
 use evenkeel_core::placement::{SchedulingPolicy, node_table};
 
 /// The settings of the service that its own policy goes by.
@@ -26,15 +25,6 @@ pub struct OwnSettings {
     pub table: node_table::Settings,
     /// True where it says before a scale-in which Pods go first.
     pub balances_scale_in: bool,
-}
-
-impl OwnSettings {
-    /// The same with `scheduling.forecast` on.
-    fn with_forecast(&self) -> Self {
-        let mut ahead = self.clone();
-        ahead.table.forecast = NodeForecasting::On;
-        ahead
-    }
 }
 
 /// A policy by name.
@@ -47,8 +37,6 @@ pub enum PolicyName {
     Koordinator,
     Clbp,
     Evenkeel,
-    /// The same, with a headroom rule that looks ahead.
-    EvenkeelForecast,
 }
 
 /// A name that no policy has.
@@ -68,7 +56,7 @@ impl UnknownPolicy {
 
 impl PolicyName {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 7] = [
         Self::Default,
         Self::Crane,
         Self::TargetLoadPacking,
@@ -76,7 +64,6 @@ impl PolicyName {
         Self::Koordinator,
         Self::Clbp,
         Self::Evenkeel,
-        Self::EvenkeelForecast,
     ];
 
     /// The name in flags and reports.
@@ -90,7 +77,6 @@ impl PolicyName {
             Self::Koordinator => "koordinator",
             Self::Clbp => "clbp",
             Self::Evenkeel => "evenkeel",
-            Self::EvenkeelForecast => "evenkeel-forecast",
         }
     }
 
@@ -106,10 +92,6 @@ impl PolicyName {
             Self::Koordinator => Box::new(koordinator::Koordinator::new(nodes)),
             Self::Clbp => Box::new(clbp::Clbp::new(nodes, &own.policy)),
             Self::Evenkeel => Box::new(evenkeel::Evenkeel::new(scenario, own)),
-            Self::EvenkeelForecast => {
-                let ahead = own.with_forecast();
-                Box::new(evenkeel::Evenkeel::new(scenario, &ahead))
-            }
         }
     }
 }

@@ -3,7 +3,6 @@
 //! A change copies one chunk and the list of chunks, not the whole cluster; the index by name is
 //! copied only when a node comes or goes.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -52,9 +51,6 @@ pub struct NodeState {
     pub tainted: bool,
     /// Its capacity T and load N.
     pub load: NodeLoad,
-    /// The foreseen rise of its load until [`HORIZON`](crate::placement::node_forecast::HORIZON) is
-    /// over; `None` if no forecast of it is trusted.
-    pub rise: Resources<Option<Amount>>,
     /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
     /// True if new measurements keep coming but are old on arrival: a clock is off, or the source
@@ -69,19 +65,6 @@ impl NodeState {
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.schedulable && !self.tainted
-    }
-
-    /// The load that the headroom rule goes by: the larger of N and of what is foreseen of it.
-    #[must_use]
-    pub fn ahead(&self) -> Cow<'_, NodeLoad> {
-        if self.rise.values().iter().all(Option::is_none) {
-            return Cow::Borrowed(&self.load);
-        }
-        let rise = self.rise.map(Option::unwrap_or_default);
-        Cow::Owned(NodeLoad {
-            load: Resources::from_fn(|of| self.load.load[of].saturating_add(rise[of])),
-            ..self.load
-        })
     }
 
     /// The most that Pods can have there. It stays when a measurement comes or grows stale, by which the

@@ -82,8 +82,6 @@ pub(super) struct PodEntry {
     pub(super) first_started: Option<Timestamp>,
     pub(super) terminating: bool,
     pub(super) host_network: bool,
-    /// True once samples tell all of it.
-    pub(super) settled: bool,
 }
 
 impl Stage {

@@ -1,19 +1,9 @@
-//! Times that the node table goes by, and whether it looks ahead.
+//! Times that the node table goes by.
 
 use jiff::SignedDuration;
 
 use crate::max_age;
 use crate::units::Resource;
-
-/// The choice if the headroom rule looks ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NodeForecasting {
-    /// It goes by the load of now.
-    #[default]
-    Off,
-    /// It goes by the larger of that and what is foreseen.
-    On,
-}
 
 /// The times for which measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +25,6 @@ pub struct Settings {
     /// The time for which a bound Pod counts that does not start, for example because its image
     /// does not exist.
     pub unstarted: SignedDuration,
-    /// On if the trends of loads are followed.
-    pub forecast: NodeForecasting,
 }
 
 impl Default for Settings {
@@ -55,7 +43,6 @@ impl Default for Settings {
             // Long enough for large images and slow volumes; a start that takes longer is counted
             // from when it comes.
             unstarted: SignedDuration::from_mins(10),
-            forecast: NodeForecasting::Off,
         }
     }
 }

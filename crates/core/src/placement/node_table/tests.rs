@@ -1,5 +1,4 @@
 mod awaited;
-mod forecast;
 mod phantoms;
 mod sources;
 
