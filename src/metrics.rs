@@ -1,5 +1,5 @@
 //! Sources of the measured load of nodes and Pods: Prometheus, the metrics API of the
-//! cluster, a written trace, or nowhere.
+//! cluster, or nowhere.
 //!
 //! A source answers a few queries of one kind, "what was used, as of when", each for all nodes or
 //! all Pods at once; it decides nothing. They are asked in rounds in the background, and each answer
@@ -25,7 +25,6 @@ mod query;
 mod query_backoff;
 mod query_rounds;
 mod rejected_samples;
-pub mod replay;
 mod resource_metrics;
 mod round;
 pub mod self_check;

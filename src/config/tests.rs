@@ -232,9 +232,10 @@ fn every_field_of_the_complete_example_is_read() {
         config.certificates.serving,
         crate::certificates::ServingCertificateSource::Files(_)
     ));
-    assert!(
-        matches!(&config.metrics.source, MetricsSourceSettings::Replay(replay) if replay.speed.get() == 60.0)
-    );
+    assert!(matches!(
+        config.metrics.source,
+        MetricsSourceSettings::Prometheus(_)
+    ));
     let agent = crate::agent::Settings {
         limits: crate::agent::DiskLimitMode::Enforce,
         least: BytesPerSecond(5_000_000),
@@ -360,11 +361,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "metricsProvider: {maxRange: 24h}",
         "metricsProvider.maxRange",
         "has no effect while metricsProvider.enabled is false",
-    ),
-    (
-        "metrics: {replay: {file: trace.csv}}",
-        "metrics.replay.file",
-        "has no effect while metrics.source is not replay",
     ),
     (
         "metrics: {disk: none, kubelet: {tokenFile: /token}}",
@@ -530,16 +526,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "metrics: {source: graphite}",
         "metrics.source",
         "`metrics-api`",
-    ),
-    (
-        "metrics: {source: replay}",
-        "metrics.replay.file",
-        "the path of a trace",
-    ),
-    (
-        "metrics: {source: replay, replay: {file: trace.csv, speed: 0}}",
-        "metrics.replay.speed",
-        "above 0",
     ),
     ("metrics: {interval: 0s}", "metrics.interval", "above zero"),
     ("metrics: {maxAge: never}", "metrics.maxAge", "a duration"),
@@ -865,7 +851,7 @@ type TurnedOff = (
     &'static str,
 );
 
-const TURNED_OFF: [TurnedOff; 7] = [
+const TURNED_OFF: [TurnedOff; 6] = [
     (
         "scaling: {checks: {external: true, allowed: [https://a.example]}}",
         "scaling.checks.external",
@@ -893,13 +879,6 @@ const TURNED_OFF: [TurnedOff; 7] = [
         "false",
         "metricsProvider.maxRange",
         "25h",
-    ),
-    (
-        "metrics: {source: replay, replay: {file: trace.csv}}",
-        "metrics.source",
-        "none",
-        "metrics.replay.file",
-        "other.csv",
     ),
     (
         "metrics: {disk: kubelet, kubelet: {tokenFile: /token}}",

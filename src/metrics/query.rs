@@ -34,8 +34,6 @@ pub enum UsageQuery {
     NodeMetrics,
     /// cpu and memory of all Pods in one list.
     PodMetrics,
-    /// Everything that a written trace holds.
-    Trace,
 }
 
 impl UsageQuery {
@@ -90,7 +88,6 @@ impl UsageQuery {
             Self::KubeletDisk => "kubeletDisk",
             Self::NodeMetrics => "nodeMetrics",
             Self::PodMetrics => "podMetrics",
-            Self::Trace => "trace",
         }
     }
 }

@@ -244,8 +244,7 @@ impl Queries {
             UsageQuery::SampleTime(_)
             | UsageQuery::KubeletDisk
             | UsageQuery::NodeMetrics
-            | UsageQuery::PodMetrics
-            | UsageQuery::Trace => {}
+            | UsageQuery::PodMetrics => {}
         }
         Ok(())
     }
