@@ -108,8 +108,8 @@ pub fn run(
 }
 
 /// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
-#[must_use]
-pub fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
+#[cfg(test)]
+fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
     let mut plain = Side::new(target, load, target.capacity.target(), Start::Settled);
     let mut quiet = |_| ();
     let all = ticks(load, &mut quiet);

@@ -15,7 +15,7 @@ use evenkeel_sandbox::target::TargetRunOutcome;
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Plot {
-    /// The file or the target.
+    /// The file.
     pub source: String,
     #[serde(serialize_with = "name")]
     pub resource: Resource,
@@ -30,8 +30,7 @@ pub(super) struct Plot {
     pub max: i32,
     pub start_up_seconds: i64,
     pub horizon_seconds: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub model: String,
     pub from: Timestamp,
     pub to: Timestamp,
     pub costs: Costs,
@@ -81,8 +80,7 @@ pub(super) struct PlotAccuracy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage80: Option<f64>,
     /// The share of the time in which the model was trusted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trusted_share: Option<f64>,
+    pub trusted_share: f64,
     /// Trust in the model at the end, with the reason.
     pub trust: String,
 }
@@ -96,8 +94,8 @@ pub(super) struct PlotPoint {
     pub forecast: Option<f64>,
     pub lower80: Option<f64>,
     pub upper80: Option<f64>,
-    pub current: Option<i32>,
-    pub floor: Option<i32>,
+    pub current: i32,
+    pub floor: i32,
     pub plain_hpa: i32,
 }
 
@@ -133,8 +131,8 @@ pub(super) fn points(outcome: &TargetRunOutcome) -> Vec<PlotPoint> {
         forecast: point.forecast.map(|forecast| forecast.mean),
         lower80: point.forecast.map(|forecast| forecast.interval80.lower),
         upper80: point.forecast.map(|forecast| forecast.interval80.upper),
-        current: Some(point.replicas),
-        floor: Some(point.floor),
+        current: point.replicas,
+        floor: point.floor,
         plain_hpa: point.plain,
     };
     outcome.points.iter().map(of).collect()
@@ -155,17 +153,14 @@ impl Plot {
         let (unit, factor) = self.shown();
         let request = format!("{:.3}", self.request / factor);
         let request = request.trim_end_matches('0').trim_end_matches('.');
-        let model = self
-            .model
-            .as_ref()
-            .map_or(String::new(), |model| format!(" by {model}"));
         format!(
-            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, horizon {} s{model}",
+            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, horizon {} s by {}",
             percent(self.target),
             self.min,
             self.max,
             self.start_up_seconds,
-            self.horizon_seconds
+            self.horizon_seconds,
+            self.model
         )
     }
 
@@ -198,9 +193,10 @@ impl Plot {
             ForecastOf::Load => "",
             ForecastOf::Largest => " by the benefit of its floors",
         };
-        parts.extend(
-            trusted_share.map(|share| format!("trusted {} of the time{by}", percent(share))),
-        );
+        parts.push(format!(
+            "trusted {} of the time{by}",
+            percent(*trusted_share)
+        ));
         parts.push(format!("now {trust}"));
         format!("Forecast: {}", parts.join("; "))
     }
