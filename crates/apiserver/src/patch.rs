@@ -7,8 +7,7 @@ mod strategic;
 
 use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 
 /// A patch as it came.
 #[derive(Debug, Clone)]

@@ -9,8 +9,7 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use crate::meta;
-use crate::store::ObjectKey;
-use crate::store::ObjectStore;
+use crate::store::{ObjectKey, ObjectStore};
 
 /// The label that says of which Service an EndpointSlice is.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";

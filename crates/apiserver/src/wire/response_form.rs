@@ -3,8 +3,7 @@
 //! Everything is answered as JSON. Clients that prefer protobuf or CBOR take JSON too, or say in
 //! the answer's `Content-Type` that they cannot.
 
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 
 /// The form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
