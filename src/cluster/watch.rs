@@ -80,17 +80,6 @@ pub enum WatchError {
     },
 }
 
-impl WatchError {
-    /// The kind of error, for metrics and logs.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Ended { .. } => "WatchEnded",
-            Self::BrokeOff { .. } => "WatchBrokeOff",
-        }
-    }
-}
-
 impl Watches {
     /// Starts all watches.
     #[must_use]

@@ -77,12 +77,6 @@ impl ConfigError {
             }],
         }
     }
-
-    /// The reason in metrics and events.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "InvalidConfiguration"
-    }
 }
 
 fn lines(problems: &[ConfigProblem]) -> String {

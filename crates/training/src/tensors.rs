@@ -34,20 +34,6 @@ pub enum ModelFileError {
     Content(String),
 }
 
-impl ModelFileError {
-    /// The name of the variant, for metrics and logs.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Foreign => "Foreign",
-            Self::Kind { .. } => "Kind",
-            Self::Outdated(_) => "Outdated",
-            Self::Checksum => "Checksum",
-            Self::Content(_) => "Content",
-        }
-    }
-}
-
 /// Weights of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tensor {

@@ -37,18 +37,6 @@ pub enum StartError {
     Seed(String),
 }
 
-impl StartError {
-    /// One word for the kind of error, for logs and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Listen { .. } => "AddressUnavailable",
-            Self::Certificates(_) => "CertificateFailed",
-            Self::Seed(_) => "SeedFailed",
-        }
-    }
-}
-
 /// A running API server. It ends when this is dropped, and its objects with it.
 pub struct ApiServer {
     address: SocketAddr,

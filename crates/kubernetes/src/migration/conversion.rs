@@ -16,12 +16,6 @@ pub struct MigrateError {
 }
 
 impl MigrateError {
-    /// The kind of error.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "NotConverted"
-    }
-
     pub(super) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),

@@ -29,16 +29,3 @@ pub enum ScenarioError {
         accepted: String,
     },
 }
-
-impl ScenarioError {
-    /// A short name for it.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Malformed(_) => "Malformed",
-            Self::Trace { .. } => "TraceRefused",
-            Self::Portraits { .. } => "PortraitsRefused",
-            Self::Value { .. } => "ValueRefused",
-        }
-    }
-}

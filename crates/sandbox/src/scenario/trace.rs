@@ -25,18 +25,6 @@ pub enum TraceError {
     TooShort,
 }
 
-impl TraceError {
-    /// A short name for it.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Line(_) => "MalformedLine",
-            Self::Step(_) => "IrregularStep",
-            Self::TooShort => "TooShort",
-        }
-    }
-}
-
 /// Values at a regular distance, repeated for ever.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficTrace {

@@ -46,14 +46,6 @@ pub struct UnknownPolicy {
     pub given: String,
 }
 
-impl UnknownPolicy {
-    /// A short name for it.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "UnknownPolicy"
-    }
-}
-
 impl PolicyName {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 7] = [

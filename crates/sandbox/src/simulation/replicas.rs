@@ -185,14 +185,6 @@ pub struct UnknownScaling {
     pub given: String,
 }
 
-impl UnknownScaling {
-    /// A short name for it.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "UnknownScaling"
-    }
-}
-
 impl FromStr for ScalingMethod {
     type Err = UnknownScaling;
 

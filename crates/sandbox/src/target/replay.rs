@@ -63,17 +63,6 @@ pub enum ReplayError {
     },
 }
 
-impl ReplayError {
-    /// The name of the variant.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Step(_) => "Step",
-            Self::NothingToCount { .. } => "NothingToCount",
-        }
-    }
-}
-
 /// One step of what is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplayPoint {

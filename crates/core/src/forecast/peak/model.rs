@@ -48,19 +48,6 @@ pub enum PeakModelError {
     Trees(#[from] TreesError),
 }
 
-impl PeakModelError {
-    /// The name of the variant, for metrics and logs.
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Foreign => "Foreign",
-            Self::Inputs(_) => "Inputs",
-            Self::Checksum => "Checksum",
-            Self::Trees(_) => "Trees",
-        }
-    }
-}
-
 impl GlobalPeaks {
     /// The name in annotations, conditions and tables.
     pub const NAME: &'static str = "global";
