@@ -189,7 +189,10 @@ mod tests {
         }
         let other = crate::tensors::encode(&(), &[]);
         let other = NetworkFile::decode(&other);
-        assert!(matches!(other, Err(ModelFileError::Content(_))), "{other:?}");
+        assert!(
+            matches!(other, Err(ModelFileError::Content(_))),
+            "{other:?}"
+        );
         let newer = changed(|file| file.description.version = 7);
         assert_eq!(
             newer.to_string(),

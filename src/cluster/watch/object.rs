@@ -5,10 +5,13 @@
 //! and one that was made anew is none.
 
 use std::collections::HashSet;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use serde::de::DeserializeOwned;
 
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::owners::Owner;
@@ -58,7 +61,9 @@ impl WatchSink for ClusterState {
 }
 
 /// An object that the picture takes.
-pub(crate) trait WatchedObject<P = ClusterState> {
+pub(crate) trait WatchedObject<P = ClusterState>:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static
+{
     /// Takes the object as it now is.
     fn apply(&self, state: &P);
     /// The key by which it is known.
