@@ -3,9 +3,9 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment, Table};
+use comfy_table::{Cell, Table};
 
-use crate::cli::output::{Style, fit_to_width, percent};
+use crate::cli::output::{Style, fit_to_width, percent, right};
 use crate::cli::resource_units::{in_unit, title, unit};
 use evenkeel_core::placement::SELDOM_DEMANDED;
 use evenkeel_core::placement::balance::Normalization;
@@ -265,10 +265,6 @@ fn scores(explanation: &Explanation, best: &str, style: Style) -> Table {
         );
     }
     table
-}
-
-fn right(text: impl Into<String>) -> Cell {
-    Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
 fn grade(score: Option<f64>) -> String {

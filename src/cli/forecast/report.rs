@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::output::{Report, Style, fit_to_width, percent};
+use crate::cli::output::{Report, Style, fit_to_width, percent, right};
 use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::TargetRunOutcome;
@@ -213,12 +213,7 @@ impl Report for Plot {
             self.to
         )?;
         writeln!(to, "{}\n", self.terms())?;
-        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-        let mut table = style.table([
-            Cell::new(""),
-            right("EVENKEEL".into()),
-            right("PLAIN HPA".into()),
-        ]);
+        let mut table = style.table([Cell::new(""), right("EVENKEEL"), right("PLAIN HPA")]);
         let Costs {
             evenkeel,
             plain_hpa,
