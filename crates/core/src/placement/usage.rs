@@ -157,11 +157,6 @@ impl UsageSample {
         Arc::make_mut(&mut self.network_capacity).insert(name.into(), speed);
     }
 
-    /// Adds the I/O pressure of a node.
-    pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: Measurement) {
-        Arc::make_mut(&mut self.io_pressure).insert(name.into(), pressure);
-    }
-
     /// Shares the columns that `part` has, in place of the own ones.
     pub fn share(&mut self, part: &Self) {
         let Self {

@@ -160,7 +160,8 @@ fn waiting_for_io_counts_while_it_is_freshly_measured_and_the_disks_are_unknown(
         let value = Amount::new(thousandths);
         let window = SignedDuration::from_mins(2);
         let at = at(second);
-        sample.insert_io_pressure("a", Measurement { value, at, window });
+        Arc::make_mut(&mut sample.io_pressure)
+            .insert("a".into(), Measurement { value, at, window });
         Arc::new(sample)
     };
     for (second, thousandths, over) in [(0, 400, false), (15, 401, true), (30, 0, false)] {
