@@ -1,6 +1,7 @@
-//! JSON of the dashboard's listener (`/api/v1/...`), read only. The server writes answers with
-//! these types, and `forecast plot --url` and the view of `dev` read them, so a field cannot be
-//! renamed on one side alone. The field names are public: users' programs read them.
+//! JSON of the dashboard's listener (`/api/v1/...`), read only.
+//!
+//! One set of types: the server writes its answers with them, and `explain` and the view
+//! of `dev` read the answers with them, so that a field cannot be renamed on one side alone. The names of the fields are public; people's own programs read them.
 
 pub mod explain;
 pub mod history;
@@ -12,5 +13,5 @@ pub const EXPLAIN: &str = "/api/v1/explain";
 /// Path of the targets of scaling: a [`scaling::TargetList`].
 pub const SCALING: &str = "/api/v1/scaling";
 
-/// Path of the recent past of one target: a [`history::History`].
+/// Path of the recent past of one target: a [`history::ScalingHistory`].
 pub const SCALING_HISTORY: &str = "/api/v1/scaling/history";

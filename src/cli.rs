@@ -30,6 +30,7 @@ mod pod_file;
 #[cfg(feature = "sandbox")]
 mod prometheus_history;
 mod resource_units;
+mod runtime;
 #[cfg(feature = "sandbox")]
 mod scenario_file;
 mod score;

@@ -1,8 +1,10 @@
-//! Sources of the measured load of nodes and Pods: Prometheus, the cluster's metrics API, a
-//! recorded trace, or none. A source answers a few queries of one kind, "what was used, as of
-//! when", each for all nodes or Pods at once; it decides nothing. Queries run in rounds in the
-//! background, and answers are kept with their age, so that no request waits for the network. A
-//! missing value is absent, never zero, and has a reason in the round's reports.
+//! Sources of the measured load of nodes and Pods: Prometheus, the metrics API of the
+//! cluster, or nowhere.
+//!
+//! A source answers a few queries of one kind, "what was used, as of when", each for all nodes or
+//! all Pods at once; it decides nothing. They are asked in rounds in the background, and each answer
+//! is kept in memory with its age, so that no request ever waits for the network. What a source
+//! could not tell is absent, never zero, and stands in the round's reports with a reason.
 
 mod access;
 mod answer;
@@ -25,7 +27,6 @@ mod query_rounds;
 pub mod query_runner;
 pub mod query_turns;
 mod rejected_samples;
-pub mod replay;
 mod resource_metrics;
 mod round;
 pub mod self_check;

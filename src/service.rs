@@ -76,7 +76,7 @@ pub(crate) async fn serve(
     listeners::dashboard(&parts, &page, &drain, &mut tasks)?;
     let provider = provider::new(&parts);
     listeners::plaintext_grpc(&parts, provider.as_ref(), &drain, &mut tasks)?;
-    let certificates = background::start(&parts, &background, &mut tasks)?;
+    let certificates = background::start(&parts, &background, &mut tasks);
     let removal = Removal::new(&parts);
     let reinstalled = removal.reinstalled();
     let removal = tokio::spawn(removal.run(background.clone()));

@@ -4,9 +4,9 @@
 //! size of objects with names.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScalingHistory {
     /// Distance of the points in seconds; steps without any value are left out.
     pub step: i64,
@@ -14,8 +14,9 @@ pub struct ScalingHistory {
     pub points: Vec<HistoryPoint>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(into = "HistoryPointRow", try_from = "HistoryPointRow")]
+/// One step of the history.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(into = "HistoryPointRow")]
 pub struct HistoryPoint {
     /// Start of the step.
     pub at: Timestamp,
@@ -67,32 +68,12 @@ impl From<HistoryPoint> for HistoryPointRow {
     }
 }
 
-impl TryFrom<HistoryPointRow> for HistoryPoint {
-    type Error = jiff::Error;
-
-    fn try_from(row: HistoryPointRow) -> Result<Self, Self::Error> {
-        let (at, load, mean, lower80, upper80, replicas, floor) = row;
-        let forecast = mean.zip(lower80).zip(upper80);
-        Ok(Self {
-            at: Timestamp::from_second(at)?,
-            load,
-            forecast: forecast.map(|((mean, lower80), upper80)| ForecastBand {
-                mean,
-                lower80,
-                upper80,
-            }),
-            replicas,
-            floor,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_point_is_one_row_and_comes_back_as_it_was() {
+    fn a_point_is_one_row() {
         let point = HistoryPoint {
             at: Timestamp::from_second(60).unwrap(),
             load: Some(5.0),
@@ -106,9 +87,5 @@ mod tests {
         };
         let row = "[60,5.0,7.0,6.0,8.0,3,null]";
         assert_eq!(serde_json::to_string(&point).unwrap(), row);
-        assert_eq!(serde_json::from_str::<HistoryPoint>(row).unwrap(), point);
-        // A forecast without its interval cannot be drawn.
-        let bare: HistoryPoint = serde_json::from_str("[60,null,7.0,null,8.0,3,null]").unwrap();
-        assert_eq!(bare.forecast, None);
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::output::CliFailure;
-use super::settings::{ConfigArgs, ConnectionArgs};
+use super::settings::ProcessArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,16 +81,13 @@ pub(super) struct Args {
     record: PathBuf,
 
     #[command(flatten)]
-    connection: ConnectionArgs,
-
-    #[command(flatten)]
-    config: ConfigArgs,
+    process: ProcessArgs,
 }
 
 #[cfg(target_os = "linux")]
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
+    use super::runtime::runtime;
     use crate::agent::Paths;
-    use crate::config::Config;
     use crate::service::{NodeAgent, watch_node};
 
     let Args {
@@ -101,13 +98,10 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
         sys,
         proc,
         record,
-        connection,
-        config,
+        process,
     } = args;
-    let mut config = Config::load(&config.sources([]))?;
-    config.connection = connection.into();
     let agent = NodeAgent {
-        config,
+        config: process.load()?,
         node,
         paths: Paths {
             kubepods,
@@ -118,10 +112,7 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
             record,
         },
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime
+    runtime()?
         .block_on(watch_node(agent))
         .map_err(CliFailure::Work)
 }

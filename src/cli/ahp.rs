@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 use serde::Serialize;
 
-use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use super::output::{self, CliFailure, Format, Report, Style, fit_to_width, right};
 use crate::config::parse_judgement;
 use evenkeel_core::ahp::{CONSISTENCY_LIMIT, JudgementMatrix, RandomIndex};
 use evenkeel_core::profile::{Profile, judgements};
@@ -200,7 +200,6 @@ fn parse_random_index(text: &str, size: usize) -> Result<RandomIndex, CliFailure
 
 impl Report for AhpReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
-        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
         let names = self.rows.iter().map(|row| right(row.name.clone()));
         let header = std::iter::once(Cell::new("")).chain(names);
         let mut table = style.table(header.chain([right("weight".to_owned())]));

@@ -17,6 +17,7 @@ use evenkeel_http_client::{Identity, TrustAnchors, Uri, tls_config};
 use jiff::SignedDuration;
 
 use super::output::{self, CliFailure, Format};
+use super::runtime::runtime;
 use crate::server::paths;
 use load::{BenchLoad, BenchTarget};
 use report::BenchReport;
@@ -160,10 +161,7 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
         let target = service.target(what.path()).map_err(CliFailure::Work)?;
         (target, Some(service))
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let outcome = runtime
+    let outcome = runtime()?
         .block_on(load::run(&target, load, body, what.expected()))
         .map_err(CliFailure::Work)?;
     let answering = service.is_some().then_some(outcome.beside);

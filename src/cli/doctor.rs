@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::cluster_args::ClusterArgs;
 use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use super::runtime::runtime;
 use crate::doctor::{self, DoctorFinding, FindingSeverity};
 use evenkeel_clock as clock;
 
@@ -100,10 +101,7 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     if list {
         return output::print(&Catalogue::new(), output);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let observation = runtime.block_on(async {
+    let observation = runtime()?.block_on(async {
         let client = cluster.connect().await.map_err(CliFailure::Call)?;
         let gathering = doctor::collector::gather(&client, &cluster.namespace, clock::now());
         // A join of many reads is large, and needs no place on the stack.

@@ -8,6 +8,7 @@ use evenkeel_http_client::Uri;
 
 use super::output::{self, CliFailure, Format};
 use super::pod_file;
+use super::runtime::runtime;
 use super::service_api::{ServiceApi, parse_url};
 use crate::api;
 use crate::api::explain::PodExplanation;
@@ -84,10 +85,7 @@ fn parse_pod(text: &str) -> Result<PodName, String> {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let pods = runtime.block_on(ask(args))?;
+    let pods = runtime()?.block_on(ask(args))?;
     for name in &args.node {
         let is_known = |pod: &PodExplanation| pod.now.nodes.iter().any(|node| node.name == *name);
         if !pods.iter().all(is_known) {

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment, Table};
+use comfy_table::{Cell, Table};
 
-use crate::cli::output::{Style, fit_to_width, percent};
+use crate::cli::output::{Style, fit_to_width, percent, right};
 use crate::cli::resource_units::{in_unit, title, unit};
 use evenkeel_core::placement::SELDOM_DEMANDED;
 use evenkeel_core::placement::balance::Normalization;
@@ -156,43 +156,10 @@ pub(super) fn print_loads(
         "Shown: load/capacity, and the share in use with the Pod.\n"
     )?;
     writeln!(to, "{}\n", fit_to_width(&loads(explanation, style)))?;
-    print_foreseen(explanation, to)?;
     print_marks(explanation, to)
 }
 
-/// Tells where a load that is foreseen counts in the place of the one that is shown.
-fn print_foreseen(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> {
-    let nodes = explanation.nodes.iter();
-    let terms = nodes.flat_map(|node| {
-        let terms = node.resources.0.iter();
-        terms.map(|(resource, term)| (&node.name, resource, term))
-    });
-    let mut has_any = false;
-    for (node, resource, term) in terms {
-        if let Some(line) = foreseen(node, resource, term) {
-            has_any = true;
-            writeln!(to, "{line}")?;
-        }
-    }
-    if has_any {
-        writeln!(to)?;
-    }
-    Ok(())
-}
-
-/// The load of now and the one that is foreseen, where that counts.
-fn foreseen(node: &str, resource: Resource, term: &ResourceExplanation) -> Option<String> {
-    let (foreseen, seconds) = term.foreseen.zip(term.horizon_seconds)?;
-    let text = |amount| resource.with_unit(Amount::new(amount));
-    Some(format!(
-        "{node}: {} of {} now, {} forecast within {} min",
-        text(term.load),
-        resource.noun(),
-        text(foreseen),
-        seconds / 60
-    ))
-}
-
+/// Explains the marks that the table of loads has.
 fn print_marks(explanation: &Explanation, to: &mut dyn Write) -> io::Result<()> {
     let terms = || {
         let nodes = explanation.nodes.iter();
@@ -298,10 +265,6 @@ fn scores(explanation: &Explanation, best: &str, style: Style) -> Table {
     table
 }
 
-fn right(text: impl Into<String>) -> Cell {
-    Cell::new(text.into()).set_alignment(CellAlignment::Right)
-}
-
 fn grade(score: Option<f64>) -> String {
     score.map_or("–".to_owned(), |score| format!("{score:.2}"))
 }
@@ -386,29 +349,5 @@ mod tests {
             let found = shown(resource, freshness, load, fits);
             assert_eq!(found, unknown, "{resource} {freshness} {load} {fits}");
         }
-    }
-
-    #[test]
-    fn a_load_that_is_foreseen_is_told_with_its_horizon_within_a_hundred_columns() {
-        let term = |foreseen: Option<u64>| -> ResourceExplanation {
-            let term = json!({
-                "load": 9_500, "foreseen": foreseen, "horizonSeconds": foreseen.map(|_| 600),
-                "capacity": 16_000, "pressed": false, "fits": false, "freshness": "fresh",
-                "inFlight": 0, "gone": 0, "demanded": 4_000, "possible": 0,
-            });
-            serde_json::from_value(term).unwrap()
-        };
-        let told = |foreseen_load| foreseen("node-07", Resource::Cpu, &term(foreseen_load));
-        assert_eq!(told(None), None);
-        let line = told(Some(13_200)).unwrap();
-        assert!(line.starts_with("node-07: 9"), "{line}");
-        assert!(line.ends_with("forecast within 10 min"), "{line}");
-        assert!(line.contains("13"), "{line}");
-        let long = foreseen(
-            &"n".repeat(40),
-            Resource::NetworkIo,
-            &term(Some(125_000_000_000)),
-        );
-        assert!(long.unwrap().chars().count() <= 100);
     }
 }

@@ -19,7 +19,6 @@ mod record;
 pub(super) mod replay;
 mod replicas;
 pub(super) mod report;
-mod service;
 mod traffic_model;
 pub(super) mod train;
 mod weights;
@@ -29,7 +28,6 @@ use super::output::CliFailure;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
-  evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
   evenkeel forecast replay load.csv --request 500m --target 60% --max 20 -o frontier.svg
   evenkeel forecast backtest load.csv --models naive,arima --horizon 1,12
   evenkeel forecast replicas shop.traffic traffic.csv --target 60 --min 2 --max 60

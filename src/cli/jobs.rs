@@ -1,8 +1,8 @@
 //! `evenkeel jobs`: the process that runs the jobs of external algorithms, in a Pod of its own.
 
 use super::output::CliFailure;
-use super::settings::{ConfigArgs, ConnectionArgs};
-use crate::config::Config;
+use super::runtime::runtime;
+use super::settings::ProcessArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,20 +20,12 @@ contains, or that the author of the portrait has written.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    connection: ConnectionArgs,
-
-    #[command(flatten)]
-    config: ConfigArgs,
+    process: ProcessArgs,
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args { connection, config } = args;
-    let mut config = Config::load(&config.sources([]))?;
-    config.connection = connection.into();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime
+    let config = args.process.load()?;
+    runtime()?
         .block_on(crate::service::run_jobs(config))
         .map_err(CliFailure::Work)
 }

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::ValueEnum;
 use comfy_table::{
-    Attribute, Cell, Color, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
-    Width,
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Table,
+    TableStyle, Width,
 };
 use serde::Serialize;
 
@@ -98,6 +98,11 @@ impl From<io::Error> for CliFailure {
     fn from(error: io::Error) -> Self {
         Self::Work(error.into())
     }
+}
+
+/// A cell whose text stands at the right.
+pub(super) fn right(text: impl Into<String>) -> Cell {
+    Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
 /// A line below the header and no other: tables are read along their rows.

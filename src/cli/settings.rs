@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::config::{ClusterConnection, ConfigSources, Override};
+use super::output::CliFailure;
+use crate::config::{ClusterConnection, Config, ConfigSources, Override};
 
 /// Sources of the configuration; shared by the subcommands that read it.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -45,6 +46,26 @@ impl From<ConnectionArgs> for ClusterConnection {
             context,
             namespace,
         }
+    }
+}
+
+/// The arguments of a process beside the replicas, with the same configuration.
+#[derive(Debug, clap::Args)]
+pub(super) struct ProcessArgs {
+    #[command(flatten)]
+    connection: ConnectionArgs,
+
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+impl ProcessArgs {
+    /// The configuration, with the way to the API server.
+    pub(super) fn load(self) -> Result<Config, CliFailure> {
+        let Self { connection, config } = self;
+        let mut config = Config::load(&config.sources([]))?;
+        config.connection = connection.into();
+        Ok(config)
     }
 }
 

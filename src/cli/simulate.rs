@@ -85,7 +85,7 @@ pub(super) struct Args {
     load_factor: f64,
 
     /// Policies to compare: default, crane, target-load-packing, load-variation-risk, koordinator, clbp,
-    /// evenkeel, evenkeel-forecast (with scheduling.forecast on) [default: all]
+    /// evenkeel [default: all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     policy: Vec<PolicyName>,
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::cluster_args::ClusterArgs;
 use super::output::{self, CliFailure, Format};
+use super::runtime::runtime;
 use super::settings::ConfigArgs;
 use crate::cluster::server_time;
 use crate::config::{CONFIGURATION_FILE, CONFIGURATION_MAP};
@@ -107,10 +108,7 @@ struct Leftovers {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let left = runtime.block_on(Box::pin(look_and_act(args)))?;
+    let left = runtime()?.block_on(Box::pin(look_and_act(args)))?;
     output::print(&left, args.output)?;
     left.verdict()
 }

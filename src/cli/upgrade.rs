@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::cluster_args::ClusterArgs;
 use super::install::ManifestArgs;
 use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use super::runtime::runtime;
 use crate::uninstall::{InventoryObjectRef, ListFailure};
 use live_objects::{LiveObjects, names};
 
@@ -102,10 +103,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
         output,
     } = args;
     let shipped = manifests.objects(&cluster.namespace)?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let live = runtime.block_on(async {
+    let live = runtime()?.block_on(async {
         let client = cluster.connect().await.map_err(CliFailure::Call)?;
         let version = client.apiserver_version().await;
         version

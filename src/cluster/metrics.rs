@@ -98,7 +98,6 @@ pub struct ClusterMetrics {
     second_scheduler: Family<SchedulerLabel, Gauge>,
     nodes: Family<FreshnessLabels, Gauge>,
     capacity_known: Family<ResourceLabel, Gauge>,
-    foreseen: Family<ResourceLabel, Gauge>,
     io_pressed: Gauge,
     in_flight: Gauge,
     choices: ChoiceMetrics,
@@ -150,12 +149,6 @@ impl ClusterMetrics {
             "nodes_with_capacity",
             "Nodes whose capacity of a resource is known; elsewhere it takes part in no rule",
             self.capacity_known.clone(),
-        );
-        registry.register(
-            "nodes_with_forecast",
-            "Nodes with a trusted forecast of the load of a resource; 0 while scheduling.forecast \
-             is off",
-            self.foreseen.clone(),
         );
         registry.register(
             "nodes_io_pressed",
@@ -229,13 +222,6 @@ impl ClusterMetrics {
                     resource: resource.as_str(),
                 })
                 .set(i64::try_from(known).unwrap_or(i64::MAX));
-            let foreseen = snapshot.nodes.iter();
-            let foreseen = foreseen.filter(|node| node.rise[resource].is_some());
-            self.foreseen
-                .get_or_create(&ResourceLabel {
-                    resource: resource.as_str(),
-                })
-                .set(i64::try_from(foreseen.count()).unwrap_or(i64::MAX));
             for freshness in [Freshness::Fresh, Freshness::Stale, Freshness::Absent] {
                 let nodes = snapshot
                     .nodes

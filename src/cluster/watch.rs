@@ -14,9 +14,8 @@ mod watch_loop;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use kube::Client;
 use kube::runtime::watcher::Config;
-use kube::{Client, Resource};
-use serde::de::DeserializeOwned;
 use tokio::task::{Id, JoinSet};
 
 use super::metrics::ClusterMetrics;
@@ -64,6 +63,24 @@ pub(crate) struct WatchFeed<'a, P> {
     pub(crate) metrics: &'a ClusterMetrics,
 }
 
+/// The client, the picture and the metrics of the service's watches.
+struct WatchParts<'a> {
+    client: &'a Client,
+    state: &'a ClusterState,
+    metrics: &'a ClusterMetrics,
+}
+
+impl WatchParts<'_> {
+    fn context(&self, kind: Kind) -> WatchContext {
+        WatchContext {
+            kind,
+            state: self.state.clone(),
+            metrics: self.metrics.clone(),
+            warned: RateLimited::default(),
+        }
+    }
+}
+
 /// A watch that is at work no more, though none should end. What it fed would grow old in silence.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
@@ -74,17 +91,6 @@ pub enum WatchError {
         kind: String,
         source: tokio::task::JoinError,
     },
-}
-
-impl WatchError {
-    /// The kind of error, for metrics and logs.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Ended { .. } => "WatchEnded",
-            Self::BrokeOff { .. } => "WatchBrokeOff",
-        }
-    }
 }
 
 impl Watches {
@@ -100,53 +106,31 @@ impl Watches {
             second_scheduler,
             kinds,
         } = further;
-        let client = || client.clone();
-        let watch = |kind| WatchContext {
-            kind,
-            state: state.clone(),
-            metrics: metrics.clone(),
-            warned: RateLimited::default(),
+        let parts = WatchParts {
+            client,
+            state,
+            metrics,
         };
         let mut all = Self::default();
-        all.add(Kind::Node, |kind| {
-            objects::<WatchedNode>(client(), watch(kind))
-        });
-        all.add(Kind::Pod, |kind| {
-            objects::<WatchedPod>(client(), watch(kind))
-        });
-        all.add(Kind::Namespace, |kind| {
-            objects::<WatchedNamespace>(client(), watch(kind))
-        });
-        all.add(Kind::ReplicaSet, |kind| {
-            objects::<WatchedReplicaSet>(client(), watch(kind))
-        });
-        all.add(Kind::Job, |kind| {
-            objects::<WatchedJob>(client(), watch(kind))
-        });
-        all.add(Kind::HorizontalPodAutoscaler, |kind| {
-            objects::<WatchedAutoscaler>(client(), watch(kind))
-        });
-        all.add(Kind::Deployment, |kind| {
-            objects::<WatchedDeployment>(client(), watch(kind))
-        });
-        all.add(Kind::StatefulSet, |kind| {
-            objects::<WatchedStatefulSet>(client(), watch(kind))
-        });
-        all.add(Kind::DaemonSet, |kind| {
-            objects::<WatchedDaemonSet>(client(), watch(kind))
-        });
-        all.add(Kind::PodDisruptionBudget, |kind| {
-            objects::<WatchedDisruptionBudget>(client(), watch(kind))
-        });
-        all.add_defined(client, watch, discovery);
+        all.add_objects::<WatchedNode>(Kind::Node, &parts);
+        all.add_objects::<WatchedPod>(Kind::Pod, &parts);
+        all.add_objects::<WatchedNamespace>(Kind::Namespace, &parts);
+        all.add_objects::<WatchedReplicaSet>(Kind::ReplicaSet, &parts);
+        all.add_objects::<WatchedJob>(Kind::Job, &parts);
+        all.add_objects::<WatchedAutoscaler>(Kind::HorizontalPodAutoscaler, &parts);
+        all.add_objects::<WatchedDeployment>(Kind::Deployment, &parts);
+        all.add_objects::<WatchedStatefulSet>(Kind::StatefulSet, &parts);
+        all.add_objects::<WatchedDaemonSet>(Kind::DaemonSet, &parts);
+        all.add_objects::<WatchedDisruptionBudget>(Kind::PodDisruptionBudget, &parts);
+        all.add_defined(&parts, discovery);
         for scaled in kinds {
-            let watch = CustomWatch::new(scaled, client(), state, metrics, discovery);
+            let watch = CustomWatch::new(scaled, client.clone(), state, metrics, discovery);
             all.add_custom(watch);
         }
         if let Some(lease) = second_scheduler {
             state.expect_second_scheduler(&lease.name);
             all.add(Kind::Lease, |kind| {
-                watch_loop::lease(client(), watch(kind), lease)
+                watch_loop::lease(client.clone(), parts.context(kind), lease)
             });
         }
         all
@@ -155,48 +139,33 @@ impl Watches {
     /// Starts the watches of external portraits, of their autoscalers, and of opted-in namespaces.
     #[must_use]
     pub fn of_portraits(client: &Client, state: &ClusterState, metrics: &ClusterMetrics) -> Self {
-        let client = || client.clone();
-        let watch = |kind| WatchContext {
-            kind,
-            state: state.clone(),
-            metrics: metrics.clone(),
-            warned: RateLimited::default(),
+        let parts = WatchParts {
+            client,
+            state,
+            metrics,
         };
         let mut all = Self::default();
-        all.add(Kind::Namespace, |kind| {
-            objects::<WatchedNamespace>(client(), watch(kind))
-        });
-        all.add(Kind::Ihpa, |kind| {
-            discovery::while_served::<WatchedIhpa>(client(), watch(kind), DISCOVERY)
-        });
-        all.add(Kind::HorizontalPortrait, |kind| {
-            discovery::while_served::<WatchedHorizontalPortrait>(client(), watch(kind), DISCOVERY)
-        });
+        all.add_objects::<WatchedNamespace>(Kind::Namespace, &parts);
+        all.add_while_served::<WatchedIhpa>(Kind::Ihpa, &parts, DISCOVERY);
+        all.add_while_served::<WatchedHorizontalPortrait>(
+            Kind::HorizontalPortrait,
+            &parts,
+            DISCOVERY,
+        );
         all
     }
 
     /// Adds the watches of KEDA's and Evenkeel's own kinds, which not every cluster serves.
-    fn add_defined(
-        &mut self,
-        client: impl Fn() -> Client,
-        watch: impl Fn(Kind) -> WatchContext,
-        discovery: Duration,
-    ) {
-        self.add(Kind::ScaledObject, |kind| {
-            discovery::while_served::<WatchedScaledObject>(client(), watch(kind), discovery)
-        });
-        self.add(Kind::CronHpa, |kind| {
-            discovery::while_served::<WatchedCronHpa>(client(), watch(kind), discovery)
-        });
-        self.add(Kind::ReplicaProfile, |kind| {
-            discovery::while_served::<WatchedReplicaProfile>(client(), watch(kind), discovery)
-        });
-        self.add(Kind::Ihpa, |kind| {
-            discovery::while_served::<WatchedIhpa>(client(), watch(kind), discovery)
-        });
-        self.add(Kind::HorizontalPortrait, |kind| {
-            discovery::while_served::<WatchedHorizontalPortrait>(client(), watch(kind), discovery)
-        });
+    fn add_defined(&mut self, parts: &WatchParts<'_>, discovery: Duration) {
+        self.add_while_served::<WatchedScaledObject>(Kind::ScaledObject, parts, discovery);
+        self.add_while_served::<WatchedCronHpa>(Kind::CronHpa, parts, discovery);
+        self.add_while_served::<WatchedReplicaProfile>(Kind::ReplicaProfile, parts, discovery);
+        self.add_while_served::<WatchedIhpa>(Kind::Ihpa, parts, discovery);
+        self.add_while_served::<WatchedHorizontalPortrait>(
+            Kind::HorizontalPortrait,
+            parts,
+            discovery,
+        );
     }
 
     /// Adds the watch of the objects of a kind that `config` selects, which feeds any picture.
@@ -207,13 +176,7 @@ impl Watches {
         watched: &WatchFeed<'_, P>,
     ) where
         P: WatchSink + Clone + Send + Sync + 'static,
-        K: WatchedObject<P>
-            + Resource<DynamicType = ()>
-            + Clone
-            + std::fmt::Debug
-            + DeserializeOwned
-            + Send
-            + 'static,
+        K: WatchedObject<P>,
     {
         let &WatchFeed {
             kind,
@@ -249,6 +212,23 @@ impl Watches {
             Ok(_) => WatchError::Ended { kind },
             Err(source) => WatchError::BrokeOff { kind, source },
         }
+    }
+
+    fn add_objects<K: WatchedObject>(&mut self, kind: Kind, parts: &WatchParts<'_>) {
+        self.add(kind, |kind| {
+            objects::<K>(parts.client.clone(), parts.context(kind))
+        });
+    }
+
+    fn add_while_served<K: WatchedObject>(
+        &mut self,
+        kind: Kind,
+        parts: &WatchParts<'_>,
+        discovery: Duration,
+    ) {
+        self.add(kind, |kind| {
+            discovery::while_served::<K>(parts.client.clone(), parts.context(kind), discovery)
+        });
     }
 
     fn add<F>(&mut self, kind: Kind, watch: impl FnOnce(Kind) -> F)

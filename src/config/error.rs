@@ -75,11 +75,6 @@ impl ConfigError {
             }],
         }
     }
-
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "InvalidConfiguration"
-    }
 }
 
 fn lines(problems: &[ConfigProblem]) -> String {

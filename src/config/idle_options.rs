@@ -31,7 +31,7 @@ const fn switch(path: &'static str, idle: SwitchOff, options: &'static [&'static
     }
 }
 
-const SWITCHES: [Switch; 7] = [
+const SWITCHES: [Switch; 6] = [
     switch(
         "scaling.checks.external",
         SwitchOff::Is("false"),
@@ -52,11 +52,6 @@ const SWITCHES: [Switch; 7] = [
         "metricsProvider.enabled",
         SwitchOff::Is("false"),
         &["metricsProvider"],
-    ),
-    switch(
-        "metrics.source",
-        SwitchOff::IsNot("replay"),
-        &["metrics.replay"],
     ),
     switch(
         "metrics.disk",

@@ -6,18 +6,16 @@ mod queries;
 use std::time::Duration;
 
 use evenkeel_core::max_age;
-use evenkeel_core::units::Ratio;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::section::section;
-use super::value::Number;
 use crate::metrics::{
     ApiCallLimits, Authorization, BODY_LIMIT, EndpointAccess, MetricsSourceSettings,
     QueryTimeLimits, Settings,
 };
-use crate::metrics::{kubelet, poller, replay, signals};
+use crate::metrics::{kubelet, poller, signals};
 use evenkeel_kubernetes::yaml_values::YamlText;
 use prometheus::PrometheusSection;
 
@@ -31,7 +29,6 @@ section! {
         disk: DiskSourceName = DiskSourceName::default(),
         kubelet: KubeletSection = KubeletSection::default(),
         prometheus: PrometheusSection = PrometheusSection::default(),
-        replay: ReplaySection = ReplaySection::default(),
     }
 
     /// `metrics.kubelet` as it is written.
@@ -39,12 +36,6 @@ section! {
         token_file: Option<YamlText> = None,
         // Where kubelet puts what a Pod knows the API server by.
         ca_file: YamlText = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt".into(),
-    }
-
-    /// `metrics.replay` as it is written.
-    ReplaySection {
-        file: Option<YamlText> = None,
-        speed: Number = Number(1.0),
     }
 }
 
@@ -54,7 +45,6 @@ pub(super) enum SourceName {
     #[default]
     Prometheus,
     MetricsApi,
-    Replay,
     None,
 }
 
@@ -78,7 +68,6 @@ impl MetricsSection {
             disk,
             kubelet,
             prometheus,
-            replay,
         } = self;
         let timeout = check.period("metrics.timeout", timeout);
         // A query is given up when its answer would be too old to be used.
@@ -89,16 +78,9 @@ impl MetricsSection {
             && match source {
                 SourceName::Prometheus => built_in_disk,
                 SourceName::MetricsApi => true,
-                SourceName::Replay | SourceName::None => false,
+                SourceName::None => false,
             };
         let kubelet = asks_kubelets.then(|| kubelet.settings(timeout.min(patience)));
-        let replayed = replay.check(check);
-        if *source == SourceName::Replay && replayed.file.as_os_str().is_empty() {
-            check.refuse(
-                "metrics.replay.file",
-                "metrics.source replay needs it: the path of a trace",
-            );
-        }
         Settings {
             source: match source {
                 SourceName::Prometheus => MetricsSourceSettings::Prometheus(Box::new(prometheus)),
@@ -106,7 +88,6 @@ impl MetricsSection {
                     timeout: patience,
                     body_limit: BODY_LIMIT,
                 }),
-                SourceName::Replay => MetricsSourceSettings::Replay(replayed),
                 SourceName::None => MetricsSourceSettings::None,
             },
             poller: poller::Settings {
@@ -139,24 +120,6 @@ impl KubeletSection {
                 identity: None,
             },
             timeout,
-        }
-    }
-}
-
-impl ReplaySection {
-    fn check(&self, check: &mut Checker) -> replay::Settings {
-        let Self {
-            file,
-            speed: Number(speed),
-        } = self;
-        let ratio = Ratio::new(*speed).ok().filter(|_| *speed > 0.0);
-        if ratio.is_none() {
-            check.refuse_value("metrics.replay.speed", speed, "a number above 0");
-        }
-        let real_time = Ratio::share(1.0).expect("1 is a share");
-        replay::Settings {
-            file: file.as_ref().map_or("", AsRef::as_ref).into(),
-            speed: ratio.unwrap_or(real_time),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
-use evenkeel_core::placement::node_table::NodeForecasting;
 use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy, node_table};
 use evenkeel_core::units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
@@ -38,8 +37,6 @@ section! {
         capacities: Vec<CapacitySection> = Vec::new(),
         in_flight_timeout: YamlText = "10s".into(),
         notice_timeout: YamlText = "2s".into(),
-        // In `simulate` it has gained nothing that is more than chance.
-        forecast: ForecastName = ForecastName::default(),
         overload: OverloadSection = OverloadSection::default(),
         // It takes the right to patch Pods.
         scale_in: ScaleInName = ScaleInName::default(),
@@ -97,14 +94,6 @@ pub(super) enum ScaleInName {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum ForecastName {
-    #[default]
-    Off,
-    On,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub(super) enum NormalizationName {
     #[default]
     Joint,
@@ -146,7 +135,6 @@ impl PolicySections<'_> {
             overload: _,
             notice_timeout: _,
             scale_in: _,
-            forecast: _,
         } = scheduling;
         let by_class = headroom_by_priority_class.iter().map(|(class, share)| {
             let path = format!("scheduling.headroomByPriorityClass.{class}");
@@ -215,10 +203,6 @@ impl SchedulingSection {
             max_age,
             provisional: check.duration("scheduling.inFlightTimeout", &self.in_flight_timeout),
             unnoticed: check.duration("scheduling.noticeTimeout", &self.notice_timeout),
-            forecast: match self.forecast {
-                ForecastName::Off => NodeForecasting::Off,
-                ForecastName::On => NodeForecasting::On,
-            },
             ..node_table::Settings::default()
         }
     }

@@ -12,7 +12,6 @@ use crate::external_checks::AllowedUrl;
 use crate::metrics::Authorization;
 use evenkeel_core::placement::NoHeadroom;
 use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::placement::node_table::NodeForecasting;
 use evenkeel_core::scaling::{Risk, ScalingMode};
 use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
 use evenkeel_kubernetes::scaling_policy::PredictionModel;
@@ -233,9 +232,10 @@ fn every_field_of_the_complete_example_is_read() {
         config.certificates.serving,
         crate::certificates::ServingCertificateSource::Files(_)
     ));
-    assert!(
-        matches!(&config.metrics.source, MetricsSourceSettings::Replay(replay) if replay.speed.get() == 60.0)
-    );
+    assert!(matches!(
+        config.metrics.source,
+        MetricsSourceSettings::Prometheus(_)
+    ));
     let agent = crate::agent::Settings {
         limits: crate::agent::DiskLimitMode::Enforce,
         least: BytesPerSecond(5_000_000),
@@ -361,11 +361,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "metricsProvider: {maxRange: 24h}",
         "metricsProvider.maxRange",
         "has no effect while metricsProvider.enabled is false",
-    ),
-    (
-        "metrics: {replay: {file: trace.csv}}",
-        "metrics.replay.file",
-        "has no effect while metrics.source is not replay",
     ),
     (
         "metrics: {disk: none, kubelet: {tokenFile: /token}}",
@@ -531,16 +526,6 @@ const REFUSED: &[(&str, &str, &str)] = &[
         "metrics: {source: graphite}",
         "metrics.source",
         "`metrics-api`",
-    ),
-    (
-        "metrics: {source: replay}",
-        "metrics.replay.file",
-        "the path of a trace",
-    ),
-    (
-        "metrics: {source: replay, replay: {file: trace.csv, speed: 0}}",
-        "metrics.replay.speed",
-        "above 0",
     ),
     ("metrics: {interval: 0s}", "metrics.interval", "above zero"),
     ("metrics: {maxAge: never}", "metrics.maxAge", "a duration"),
@@ -867,7 +852,7 @@ type TurnedOff = (
     &'static str,
 );
 
-const TURNED_OFF: [TurnedOff; 7] = [
+const TURNED_OFF: [TurnedOff; 6] = [
     (
         "scaling: {checks: {external: true, allowed: [https://a.example]}}",
         "scaling.checks.external",
@@ -895,13 +880,6 @@ const TURNED_OFF: [TurnedOff; 7] = [
         "false",
         "metricsProvider.maxRange",
         "25h",
-    ),
-    (
-        "metrics: {source: replay, replay: {file: trace.csv}}",
-        "metrics.source",
-        "none",
-        "metrics.replay.file",
-        "other.csv",
     ),
     (
         "metrics: {disk: kubelet, kubelet: {tokenFile: /token}}",
@@ -1188,11 +1166,15 @@ fn a_reload_takes_writes_and_names_what_needs_a_restart() {
     let config = load_file(&write(directory.path(), "writes: enabled")).unwrap();
     write(
         directory.path(),
-        "{writes: disabled, scheduling: {headroom: 0.7, forecast: on}, log: {level: debug}}",
+        "{writes: disabled, scheduling: {headroom: 0.7, significance: 0.1}, log: {level: debug}}",
     );
     let reload = config.reload().unwrap();
     assert_eq!(reload.writes, Writes::Disabled);
-    let changed = ["log.level", "scheduling.forecast", "scheduling.headroom"];
+    let changed = [
+        "log.level",
+        "scheduling.headroom",
+        "scheduling.significance",
+    ];
     assert_eq!(reload.needs_restart, changed);
     assert_eq!(reload.refused, None);
     assert_eq!(config.policy.headroom.get(), 0.8);
@@ -1236,22 +1218,4 @@ fn no_more_kinds_are_taken_than_are_watched_without_harm() {
         refused.contains("scaling.kinds") && refused.contains("17 kinds; accepted: at most 16"),
         "{refused}"
     );
-}
-
-#[test]
-fn the_headroom_rule_looks_ahead_where_it_is_told_to() {
-    let of = |text: &str| Ok::<_, ConfigError>(load(text)?.cluster.table.forecast);
-    assert_eq!(of("{}").unwrap(), NodeForecasting::Off);
-    assert_eq!(
-        of("scheduling: {forecast: off}").unwrap(),
-        NodeForecasting::Off
-    );
-    assert_eq!(
-        of("scheduling: {forecast: on}").unwrap(),
-        NodeForecasting::On
-    );
-    for refused in ["true", "On", "auto", "null"] {
-        let error = of(&format!("scheduling: {{forecast: {refused}}}")).unwrap_err();
-        assert!(error.to_string().contains("scheduling.forecast"), "{error}");
-    }
 }

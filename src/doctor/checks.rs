@@ -42,246 +42,61 @@ pub struct DoctorCheck {
     run: fn(&Evidence<'_>) -> CheckFindings,
 }
 
-const fn row(
-    id: &'static str,
-    subject: &'static str,
-    run: fn(&Evidence<'_>) -> CheckFindings,
-) -> DoctorCheck {
-    DoctorCheck { id, subject, run }
+macro_rules! checks {
+    ($($id:path, $subject:literal, $run:path;)*) => {
+        &[$(DoctorCheck { id: $id, subject: $subject, run: $run }),*]
+    };
 }
 
-pub const CHECKS: &[DoctorCheck] = &[
-    row(
-        install::NAMESPACE,
-        "Evenkeel is in the namespace that was named",
-        install::namespace,
-    ),
-    row(
-        install::SERVER,
-        "the version of Kubernetes",
-        install::server_version,
-    ),
-    row(
-        install::PROGRAM,
-        "the version of the replicas and of this program",
-        install::program_version,
-    ),
-    row(
-        install::CONFIGURATION,
-        "the configuration, and whether the replicas accept it",
-        install::configuration,
-    ),
-    row(
-        install::DEPLOYMENT,
-        "the replicas are ready",
-        install::deployment,
-    ),
-    row(
-        install::SPREAD,
-        "the replicas run on several nodes",
-        install::spread,
-    ),
-    row(
-        cluster_writes::LEADER,
-        "one replica leads",
-        cluster_writes::leader,
-    ),
-    row(
-        cluster_writes::SWITCH,
-        "writes are enabled",
-        cluster_writes::kill_switch,
-    ),
-    row(
-        cluster_writes::GUARD,
-        "the admission policy that restricts Evenkeel's writes",
-        cluster_writes::guard,
-    ),
-    row(
-        cluster_writes::RECORD_GUARD,
-        "the admission policy that guards the records of resizes",
-        cluster_writes::record_guard,
-    ),
-    row(
-        cluster_writes::CLEAN_UP,
-        "the CronJob that restores bounds if all replicas are lost",
-        cluster_writes::clean_up,
-    ),
-    row(
-        rights::RIGHTS,
-        "the rights of the ServiceAccounts",
-        rights::check,
-    ),
-    row(
-        custom_kinds::CUSTOM_KINDS,
-        "the custom resources of scaling.kinds can be scaled",
-        custom_kinds::check,
-    ),
-    row(
-        webhook::REGISTRATION,
-        "the webhook is registered as shipped",
-        webhook::registration,
-    ),
-    row(
-        certificate::SIGNER,
-        "the signer of certificates runs",
-        certificate::signer,
-    ),
-    row(
-        rotation::ROTATION_GOES_ON,
-        "a rotation of keys in progress",
-        rotation::check,
-    ),
-    row(
-        certificate::SERVING,
-        "the serving certificate is valid",
-        certificate::serving,
-    ),
-    row(
-        certificate::TRUST,
-        "the API server trusts the serving certificate",
-        certificate::trusted,
-    ),
-    row(
-        webhook::ENDPOINTS,
-        "the Services have ready Pods",
-        webhook::endpoints,
-    ),
-    row(
-        webhook::TRIAL,
-        "the API server calls the webhook for a new Pod",
-        webhook::trial,
-    ),
-    row(
-        network::NETWORK,
-        "NetworkPolicies allow the required traffic",
-        network::check,
-    ),
-    row(
-        scheduler::ADDRESS,
-        "the certificate covers the extender's address",
-        scheduler::address,
-    ),
-    row(
-        scheduler::CALLED,
-        "kube-scheduler calls the extender",
-        scheduler::called,
-    ),
-    row(
-        scheduler::WHOLE_NODES,
-        "kube-scheduler sends names of nodes only",
-        scheduler::whole_nodes,
-    ),
-    row(
-        scheduler::NAMES,
-        "Pods wait for a scheduler that calls Evenkeel",
-        scheduler::names,
-    ),
-    row(
-        call_failures::ANSWERS,
-        "calls of the API server and kube-scheduler are answered",
-        call_failures::check,
-    ),
-    row(
-        bind_calls::NOTICES,
-        "kube-scheduler reports its choices",
-        bind_calls::told,
-    ),
-    row(
-        node_measurements::FRESH,
-        "the load of every node is measured",
-        node_measurements::fresh,
-    ),
-    row(
-        load_series::SERIES,
-        "Prometheus has the series that loads are made of",
-        load_series::check,
-    ),
-    row(
-        node_measurements::NAMES,
-        "measurements carry names of nodes",
-        node_measurements::names,
-    ),
-    row(
-        node_measurements::CAPACITY,
-        "the network and disk capacities of nodes are known",
-        node_measurements::capacity,
-    ),
-    row(
-        hpa_metrics::SERVED,
-        "the metrics APIs that HPAs scale by are served",
-        hpa_metrics::served,
-    ),
-    row(
-        api_services::EXTERNAL,
-        "the APIService of external metrics",
-        api_services::external_metrics,
-    ),
-    row(
-        api_services::PROVIDER,
-        "the APIService of the metrics provider",
-        api_services::metrics_provider,
-    ),
-    row(
-        namespaces::OPTED_IN,
-        "namespaces that have opted in",
-        namespaces::opted_in,
-    ),
-    row(
-        namespaces::NOT_OPTED_IN,
-        "objects that ask for Evenkeel in namespaces that have not opted in",
-        namespaces::not_opted_in,
-    ),
-    row(
-        annotations::ANNOTATIONS,
-        "annotations have names and values that are accepted",
-        annotations::check,
-    ),
-    row(
-        namespaces::MIRROR,
-        "the label of a namespace follows its annotation",
-        namespaces::mirror,
-    ),
-    row(
-        scaling_mode::MODE,
-        "scaling acts on some target, and does not only recommend",
-        scaling_mode::check,
-    ),
-    row(
-        conflicts::CONFLICT,
-        "nothing else scales what Evenkeel scales",
-        conflicts::conflicts,
-    ),
-    row(
-        conflicts::PROBLEM,
-        "targets can be scaled as requested, and have room for it",
-        conflicts::problems,
-    ),
-    row(
-        own_objects::OBJECTS,
-        "CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles are followed",
-        own_objects::check,
-    ),
-    row(
-        unreadable_objects::UNREADABLE,
-        "the objects of the cluster can be read",
-        unreadable_objects::check,
-    ),
-    row(
-        held_pods::REFUSED,
-        "Pods that wait for headroom",
-        held_pods::check,
-    ),
-    row(
-        node_autoscaler::CONFLICT,
-        "a node autoscaler sees the Pods that Evenkeel refuses",
-        node_autoscaler::check,
-    ),
-    row(
-        leftovers::LEFTOVERS,
-        "objects of another installation",
-        leftovers::check,
-    ),
-];
+/// All checks, in the order of their findings.
+pub const CHECKS: &[DoctorCheck] = checks! {
+    install::NAMESPACE, "Evenkeel is in the namespace that was named", install::namespace;
+    install::SERVER, "the version of Kubernetes", install::server_version;
+    install::PROGRAM, "the version of the replicas and of this program", install::program_version;
+    install::CONFIGURATION, "the configuration, and whether the replicas accept it", install::configuration;
+    install::DEPLOYMENT, "the replicas are ready", install::deployment;
+    install::SPREAD, "the replicas run on several nodes", install::spread;
+    cluster_writes::LEADER, "one replica leads", cluster_writes::leader;
+    cluster_writes::SWITCH, "writes are enabled", cluster_writes::kill_switch;
+    cluster_writes::GUARD, "the admission policy that restricts Evenkeel's writes", cluster_writes::guard;
+    cluster_writes::RECORD_GUARD, "the admission policy that guards the records of resizes", cluster_writes::record_guard;
+    cluster_writes::CLEAN_UP, "the CronJob that restores bounds if all replicas are lost", cluster_writes::clean_up;
+    rights::RIGHTS, "the rights of the ServiceAccounts", rights::check;
+    custom_kinds::CUSTOM_KINDS, "the custom resources of scaling.kinds can be scaled", custom_kinds::check;
+    webhook::REGISTRATION, "the webhook is registered as shipped", webhook::registration;
+    certificate::SIGNER, "the signer of certificates runs", certificate::signer;
+    rotation::ROTATION_GOES_ON, "a rotation of keys in progress", rotation::check;
+    certificate::SERVING, "the serving certificate is valid", certificate::serving;
+    certificate::TRUST, "the API server trusts the serving certificate", certificate::trusted;
+    webhook::ENDPOINTS, "the Services have ready Pods", webhook::endpoints;
+    webhook::TRIAL, "the API server calls the webhook for a new Pod", webhook::trial;
+    network::NETWORK, "NetworkPolicies allow the required traffic", network::check;
+    scheduler::ADDRESS, "the certificate covers the extender's address", scheduler::address;
+    scheduler::CALLED, "kube-scheduler calls the extender", scheduler::called;
+    scheduler::WHOLE_NODES, "kube-scheduler sends names of nodes only", scheduler::whole_nodes;
+    scheduler::NAMES, "Pods wait for a scheduler that calls Evenkeel", scheduler::names;
+    call_failures::ANSWERS, "calls of the API server and kube-scheduler are answered", call_failures::check;
+    bind_calls::NOTICES, "kube-scheduler reports its choices", bind_calls::told;
+    node_measurements::FRESH, "the load of every node is measured", node_measurements::fresh;
+    load_series::SERIES, "Prometheus has the series that loads are made of", load_series::check;
+    node_measurements::NAMES, "measurements carry names of nodes", node_measurements::names;
+    node_measurements::CAPACITY, "the network and disk capacities of nodes are known", node_measurements::capacity;
+    hpa_metrics::SERVED, "the metrics APIs that HPAs scale by are served", hpa_metrics::served;
+    api_services::EXTERNAL, "the APIService of external metrics", api_services::external_metrics;
+    api_services::PROVIDER, "the APIService of the metrics provider", api_services::metrics_provider;
+    namespaces::OPTED_IN, "namespaces that have opted in", namespaces::opted_in;
+    namespaces::NOT_OPTED_IN, "objects that ask for Evenkeel in namespaces that have not opted in", namespaces::not_opted_in;
+    annotations::ANNOTATIONS, "annotations have names and values that are accepted", annotations::check;
+    namespaces::MIRROR, "the label of a namespace follows its annotation", namespaces::mirror;
+    scaling_mode::MODE, "scaling acts on some target, and does not only recommend", scaling_mode::check;
+    conflicts::CONFLICT, "nothing else scales what Evenkeel scales", conflicts::conflicts;
+    conflicts::PROBLEM, "targets can be scaled as requested, and have room for it", conflicts::problems;
+    own_objects::OBJECTS, "CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles are followed", own_objects::check;
+    unreadable_objects::UNREADABLE, "the objects of the cluster can be read", unreadable_objects::check;
+    held_pods::REFUSED, "Pods that wait for headroom", held_pods::check;
+    node_autoscaler::CONFLICT, "a node autoscaler sees the Pods that Evenkeel refuses", node_autoscaler::check;
+    leftovers::LEFTOVERS, "objects of another installation", leftovers::check;
+};
 
 /// Runs all checks: at least one finding each, or the one that Evenkeel is elsewhere.
 #[must_use]

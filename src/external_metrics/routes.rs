@@ -21,7 +21,8 @@ use crate::aggregation::{
 };
 use crate::controller::scaling::ServedLoads;
 use crate::server::{Routes, paths};
-use evenkeel_kubernetes::external_metrics::{self, ExternalMetricsRefusal};
+use evenkeel_kubernetes::api_group;
+use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD, ExternalMetricsRefusal};
 use evenkeel_kubernetes::kinds::Kind;
 
 #[derive(Debug)]
@@ -114,7 +115,7 @@ async fn group(
     request: Request,
 ) -> Result<Response, StatusErrorResponse> {
     let (parts, _) = request.into_parts();
-    shared.discovered(&parts, external_metrics::group)
+    shared.discovered(&parts, || api_group::group(Kind::ExternalMetrics))
 }
 
 async fn resources(
@@ -122,7 +123,9 @@ async fn resources(
     request: Request,
 ) -> Result<Response, StatusErrorResponse> {
     let (parts, _) = request.into_parts();
-    shared.discovered(&parts, external_metrics::resources)
+    shared.discovered(&parts, || {
+        api_group::resources(Kind::ExternalMetrics, EXPECTED_LOAD)
+    })
 }
 
 async fn values(

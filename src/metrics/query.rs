@@ -30,8 +30,6 @@ pub enum UsageQuery {
     NodeMetrics,
     /// cpu and memory of all Pods in one list.
     PodMetrics,
-    /// Everything that a written trace holds.
-    Trace,
 }
 
 impl UsageQuery {
@@ -85,7 +83,6 @@ impl UsageQuery {
             Self::KubeletDisk => "kubeletDisk",
             Self::NodeMetrics => "nodeMetrics",
             Self::PodMetrics => "podMetrics",
-            Self::Trace => "trace",
         }
     }
 }

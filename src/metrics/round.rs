@@ -141,8 +141,7 @@ fn pods_of(query: UsageQuery) -> Vec<Resource> {
         | UsageQuery::Node(_)
         | UsageQuery::NetworkCapacity
         | UsageQuery::IoPressure
-        | UsageQuery::NodeMetrics
-        | UsageQuery::Trace => Vec::new(),
+        | UsageQuery::NodeMetrics => Vec::new(),
     }
 }
 

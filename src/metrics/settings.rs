@@ -3,7 +3,7 @@
 use evenkeel_core::units::Bytes;
 
 use super::api_call::ApiCallLimits;
-use super::{kubelet, poller, prometheus, replay, signals};
+use super::{kubelet, poller, prometheus, signals};
 
 /// The longest answer that a source reads: one for 150,000 Pods is some 30 MB.
 pub(crate) const BODY_LIMIT: Bytes = Bytes(256 * 1024 * 1024);
@@ -25,8 +25,6 @@ pub enum MetricsSourceSettings {
     Prometheus(Box<prometheus::Settings>),
     /// metrics.k8s.io: cpu and memory only.
     MetricsApi(ApiCallLimits),
-    /// A trace in a file.
-    Replay(replay::Settings),
     /// None: loads are the sums of the Pods' demands.
     None,
 }

@@ -237,7 +237,7 @@ fn held(mut response: axum::http::Response<tonic::body::Body>) -> Response {
 
 /// A refusal in the words of gRPC.
 fn status(refusal: &SeriesRefusal) -> Status {
-    let code = match refusal.code() {
+    let code = match refusal.answer().0 {
         400 => Code::InvalidArgument,
         401 => Code::Unauthenticated,
         403 => Code::PermissionDenied,

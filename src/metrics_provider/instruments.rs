@@ -63,7 +63,7 @@ impl SeriesProviderMetrics {
         let query = kind.as_str();
         let outcome = match answer {
             Ok(_) => "answered",
-            Err(refusal) => refusal.reason(),
+            Err(refusal) => refusal.answer().1,
         };
         self.questions
             .get_or_create(&OutcomeLabels { query, outcome })

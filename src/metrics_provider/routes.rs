@@ -23,6 +23,8 @@ use crate::aggregation::{
     endpoint, is_read, parameters, routes,
 };
 use crate::server::{Routes, paths};
+use evenkeel_kubernetes::api_group;
+use evenkeel_kubernetes::kinds::Kind;
 use evenkeel_kubernetes::series_query::{self, SeriesQuery, SeriesRefusal};
 
 /// Hexadecimal digits of the hash of a document.
@@ -106,7 +108,7 @@ async fn group(
     request: Request,
 ) -> Result<Response, StatusErrorResponse> {
     shared.reader(&request.into_parts().0)?;
-    Ok(Json(series_query::group()).into_response())
+    Ok(Json(api_group::group(Kind::MetricSeries)).into_response())
 }
 
 async fn resources(
@@ -114,7 +116,11 @@ async fn resources(
     request: Request,
 ) -> Result<Response, StatusErrorResponse> {
     shared.reader(&request.into_parts().0)?;
-    Ok(Json(series_query::resources()).into_response())
+    Ok(Json(api_group::resources(
+        Kind::MetricSeries,
+        Kind::MetricSeries.plural(),
+    ))
+    .into_response())
 }
 
 async fn index(

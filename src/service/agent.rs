@@ -1,17 +1,13 @@
 //! The composition root of a node's agent, which serves only probes and Prometheus.
 
-use std::time::Duration;
-
 use anyhow::Context as _;
-use futures::StreamExt as _;
 
 use super::components::lasting;
 use super::process::Process;
-use super::{failure, listeners};
 use crate::agent::{Agent, AgentContext, AgentMetrics, Paths};
 use crate::cluster;
 use crate::config::Config;
-use crate::server::{Drain, DrainSettings, signals};
+use crate::server::signals;
 use crate::telemetry;
 
 #[derive(Debug)]
@@ -36,33 +32,14 @@ pub async fn watch_node(given: NodeAgent) -> anyhow::Result<()> {
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }
-    let mut signals = std::pin::pin!(signals().context("signals cannot be received")?);
+    let signals = std::pin::pin!(signals().context("signals cannot be received")?);
     let mut process = Process::new(&config).await?;
     let agent = process.agent(&config, node.clone(), paths)?;
     process.follow(&agent, &node);
     process.reload(config.clone());
-    let Process {
-        registry,
-        readiness,
-        cancel,
-        mut tasks,
-        ..
-    } = process;
-    let drain = Drain::new(DrainSettings {
-        // No Service leads here, so there is no traffic to redirect first.
-        delay: Duration::ZERO,
-        ..config.server.drain
-    });
-    listeners::alone(&config, registry, readiness, &drain, &mut tasks)?;
-    lasting(&mut tasks, "agent", &cancel, agent.run(cancel.clone()));
-    let ended = tokio::select! {
-        _ = signals.next() => Ok(()),
-        error = failure(&mut tasks) => Err(error),
-    };
-    cancel.cancel();
-    drain.run(futures::stream::once(async {})).await;
-    while tasks.join_next().await.is_some() {}
-    ended
+    let running = agent.run(process.cancel.clone());
+    lasting(&mut process.tasks, "agent", &process.cancel, running);
+    process.serve(&config, signals).await
 }
 
 impl Process {

@@ -34,14 +34,14 @@ pub(super) fn start(
     parts: &Components,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
-) -> anyhow::Result<CertificateProvider> {
+) -> CertificateProvider {
     let Components { config, client, .. } = parts;
     watches(parts, cancel, tasks);
     let metrics_sources::ScalingMetricSources {
         past,
         signals,
         containers,
-    } = metrics_sources::start(parts, cancel, tasks)?;
+    } = metrics_sources::start(parts, cancel, tasks);
     let leadership = Leadership::default();
     let elector = Elector::new(
         client.clone(),
@@ -88,7 +88,7 @@ pub(super) fn start(
     lasting(tasks, "scaling loop", cancel, scaling.run(cancel.clone()));
     reloading(parts, queue, cancel, tasks);
     let (settings, namespace) = (&config.certificates, &parts.replica.namespace);
-    Ok(CertificateProvider::new(settings, namespace, client))
+    CertificateProvider::new(settings, namespace, client)
 }
 
 /// Writes the condition that lets Pods take traffic.

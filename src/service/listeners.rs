@@ -21,7 +21,8 @@ use crate::server::{
     Routes, ScrapeAccess, Transport,
 };
 use crate::telemetry::{self, Registry};
-use evenkeel_kubernetes::{external_metrics, series_query};
+use evenkeel_kubernetes::api_group;
+use evenkeel_kubernetes::kinds::Kind;
 
 pub(super) fn metrics_page(parts: &Components) -> MetricsPage {
     let mut registry = telemetry::registry();
@@ -222,7 +223,7 @@ fn behind_the_api_server(
     let rights = Arc::new(Rights::new(parts.client.clone()));
     let mut groups = Vec::new();
     if let Some(loads) = parts.scaling.served.clone() {
-        groups.push(external_metrics::group());
+        groups.push(api_group::group(Kind::ExternalMetrics));
         let external_metrics = ExternalMetrics {
             introductions: introductions.clone(),
             rights: Arc::clone(&rights),
@@ -233,7 +234,7 @@ fn behind_the_api_server(
         calls = external_metrics.routes(calls);
     }
     if let Some(provider) = provider {
-        groups.push(series_query::group());
+        groups.push(api_group::group(Kind::MetricSeries));
         let series = SeriesApi {
             introductions: introductions.clone(),
             rights,

@@ -4,7 +4,6 @@ mod measurement_check;
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +14,6 @@ use crate::cluster::state::NodeContact;
 use crate::metrics::kubelet::{self, Disks, Kubelet, KubeletPoller, WithDisks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
-use crate::metrics::replay::{ReplaySource, UsageTrace};
 use crate::metrics::signals::{self, ServedSource, Signals};
 use crate::metrics::{
     ApiCallLimits, BODY_LIMIT, Containers, MetricsSource, MetricsSourceSettings, NoMetrics, Poller,
@@ -36,8 +34,8 @@ pub(super) fn start(
     parts: &Components,
     cancel: &CancellationToken,
     tasks: &mut Tasks,
-) -> anyhow::Result<ScalingMetricSources> {
-    let (source, prometheus) = source(parts)?;
+) -> ScalingMetricSources {
+    let (source, prometheus) = source(parts);
     let source = with_disks(source, parts, cancel, tasks);
     let signals = signals(parts, prometheus.clone(), cancel, tasks);
     let poller = Poller::new(
@@ -82,11 +80,11 @@ pub(super) fn start(
         });
     }
     let containers = containers(parts, prometheus.clone());
-    Ok(ScalingMetricSources {
+    ScalingMetricSources {
         past: prometheus,
         signals,
         containers,
-    })
+    }
 }
 
 /// The source of what containers use: that of rounds, or the metrics API where it does not tell.
@@ -99,7 +97,7 @@ fn containers(parts: &Components, prometheus: Option<Arc<PrometheusSource>>) -> 
         MetricsSourceSettings::Prometheus(_) | MetricsSourceSettings::MetricsApi(_) => {
             Some(Containers::new(prometheus, parts.client.clone(), bounds))
         }
-        MetricsSourceSettings::Replay(_) | MetricsSourceSettings::None => None,
+        MetricsSourceSettings::None => None,
     }
 }
 
@@ -182,8 +180,8 @@ fn signals(
 
 type MetricsSourcePair = (Arc<dyn MetricsSource>, Option<Arc<PrometheusSource>>);
 
-fn source(parts: &Components) -> anyhow::Result<MetricsSourcePair> {
-    Ok(match &parts.config.metrics.source {
+fn source(parts: &Components) -> MetricsSourcePair {
+    match &parts.config.metrics.source {
         MetricsSourceSettings::Prometheus(settings) => {
             let source = Arc::new(PrometheusSource::new(settings.as_ref().clone()));
             (Arc::clone(&source) as Arc<dyn MetricsSource>, Some(source))
@@ -192,16 +190,8 @@ fn source(parts: &Components) -> anyhow::Result<MetricsSourcePair> {
             let source = MetricsApiSource::new(parts.client.clone(), *settings);
             (Arc::new(source), None)
         }
-        MetricsSourceSettings::Replay(replay) => {
-            let file = replay.file.display();
-            let text = std::fs::read_to_string(&replay.file)
-                .with_context(|| format!("the trace {file} cannot be read"))?;
-            let trace: UsageTrace = text.parse().with_context(|| format!("the trace {file}"))?;
-            let source = ReplaySource::new(trace, replay.speed, parts.cluster.now());
-            (Arc::new(source), None)
-        }
         MetricsSourceSettings::None => (Arc::new(NoMetrics), None),
-    })
+    }
 }
 
 #[cfg(test)]

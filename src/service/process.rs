@@ -1,15 +1,19 @@
 //! The shared parts of processes that serve only probes and Prometheus: a node's agent, and the
 //! process of external algorithms' jobs.
 
+use std::pin::Pin;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt as _};
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::client;
 use super::components::{Tasks, lasting};
 use super::reload::{self, ConfigReloader};
+use super::{client, failure, listeners};
 use crate::config::Config;
 use crate::controller::{self, Leadership, Replica, WriteQueue, WriteSwitch, Writer};
-use crate::server::Readiness;
+use crate::server::{Drain, DrainSettings, Readiness};
 use crate::telemetry::{self, Registry};
 
 /// The parts that all others share.
@@ -61,6 +65,36 @@ impl Process {
         (queue, counted)
     }
 
+    /// Serves probes and Prometheus until a signal or until a part fails, and ends all parts.
+    pub(super) async fn serve(
+        self,
+        config: &Config,
+        mut signals: Pin<&mut impl Stream>,
+    ) -> anyhow::Result<()> {
+        let Self {
+            registry,
+            readiness,
+            cancel,
+            mut tasks,
+            ..
+        } = self;
+        let drain = Drain::new(DrainSettings {
+            // No Service leads here, so there is no traffic to redirect first.
+            delay: Duration::ZERO,
+            ..config.server.drain
+        });
+        listeners::alone(config, registry, readiness, &drain, &mut tasks)?;
+        let ended = tokio::select! {
+            _ = signals.next() => Ok(()),
+            error = failure(&mut tasks) => Err(error),
+        };
+        cancel.cancel();
+        drain.run(futures::stream::once(async {})).await;
+        while tasks.join_next().await.is_some() {}
+        ended
+    }
+
+    /// Follows the configuration file.
     pub(super) fn reload(&mut self, config: Config) {
         let metrics = reload::ConfigReloadMetrics::default();
         metrics.register(&mut self.registry);

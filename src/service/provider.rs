@@ -25,9 +25,7 @@ pub(super) fn new(parts: &Components) -> Option<Arc<MetricsProvider>> {
             prometheus.connection.body_limit = BODY_LIMIT;
             Some(PrometheusSource::new(prometheus))
         }
-        MetricsSourceSettings::MetricsApi(_)
-        | MetricsSourceSettings::Replay(_)
-        | MetricsSourceSettings::None => None,
+        MetricsSourceSettings::MetricsApi(_) | MetricsSourceSettings::None => None,
     };
     let bounds = ApiCallLimits {
         timeout: settings.timeout,

@@ -24,18 +24,8 @@ pub enum LogError {
     AlreadySet(#[source] TryInitError),
 }
 
-impl LogError {
-    /// A short name for metrics and conditions.
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Filter(_) => "InvalidLogLevel",
-            Self::AlreadySet(_) => "LoggingAlreadySet",
-        }
-    }
-}
-
-/// The target under which the API server's client logs whole unreadable answers, with values of
-/// environment variables in them.
+/// The target under which the client of the API server writes out whole answers that it cannot read: with
+/// the values of environment variables in them.
 const ANSWERS: &str = "kube_client::client";
 
 /// A filter of events: a level, or levels by target.
@@ -184,7 +174,6 @@ mod tests {
                 error.to_string().contains("error, warn, info"),
                 "{text:?}: {error}"
             );
-            assert_eq!(error.reason(), "InvalidLogLevel");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `forecast plot`: a load from a file and from a service, as numbers and as pictures; `forecast
+//! `forecast plot`: a load from a file, as numbers and as pictures; `forecast
 //! backtest`, `forecast replay` and `forecast replicas` in modules of their own.
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
@@ -6,7 +6,6 @@
 mod backtest;
 mod networks;
 mod replay;
-mod service;
 mod traffic;
 
 use std::fmt::Write as _;
@@ -181,11 +180,6 @@ fn what_is_wrong_with_a_call_or_a_file_is_named() {
             &["PNG is not supported", ".svg"],
         ),
         (&["--time-zone", "Mars"], &hills, &["Europe/Berlin"]),
-        (
-            &["--url", "http://127.0.0.1:1"],
-            &hills,
-            &["--url", "cannot be used with"],
-        ),
         (&["--min", "30"], &hills, &["--min, --max", "30 to 20"]),
         (
             &["--column", "web"],
@@ -218,6 +212,6 @@ fn a_file_and_arguments_that_are_missing_are_named() {
         "--max",
         "3",
     ];
-    evenkeel(&missing).is_refused(2, &["no.csv", "--url"]);
+    evenkeel(&missing).is_refused(2, &["no.csv"]);
     evenkeel(&["forecast", "plot", TRACE]).is_refused(2, &["--request", "--target", "--max"]);
 }

@@ -18,6 +18,7 @@ mod forecast;
 mod install;
 mod judgements;
 mod score;
+mod service_api;
 #[cfg(feature = "sandbox")]
 mod simulate;
 

@@ -27,7 +27,9 @@ use evenkeel::server::{
 use evenkeel_clock::Clock;
 use evenkeel_core::scaling::LoadBasis;
 use evenkeel_core::scaling::load_unit::LoadUnit;
+use evenkeel_kubernetes::api_group;
 use evenkeel_kubernetes::external_metrics::{KnownLoad, ServedLoad};
+use evenkeel_kubernetes::kinds::Kind;
 use http_body_util::Full;
 use jiff::SignedDuration;
 use rcgen::{
@@ -164,7 +166,7 @@ impl Served {
         let introductions = Introductions::new(headers);
         let groups = Groups {
             introductions: introductions.clone(),
-            groups: vec![evenkeel_kubernetes::external_metrics::group()],
+            groups: vec![api_group::group(Kind::ExternalMetrics)],
         };
         let external_metrics = ExternalMetrics {
             introductions,

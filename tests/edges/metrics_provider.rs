@@ -32,9 +32,10 @@ use evenkeel::server::{
     Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings, Routes, Transport,
 };
 use evenkeel_core::placement::node_table;
+use evenkeel_kubernetes::api_group;
 use evenkeel_kubernetes::capacities::Capacities;
 use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::series_query::{self, RangeLimits};
+use evenkeel_kubernetes::series_query::RangeLimits;
 use http_body_util::Full;
 use jiff::SignedDuration;
 use messages::{
@@ -210,7 +211,7 @@ impl Stage {
         let introductions = Introductions::new(headers);
         let groups = Groups {
             introductions: introductions.clone(),
-            groups: vec![series_query::group()],
+            groups: vec![api_group::group(Kind::MetricSeries)],
         };
         let series = SeriesApi {
             introductions,

@@ -61,7 +61,7 @@ async fn start(
     let events = DevEventBus::default();
     let happened = events.subscribe();
     let cluster = DevCluster::start(options, events, serve).await;
-    let cluster = cluster.unwrap_or_else(|error| panic!("{}: {error}", error.reason()));
+    let cluster = cluster.unwrap_or_else(|error| panic!("{error}"));
     (cluster, happened)
 }
 

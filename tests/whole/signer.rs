@@ -26,7 +26,7 @@ async fn start(folder: &std::path::Path) -> DevCluster {
     options.scenario.workloads.clear();
     let serve = async |wiring| embedded_service::run(wiring).await.map_err(Into::into);
     let cluster = DevCluster::start(options, DevEventBus::default(), serve).await;
-    cluster.unwrap_or_else(|error| panic!("{}: {error}", error.reason()))
+    cluster.unwrap_or_else(|error| panic!("{error}"))
 }
 
 async fn certs(cluster: &DevCluster, arguments: &[&str]) -> Output {

@@ -4,13 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::ApiError;
 use crate::patch::apply::Applier;
-use crate::resources::resource::Resource;
-use crate::resources::resource::Subresource;
+use crate::resources::resource::{Resource, Subresource};
 use crate::state::Api;
-use crate::store::ObjectKey;
-use crate::store::StoredObject;
-use crate::wire::query::FieldValidation;
-use crate::wire::query::QueryParameters;
+use crate::store::{ObjectKey, StoredObject};
+use crate::wire::query::{FieldValidation, QueryParameters};
 use crate::wire::response_form::ResponseForm;
 
 /// Manager of a client without a name.

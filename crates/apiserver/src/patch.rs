@@ -7,8 +7,7 @@ mod strategic;
 
 use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 
 #[derive(Debug, Clone)]
 pub(crate) enum Patch {

@@ -40,7 +40,6 @@ mod rolling_model;
 mod scored_model;
 mod selected_forecast;
 mod series;
-mod shifted_trend;
 mod smoothing;
 mod swish_net;
 mod traffic;
@@ -79,7 +78,6 @@ pub use rolling_model::RollingModel;
 pub(crate) use scored_model::ScoredModel;
 pub(crate) use selected_forecast::SelectedForecast;
 pub use series::{GapFreeSeries, RegularSeries, RegularSeriesError};
-pub(crate) use shifted_trend::ShiftedTrend;
 pub use smoothing::{
     AdaptiveAlpha, Alpha, AlphaError, BrownSmoothing, Coefficients, SHpa, Tes, Variant,
     window_forecast,

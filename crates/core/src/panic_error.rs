@@ -10,14 +10,6 @@ pub struct PanicError {
     pub message: String,
 }
 
-impl PanicError {
-    /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "Panicked"
-    }
-}
-
 /// Does the work. What it was changing when it panicked is half done, and has to be thrown away by
 /// the caller.
 ///

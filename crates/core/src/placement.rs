@@ -14,7 +14,6 @@ pub mod interfaces;
 pub mod kube_scheduler_scores;
 pub mod no_headroom;
 pub mod node_facts;
-pub mod node_forecast;
 mod node_load;
 mod node_sampling;
 pub mod node_table;

@@ -4,12 +4,10 @@
 //! `AverageValue`. An unknown value is an error, never a smaller sum or an empty list: an HPA keeps
 //! its replicas on an error, and adds up a list.
 
-mod discovery;
 mod label;
 mod list;
 mod refusal;
 
-pub use discovery::{group, resources};
 pub use label::label_value;
 pub use list::{KnownLoad, ServedLoad, list};
 pub use refusal::ExternalMetricsRefusal;

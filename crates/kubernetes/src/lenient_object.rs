@@ -29,13 +29,6 @@ pub struct UnreadableObject {
     pub error: String,
 }
 
-impl UnreadableObject {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "unreadable"
-    }
-}
-
 /// The items of a list that cannot be read, which leave all others as they are.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UnreadableItems {

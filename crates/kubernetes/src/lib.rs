@@ -10,6 +10,7 @@ pub mod admission;
 pub mod annotated_object;
 pub mod annotation_check;
 pub mod annotations;
+pub mod api_group;
 pub mod api_service;
 pub mod api_status;
 pub mod autoscaler;

@@ -26,13 +26,6 @@ pub struct RawJson(Result<Box<str>, TooMuch>);
 #[error("accepted: {ACCEPTED}")]
 pub struct TooMuch;
 
-impl TooMuch {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "TooMuch"
-    }
-}
-
 impl Default for RawJson {
     fn default() -> Self {
         Self(Ok("null".into()))

@@ -6,7 +6,6 @@
 
 mod answer;
 mod check;
-mod discovery;
 mod openapi;
 mod parameters;
 mod range;
@@ -15,7 +14,6 @@ mod rights;
 
 pub use answer::{LabelledSeries, SeriesAnswer, SeriesPoint, SeriesUnit};
 pub use check::{QueryFault, WrittenQuery};
-pub use discovery::{group, resources};
 pub use openapi::{document, index};
 pub use parameters::{SeriesRequest, parse};
 pub use range::{RangeFault, RangeLimits, SeriesRange};

@@ -45,13 +45,6 @@ pub struct TaintKey(String);
 #[error("{0:?} is not accepted; accepted: {ACCEPTED}")]
 pub struct UnknownTaintKey(String);
 
-impl UnknownTaintKey {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "UnknownTaintKey"
-    }
-}
-
 impl Default for TaintKey {
     fn default() -> Self {
         Self(DEFAULT_KEY.to_owned())

@@ -40,58 +40,55 @@ pub struct OwnedObject {
     pub metadata: Meta,
 }
 
-macro_rules! watched {
-    ($(#[$doc:meta])* $name:ident, $field:ident: $object:ty, read by $read:path) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq)]
-        pub struct $name {
-            /// Name, namespace, uid and resource version; nothing else.
-            pub metadata: ObjectMeta,
-            /// The object, as far as rules read it.
-            pub $field: $object,
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let $field = $read(deserializer)?;
-                Ok(Self {
-                    metadata: $field.metadata.identity(),
-                    $field,
-                })
-            }
-        }
-    };
-}
-
+/// Implements the trait for objects of a built-in kind, of a kind of `Kind`, or of a kind that only the caller
+/// knows.
 macro_rules! resource {
-    ($name:ident as $kind:ty) => {
+    (built_in($kind:ty), $name:ident) => {
         resource!(
-            $name,
-            <$kind as kube_core::Resource>::Scope,
+            @ $name, <$kind as kube_core::Resource>::Scope, |_of: ()|
             <$kind as kube_core::Resource>::kind(&()),
             <$kind as kube_core::Resource>::group(&()),
             <$kind as kube_core::Resource>::version(&()),
             <$kind as kube_core::Resource>::plural(&())
         );
     };
-    ($name:ident, $scope:ty, $kind:expr, $group:expr, $version:expr, $plural:expr) => {
+    (defined($kind:path), $name:ident) => {
+        resource!(
+            @ $name, kube_core::NamespaceResourceScope, |_of: ()|
+            $kind.as_str().into(),
+            $kind.group().into(),
+            $kind.version().into(),
+            $kind.plural().into()
+        );
+    };
+    (any(), $name:ident) => {
+        resource!(
+            @ $name, kube_core::NamespaceResourceScope, |of: ApiResource|
+            (&*of.kind).into(),
+            (&*of.group).into(),
+            (&*of.version).into(),
+            (&*of.plural).into()
+        );
+    };
+    (@ $name:ident, $scope:ty, |$of:ident: $dynamic:ty|
+        $kind:expr, $group:expr, $version:expr, $plural:expr) => {
         impl kube_core::Resource for $name {
-            type DynamicType = ();
+            type DynamicType = $dynamic;
             type Scope = $scope;
 
-            fn kind((): &()) -> Cow<'_, str> {
+            fn kind($of: &$dynamic) -> Cow<'_, str> {
                 $kind
             }
 
-            fn group((): &()) -> Cow<'_, str> {
+            fn group($of: &$dynamic) -> Cow<'_, str> {
                 $group
             }
 
-            fn version((): &()) -> Cow<'_, str> {
+            fn version($of: &$dynamic) -> Cow<'_, str> {
                 $version
             }
 
-            fn plural((): &()) -> Cow<'_, str> {
+            fn plural($of: &$dynamic) -> Cow<'_, str> {
                 $plural
             }
 
@@ -106,163 +103,68 @@ macro_rules! resource {
     };
 }
 
-watched!(
-    WatchedPod, pod: Pod, read by Pod::deserialize
-);
-resource!(WatchedPod as v1::Pod);
-watched!(
-    WatchedNodePod, pod: NodePod, read by NodePod::deserialize
-);
-resource!(WatchedNodePod as v1::Pod);
-watched!(
-    WatchedNode, node: Node, read by Node::deserialize
-);
-resource!(WatchedNode as v1::Node);
-watched!(
-    WatchedNamespace, namespace: Namespace, read by Namespace::deserialize
-);
-resource!(WatchedNamespace as v1::Namespace);
-watched!(
-    WatchedJob, job: OwnedObject, read by OwnedObject::deserialize
-);
-resource!(WatchedJob as batch::v1::Job);
-watched!(
-    WatchedAutoscaler, autoscaler: Autoscaler, read by Autoscaler::deserialize
-);
-resource!(WatchedAutoscaler as autoscaling::v2::HorizontalPodAutoscaler);
-watched!(
-    WatchedDeployment, workload: Workload, read by deployment
-);
-resource!(WatchedDeployment as apps::v1::Deployment);
-watched!(
-    WatchedStatefulSet, workload: Workload, read by stateful_set
-);
-resource!(WatchedStatefulSet as apps::v1::StatefulSet);
-watched!(
-    WatchedReplicaSet, workload: Workload, read by replica_set
-);
-resource!(WatchedReplicaSet as apps::v1::ReplicaSet);
-watched!(
-    WatchedDaemonSet, workload: Workload, read by daemon_set
-);
-resource!(WatchedDaemonSet as apps::v1::DaemonSet);
-watched!(
-    WatchedCronHpa, cron_hpa: CronHpa, read by CronHpa::deserialize
-);
-resource!(
-    WatchedCronHpa,
-    kube_core::NamespaceResourceScope,
-    Kind::CronHpa.as_str().into(),
-    Kind::CronHpa.group().into(),
-    Kind::CronHpa.version().into(),
-    Kind::CronHpa.plural().into()
-);
-watched!(
-    WatchedReplicaProfile, profile: ReplicaProfile, read by ReplicaProfile::deserialize
-);
-resource!(
-    WatchedReplicaProfile,
-    kube_core::NamespaceResourceScope,
-    Kind::ReplicaProfile.as_str().into(),
-    Kind::ReplicaProfile.group().into(),
-    Kind::ReplicaProfile.version().into(),
-    Kind::ReplicaProfile.plural().into()
-);
-watched!(
-    WatchedDisruptionBudget, budget: DisruptionBudget, read by DisruptionBudget::deserialize
-);
-resource!(WatchedDisruptionBudget as policy::v1::PodDisruptionBudget);
-watched!(
-    WatchedIhpa, ihpa: Ihpa, read by Ihpa::deserialize
-);
-resource!(
-    WatchedIhpa,
-    kube_core::NamespaceResourceScope,
-    Kind::Ihpa.as_str().into(),
-    Kind::Ihpa.group().into(),
-    Kind::Ihpa.version().into(),
-    Kind::Ihpa.plural().into()
-);
-watched!(
-    WatchedHorizontalPortrait, portrait: HorizontalPortrait, read by HorizontalPortrait::deserialize
-);
-resource!(
-    WatchedHorizontalPortrait,
-    kube_core::NamespaceResourceScope,
-    Kind::HorizontalPortrait.as_str().into(),
-    Kind::HorizontalPortrait.group().into(),
-    Kind::HorizontalPortrait.version().into(),
-    Kind::HorizontalPortrait.plural().into()
-);
-watched!(
-    WatchedScaledObject, scaled_object: ScaledObject, read by ScaledObject::deserialize
-);
-resource!(
-    WatchedScaledObject,
-    kube_core::NamespaceResourceScope,
-    Kind::ScaledObject.as_str().into(),
-    Kind::ScaledObject.group().into(),
-    Kind::ScaledObject.version().into(),
-    Kind::ScaledObject.plural().into()
-);
+macro_rules! watched {
+    ($($(#[$doc:meta])* $name:ident { $field:ident: $object:ty $(as $kind:path)? } = $how:ident($($of:tt)*);)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub struct $name {
+            /// Name, namespace, uid and resource version; nothing else.
+            pub metadata: ObjectMeta,
+            /// The object, as far as rules read it.
+            pub $field: $object,
+        }
 
-/// Implements the trait for objects of a kind that only the caller knows.
-macro_rules! resource_of_any_kind {
-    ($name:ident) => {
-        impl kube_core::Resource for $name {
-            type DynamicType = ApiResource;
-            type Scope = kube_core::NamespaceResourceScope;
-
-            fn kind(resource: &ApiResource) -> Cow<'_, str> {
-                (&*resource.kind).into()
-            }
-
-            fn group(resource: &ApiResource) -> Cow<'_, str> {
-                (&*resource.group).into()
-            }
-
-            fn version(resource: &ApiResource) -> Cow<'_, str> {
-                (&*resource.version).into()
-            }
-
-            fn plural(resource: &ApiResource) -> Cow<'_, str> {
-                (&*resource.plural).into()
-            }
-
-            fn meta(&self) -> &ObjectMeta {
-                &self.metadata
-            }
-
-            fn meta_mut(&mut self) -> &mut ObjectMeta {
-                &mut self.metadata
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let $field = <$object>::deserialize($($kind,)? deserializer)?;
+                Ok(Self {
+                    metadata: $field.metadata.identity(),
+                    $field,
+                })
             }
         }
-    };
+
+        resource!($how($($of)*), $name);
+    )*};
 }
 
-watched!(
-    WatchedCustomObject, object: CustomObject, read by CustomObject::deserialize
-);
-resource_of_any_kind!(WatchedCustomObject);
-watched!(
-    ListedObject, object: AnnotatedObject, read by AnnotatedObject::deserialize
-);
-resource_of_any_kind!(ListedObject);
-
-fn deployment<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
-    Workload::deserialize(Kind::Deployment, deserializer)
-}
-
-fn stateful_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
-    Workload::deserialize(Kind::StatefulSet, deserializer)
-}
-
-fn replica_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
-    Workload::deserialize(Kind::ReplicaSet, deserializer)
-}
-
-fn daemon_set<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Workload, D::Error> {
-    Workload::deserialize(Kind::DaemonSet, deserializer)
+watched! {
+    /// A Pod in a watch.
+    WatchedPod { pod: Pod } = built_in(v1::Pod);
+    /// A Pod in the watch of its node's agent.
+    WatchedNodePod { pod: NodePod } = built_in(v1::Pod);
+    /// A node in a watch.
+    WatchedNode { node: Node } = built_in(v1::Node);
+    /// A namespace in a watch.
+    WatchedNamespace { namespace: Namespace } = built_in(v1::Namespace);
+    /// A Job in a watch.
+    WatchedJob { job: OwnedObject } = built_in(batch::v1::Job);
+    /// An HPA in a watch.
+    WatchedAutoscaler { autoscaler: Autoscaler } = built_in(autoscaling::v2::HorizontalPodAutoscaler);
+    /// A Deployment in a watch.
+    WatchedDeployment { workload: Workload as Kind::Deployment } = built_in(apps::v1::Deployment);
+    /// A StatefulSet in a watch.
+    WatchedStatefulSet { workload: Workload as Kind::StatefulSet } = built_in(apps::v1::StatefulSet);
+    /// A ReplicaSet in a watch.
+    WatchedReplicaSet { workload: Workload as Kind::ReplicaSet } = built_in(apps::v1::ReplicaSet);
+    /// A DaemonSet in a watch.
+    WatchedDaemonSet { workload: Workload as Kind::DaemonSet } = built_in(apps::v1::DaemonSet);
+    /// A PodDisruptionBudget in a watch.
+    WatchedDisruptionBudget { budget: DisruptionBudget } = built_in(policy::v1::PodDisruptionBudget);
+    /// A CronHPA in a watch.
+    WatchedCronHpa { cron_hpa: CronHpa } = defined(Kind::CronHpa);
+    /// A ReplicaProfile in a watch.
+    WatchedReplicaProfile { profile: ReplicaProfile } = defined(Kind::ReplicaProfile);
+    /// An IntelligentHorizontalPodAutoscaler in a watch.
+    WatchedIhpa { ihpa: Ihpa } = defined(Kind::Ihpa);
+    /// A HorizontalPortrait in a watch.
+    WatchedHorizontalPortrait { portrait: HorizontalPortrait } = defined(Kind::HorizontalPortrait);
+    /// A KEDA ScaledObject in a watch.
+    WatchedScaledObject { scaled_object: ScaledObject } = defined(Kind::ScaledObject);
+    /// A custom resource in a watch.
+    WatchedCustomObject { object: CustomObject } = any();
+    /// An object of any kind in a list, with its annotations.
+    ListedObject { object: AnnotatedObject } = any();
 }
 
 #[cfg(test)]

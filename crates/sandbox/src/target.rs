@@ -103,9 +103,9 @@ pub fn run(
     }
 }
 
-/// Replicas of a plain HPA at each step of `load`, and their cost.
-#[must_use]
-pub fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
+/// The replicas of a plain HPA under `load` at each of its steps, and what they came to.
+#[cfg(test)]
+fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
     let mut plain = Side::new(target, load, target.capacity.target(), Start::Settled);
     let mut quiet = |_| ();
     let all = ticks(load, &mut quiet);

@@ -32,19 +32,7 @@ pub enum ModelFileError {
     Content(String),
 }
 
-impl ModelFileError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Foreign => "Foreign",
-            Self::Kind { .. } => "Kind",
-            Self::Outdated(_) => "Outdated",
-            Self::Checksum => "Checksum",
-            Self::Content(_) => "Content",
-        }
-    }
-}
-
+/// Weights of one layer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tensor {
     pub(crate) name: String,

@@ -1,13 +1,11 @@
 //! One list of what scaling reads, put together as the watches of the service do.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fmt::Debug;
 
 use jiff::Timestamp;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
 use kube::{Api, Client, Resource};
-use serde::de::DeserializeOwned;
 
 use super::args::Args;
 use crate::cli::output::{self, CliFailure};
@@ -104,11 +102,7 @@ impl Listing<'_> {
     /// serve is empty.
     async fn list<K>(&self, params: ListParams, mut take: impl FnMut(K)) -> Result<(), CliFailure>
     where
-        K: WatchedObject
-            + Resource<DynamicType = (), Scope = NamespaceResourceScope>
-            + Clone
-            + Debug
-            + DeserializeOwned,
+        K: WatchedObject + Resource<Scope = NamespaceResourceScope>,
     {
         let client = self.client.clone();
         let api: Api<K> = match self.namespace {

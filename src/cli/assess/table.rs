@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 
 use super::report::Assessment;
 use super::target_report::{EvaluationReport, TargetReport};
 use super::verdict::AssessVerdict;
 use crate::cli::forecast::replay::report::{Ratios, percentage};
-use crate::cli::output::{Report, Style, fit_to_width};
+use crate::cli::output::{Report, Style, fit_to_width, right};
 
 pub(super) const FIGURES: [&str; 8] = [
     "DAYS",
@@ -24,7 +24,6 @@ pub(super) const FIGURES: [&str; 8] = [
 impl Report for Assessment {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         writeln!(to, "{}\n", style.emphasis(&self.summary.told()))?;
-        let right = |text: &str| Cell::new(text).set_alignment(CellAlignment::Right);
         let header = ["HPA", "VERDICT"].map(Cell::new).into_iter();
         let mut table = style.table(header.chain(FIGURES.map(right)));
         for one in &self.targets {

@@ -14,6 +14,7 @@ use crate::certificates::{
 };
 use crate::cli::cluster_args::{ClusterArgs, PATIENCE};
 use crate::cli::output::CliFailure;
+use crate::cli::runtime::runtime;
 
 /// The files of a bundle, as the Secret names them.
 const FILES: [&str; 6] = [
@@ -82,10 +83,7 @@ impl CertificateSourceArgs {
         &self,
         ask: impl FnOnce(Client) -> F,
     ) -> Result<T, CliFailure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(async {
+        runtime()?.block_on(async {
             let client = self.cluster.connect().await.map_err(CliFailure::Call)?;
             let asked = tokio::time::timeout(PATIENCE, ask(client)).await;
             let asked = asked.context("the cluster does not answer");

@@ -15,6 +15,7 @@ use serde_json::json;
 use super::certificate_source::no_signer;
 use crate::cli::cluster_args::ClusterArgs;
 use crate::cli::output::{self, CliFailure, Format, Report, Style};
+use crate::cli::runtime::runtime;
 use evenkeel_kubernetes::plan::key_rotation::{KeyRotation, KeyRotationRequest, REQUEST, ROTATION};
 
 /// Time in which the signer takes a request up: it looks every five seconds.
@@ -125,10 +126,7 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
             ))
         })?
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let answer = runtime.block_on(async {
+    let answer = runtime()?.block_on(async {
         let client = cluster.connect().await.map_err(CliFailure::Call)?;
         let place = SignerSecretRef {
             api: Api::namespaced(client, &cluster.namespace),

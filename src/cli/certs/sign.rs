@@ -1,8 +1,8 @@
 //! `certs sign`: the signer, which runs in a Pod of its own.
 
 use crate::cli::output::CliFailure;
-use crate::cli::settings::{ConfigArgs, ConnectionArgs};
-use crate::config::Config;
+use crate::cli::runtime::runtime;
+use crate::cli::settings::ProcessArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -19,20 +19,12 @@ configuration.";
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     #[command(flatten)]
-    connection: ConnectionArgs,
-
-    #[command(flatten)]
-    config: ConfigArgs,
+    process: ProcessArgs,
 }
 
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
-    let Args { connection, config } = args;
-    let mut config = Config::load(&config.sources([]))?;
-    config.connection = connection.into();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime
+    let config = args.process.load()?;
+    runtime()?
         .block_on(crate::service::sign(config))
         .map_err(CliFailure::Work)
 }

@@ -66,10 +66,10 @@ fn load(plot: &Plot) -> Panel {
 }
 
 fn replicas(plot: &Plot) -> Panel {
-    let steps = |value: fn(&PlotPoint) -> Option<i32>, stroke| {
+    let steps = |value: fn(&PlotPoint) -> i32, stroke| {
         let points = plot.points.iter().map(|point| chart::ChartPoint {
             at: point.at,
-            value: value(point).map(f64::from),
+            value: Some(f64::from(value(point))),
         });
         Shape::Steps(points.collect(), stroke)
     };
@@ -91,7 +91,7 @@ fn replicas(plot: &Plot) -> Panel {
             mark(
                 "plain HPA",
                 Colour::Vermilion,
-                steps(|point| Some(point.plain_hpa), Stroke::Dashed),
+                steps(|point| point.plain_hpa, Stroke::Dashed),
             ),
         ],
     }

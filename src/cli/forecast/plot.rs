@@ -1,9 +1,8 @@
 //! `evenkeel forecast plot`: one target's load with forecasts, and the replicas of Evenkeel and a
 //! plain HPA.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use evenkeel_http_client::Uri;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,9 +15,8 @@ use super::flag_values::{
 use super::grid::{self, GridLoad};
 use super::progress::Bar;
 use super::report::{Costs, ForecastOf, Plot, PlotAccuracy, base_unit, points};
-use super::{output_file, picture, service};
+use super::{output_file, picture};
 use crate::cli::output::{self, CliFailure};
-use crate::cli::service_api::parse_url;
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
 use evenkeel_sandbox::target::{self, GRID, ReplayTarget, TargetRunOutcome};
@@ -27,7 +25,6 @@ const EXAMPLES: &str = "\
 Examples:
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 -o load.svg
   evenkeel forecast plot load.csv --request 500m --target 60% --min 2 --max 20 --unit millicores --column web --model s-hpa --start-up 90s -o load.svg -o json
-  evenkeel forecast plot shop/web --url http://127.0.0.1:8081 -o web.svg
 
 A file has a column of times (RFC 3339 with an offset, or seconds since 1970) and one or more
 columns of values: the load of all Pods together. CPU values are cores unless --unit says
@@ -37,11 +34,7 @@ its samples, and a step without samples is interpolated. 3 or more missing sampl
 which no load is known and the replicas do not change.
 
 The load of a file runs through the rules of the service in mode floor, tick by tick, with an HPA
-and the usual delays of Pods and metrics; and through the same HPA alone. With --url, the picture
-shows the history that the replica has in memory, and only the plain HPA is simulated. The service
-listens on the loopback address of its Pods. Forward the port first:
-  kubectl -n evenkeel-system port-forward deploy/evenkeel 8081
-For `evenkeel dev`, use the dashboard address that it shows.
+and the usual delays of Pods and metrics; and through the same HPA alone.
 
 Under-provisioned: the ready Pods carry more than 1.1 times the target, beyond the HPA's
 tolerance. Overloaded: they carry more than they request.";
@@ -50,9 +43,9 @@ tolerance. Overloaded: they carry more than they request.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// A CSV file (`-` reads standard input), or NAMESPACE/NAME of an HPA with --url
-    #[arg(value_name = "FILE|NAMESPACE/NAME")]
-    source: String,
+    /// A CSV file (`-` reads standard input)
+    #[arg(value_name = "FILE")]
+    source: PathBuf,
 
     /// table, json or yaml for the numbers, or a file that ends in .svg for a picture (svg alone
     /// prints the picture); may be repeated
@@ -64,47 +57,20 @@ pub(super) struct Args {
     time_zone: TimeZone,
 
     /// The resource: cpu or memory
-    #[arg(long, value_name = "NAME", value_parser = parse_resource)]
-    resource: Option<Resource>,
+    #[arg(long, value_name = "NAME", value_parser = parse_resource, default_value = "cpu")]
+    resource: Resource,
 
-    /// Time until a new Pod is ready [default: 40s; with --url as the service saw it]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    start_up: Option<SignedDuration>,
+    /// Time until a new Pod is ready
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "40s")]
+    start_up: SignedDuration,
 
-    #[command(flatten)]
-    service: PlotServiceArgs,
-
-    #[command(flatten)]
-    file: PlotFileArgs,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "A target of a running service")]
-struct PlotServiceArgs {
-    /// Address of the service's dashboard
-    #[arg(long, value_name = "URL", value_parser = parse_url, conflicts_with_all = FILE_ONLY)]
-    url: Option<Uri>,
-
-    /// The kind of the target, if several kinds have this name, such as HorizontalPodAutoscaler
-    #[arg(long, value_name = "KIND", requires = "url")]
-    kind: Option<String>,
-}
-
-/// Flags for facts that a running service knows itself.
-const FILE_ONLY: [&str; 9] = [
-    "request", "target", "min", "max", "model", "unit", "column", "from", "to",
-];
-
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "A file")]
-struct PlotFileArgs {
     /// Request of one Pod, such as 500m or 1Gi
     #[arg(long, value_name = "QUANTITY")]
-    request: Option<Quantity>,
+    request: Quantity,
 
     /// The target utilisation of the request
     #[arg(long, value_name = "PERCENT", value_parser = parse_target)]
-    target: Option<Ratio>,
+    target: Ratio,
 
     /// Smallest number of replicas
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..))]
@@ -112,7 +78,7 @@ struct PlotFileArgs {
 
     /// Largest number of replicas
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(i32).range(1..=100_000))]
-    max: Option<i32>,
+    max: i32,
 
     /// Model of the forecasts: auto and s-hpa as the service uses them; tes, naive or
     /// seasonal-naive alone
@@ -137,10 +103,7 @@ struct PlotFileArgs {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
-    let plot = match &args.service.url {
-        Some(url) => of_service(args, url)?,
-        None => of_file(args)?,
-    };
+    let plot = plot(args)?;
     for wanted in &args.output {
         match wanted {
             ForecastOutput::Numbers(format) => output::print(&plot, *format)?,
@@ -153,77 +116,39 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     Ok(())
 }
 
-fn of_service(args: &Args, url: &Uri) -> Result<Plot, CliFailure> {
-    let (namespace, name) = args.source.split_once('/').ok_or_else(|| {
-        CliFailure::call(format_args!(
-            "{:?} is not accepted with --url: NAMESPACE/NAME",
-            args.source
-        ))
-    })?;
-    service::plot(&service::TargetHistoryQuery {
-        url,
-        namespace,
-        name,
-        kind: args.service.kind.as_deref(),
-        resource: args.resource,
-        start_up: args.start_up,
-    })
-}
-
-fn of_file(args: &Args) -> Result<Plot, CliFailure> {
-    let path = Path::new(&args.source);
-    if args.source != "-" && !path.exists() {
-        return Err(CliFailure::call(format_args!(
-            "there is no file {}; a target of a running service needs --url",
-            path.display()
-        )));
-    }
+fn plot(args: &Args) -> Result<Plot, CliFailure> {
+    let path = &args.source;
     let wanted = CsvSelection {
-        column: args.file.column.as_deref(),
-        from: args.file.from,
-        to: args.file.to,
+        column: args.column.as_deref(),
+        from: args.from,
+        to: args.to,
     };
     let (target, factor) = target(args)?;
     let mut samples = csv_load::read(path, &wanted)?;
     file_workload::scale(&mut samples, factor);
     let named = |error: String| CliFailure::call(format_args!("{}: {error}", path.display()));
     let gridded = grid::on_grid(&samples).map_err(named)?;
-    if args.file.unit.is_none() {
+    if args.unit.is_none() {
         file_workload::unambiguous(&samples, &target).map_err(named)?;
     }
     let mut bar = Bar::new(gridded.load.values().len() >= LONG);
     let mut told = |share| bar.tell(share, "");
-    let outcome = target::run(&target, args.file.model, &gridded.load, &mut told);
+    let outcome = target::run(&target, args.model, &gridded.load, &mut told);
     bar.finish();
     Ok(report(args, &target, &gridded, &outcome))
 }
 
 /// Target of the simulation, and the number of base units in one unit of the file.
 fn target(args: &Args) -> Result<(ReplayTarget, f64), CliFailure> {
-    let PlotFileArgs {
-        request,
-        target,
-        min,
-        max,
-        unit,
-        ..
-    } = &args.file;
-    let missing = || {
-        CliFailure::call(
-            "the load of a file also needs --request, --target and --max: what one Pod requests, the \
-             HPA's target and the most replicas",
-        )
-    };
-    let resource = args.resource.unwrap_or(Resource::Cpu);
     let workload = FileWorkload {
-        resource,
-        request: request.ok_or_else(missing)?,
-        share: target.ok_or_else(missing)?,
-        min: *min,
-        max: max.ok_or_else(missing)?,
-        start_up: args.start_up.unwrap_or(SignedDuration::from_secs(40)),
+        resource: args.resource,
+        request: args.request,
+        share: args.target,
+        min: args.min,
+        max: args.max,
+        start_up: args.start_up,
     };
-    let factor = file_workload::factor(resource, *unit)?;
+    let factor = file_workload::factor(args.resource, args.unit)?;
     Ok((workload.target()?, factor))
 }
 
@@ -236,7 +161,7 @@ fn report(
     let forecasts = outcome.forecasts;
     let known = |value: f64| (forecasts.scored > 0).then_some(value);
     Plot {
-        source: args.source.clone(),
+        source: args.source.display().to_string(),
         resource: target.resource,
         unit: base_unit(target.resource).to_owned(),
         step_seconds: GRID.as_secs(),
@@ -246,7 +171,7 @@ fn report(
         max: target.bounds.max(),
         start_up_seconds: target.start_up.as_secs(),
         horizon_seconds: outcome.horizon.total().as_secs(),
-        model: Some(named(args.file.model, forecasts.model)),
+        model: named(args.model, forecasts.model),
         from: gridded.load.start(),
         to: gridded.load.end(),
         costs: Costs {
@@ -254,7 +179,7 @@ fn report(
             plain_hpa: outcome.plain.into(),
         },
         forecast: PlotAccuracy {
-            of: if args.file.model == ModelSet::Auto {
+            of: if args.model == ModelSet::Auto {
                 ForecastOf::Largest
             } else {
                 ForecastOf::Load
@@ -263,7 +188,7 @@ fn report(
             mae: known(forecasts.mae),
             naive_mae: known(forecasts.naive_mae),
             coverage80: known(forecasts.coverage80),
-            trusted_share: Some(forecasts.trusted_share),
+            trusted_share: forecasts.trusted_share,
             trust: forecasts.trust.to_string(),
         },
         notes: notes(gridded, target, outcome),

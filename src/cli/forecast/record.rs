@@ -9,6 +9,7 @@ use super::progress::Bar;
 use super::{csv_load, output_file};
 use crate::cli::output::CliFailure;
 use crate::cli::prometheus_history::{self, PrometheusArgs, ask_all};
+use crate::cli::runtime::runtime;
 use crate::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
@@ -110,9 +111,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let (source, address) = prometheus_history::source(&config)?;
     let steps = steps(args)?;
     let step = args.step.as_secs();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = runtime()?;
     let now = || runtime.block_on(prometheus_history::now(&source));
     let to = args.to.unwrap_or_else(now).as_second();
     let end = Timestamp::from_second(to - to.rem_euclid(step)).map_err(CliFailure::call)?;

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::output::{Report, Style, fit_to_width, percent};
+use crate::cli::output::{Report, Style, fit_to_width, percent, right};
 use evenkeel_core::scaling::pareto_frontier::Cost;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::target::TargetRunOutcome;
@@ -14,6 +14,7 @@ use evenkeel_sandbox::target::TargetRunOutcome;
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Plot {
+    /// The file.
     pub source: String,
     #[serde(serialize_with = "name")]
     pub resource: Resource,
@@ -27,8 +28,7 @@ pub(super) struct Plot {
     pub max: i32,
     pub start_up_seconds: i64,
     pub horizon_seconds: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
+    pub model: String,
     pub from: Timestamp,
     pub to: Timestamp,
     pub costs: Costs,
@@ -73,8 +73,7 @@ pub(super) struct PlotAccuracy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage80: Option<f64>,
     /// The share of the time in which the model was trusted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trusted_share: Option<f64>,
+    pub trusted_share: f64,
     /// Trust in the model at the end, with the reason.
     pub trust: String,
 }
@@ -88,8 +87,8 @@ pub(super) struct PlotPoint {
     pub forecast: Option<f64>,
     pub lower80: Option<f64>,
     pub upper80: Option<f64>,
-    pub current: Option<i32>,
-    pub floor: Option<i32>,
+    pub current: i32,
+    pub floor: i32,
     pub plain_hpa: i32,
 }
 
@@ -124,8 +123,8 @@ pub(super) fn points(outcome: &TargetRunOutcome) -> Vec<PlotPoint> {
         forecast: point.forecast.map(|forecast| forecast.mean),
         lower80: point.forecast.map(|forecast| forecast.interval80.lower),
         upper80: point.forecast.map(|forecast| forecast.interval80.upper),
-        current: Some(point.replicas),
-        floor: Some(point.floor),
+        current: point.replicas,
+        floor: point.floor,
         plain_hpa: point.plain,
     };
     outcome.points.iter().map(of).collect()
@@ -145,17 +144,14 @@ impl Plot {
         let (unit, factor) = self.shown();
         let request = format!("{:.3}", self.request / factor);
         let request = request.trim_end_matches('0').trim_end_matches('.');
-        let model = self
-            .model
-            .as_ref()
-            .map_or(String::new(), |model| format!(" by {model}"));
         format!(
-            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, horizon {} s{model}",
+            "Requests of {request} {unit} at {}, {} to {} replicas, Pods ready after {} s, horizon {} s by {}",
             percent(self.target),
             self.min,
             self.max,
             self.start_up_seconds,
-            self.horizon_seconds
+            self.horizon_seconds,
+            self.model
         )
     }
 
@@ -188,9 +184,10 @@ impl Plot {
             ForecastOf::Load => "",
             ForecastOf::Largest => " by the benefit of its floors",
         };
-        parts.extend(
-            trusted_share.map(|share| format!("trusted {} of the time{by}", percent(share))),
-        );
+        parts.push(format!(
+            "trusted {} of the time{by}",
+            percent(*trusted_share)
+        ));
         parts.push(format!("now {trust}"));
         format!("Forecast: {}", parts.join("; "))
     }
@@ -207,12 +204,7 @@ impl Report for Plot {
             self.to
         )?;
         writeln!(to, "{}\n", self.terms())?;
-        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-        let mut table = style.table([
-            Cell::new(""),
-            right("EVENKEEL".into()),
-            right("PLAIN HPA".into()),
-        ]);
+        let mut table = style.table([Cell::new(""), right("EVENKEEL"), right("PLAIN HPA")]);
         let Costs {
             evenkeel,
             plain_hpa,

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 
 use super::report::{PolicyReport, ScalingReport, ScenarioBackgroundReport, SimulateReport};
-use crate::cli::output::{Report, Style, fit_to_width, percent};
+use crate::cli::output::{Report, Style, fit_to_width, percent, right};
 use crate::cli::resource_units;
 use evenkeel_core::units::Resource;
 use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
@@ -226,10 +226,6 @@ pub(super) fn runs(seeds: &[u64]) -> String {
         1 => "1 seed".to_owned(),
         count => format!("{count} seeds, means ± half of the 95 % interval"),
     }
-}
-
-pub(super) fn right(text: impl Into<String>) -> Cell {
-    Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
 /// A mean with its margin, with so many digits behind the point.

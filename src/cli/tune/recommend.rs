@@ -8,6 +8,7 @@ mod report;
 mod workload;
 
 use crate::cli::output::{self, CliFailure, Format};
+use crate::cli::runtime::runtime;
 use args::RecommendFormat;
 use evenkeel_core::tuning::{ContainerHistory, CpuMemory, Elasticity, TunedResource, lasting};
 use evenkeel_kubernetes::qos_class::QosClass;
@@ -20,10 +21,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let workloads = if let Some(file) = &args.file {
         manifest_files::workloads(file, args)?
     } else {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(Box::pin(cluster::workloads(args)))?
+        runtime()?.block_on(Box::pin(cluster::workloads(args)))?
     };
     let recommended = RecommendReport::of(workloads.iter().map(recommend).collect());
     match args.output {

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::cli::cluster_args::KubeconfigArgs;
 use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use crate::cli::runtime::runtime;
 use crate::cluster::paged_list::{Listing, for_each};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::uninstall::put_resources_back;
@@ -66,10 +67,7 @@ struct RevertedPod {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    let reverted = runtime.block_on(Box::pin(revert(args)))?;
+    let reverted = runtime()?.block_on(Box::pin(revert(args)))?;
     output::print(&reverted, args.output)?;
     let left = reverted
         .pods

@@ -3,11 +3,9 @@
 //! first, and again at intervals: KEDA may come and go, and an operator may remove the definition
 //! of CronHPAs.
 
-use std::fmt::Debug;
 use std::time::Duration;
 
-use kube::{Client, Resource};
-use serde::de::DeserializeOwned;
+use kube::Client;
 use tracing::{info, warn};
 
 use super::object::WatchedObject;
@@ -22,13 +20,7 @@ const RETRY: Duration = Duration::from_secs(5);
 /// Follows the objects of a kind while they are served, asking every `interval` whether they are.
 pub(super) async fn while_served<K>(client: Client, watch: WatchContext, interval: Duration)
 where
-    K: WatchedObject
-        + Resource<DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned
-        + Send
-        + 'static,
+    K: WatchedObject,
 {
     let kind = watch.kind.singular();
     loop {

@@ -3,10 +3,13 @@
 //! two autoscalers at once for one target would conflict, and one made anew is none.
 
 use std::collections::HashSet;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use serde::de::DeserializeOwned;
 
 use crate::cluster::autoscaling::{self, ScalingObject};
 use crate::cluster::owners::Owner;
@@ -56,7 +59,10 @@ impl WatchSink for ClusterState {
 }
 
 /// An object that the picture takes.
-pub(crate) trait WatchedObject<P = ClusterState> {
+pub(crate) trait WatchedObject<P = ClusterState>:
+    Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static
+{
+    /// Takes the object as it now is.
     fn apply(&self, state: &P);
     fn key(metadata: &ObjectMeta) -> String;
     fn remove(state: &P, key: &str);

@@ -6,7 +6,6 @@
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
-use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,6 @@ use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::runtime::watcher::{Config, Error, Event};
 use kube::{Api, Client, Resource};
-use serde::de::DeserializeOwned;
 use tracing::{error, info, warn};
 
 use super::events::events;
@@ -56,13 +54,7 @@ pub(super) struct WatchContext<P = ClusterState> {
 
 pub(super) async fn objects<K>(client: Client, watch: impl Borrow<WatchContext>)
 where
-    K: WatchedObject
-        + Resource<DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned
-        + Send
-        + 'static,
+    K: WatchedObject,
 {
     let kind = watch.borrow().kind;
     let config = if WAITED_FOR.contains(&kind) || kind == Kind::ReplicaProfile {
@@ -80,13 +72,7 @@ pub(super) async fn selected<K, P>(
     watch: impl Borrow<WatchContext<P>>,
 ) where
     P: WatchSink,
-    K: WatchedObject<P>
-        + Resource<DynamicType = ()>
-        + Clone
-        + Debug
-        + DeserializeOwned
-        + Send
-        + 'static,
+    K: WatchedObject<P>,
 {
     let api: Api<LenientObject<K>> = Api::all(client);
     let events = || events(api.clone(), config.clone());
@@ -307,7 +293,7 @@ struct ObjectReceiver<K>(PhantomData<fn() -> K>);
 
 impl<K, P> Receiver<LenientObject<K>, P> for ObjectReceiver<K>
 where
-    K: WatchedObject<P> + Resource<DynamicType = ()>,
+    K: WatchedObject<P>,
 {
     fn key(&self, guarded: &LenientObject<K>) -> String {
         K::key(guarded.meta())

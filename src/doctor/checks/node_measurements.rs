@@ -99,7 +99,6 @@ fn stale(
                                      kubectl top nodes: metrics-server must serve every node"
                 .to_owned()
         }
-        Some(MetricsSourceSettings::Replay(_)) => "add every node to the trace".to_owned(),
         Some(MetricsSourceSettings::Prometheus(prometheus)) => format!(
             "check that metrics.prometheus.url ({}) is this cluster's Prometheus, that it scrapes \
              node_exporter and cAdvisor on every node, and measured-names",

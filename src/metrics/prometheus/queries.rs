@@ -242,8 +242,7 @@ impl Queries {
             UsageQuery::SampleTime(_)
             | UsageQuery::KubeletDisk
             | UsageQuery::NodeMetrics
-            | UsageQuery::PodMetrics
-            | UsageQuery::Trace => {}
+            | UsageQuery::PodMetrics => {}
         }
         Ok(())
     }

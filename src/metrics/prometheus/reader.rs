@@ -71,10 +71,9 @@ impl PromAnswerReader {
             UsageQuery::IoPressure => self.io_pressure(before, body),
             UsageQuery::NetworkCapacity => self.speeds(before, body),
             UsageQuery::Pod(resource) => self.pods(resource, body),
-            UsageQuery::KubeletDisk
-            | UsageQuery::NodeMetrics
-            | UsageQuery::PodMetrics
-            | UsageQuery::Trace => Ok(QueryAnswer::default()),
+            UsageQuery::KubeletDisk | UsageQuery::NodeMetrics | UsageQuery::PodMetrics => {
+                Ok(QueryAnswer::default())
+            }
         }
     }
 

@@ -80,21 +80,13 @@ async fn every_documented_command_works_on_a_cluster_of_dev() {
     cluster.stop().await;
 }
 
-/// `explain` says of a Pod what the list of `dev` says, and the forecast is drawn.
+/// `explain` says of a Pod what the list of `dev` says.
 async fn what_the_service_knows(shell: &Shell<'_>, pod: &str, why: &str) {
     let url = format!("http://{}", shell.cluster.dashboard_address());
     let explain = format!("explain {pod} --url {url}");
     shell
         .evenkeel(&explain, true, &["kube-scheduler chose", why])
         .await;
-    let picture = shell.file("web.svg");
-    let plot = format!("forecast plot shop/web --url {url} -o {picture}");
-    eventually("a forecast to draw", async || {
-        let drawn = shell.run(env!("CARGO_BIN_EXE_evenkeel"), &plot).await;
-        drawn.0.then_some(())
-    })
-    .await;
-    assert!(std::fs::read_to_string(picture).unwrap().contains("<svg"));
 }
 
 /// The commands that read the past have a week of it.

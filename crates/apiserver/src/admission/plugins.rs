@@ -6,9 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::api_request::ApiRequest;
-use crate::error::ApiError;
-use crate::error::Cause;
-use crate::error::StatusReason;
+use crate::error::{ApiError, Cause, StatusReason};
 use crate::meta;
 use crate::rules::pod;
 use crate::state::Api;

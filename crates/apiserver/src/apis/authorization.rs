@@ -4,9 +4,7 @@
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::error::ApiError;
-use crate::error::Cause;
-use crate::error::StatusReason;
+use crate::error::{ApiError, Cause, StatusReason};
 use crate::wire::reply::Reply;
 
 pub(crate) const GROUP: &str = "authorization.k8s.io";

@@ -5,13 +5,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::apis::authorization;
-use crate::apis::custom_metrics;
-use crate::apis::metrics;
+use crate::apis::{authorization, custom_metrics, metrics};
 use crate::error::ApiError;
-use crate::resources::resource::Resource;
-use crate::resources::resource::Subresource;
-use crate::resources::resource::api_version;
+use crate::resources::resource::{Resource, Subresource, api_version};
 use crate::state::Api;
 use crate::wire::path::Route;
 use crate::wire::reply::Reply;

@@ -2,14 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 use crate::meta;
 use crate::resources::resource;
 use crate::selector;
 use crate::selector::ListSelector;
-use crate::state::Api;
-use crate::state::stamp;
+use crate::state::{Api, stamp};
 use crate::store::ObjectKey;
 use crate::usage::{CpuMemoryUsage, UsageMeasurement};
 use crate::wire::path::ResourcePath;

@@ -7,13 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::apis::discovery::DiscoveryResource;
-use crate::apis::discovery::MAJOR;
-use crate::apis::discovery::MINOR;
-use crate::apis::discovery::groups;
+use crate::apis::discovery::{DiscoveryResource, MAJOR, MINOR, groups};
 use crate::error::ApiError;
-use crate::resources::resource::Decoder;
-use crate::resources::resource::api_version;
+use crate::resources::resource::{Decoder, api_version};
 use crate::state::Api;
 use crate::wire::protobuf;
 use crate::wire::protobuf::Shape;

@@ -13,14 +13,10 @@ use crate::api_request::ApiRequest;
 use crate::meta;
 use crate::resources::definition;
 use crate::state::Api;
-use crate::store::GarbageNotice;
-use crate::store::Location;
-use crate::store::ObjectKey;
-use crate::store::StoredObject;
+use crate::store::{GarbageNotice, Location, ObjectKey, StoredObject};
 use crate::verbs::delete;
 use crate::verbs::update::{self, UpdateScope};
-use crate::wire::query::DeleteOptions;
-use crate::wire::query::Propagation;
+use crate::wire::query::{DeleteOptions, Propagation};
 
 const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";

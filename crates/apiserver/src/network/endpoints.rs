@@ -8,8 +8,7 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use crate::meta;
-use crate::store::ObjectKey;
-use crate::store::ObjectStore;
+use crate::store::{ObjectKey, ObjectStore};
 
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
 

@@ -7,14 +7,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::error::ApiError;
-use crate::error::Cause;
-use crate::error::StatusReason;
+use crate::error::{ApiError, Cause, StatusReason};
 use crate::meta;
 use crate::patch::fields;
 use crate::patch::fields::ManagedFieldSet;
-use crate::patch::merge_keys::ListKind;
-use crate::patch::merge_keys::Position;
+use crate::patch::merge_keys::{ListKind, Position};
 
 /// Manager of the fields before the first apply.
 const BEFORE: &str = "before-first-apply";

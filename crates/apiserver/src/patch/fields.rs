@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::meta;
-use crate::patch::merge_keys::ListKind;
-use crate::patch::merge_keys::Position;
+use crate::patch::merge_keys::{ListKind, Position};
 
 /// As written: `f:name`, `k:{"name":"a"}`, `v:"word"`.
 pub(super) type FieldPathElement = String;

@@ -24,11 +24,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde_json::json;
 
-use crate::resources::autoscaler_v1;
-use crate::resources::event;
-use crate::resources::resource::Resource;
-use crate::resources::resource::ScalePaths;
-use crate::resources::resource::Subresource;
+use crate::resources::resource::{Resource, ScalePaths, Subresource};
+use crate::resources::{autoscaler_v1, event};
 use crate::rules;
 use crate::table::builtin as tables;
 
@@ -73,22 +70,20 @@ pub(crate) fn builtin() -> Vec<Resource> {
 
 fn core() -> Vec<Resource> {
     vec![
-        Resource::typed::<Namespace>("", "v1", "Namespace", "namespaces")
-            .cluster_scoped()
+        Resource::typed::<Namespace>()
             .short(&["ns"])
             .status(json!({"phase": "Active"}))
             .with(Subresource::Finalize)
             .selectable(&["status.phase"])
             .rules(rules::NAMESPACE)
             .columns(tables::NAMESPACE),
-        Resource::typed::<Node>("", "v1", "Node", "nodes")
-            .cluster_scoped()
+        Resource::typed::<Node>()
             .short(&["no"])
             .status_kept()
             .selectable(&["spec.unschedulable"])
             .rules(rules::NODE)
             .columns(tables::NODE),
-        Resource::typed::<Pod>("", "v1", "Pod", "pods")
+        Resource::typed::<Pod>()
             .short(&["po"])
             .in_all()
             .counted()
@@ -104,22 +99,22 @@ fn core() -> Vec<Resource> {
             .selectable(POD_FIELDS)
             .rules(rules::POD)
             .columns(tables::POD),
-        Resource::typed::<Service>("", "v1", "Service", "services")
+        Resource::typed::<Service>()
             .short(&["svc"])
             .in_all()
             .status(json!({"loadBalancer": {}}))
             .rules(rules::SERVICE)
             .columns(tables::SERVICE),
-        Resource::typed::<Endpoints>("", "v1", "Endpoints", "endpoints").short(&["ep"]),
-        Resource::typed::<ConfigMap>("", "v1", "ConfigMap", "configmaps")
+        Resource::typed::<Endpoints>().short(&["ep"]),
+        Resource::typed::<ConfigMap>()
             .short(&["cm"])
             .rules(rules::CONFIG)
             .columns(tables::CONFIG_MAP),
-        Resource::typed::<Secret>("", "v1", "Secret", "secrets")
+        Resource::typed::<Secret>()
             .selectable(&["type"])
             .rules(rules::SECRET)
             .columns(tables::SECRET),
-        Resource::typed::<ServiceAccount>("", "v1", "ServiceAccount", "serviceaccounts")
+        Resource::typed::<ServiceAccount>()
             .short(&["sa"])
             .with(Subresource::Token)
             .columns(tables::SERVICE_ACCOUNT),
@@ -128,11 +123,11 @@ fn core() -> Vec<Resource> {
 
 fn events() -> Vec<Resource> {
     vec![
-        Resource::typed::<Event>("", "v1", "Event", "events")
+        Resource::typed::<Event>()
             .short(&["ev"])
             .selectable(EVENT_FIELDS)
             .columns(tables::EVENT),
-        Resource::typed::<NewEvent>("events.k8s.io", "v1", "Event", "events")
+        Resource::typed::<NewEvent>()
             .short(&["ev"])
             .selectable(EVENT_FIELDS)
             .columns(tables::EVENT)
@@ -143,41 +138,30 @@ fn events() -> Vec<Resource> {
 /// Kinds that are only stored: nothing in this server acts on them.
 fn storage() -> Vec<Resource> {
     vec![
-        Resource::typed::<LimitRange>("", "v1", "LimitRange", "limitranges").short(&["limits"]),
-        Resource::typed::<ResourceQuota>("", "v1", "ResourceQuota", "resourcequotas")
+        Resource::typed::<LimitRange>().short(&["limits"]),
+        Resource::typed::<ResourceQuota>()
             .short(&["quota"])
             .status(json!({})),
-        Resource::typed::<PersistentVolume>("", "v1", "PersistentVolume", "persistentvolumes")
-            .cluster_scoped()
+        Resource::typed::<PersistentVolume>()
             .short(&["pv"])
             .status(json!({"phase": "Pending"})),
-        Resource::typed::<PersistentVolumeClaim>(
-            "",
-            "v1",
-            "PersistentVolumeClaim",
-            "persistentvolumeclaims",
-        )
-        .short(&["pvc"])
-        .status(json!({"phase": "Pending"})),
+        Resource::typed::<PersistentVolumeClaim>()
+            .short(&["pvc"])
+            .status(json!({"phase": "Pending"})),
     ]
 }
 
 fn workloads() -> Vec<Resource> {
     vec![
-        Resource::typed::<ReplicationController>(
-            "",
-            "v1",
-            "ReplicationController",
-            "replicationcontrollers",
-        )
-        .short(&["rc"])
-        .in_all()
-        .counted()
-        .status(json!({}))
-        .scaled(ScalePaths::workload())
-        .selectable(&["status.replicas"])
-        .rules(rules::REPLICATION_CONTROLLER),
-        Resource::typed::<Deployment>("apps", "v1", "Deployment", "deployments")
+        Resource::typed::<ReplicationController>()
+            .short(&["rc"])
+            .in_all()
+            .counted()
+            .status(json!({}))
+            .scaled(ScalePaths::workload())
+            .selectable(&["status.replicas"])
+            .rules(rules::REPLICATION_CONTROLLER),
+        Resource::typed::<Deployment>()
             .short(&["deploy"])
             .in_all()
             .counted_with_annotations()
@@ -185,7 +169,7 @@ fn workloads() -> Vec<Resource> {
             .scaled(ScalePaths::workload())
             .rules(rules::DEPLOYMENT)
             .columns(tables::DEPLOYMENT),
-        Resource::typed::<ReplicaSet>("apps", "v1", "ReplicaSet", "replicasets")
+        Resource::typed::<ReplicaSet>()
             .short(&["rs"])
             .in_all()
             .counted()
@@ -194,7 +178,7 @@ fn workloads() -> Vec<Resource> {
             .selectable(&["status.replicas"])
             .rules(rules::REPLICA_SET)
             .columns(tables::REPLICA_SET),
-        Resource::typed::<StatefulSet>("apps", "v1", "StatefulSet", "statefulsets")
+        Resource::typed::<StatefulSet>()
             .short(&["sts"])
             .in_all()
             .counted()
@@ -202,32 +186,27 @@ fn workloads() -> Vec<Resource> {
             .scaled(ScalePaths::workload())
             .rules(rules::STATEFUL_SET)
             .columns(tables::STATEFUL_SET),
-        Resource::typed::<DaemonSet>("apps", "v1", "DaemonSet", "daemonsets")
+        Resource::typed::<DaemonSet>()
             .short(&["ds"])
             .in_all()
             .counted()
             .status(json!({}))
             .rules(rules::DAEMON_SET)
             .columns(tables::DAEMON_SET),
-        Resource::typed::<ControllerRevision>(
-            "apps",
-            "v1",
-            "ControllerRevision",
-            "controllerrevisions",
-        ),
+        Resource::typed::<ControllerRevision>(),
     ]
 }
 
 fn batch() -> Vec<Resource> {
     vec![
-        Resource::typed::<Job>("batch", "v1", "Job", "jobs")
+        Resource::typed::<Job>()
             .in_all()
             .counted()
             .status(json!({}))
             .selectable(&["status.successful"])
             .rules(rules::JOB)
             .columns(tables::JOB),
-        Resource::typed::<CronJob>("batch", "v1", "CronJob", "cronjobs")
+        Resource::typed::<CronJob>()
             .short(&["cj"])
             .in_all()
             .counted()
@@ -239,131 +218,72 @@ fn batch() -> Vec<Resource> {
 
 fn autoscaling() -> Vec<Resource> {
     vec![
-        Resource::typed::<HorizontalPodAutoscaler>(
-            "autoscaling",
-            "v2",
-            "HorizontalPodAutoscaler",
-            "horizontalpodautoscalers",
-        )
-        .short(&["hpa"])
-        .in_all()
-        .counted()
-        .status(json!({"desiredReplicas": 0, "currentMetrics": null}))
-        .rules(rules::HORIZONTAL_POD_AUTOSCALER)
-        .columns(tables::HORIZONTAL_POD_AUTOSCALER),
-        Resource::typed::<OldHorizontalPodAutoscaler>(
-            "autoscaling",
-            "v1",
-            "HorizontalPodAutoscaler",
-            "horizontalpodautoscalers",
-        )
-        .short(&["hpa"])
-        .in_all()
-        .counted()
-        .status(json!({"desiredReplicas": 0}))
-        .rules(rules::HORIZONTAL_POD_AUTOSCALER)
-        .stored_as(
-            "horizontalpodautoscalers.autoscaling",
-            autoscaler_v1::CONVERSION,
-        )
-        .columns(tables::HORIZONTAL_POD_AUTOSCALER),
+        Resource::typed::<HorizontalPodAutoscaler>()
+            .short(&["hpa"])
+            .in_all()
+            .counted()
+            .status(json!({"desiredReplicas": 0, "currentMetrics": null}))
+            .rules(rules::HORIZONTAL_POD_AUTOSCALER)
+            .columns(tables::HORIZONTAL_POD_AUTOSCALER),
+        Resource::typed::<OldHorizontalPodAutoscaler>()
+            .short(&["hpa"])
+            .in_all()
+            .counted()
+            .status(json!({"desiredReplicas": 0}))
+            .rules(rules::HORIZONTAL_POD_AUTOSCALER)
+            .stored_as(
+                "horizontalpodautoscalers.autoscaling",
+                autoscaler_v1::CONVERSION,
+            )
+            .columns(tables::HORIZONTAL_POD_AUTOSCALER),
     ]
 }
 
 fn policy() -> Vec<Resource> {
-    const RBAC: &str = "rbac.authorization.k8s.io";
     vec![
-        Resource::typed::<Lease>("coordination.k8s.io", "v1", "Lease", "leases")
-            .columns(tables::LEASE),
-        Resource::typed::<PodDisruptionBudget>(
-            "policy",
-            "v1",
-            "PodDisruptionBudget",
-            "poddisruptionbudgets",
-        )
-        .short(&["pdb"])
-        .counted()
-        .status(json!({}))
-        .columns(tables::POD_DISRUPTION_BUDGET),
-        Resource::typed::<Role>(RBAC, "v1", "Role", "roles"),
-        Resource::typed::<RoleBinding>(RBAC, "v1", "RoleBinding", "rolebindings"),
-        Resource::typed::<ClusterRole>(RBAC, "v1", "ClusterRole", "clusterroles").cluster_scoped(),
-        Resource::typed::<ClusterRoleBinding>(
-            RBAC,
-            "v1",
-            "ClusterRoleBinding",
-            "clusterrolebindings",
-        )
-        .cluster_scoped(),
-        Resource::typed::<EndpointSlice>(
-            "discovery.k8s.io",
-            "v1",
-            "EndpointSlice",
-            "endpointslices",
-        )
-        .counted(),
-        Resource::typed::<NetworkPolicy>(
-            "networking.k8s.io",
-            "v1",
-            "NetworkPolicy",
-            "networkpolicies",
-        )
-        .short(&["netpol"])
-        .counted(),
+        Resource::typed::<Lease>().columns(tables::LEASE),
+        Resource::typed::<PodDisruptionBudget>()
+            .short(&["pdb"])
+            .counted()
+            .status(json!({}))
+            .columns(tables::POD_DISRUPTION_BUDGET),
+        Resource::typed::<Role>(),
+        Resource::typed::<RoleBinding>(),
+        Resource::typed::<ClusterRole>(),
+        Resource::typed::<ClusterRoleBinding>(),
+        Resource::typed::<EndpointSlice>().counted(),
+        Resource::typed::<NetworkPolicy>()
+            .short(&["netpol"])
+            .counted(),
     ]
 }
 
 fn cluster() -> Vec<Resource> {
     vec![
-        Resource::typed::<MutatingWebhookConfiguration>(
-            "admissionregistration.k8s.io",
-            "v1",
-            "MutatingWebhookConfiguration",
-            "mutatingwebhookconfigurations",
-        )
-        .cluster_scoped()
-        .counted()
-        .rules(rules::MUTATING_WEBHOOK_CONFIGURATION)
-        .columns(tables::MUTATING_WEBHOOK_CONFIGURATION),
-        Resource::typed::<CustomResourceDefinition>(
-            "apiextensions.k8s.io",
-            "v1",
-            "CustomResourceDefinition",
-            "customresourcedefinitions",
-        )
-        .cluster_scoped()
-        .short(&["crd", "crds"])
-        .counted()
-        .status(json!({}))
-        .rules(rules::CUSTOM_RESOURCE_DEFINITION)
-        .columns(tables::CUSTOM_RESOURCE_DEFINITION),
-        Resource::typed::<APIService>("apiregistration.k8s.io", "v1", "APIService", "apiservices")
-            .cluster_scoped()
-            .status(json!({})),
-        Resource::typed::<PriorityClass>(
-            "scheduling.k8s.io",
-            "v1",
-            "PriorityClass",
-            "priorityclasses",
-        )
-        .cluster_scoped()
-        .short(&["pc"])
-        .counted()
-        .columns(tables::PRIORITY_CLASS),
+        Resource::typed::<MutatingWebhookConfiguration>()
+            .counted()
+            .rules(rules::MUTATING_WEBHOOK_CONFIGURATION)
+            .columns(tables::MUTATING_WEBHOOK_CONFIGURATION),
+        Resource::typed::<CustomResourceDefinition>()
+            .short(&["crd", "crds"])
+            .counted()
+            .status(json!({}))
+            .rules(rules::CUSTOM_RESOURCE_DEFINITION)
+            .columns(tables::CUSTOM_RESOURCE_DEFINITION),
+        Resource::typed::<APIService>().status(json!({})),
+        Resource::typed::<PriorityClass>()
+            .short(&["pc"])
+            .counted()
+            .columns(tables::PRIORITY_CLASS),
     ]
 }
 
 fn volumes() -> Vec<Resource> {
-    const STORAGE: &str = "storage.k8s.io";
     vec![
-        Resource::typed::<StorageClass>(STORAGE, "v1", "StorageClass", "storageclasses")
-            .cluster_scoped()
-            .short(&["sc"]),
-        Resource::typed::<CSINode>(STORAGE, "v1", "CSINode", "csinodes").cluster_scoped(),
-        Resource::typed::<CSIDriver>(STORAGE, "v1", "CSIDriver", "csidrivers").cluster_scoped(),
-        Resource::typed::<VolumeAttachment>(STORAGE, "v1", "VolumeAttachment", "volumeattachments")
-            .cluster_scoped()
-            .status(json!({})),
+        Resource::typed::<StorageClass>().short(&["sc"]),
+        Resource::typed::<CSINode>(),
+        Resource::typed::<CSIDriver>(),
+        Resource::typed::<VolumeAttachment>().status(json!({})),
     ]
 }
 

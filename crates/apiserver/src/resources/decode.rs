@@ -3,11 +3,9 @@
 
 use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 use crate::meta;
-use crate::resources::resource::Decoder;
-use crate::resources::resource::Resource;
+use crate::resources::resource::{Decoder, Resource};
 use evenkeel_quantity::Quantity;
 
 /// Maps of resource names to quantities.

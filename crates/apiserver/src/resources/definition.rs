@@ -6,16 +6,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::meta;
-use crate::resources::resource::Conversion;
-use crate::resources::resource::Decoder;
-use crate::resources::resource::Generation;
-use crate::resources::resource::Resource;
-use crate::resources::resource::ResourceNames;
-use crate::resources::resource::ScalePaths;
-use crate::resources::resource::Subresource;
+use crate::resources::resource::{
+    Conversion, Decoder, Generation, Resource, ResourceNames, ScalePaths, Subresource,
+};
 use crate::schema::Schema;
-use crate::table::column::CustomColumn;
-use crate::table::column::TableColumns;
+use crate::table::column::{CustomColumn, TableColumns};
 use crate::table::json_path::JsonPath;
 
 pub(crate) const COLLECTION: &str = "customresourcedefinitions.apiextensions.k8s.io";

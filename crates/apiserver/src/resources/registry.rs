@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::resources::catalog;
-use crate::resources::definition;
 use crate::resources::resource::Resource;
+use crate::resources::{catalog, definition};
 use crate::store::StoredObject;
 
 /// Group, version and plural.

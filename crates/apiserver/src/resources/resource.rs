@@ -1,8 +1,10 @@
 //! The description of one resource: names, decoding, subresources and kubectl's columns. Everything
 //! else is the same for all resources.
 
+use std::any::TypeId;
 use std::sync::Arc;
 
+use k8s_openapi::ClusterResourceScope;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -109,20 +111,21 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    /// Namespaced, of a Rust type, without subresources.
-    pub(crate) fn typed<T: DeserializeOwned + Serialize>(
-        group: &str,
-        version: &str,
-        kind: &str,
-        plural: &str,
-    ) -> Self {
+    /// A resource of a Rust type, without subresources.
+    pub(crate) fn typed<T>() -> Self
+    where
+        T: k8s_openapi::Resource<Scope: 'static> + DeserializeOwned + Serialize,
+    {
         let names = ResourceNames {
-            group,
-            version,
-            kind,
-            plural,
+            group: T::GROUP,
+            version: T::VERSION,
+            kind: T::KIND,
+            plural: T::URL_PATH_SEGMENT,
         };
-        Self::new(&names, Decoder::Typed(through::<T>))
+        Self {
+            namespaced: TypeId::of::<T::Scope>() != TypeId::of::<ClusterResourceScope>(),
+            ..Self::new(&names, Decoder::Typed(through::<T>))
+        }
     }
 
     /// Namespaced, without subresources.
@@ -153,11 +156,6 @@ impl Resource {
             conversion: None,
             collection: qualify(plural, group).into(),
         }
-    }
-
-    pub(crate) fn cluster_scoped(mut self) -> Self {
-        self.namespaced = false;
-        self
     }
 
     pub(crate) fn short(mut self, names: &[&str]) -> Self {

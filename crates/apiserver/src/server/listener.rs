@@ -14,8 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use crate::fault_injection::Control;
-use crate::fault_injection::Outage;
+use crate::fault_injection::{Control, Outage};
 use crate::server::routes;
 use crate::state::Api;
 

@@ -37,19 +37,7 @@ pub enum StartError {
     Seed(String),
 }
 
-impl StartError {
-    /// One word, for logs and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Listen { .. } => "AddressUnavailable",
-            Self::Certificates(_) => "CertificateFailed",
-            Self::Seed(_) => "SeedFailed",
-        }
-    }
-}
-
-/// Dropping it ends the server, and its objects with it.
+/// A running API server. It ends when this is dropped, and its objects with it.
 pub struct ApiServer {
     address: SocketAddr,
     certificate_pem: Option<String>,

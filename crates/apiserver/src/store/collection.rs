@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use crate::store::change::ChangeKind;
-use crate::store::change::CollectionChange;
-use crate::store::object::ObjectKey;
-use crate::store::object::StoredObject;
+use crate::store::change::{ChangeKind, CollectionChange};
+use crate::store::object::{ObjectKey, StoredObject};
 
 /// The requested version is older than the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

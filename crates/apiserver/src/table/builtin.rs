@@ -1,33 +1,13 @@
 //! The columns of each built-in resource.
 
 use crate::meta;
-use crate::table::cells::budget;
-use crate::table::cells::completions;
-use crate::table::cells::count;
-use crate::table::cells::created;
-use crate::table::cells::event_message;
-use crate::table::cells::event_source;
-use crate::table::cells::external_address;
-use crate::table::cells::first_seen;
-use crate::table::cells::involved;
-use crate::table::cells::job_duration;
-use crate::table::cells::job_status;
-use crate::table::cells::last_schedule;
-use crate::table::cells::last_seen;
-use crate::table::cells::name;
-use crate::table::cells::node_selector;
-use crate::table::cells::or_none;
-use crate::table::cells::ready_of_desired;
-use crate::table::cells::selector;
-use crate::table::cells::service_ports;
-use crate::table::cells::size;
-use crate::table::cells::template_containers;
-use crate::table::cells::template_images;
-use crate::table::column::BuiltinColumn;
-use crate::table::column::TableColumns;
-use crate::table::hpa;
-use crate::table::node;
-use crate::table::pod;
+use crate::table::cells::{
+    budget, completions, count, created, event_message, event_source, external_address, first_seen,
+    involved, job_duration, job_status, last_schedule, last_seen, name, node_selector, or_none,
+    ready_of_desired, selector, service_ports, size, template_containers, template_images,
+};
+use crate::table::column::{BuiltinColumn, TableColumns};
+use crate::table::{hpa, node, pod};
 
 const NAME: BuiltinColumn = BuiltinColumn::text("Name", name);
 const AGE: BuiltinColumn = BuiltinColumn::text("Age", created);

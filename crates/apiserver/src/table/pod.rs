@@ -6,8 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::meta;
-use crate::table::age;
-use crate::table::cells;
+use crate::table::{age, cells};
 
 fn statuses(pod: &Value) -> &[Value] {
     meta::list(pod, "/status/containerStatuses")

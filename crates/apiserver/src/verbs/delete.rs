@@ -8,17 +8,13 @@ use serde_json::{Value, json};
 use crate::admission::webhooks;
 use crate::admission::webhooks::AdmissionOperation;
 use crate::api_request::ApiRequest;
-use crate::error::ApiError;
-use crate::error::Cause;
+use crate::error::{ApiError, Cause};
 use crate::meta;
 use crate::resources::resource::Generation;
 use crate::state::stamp;
-use crate::store::StoredObject;
-use crate::store::WritePrecondition;
-use crate::verbs::get_and_list;
-use crate::verbs::write_steps;
-use crate::wire::query::DeleteOptions;
-use crate::wire::query::Propagation;
+use crate::store::{StoredObject, WritePrecondition};
+use crate::verbs::{get_and_list, write_steps};
+use crate::wire::query::{DeleteOptions, Propagation};
 
 /// A write in between makes the deletion start over.
 const ATTEMPTS: usize = 16;

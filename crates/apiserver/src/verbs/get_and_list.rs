@@ -7,13 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::api_request::ApiRequest;
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 use crate::selector;
 use crate::selector::ListSelector;
-use crate::store::ExpiredVersion;
-use crate::store::ObjectKey;
-use crate::store::StoredObject;
+use crate::store::{ExpiredVersion, ObjectKey, StoredObject};
 use crate::verbs::render;
 use crate::verbs::render::ListMeta;
 use crate::wire::query::ListVersion;

@@ -4,20 +4,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::admission::plugins;
-use crate::admission::webhooks;
 use crate::admission::webhooks::AdmissionOperation;
+use crate::admission::{plugins, webhooks};
 use crate::api_request::ApiRequest;
-use crate::error::ApiError;
-use crate::error::Cause;
+use crate::error::{ApiError, Cause};
 use crate::meta;
 use crate::patch::apply;
-use crate::resources::resource::Decoder;
-use crate::resources::resource::Generation;
-use crate::resources::resource::Subresource;
+use crate::resources::resource::{Decoder, Generation, Subresource};
 use crate::rules;
-use crate::store::StoredObject;
-use crate::store::WritePrecondition;
+use crate::store::{StoredObject, WritePrecondition};
 use crate::verbs::write_steps::{self, WriteResult};
 
 /// Attempts at a change without a version when others write in between.

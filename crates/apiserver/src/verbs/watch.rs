@@ -18,11 +18,8 @@ use crate::api_request::ApiRequest;
 use crate::clock;
 use crate::error::ApiError;
 use crate::selector::ListSelector;
-use crate::store::ChangeKind;
-use crate::store::CollectionChange;
-use crate::store::StoredObject;
-use crate::verbs::get_and_list;
-use crate::verbs::render;
+use crate::store::{ChangeKind, CollectionChange, StoredObject};
+use crate::verbs::{get_and_list, render};
 use crate::wire::reply::Reply;
 use crate::wire::response_form::ResponseForm;
 

@@ -6,9 +6,7 @@ use std::time::Duration;
 use hyper::Uri;
 use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::error::Cause;
-use crate::error::StatusReason;
+use crate::error::{ApiError, Cause, StatusReason};
 use crate::meta;
 
 /// Treatment of unknown fields.

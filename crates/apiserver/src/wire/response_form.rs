@@ -2,8 +2,7 @@
 //! JSON. Clients that prefer protobuf or CBOR accept JSON too, or handle the answer's
 //! `Content-Type`.
 
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ResponseForm {

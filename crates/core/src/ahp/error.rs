@@ -51,19 +51,3 @@ pub enum AhpError {
     #[error("consistency ratio {ratio:.3} is not accepted: it must be below {CONSISTENCY_LIMIT}")]
     Inconsistent { ratio: f64 },
 }
-
-impl AhpError {
-    /// The name of the variant, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Size { .. } => "Size",
-            Self::NotSquare { .. } => "NotSquare",
-            Self::NotPositive { .. } => "NotPositive",
-            Self::Diagonal { .. } => "Diagonal",
-            Self::NotReciprocal { .. } => "NotReciprocal",
-            Self::RandomIndex { .. } => "RandomIndex",
-            Self::Inconsistent { .. } => "Inconsistent",
-        }
-    }
-}

@@ -86,30 +86,6 @@ impl PendingForecast {
             naive: narrowed(naive)?,
         })
     }
-
-    /// Moves all but infinite bounds. A value that becomes too large for 32 bits is no longer
-    /// scored.
-    fn moved(self, with: impl Fn(f32) -> f32) -> Self {
-        let bounds = |interval: [f32; 2]| {
-            interval.map(|bound| {
-                if bound > 0.0 && bound < f32::MAX {
-                    with(bound)
-                } else {
-                    bound
-                }
-            })
-        };
-        let (mean, naive) = (with(self.mean), with(self.naive));
-        if mean.is_nan() || naive.is_nan() {
-            return Self::NOTHING;
-        }
-        Self {
-            mean,
-            interval80: bounds(self.interval80),
-            interval95: bounds(self.interval95),
-            naive,
-        }
-    }
 }
 
 fn inside([lower, upper]: [f32; 2], actual: f64) -> f64 {
@@ -184,16 +160,7 @@ impl Scorecard {
         self.last = observation.and_then(narrowed);
     }
 
-    /// Moves the pending forecasts and the last value by a step of the load that no model can
-    /// foresee.
-    pub(super) fn shift(&mut self, by: f64) {
-        let moved = |value: f32| narrowed(f64::from(value) + by).unwrap_or(f32::NAN);
-        for issued in &mut self.pending {
-            *issued = issued.moved(moved);
-        }
-        self.last = self.last.map(moved).filter(|last| !last.is_nan());
-    }
-
+    /// The memory of the forecasts that wait, in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.pending)
     }

@@ -54,19 +54,7 @@ pub enum BacktestError {
     NotFinite(Timestamp),
 }
 
-impl BacktestError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::TooShort { .. } => "TooShort",
-            Self::Irregular { .. } => "Irregular",
-            Self::NoStep(_) => "NoStep",
-            Self::NotFinite(_) => "NotFinite",
-        }
-    }
-}
-
-/// A load on a regular grid without gaps.
+/// A load on a regular grid without gaps, with a part for training and one for judging.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BacktestLoad {
     start: Timestamp,

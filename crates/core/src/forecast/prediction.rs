@@ -30,21 +30,7 @@ pub struct ForecastStep {
     pub interval95: Interval,
 }
 
-impl ForecastStep {
-    /// Intervals hold everything: only the mean is known.
-    pub(super) const fn mean_alone(mean: f64) -> Self {
-        let anywhere = Interval {
-            lower: 0.0,
-            upper: f64::MAX,
-        };
-        Self {
-            mean,
-            interval80: anywhere,
-            interval95: anywhere,
-        }
-    }
-}
-
+/// A forecast of consecutive steps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forecast {
     /// The last known step of the grid; the first forecast is one step later.

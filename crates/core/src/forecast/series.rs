@@ -156,12 +156,7 @@ impl Filler {
         }
     }
 
-    /// Moves the last value, from which a gap is filled.
-    pub(super) fn shift(&mut self, by: f64) {
-        self.last = self.last.map(|last| last + by);
-    }
-
-    /// Steps missing since the last value; 0 before the first.
+    /// The number of steps missing since the last value; 0 before the first.
     pub(super) const fn missing(&self) -> usize {
         self.missing
     }

@@ -33,7 +33,7 @@ pub use near_ties::NearTies;
 pub use node_set::{Freshness, NodeSet, NodeState};
 pub use placement_outcomes::{ChoiceEnd, ChoiceTally};
 pub use pod::BoundPod;
-pub use settings::{NodeForecasting, Settings};
+pub use settings::Settings;
 pub use usage_rounds::UsageRound;
 
 use crate::placement::usage::{PodName, UsageSample};
@@ -139,7 +139,6 @@ impl NodeTable {
             first_started: known_start(before.as_deref()).or(facts.first_started),
             terminating: facts.terminating,
             host_network: facts.host_network,
-            settled: before.as_ref().is_some_and(|pod| pod.settled),
         });
         self.attach(uid, pod, now);
         let moved = before.filter(|pod| pod.node != node);

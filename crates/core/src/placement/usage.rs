@@ -141,11 +141,7 @@ impl UsageSample {
         Arc::make_mut(&mut self.network_capacity).insert(name.into(), speed);
     }
 
-    pub fn insert_io_pressure(&mut self, name: impl Into<Arc<str>>, pressure: NodeSample) {
-        Arc::make_mut(&mut self.io_pressure).insert(name.into(), pressure);
-    }
-
-    /// Takes the columns of `part` where it has any.
+    /// Shares the columns that `part` has, in place of the own ones.
     pub fn share(&mut self, part: &Self) {
         let Self {
             nodes,

@@ -45,19 +45,6 @@ pub enum WeightsError {
     Judgements(#[from] AhpError),
 }
 
-impl WeightsError {
-    /// The name of the fault, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Negative { .. } => "NegativeWeight",
-            Self::Sum(_) => "WeightSum",
-            Self::Size(_) => "MatrixSize",
-            Self::Judgements(error) => error.reason(),
-        }
-    }
-}
-
 impl Weights {
     /// Weights that are at least 0 and sum to 1.
     ///

@@ -27,14 +27,6 @@ pub struct PodCapacityError {
     pub target: f64,
 }
 
-impl PodCapacityError {
-    /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "PodCapacity"
-    }
-}
-
 impl PodCapacity {
     /// A request of one Pod in the base unit of its signal, and the target utilisation of it.
     ///

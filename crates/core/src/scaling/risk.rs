@@ -21,14 +21,6 @@ pub struct RiskError {
     pub given: String,
 }
 
-impl RiskError {
-    /// The name of the error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "Risk"
-    }
-}
-
 impl Risk {
     /// The accepted texts, for messages.
     pub const ACCEPTED: &str = "a share of time from 0.05% to 20%, such as 1% or 0.01";

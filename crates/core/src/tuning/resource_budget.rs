@@ -18,7 +18,7 @@ impl ResourceBudget {
     /// Limits under the headroom rule, requests as far as kubelet can set them aside.
     #[must_use]
     pub fn of_node(node: &NodeState, ratio: Ratio) -> Self {
-        let left = headroom::left(&node.ahead(), ratio);
+        let left = headroom::left(&node.load, ratio);
         Self {
             limits: CpuMemory::from_fn(|resource| left[resource.resource()]),
             requests: CpuMemory::from_fn(|resource| {

@@ -160,7 +160,7 @@ fn refusals(
         let possible = at.and_then(|at| set.possible(at)).unwrap_or_default();
         let node = at.filter(|_| possible != Resources::default());
         node.and_then(|at| set.at(at))
-            .is_some_and(|node| headroom::fits(demand, &node.ahead(), judgement.headroom))
+            .is_some_and(|node| headroom::fits(demand, &node.load, judgement.headroom))
     };
     careful.doubted = asked.iter().zip(&careful.refused).any(by_guess);
     if careful.refused.contains(&ResourceSet::NONE) {
@@ -194,7 +194,7 @@ fn relax(
         .iter()
         .map(|name| {
             let node = snapshot.nodes.get(name)?;
-            headroom::fullest(demand, &node.ahead())
+            headroom::fullest(demand, &node.load)
         })
         .collect();
     let Some(least) = fullest.iter().flatten().copied().min_by(f64::total_cmp) else {

@@ -88,7 +88,7 @@ pub fn explain_among(
     let judgement = PlacementRules::if_judged(pod, call);
     let rule = |name: &Cow<'_, str>| {
         table.get(name).map_or(ResourceSet::NONE, |node| {
-            headroom::refusing(&judgement.demand.amounts, &node.ahead(), judgement.headroom)
+            headroom::refusing(&judgement.demand.amounts, &node.load, judgement.headroom)
         })
     };
     if placement_rules::exemption(pod, call).is_some_and(|why| !why.is_scored()) {

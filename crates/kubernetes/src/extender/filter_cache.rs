@@ -50,7 +50,7 @@ impl FilterCache {
                 let asked = possible.map_or(*demand, |possible| {
                     Resources::from_fn(|of| demand[of].saturating_add(possible[of]))
                 });
-                let refused = headroom::refusing(&asked, &node.ahead(), headroom);
+                let refused = headroom::refusing(&asked, &node.load, headroom);
                 room_somewhere |= node.is_open() && refused.is_empty();
                 refused
             })

@@ -141,7 +141,7 @@ pub fn preempt(
         node.is_estimated()
             || preemption::makes_room(
                 &judgement.demand.amounts,
-                &node.ahead(),
+                &node.load,
                 &relief(&node.name, &victims.uids),
                 judgement.headroom,
             )

@@ -47,33 +47,30 @@ pub enum ExternalMetricsRefusal {
 }
 
 impl ExternalMetricsRefusal {
-    #[must_use]
-    pub const fn code(&self) -> u16 {
+    /// The code of the answer, and the reason as Kubernetes names it.
+    const fn answer(&self) -> (u16, &'static str) {
         match self {
-            Self::Unauthenticated(_) => 401,
-            Self::Forbidden { .. } => 403,
-            Self::NoSuchMetric(_) | Self::NoSuchPath => 404,
-            Self::NotListed => 405,
-            Self::Selector(_) => 400,
-            Self::Unreviewed(_) | Self::Starting | Self::LoadUnknown { .. } => 503,
+            Self::Unauthenticated(_) => (401, "Unauthorized"),
+            Self::Forbidden { .. } => (403, "Forbidden"),
+            Self::NoSuchMetric(_) | Self::NoSuchPath => (404, "NotFound"),
+            Self::NotListed => (405, "MethodNotAllowed"),
+            Self::Selector(_) => (400, "BadRequest"),
+            Self::Unreviewed(_) | Self::Starting | Self::LoadUnknown { .. } => {
+                (503, "ServiceUnavailable")
+            }
         }
     }
 
+    /// The code of the answer.
     #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Unauthenticated(_) => "Unauthorized",
-            Self::Forbidden { .. } => "Forbidden",
-            Self::NoSuchMetric(_) | Self::NoSuchPath => "NotFound",
-            Self::NotListed => "MethodNotAllowed",
-            Self::Selector(_) => "BadRequest",
-            Self::Unreviewed(_) | Self::Starting | Self::LoadUnknown { .. } => "ServiceUnavailable",
-        }
+    pub const fn code(&self) -> u16 {
+        self.answer().0
     }
 
     #[must_use]
     pub fn status(&self) -> Status {
-        api_status::status(self.code(), self.reason(), self.to_string())
+        let (code, reason) = self.answer();
+        api_status::status(code, reason, self.to_string())
     }
 }
 

@@ -15,11 +15,6 @@ pub struct MigrateError {
 }
 
 impl MigrateError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "NotConverted"
-    }
-
     pub(super) fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             path: path.into(),

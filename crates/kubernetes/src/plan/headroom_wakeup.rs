@@ -95,7 +95,7 @@ impl RefusedPod {
 
     fn fits(&self, node: &NodeState) -> bool {
         node.schedulable
-            && (self.relaxed || headroom::fits(&self.demand, &node.ahead(), self.headroom))
+            && (self.relaxed || headroom::fits(&self.demand, &node.load, self.headroom))
     }
 }
 

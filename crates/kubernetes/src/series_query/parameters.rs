@@ -192,7 +192,7 @@ mod tests {
             ),
         ] {
             let refused = parsed(kind, &text).unwrap_err();
-            assert_eq!(refused.code(), code, "{text}");
+            assert_eq!(refused.answer().0, code, "{text}");
             assert!(refused.to_string().contains(says), "{text}: {refused}");
         }
     }

@@ -55,41 +55,27 @@ pub enum SeriesRefusal {
 }
 
 impl SeriesRefusal {
+    /// The code of the answer, and the reason as Kubernetes names it.
     #[must_use]
-    pub const fn code(&self) -> u16 {
+    pub const fn answer(&self) -> (u16, &'static str) {
         match self {
-            Self::Unauthenticated(_) => 401,
-            Self::Forbidden { .. } => 403,
-            Self::NoSuchPath | Self::NotFound(_) => 404,
-            Self::NotGot => 405,
-            Self::Parameter(_) | Self::Query(_) | Self::Range(_) => 400,
-            Self::TooLarge(_) => 413,
-            Self::NamespaceBusy | Self::Busy => 429,
-            Self::NoPast(_) => 501,
-            Self::Unreviewed(_) | Self::Failed { .. } => 503,
-            Self::Late => 504,
-        }
-    }
-
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Unauthenticated(_) => "Unauthorized",
-            Self::Forbidden { .. } => "Forbidden",
-            Self::NoSuchPath | Self::NotFound(_) => "NotFound",
-            Self::NotGot => "MethodNotAllowed",
-            Self::Parameter(_) | Self::Query(_) | Self::Range(_) => "BadRequest",
-            Self::TooLarge(_) => "RequestEntityTooLarge",
-            Self::NamespaceBusy | Self::Busy => "TooManyRequests",
-            Self::NoPast(_) => "NotImplemented",
-            Self::Unreviewed(_) | Self::Failed { .. } => "ServiceUnavailable",
-            Self::Late => "Timeout",
+            Self::Unauthenticated(_) => (401, "Unauthorized"),
+            Self::Forbidden { .. } => (403, "Forbidden"),
+            Self::NoSuchPath | Self::NotFound(_) => (404, "NotFound"),
+            Self::NotGot => (405, "MethodNotAllowed"),
+            Self::Parameter(_) | Self::Query(_) | Self::Range(_) => (400, "BadRequest"),
+            Self::TooLarge(_) => (413, "RequestEntityTooLarge"),
+            Self::NamespaceBusy | Self::Busy => (429, "TooManyRequests"),
+            Self::NoPast(_) => (501, "NotImplemented"),
+            Self::Unreviewed(_) | Self::Failed { .. } => (503, "ServiceUnavailable"),
+            Self::Late => (504, "Timeout"),
         }
     }
 
     #[must_use]
     pub fn status(&self) -> Status {
-        api_status::status(self.code(), self.reason(), self.to_string())
+        let (code, reason) = self.answer();
+        api_status::status(code, reason, self.to_string())
     }
 }
 
@@ -101,7 +87,10 @@ mod tests {
     fn a_refusal_says_who_is_in_the_way() {
         let busy = SeriesRefusal::NamespaceBusy;
         let status = busy.status();
-        assert_eq!((status.code, busy.reason()), (Some(429), "TooManyRequests"));
+        assert_eq!(
+            (status.code, busy.answer().1),
+            (Some(429), "TooManyRequests")
+        );
         let failed = SeriesRefusal::Failed {
             asked: "Prometheus",
             reason: "Connect",

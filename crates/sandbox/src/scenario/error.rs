@@ -24,15 +24,3 @@ pub enum ScenarioError {
         accepted: String,
     },
 }
-
-impl ScenarioError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Malformed(_) => "Malformed",
-            Self::Trace { .. } => "TraceRefused",
-            Self::Portraits { .. } => "PortraitsRefused",
-            Self::Value { .. } => "ValueRefused",
-        }
-    }
-}

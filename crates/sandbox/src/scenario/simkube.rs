@@ -39,17 +39,6 @@ pub enum SimkubeError {
     Empty,
 }
 
-impl SimkubeError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Malformed(_) => "Malformed",
-            Self::Version(_) => "VersionRefused",
-            Self::Empty => "Empty",
-        }
-    }
-}
-
 #[derive(Deserialize)]
 struct SimkubeTrace {
     version: u16,
@@ -428,13 +417,12 @@ mod tests {
     #[test]
     fn what_is_no_trace_of_version_two_is_refused() {
         let empty = json!([]);
-        for (bytes, reason, part) in [
-            (b"no trace".to_vec(), "Malformed", "MessagePack"),
-            (trace(3, &empty), "VersionRefused", "version 3"),
-            (trace(2, &empty), "Empty", "nothing to place"),
+        for (bytes, part) in [
+            (b"no trace".to_vec(), "MessagePack"),
+            (trace(3, &empty), "version 3"),
+            (trace(2, &empty), "nothing to place"),
         ] {
             let error = read(&bytes).unwrap_err();
-            assert_eq!(error.reason(), reason);
             assert!(error.to_string().contains(part), "{error}");
         }
     }

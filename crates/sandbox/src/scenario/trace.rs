@@ -22,18 +22,7 @@ pub enum TraceError {
     TooShort,
 }
 
-impl TraceError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Line(_) => "MalformedLine",
-            Self::Step(_) => "IrregularStep",
-            Self::TooShort => "TooShort",
-        }
-    }
-}
-
-/// At a regular distance, repeated for ever.
+/// Values at a regular distance, repeated for ever.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrafficTrace {
     step: f64,

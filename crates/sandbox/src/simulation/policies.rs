@@ -15,7 +15,6 @@ use std::str::FromStr;
 
 use super::policy::{DefaultScheduler, LoadPolicy};
 use crate::scenario::Scenario;
-use evenkeel_core::placement::node_table::NodeForecasting;
 use evenkeel_core::placement::{SchedulingPolicy, node_table};
 
 #[derive(Debug, Clone)]
@@ -26,14 +25,7 @@ pub struct OwnSettings {
     pub balances_scale_in: bool,
 }
 
-impl OwnSettings {
-    fn with_forecast(&self) -> Self {
-        let mut ahead = self.clone();
-        ahead.table.forecast = NodeForecasting::On;
-        ahead
-    }
-}
-
+/// A policy by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PolicyName {
     Default,
@@ -43,8 +35,6 @@ pub enum PolicyName {
     Koordinator,
     Clbp,
     Evenkeel,
-    /// With a headroom rule that looks ahead.
-    EvenkeelForecast,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -53,16 +43,9 @@ pub struct UnknownPolicy {
     pub given: String,
 }
 
-impl UnknownPolicy {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "UnknownPolicy"
-    }
-}
-
 impl PolicyName {
-    /// In the order of display.
-    pub const ALL: [Self; 8] = [
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [Self; 7] = [
         Self::Default,
         Self::Crane,
         Self::TargetLoadPacking,
@@ -70,7 +53,6 @@ impl PolicyName {
         Self::Koordinator,
         Self::Clbp,
         Self::Evenkeel,
-        Self::EvenkeelForecast,
     ];
 
     /// In flags and reports.
@@ -84,7 +66,6 @@ impl PolicyName {
             Self::Koordinator => "koordinator",
             Self::Clbp => "clbp",
             Self::Evenkeel => "evenkeel",
-            Self::EvenkeelForecast => "evenkeel-forecast",
         }
     }
 
@@ -99,10 +80,6 @@ impl PolicyName {
             Self::Koordinator => Box::new(koordinator::Koordinator::new(nodes)),
             Self::Clbp => Box::new(clbp::Clbp::new(nodes, &own.policy)),
             Self::Evenkeel => Box::new(evenkeel::Evenkeel::new(scenario, own)),
-            Self::EvenkeelForecast => {
-                let ahead = own.with_forecast();
-                Box::new(evenkeel::Evenkeel::new(scenario, &ahead))
-            }
         }
     }
 }

@@ -179,13 +179,6 @@ pub struct UnknownScaling {
     pub given: String,
 }
 
-impl UnknownScaling {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "UnknownScaling"
-    }
-}
-
 impl FromStr for ScalingMethod {
     type Err = UnknownScaling;
 

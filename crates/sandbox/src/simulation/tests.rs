@@ -140,17 +140,6 @@ fn a_pod_that_would_go_over_the_line_waits_and_only_where_somebody_looks() {
 }
 
 #[test]
-fn nothing_is_foreseen_before_a_forecast_has_proved_itself() {
-    // Trust takes twenty forecasts of ten minutes each, and these runs are shorter.
-    let five = comparison(&network(5));
-    for seed in 0..5 {
-        let of = |policy| five.run(policy, seed);
-        let (now, ahead) = (of(PolicyName::Evenkeel), of(PolicyName::EvenkeelForecast));
-        assert_eq!(now, ahead, "{seed}");
-    }
-}
-
-#[test]
 fn a_seed_gives_the_same_figures_and_another_one_others() {
     let mixed = ScenarioComparison::new(
         Scenario::mixed(),

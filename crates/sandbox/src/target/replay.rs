@@ -60,17 +60,7 @@ pub enum ReplayError {
     },
 }
 
-impl ReplayError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Step(_) => "Step",
-            Self::NothingToCount { .. } => "NothingToCount",
-        }
-    }
-}
-
-/// A judged step.
+/// One step of what is judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReplayPoint {
     pub at: Timestamp,

@@ -30,17 +30,3 @@ pub enum StartError {
     #[error("the service did not become ready: {0}")]
     NotReady(String),
 }
-
-impl StartError {
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        match self {
-            Self::Api(error) => error.reason(),
-            Self::Io { .. } => "Io",
-            Self::Objects(_) | Self::Object { .. } => "ObjectsRefused",
-            Self::Unusable(_) => "Unusable",
-            Self::Scheduler(error) => error.reason(),
-            Self::NotReady(_) => "NotReady",
-        }
-    }
-}

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 use serde::Serialize;
 
 use super::model_runs::{BacktestPlan, BacktestResults, TestedModel};
-use crate::cli::output::{Report, Style, fit_to_width, percent};
+use crate::cli::output::{Report, Style, fit_to_width, percent, right};
 use evenkeel_core::forecast::ModelSet;
 use evenkeel_core::forecast::backtest::{Averages, Score};
 
@@ -315,10 +315,6 @@ fn header(titles: &[&str]) -> Vec<Cell> {
         title => right(title.to_owned()),
     };
     titles.iter().map(cell).collect()
-}
-
-fn right(text: String) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
 }
 
 impl BacktestRow {

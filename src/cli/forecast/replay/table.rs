@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use comfy_table::{Cell, CellAlignment};
+use comfy_table::Cell;
 
 use super::report::{PolicyCost, Ratios, Replay, ReplayedSeries, by_default};
-use crate::cli::output::{Report, Style, fit_to_width};
+use crate::cli::output::{Report, Style, fit_to_width, right};
 use evenkeel_core::scaling::pareto_frontier::Cost;
 
 impl Report for Replay {
@@ -77,10 +77,6 @@ pub(super) fn terms(one: &ReplayedSeries) -> String {
         "{}: {} to {} replicas, Pods ready after {} s, judged from {:.0} to {:.0}",
         one.name, one.min, one.max, one.start_up_seconds, one.count_from, one.to
     )
-}
-
-fn right(text: impl Into<String>) -> Cell {
-    Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
 /// Costs as cells: under-provisioned, overloaded, replica-hours.

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use comfy_table::Cell;
 
 use super::report::{FrontierGroup, RelativeSeconds, WayReport, Ways};
-use crate::cli::output::{Report, Style, fit_to_width};
-use crate::cli::simulate::table::{right, runs, told};
+use crate::cli::output::{Report, Style, fit_to_width, right};
+use crate::cli::simulate::table::{runs, told};
 
 impl Report for Ways {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {

@@ -7,8 +7,7 @@ use serde_json::Value;
 use crate::admission::webhooks::request::AdmissionRequest;
 use crate::api_request::ApiRequest;
 use crate::meta;
-use crate::resources::resource::Resource;
-use crate::resources::resource::Subresource;
+use crate::resources::resource::{Resource, Subresource};
 use crate::selector::ListSelector;
 use crate::store::ObjectKey;
 

@@ -5,15 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use json_patch::Patch;
 use serde_json::{Value, json};
 
-use crate::admission::webhooks::request::AdmissionOperation;
-use crate::admission::webhooks::request::AdmissionRequest;
-use crate::admission::webhooks::request::WebhookFailure;
+use crate::admission::webhooks::request::{AdmissionOperation, AdmissionRequest, WebhookFailure};
 use crate::api_request::ApiRequest;
-use crate::error::ApiError;
-use crate::error::StatusReason;
+use crate::error::{ApiError, StatusReason};
 use crate::meta;
-use crate::resources::resource::Resource;
-use crate::resources::resource::Subresource;
+use crate::resources::resource::{Resource, Subresource};
 
 /// Compact JSON with `<`, `>` and `&` escaped and a newline at the end, as of Go's encoder.
 pub(super) fn request(

@@ -9,14 +9,6 @@ pub enum ShapeError {
 }
 
 impl ShapeError {
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Count { .. } => "Count",
-            Self::NotFinite => "NotFinite",
-        }
-    }
-
     pub(super) fn check(need: usize, parameters: &[f32]) -> Result<(), Self> {
         let have = parameters.len();
         if have != need {

@@ -46,18 +46,6 @@ pub enum PeakModelError {
     Trees(#[from] TreesError),
 }
 
-impl PeakModelError {
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Foreign => "Foreign",
-            Self::Inputs(_) => "Inputs",
-            Self::Checksum => "Checksum",
-            Self::Trees(_) => "Trees",
-        }
-    }
-}
-
 impl GlobalPeaks {
     /// In annotations, conditions and tables.
     pub const NAME: &'static str = "global";

@@ -121,26 +121,7 @@ impl BrownSmoothing {
         [self.s1, self.s2, self.s3]
     }
 
-    /// Moves the level, but neither slope nor curvature.
-    fn shift(&mut self, by: f64) {
-        for smoothed in [&mut self.s1, &mut self.s2, &mut self.s3] {
-            *smoothed += by;
-        }
-    }
-
-    /// The line of double smoothing (`[Brown]`), without the third value.
-    #[must_use]
-    pub fn line(&self) -> Coefficients {
-        let Self { alpha, s1, s2, .. } = *self;
-        let alpha = alpha.get();
-        Coefficients {
-            a: 2.0 * s1 - s2,
-            b: alpha / (1.0 - alpha) * (s1 - s2),
-            c: 0.0,
-        }
-    }
-
-    /// By `[DS-HPA]` (7).
+    /// The coefficients of `[DS-HPA]` (7).
     #[must_use]
     pub fn coefficients(&self, variant: Variant) -> Coefficients {
         let Self { alpha, s1, s2, s3 } = *self;
@@ -189,14 +170,6 @@ impl Tes {
     #[must_use]
     pub const fn brown(&self) -> &BrownSmoothing {
         &self.brown
-    }
-
-    /// Moves the level by a step that is no part of the trend.
-    pub(crate) fn shift(&mut self, by: f64) {
-        self.brown.shift(by);
-        for value in self.first.iter_mut().take(self.have) {
-            *value += by;
-        }
     }
 }
 
@@ -255,18 +228,6 @@ mod tests {
             assert!((mean - f64::from(ahead * ahead)).abs() < 1e-6, "{ahead}");
         }
         assert!((parabola(Variant::Paper)[11] - f64::from(211 * 211)).abs() > 50.0);
-    }
-
-    #[test]
-    fn double_smoothing_follows_a_line_and_a_step_leaves_its_slope() {
-        let mut model = Tes::new(Alpha::EVEN, Variant::Brown);
-        (0..100).for_each(|i| model.observe(f64::from(3 * i)));
-        let line = model.brown().line();
-        assert!((line.a - 297.0).abs() < 1e-6 && (line.b - 3.0).abs() < 1e-6);
-        assert!((line.at(10.0) - 327.0).abs() < 1e-6);
-        model.shift(40.0);
-        let moved = model.brown().line();
-        assert!((moved.a - 337.0).abs() < 1e-6 && (moved.b - 3.0).abs() < 1e-6);
     }
 
     #[test]

@@ -32,19 +32,6 @@ pub enum TrafficModelError {
     Trees(#[from] TreesError),
 }
 
-impl TrafficModelError {
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Foreign => "Foreign",
-            Self::Outdated(_) => "Outdated",
-            Self::Checksum => "Checksum",
-            Self::Content(_) => "Content",
-            Self::Trees(_) => "Trees",
-        }
-    }
-}
-
 impl TrafficModel {
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
@@ -287,7 +274,6 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_with_a_good_checksum_too() {
-        let reason = |found: Result<TrafficModel, TrafficModelError>| found.unwrap_err().reason();
         for found in [
             changed(|model| model.function.linear.coefficients[0] = -1.0),
             changed(|model| model.function.linear.intercept = f64::NAN),
@@ -296,7 +282,10 @@ mod tests {
             changed(|model| model.components.clear()),
             changed(|model| model.zone = "z".repeat(2000)),
         ] {
-            assert_eq!(reason(found), "Content");
+            assert!(
+                matches!(found, Err(TrafficModelError::Content(_))),
+                "{found:?}"
+            );
         }
     }
 

@@ -11,8 +11,7 @@ use super::detail::NodeDetail;
 use super::node_set::{Freshness, NodeState};
 use super::pod::{EndedPod, PodEntry, Stage};
 use super::resource_sums::ResourceSums;
-use super::settings::{NodeForecasting, Settings};
-use crate::placement::node_forecast::NodeForecast;
+use super::settings::Settings;
 use crate::placement::node_load::NodeLoad;
 use crate::placement::usage::{NodeSample, PodName, UsageSample};
 use crate::units::{Amount, Resource, Resources};
@@ -51,7 +50,6 @@ pub(super) struct NodeEntry {
     pods: usize,
     awaited_pods: usize,
     terminating: Vec<Box<str>>,
-    forecast: Option<Box<NodeForecast>>,
 }
 
 impl NodeEntry {
@@ -65,7 +63,6 @@ impl NodeEntry {
             self.io_pressure = self.io_pressure.filter(was_there);
             if before.is_some_and(|before| before.created != facts.created) {
                 self.network_speed = None;
-                self.forecast = None;
             }
         }
         before.is_none()
@@ -131,54 +128,22 @@ impl NodeEntry {
     /// Adds a Pod to the in-flight sum while samples may not contain all of it.
     pub(super) fn count(&mut self, uid: &str, pod: &mut PodEntry, moment: &CountingContext<'_>) {
         pod.counted = None;
-        pod.settled = self.is_settled(pod, moment);
-        if pod.settled {
+        if self.is_settled(pod, moment) {
             return;
         }
         let in_measured = pod.in_measured(&self.measured, moment.sample);
-        if let Some(forecast) = &mut self.forecast {
-            forecast.leave_out(&in_measured);
-        }
         let counted = pod.contribution(&self.measured, &in_measured);
         self.in_flight.add(&counted);
         pod.counted = (counted != Resources::default()).then(|| Box::new(counted));
         self.recent.push(uid.into());
     }
 
-    /// Counts a Pod anew that was in flight at the last measurements. If the new ones contain all
-    /// of its usage, it joins the Pods of the trend.
-    pub(super) fn count_again(
-        &mut self,
-        uid: &str,
-        pod: &mut PodEntry,
-        moment: &CountingContext<'_>,
-    ) {
-        self.count(uid, pod, moment);
-        if let Some(forecast) = self.forecast.as_mut().filter(|_| pod.settled) {
-            forecast.join(&pod.shown(moment.sample));
-        }
-    }
-
-    /// Its usage leaves the measurements and is no part of their trend.
+    /// Ends a Pod, of which measurements may still hold some usage.
     pub(super) fn end(&mut self, pod: &PodEntry, at: Timestamp, sample: &UsageSample) {
-        if let Some(forecast) = self.forecast.as_mut().filter(|_| pod.settled) {
-            forecast.leave(&pod.shown(sample));
-        }
         self.remember_ended(EndedPod::new(pod, at, sample), sample);
     }
 
-    /// To be called once all Pods are counted by the newest measurements.
-    pub(super) fn follow(&mut self, settings: &Settings) {
-        match settings.forecast {
-            NodeForecasting::Off => {}
-            NodeForecasting::On => {
-                let forecast = self.forecast.get_or_insert_default();
-                forecast.observe(&self.measured, &self.ended_usage.get());
-            }
-        }
-    }
-
-    /// Remembers an ended Pod while measurements hold some of its usage.
+    /// Remembers a Pod that has ended, as long as measurements hold some of its usage.
     fn remember_ended(&mut self, ended: EndedPod, sample: &UsageSample) {
         let measured = self.measured.values().iter().flatten();
         if !measured
@@ -211,9 +176,6 @@ impl NodeEntry {
     pub(super) fn begin_recount(&mut self, moment: &CountingContext<'_>) -> Vec<Box<str>> {
         self.in_flight = ResourceSums::default();
         self.ended_usage = ResourceSums::default();
-        if let Some(forecast) = &mut self.forecast {
-            forecast.begin_count();
-        }
         for ended in std::mem::take(&mut self.ended) {
             if moment.now.duration_since(ended.at) <= moment.settings.longest_age() {
                 self.remember_ended(ended, moment.sample);
@@ -254,13 +216,6 @@ impl NodeEntry {
             let network = &mut capacity[Resource::NetworkIo];
             *network = self.network_speed.map(|speed| speed.capacity).or(*network);
         }
-        let rise = self.forecast.as_ref().map(|forecast| forecast.rises());
-        let rise = rise.unwrap_or_default();
-        let rise = Resources::from_fn(|resource| {
-            let room = capacity[resource]?.saturating_sub(load[resource]);
-            let rise = rise[resource].filter(|_| freshness[resource] == Freshness::Fresh);
-            Some(rise?.min(room))
-        });
         Some(NodeState {
             name: Arc::clone(name),
             schedulable: facts.schedulable,
@@ -270,7 +225,6 @@ impl NodeEntry {
                 load,
                 io_pressed: self.is_io_pressed(settings, now),
             },
-            rise,
             freshness,
             told_late: self.is_told_late(settings, now),
             detail: self.detail(&facts),

@@ -1,7 +1,6 @@
 //! Nodes as decisions see them, in chunks that successive versions share: a change copies one chunk
 //! and the list of chunks. The index by name is copied only when a node comes or goes.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -48,10 +47,7 @@ pub struct NodeState {
     /// Has a taint that keeps Pods without a toleration away.
     pub tainted: bool,
     pub load: NodeLoad,
-    /// The foreseen rise of its load within [`HORIZON`](crate::placement::node_forecast::HORIZON);
-    /// `None` if no forecast is trusted.
-    pub rise: Resources<Option<Amount>>,
-    /// Age of the measurement behind each load.
+    /// The age of the measurement behind each load.
     pub freshness: Resources<Freshness>,
     /// Measurements keep coming but are old on arrival: a clock is off, or the source is late. The
     /// last one then counts as after an exporter's end.
@@ -66,21 +62,8 @@ impl NodeState {
         self.schedulable && !self.tainted
     }
 
-    /// For the headroom rule: the larger of N and its forecast.
-    #[must_use]
-    pub fn ahead(&self) -> Cow<'_, NodeLoad> {
-        if self.rise.values().iter().all(Option::is_none) {
-            return Cow::Borrowed(&self.load);
-        }
-        let rise = self.rise.map(Option::unwrap_or_default);
-        Cow::Owned(NodeLoad {
-            load: Resources::from_fn(|of| self.load.load[of].saturating_add(rise[of])),
-            ..self.load
-        })
-    }
-
-    /// The most that Pods can have there. It is independent of measurements, unlike the capacity of
-    /// loads.
+    /// The most that Pods can have there. It stays when a measurement comes or grows stale, by which the
+    /// capacity that loads are held against changes.
     fn claimable(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| match resource {
             Resource::Cpu | Resource::Memory => self.detail.allocatable[resource],

@@ -35,8 +35,6 @@ pub(super) struct PodEntry {
     pub(super) first_started: Option<Timestamp>,
     pub(super) terminating: bool,
     pub(super) host_network: bool,
-    /// Samples contain all of it.
-    pub(super) settled: bool,
 }
 
 impl Stage {

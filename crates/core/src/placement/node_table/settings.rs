@@ -1,21 +1,11 @@
-//! Times of the node table, and whether it looks ahead.
+//! Times that the node table goes by.
 
 use jiff::SignedDuration;
 
 use crate::max_age;
 use crate::units::Resource;
 
-/// Whether the headroom rule looks ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum NodeForecasting {
-    /// By the present load.
-    #[default]
-    Off,
-    /// By the larger of the present and the foreseen load.
-    On,
-}
-
-/// How long measurements and reservations count.
+/// The times for which measurements and reservations count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Older measurements are not fresh.
@@ -33,7 +23,6 @@ pub struct Settings {
     /// How long a bound Pod counts that does not start, for example because its image does not
     /// exist.
     pub unstarted: SignedDuration,
-    pub forecast: NodeForecasting,
 }
 
 impl Default for Settings {
@@ -52,7 +41,6 @@ impl Default for Settings {
             // Long enough for large images and slow volumes; a longer start is counted when it
             // comes.
             unstarted: SignedDuration::from_mins(10),
-            forecast: NodeForecasting::Off,
         }
     }
 }

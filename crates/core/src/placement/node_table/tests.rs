@@ -1,5 +1,4 @@
 mod awaited;
-mod forecast;
 mod phantoms;
 mod sources;
 
@@ -161,7 +160,7 @@ fn waiting_for_io_counts_while_it_is_freshly_measured_and_the_disks_are_unknown(
         let value = Amount::new(thousandths);
         let window = SignedDuration::from_mins(2);
         let at = at(second);
-        sample.insert_io_pressure("a", NodeSample { value, at, window });
+        Arc::make_mut(&mut sample.io_pressure).insert("a".into(), NodeSample { value, at, window });
         Arc::new(sample)
     };
     for (second, thousandths, over) in [(0, 400, false), (15, 401, true), (30, 0, false)] {

@@ -99,9 +99,8 @@ impl NodeTable {
         };
         for uid in node.begin_recount(&moment) {
             if let Some(pod) = self.pods.get_mut(&uid) {
-                node.count_again(&uid, pod, &moment);
+                node.count(&uid, pod, &moment);
             }
         }
-        node.follow(&self.settings);
     }
 }

@@ -22,14 +22,6 @@ pub enum ComparisonOperator {
 #[error("{0:?} is not an operator; accepted: ==, >, <, >=, <=")]
 pub struct UnknownOperator(String);
 
-impl UnknownOperator {
-    /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
-    pub const fn reason(&self) -> &'static str {
-        "Operator"
-    }
-}
-
 impl ComparisonOperator {
     const ALL: [Self; 5] = [
         Self::Equal,

@@ -11,7 +11,6 @@ use crate::extender::placement_rules::PlacementRules;
 use evenkeel_core::placement::balance::NodeScore;
 use evenkeel_core::placement::headroom::{self, HeadroomTerm};
 use evenkeel_core::placement::kube_scheduler_scores;
-use evenkeel_core::placement::node_forecast::HORIZON;
 use evenkeel_core::placement::node_table::NodeState;
 use evenkeel_core::units::{Amount, Resource, ResourceSet, Resources};
 
@@ -49,12 +48,7 @@ pub struct ResourceExplanation {
     pub capacity: Option<u64>,
     /// The load as a share of the capacity, N / T.
     pub ratio: Option<f64>,
-    /// The forecast load within `horizonSeconds`, if it exceeds N and the forecast is trusted. The
-    /// headroom rule then uses it in place of N.
-    pub foreseen: Option<u64>,
-    /// How far ahead that is.
-    pub horizon_seconds: Option<i64>,
-    /// (R + N) / T, which must be below h; with the foreseen load for N where there is one.
+    /// (R + N) / T, which must be below h.
     pub ratio_after: Option<f64>,
     /// True if the capacity is unknown, and tasks wait for the resource so much that it counts as
     /// full.
@@ -102,7 +96,7 @@ impl NodeFindings<'_> {
             without_headroom,
             score,
         } = self;
-        let terms = headroom::terms(&judgement.demand.amounts, &node.ahead(), judgement.headroom);
+        let terms = headroom::terms(&judgement.demand.amounts, &node.load, judgement.headroom);
         let in_tree = self.in_tree(&judgement.demand.assumed);
         let sent = score.map(|(_, sent)| sent);
         NodeExplanation {
@@ -112,7 +106,7 @@ impl NodeFindings<'_> {
             passes: refused.is_empty(),
             refused_by: named(if *without_headroom && refused.is_empty() {
                 let demand = &judgement.demand.amounts;
-                headroom::refusing(demand, &node.ahead(), judgement.headroom)
+                headroom::refusing(demand, &node.load, judgement.headroom)
             } else {
                 *refused
             }),
@@ -141,14 +135,10 @@ impl NodeFindings<'_> {
         let of_score = |of: fn(&NodeScore, Resource) -> Option<f64>| {
             self.score.and_then(|(score, _)| of(score, resource))
         };
-        let load = self.node.load.load[resource];
-        let foreseen = (term.load > load).then(|| term.load.get());
         ResourceExplanation {
-            load: load.get(),
-            foreseen,
-            horizon_seconds: foreseen.map(|_| HORIZON.as_secs()),
+            load: term.load.get(),
             capacity: term.capacity.map(Amount::get),
-            ratio: share(load.as_f64()),
+            ratio: share(term.load.as_f64()),
             ratio_after: share(term.load.as_f64() + term.demand.as_f64()),
             pressed: term.pressed,
             pressure: detail
