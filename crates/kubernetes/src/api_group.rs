@@ -42,7 +42,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::external_metrics::EXPECTED_LOAD;
+    const EXPECTED_LOAD: &str = "evenkeel-expected-load";
 
     #[test]
     fn the_documents_are_those_of_the_api() {

@@ -250,6 +250,7 @@ const MEMORY: AnnotationParser<bool> = AnnotationParser {
 mod tests {
     use super::*;
     use crate::annotations::{BEHAVIOR, QUERY, QUERY_TARGET};
+    use crate::annotations::{RISK, SCALING};
     use evenkeel_core::scaling::hpa::{BehaviorSpec, MetricSpec};
     use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 

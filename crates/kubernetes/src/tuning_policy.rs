@@ -108,6 +108,7 @@ const MAX: AnnotationParser<AllowedAmounts> = AnnotationParser {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::annotations::TUNING;
 
     fn parse(annotations: &[(&str, &str)]) -> (TuningPolicy, Vec<&'static str>) {
         let annotations = annotations

@@ -169,7 +169,10 @@ watched! {
 
 #[cfg(test)]
 mod tests {
+    use crate::lenient_object::LenientObject;
     use kube_core::Resource;
+    use kube_core::{ObjectList, WatchEvent};
+    use serde::de::DeserializeOwned;
     use serde_json::json;
 
     use super::*;
@@ -235,5 +238,65 @@ mod tests {
         assert_eq!(watched.meta().annotations, None);
         assert!(watched.pod.is_skipped());
         assert_eq!(watched.pod.spec.node_name.as_deref(), Some("a"));
+    }
+
+    fn nested(levels: usize) -> String {
+        format!("{}1{}", r#"{"f:a":"#.repeat(levels), "}".repeat(levels))
+    }
+
+    /// The names in a list of one object with these fields and one without any.
+    fn listed<K: Resource + Clone + DeserializeOwned>(fields: &str) -> Vec<(String, bool)> {
+        let item = |name: &str, fields: &str| {
+            format!(r#"{{"metadata": {{"name": "{name}", "namespace": "shop"}}{fields}}}"#)
+        };
+        let text = format!(
+            r#"{{"kind": "List", "apiVersion": "v1", "metadata": {{}}, "items": [{}, {}]}}"#,
+            item("bad", fields),
+            item("good", "")
+        );
+        let list: ObjectList<LenientObject<K>> = serde_json::from_str(&text).unwrap();
+        let named = list.items.iter().map(|one| {
+            let name = one.meta().name.clone().unwrap_or_default();
+            (name, one.0.is_ok())
+        });
+        named.collect()
+    }
+
+    /// The harm: one object of one tenant made every later list of its kind fail.
+    #[test]
+    fn an_object_that_cannot_be_read_is_left_out_of_its_list_alone() {
+        for fields in [
+            r#", "spec": 5"#.to_owned(),
+            format!(r#", "spec": {{"containers": {}}}"#, nested(500)),
+        ] {
+            let bad = [("bad".to_owned(), false), ("good".to_owned(), true)];
+            assert_eq!(listed::<WatchedPod>(&fields), bad, "{fields}");
+        }
+    }
+
+    #[test]
+    fn depth_where_anything_may_stand_hides_no_object() {
+        let deep = nested(500);
+        let both = [("bad".to_owned(), true), ("good".to_owned(), true)];
+        let config = format!(r#", "spec": {{"algorithm": {{"config": {deep}}}}}"#);
+        assert_eq!(listed::<WatchedHorizontalPortrait>(&config), both);
+        let template = format!(
+            r#", "spec": {{"portraitProviders": [{{"type": "Dynamic", "dynamic": {{"algorithm": {{"config": {deep},
+                "externalJob": {{"job": {{"cronJob": {{"template": {{"spec": {deep}}}}}}}}}}}}}}}]}}"#
+        );
+        assert_eq!(listed::<WatchedIhpa>(&template), both);
+        // Managed fields, which objects of every kind have.
+        let fields = format!(
+            r#", "metadata": {{"name": "bad", "managedFields": [{{"manager": "a", "fieldsV1": {deep}}}]}}"#
+        );
+        let list = |text: &str| {
+            let text = format!(r#"{{"type": "ADDED", "object": {{"kind": "Job"{text}}}}}"#);
+            let event: WatchEvent<LenientObject<WatchedJob>> = serde_json::from_str(&text).unwrap();
+            let WatchEvent::Added(job) = event else {
+                panic!("{event:?}")
+            };
+            job.0.unwrap().metadata.name.unwrap()
+        };
+        assert_eq!(list(&fields), "bad");
     }
 }

@@ -42,7 +42,7 @@ impl Workload {
     ///
     /// # Errors
     /// Those of the deserializer, where what is read has the wrong type.
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub fn deserialize<'de, D: Deserializer<'de>>(
         kind: Kind,
         deserializer: D,
     ) -> Result<Self, D::Error> {

@@ -357,9 +357,15 @@ mod tests {
     use crate::bounds_annotation::BoundsAnnotation;
     use crate::managed_fields::MANAGER;
     use crate::plan::conditional_patch::apply;
-    use crate::resizable_pod::tests::written_by;
+    use crate::scaled_kind::ScaledKind;
     use evenkeel_core::scaling::ObjectBounds;
     use evenkeel_core::scaling::recommendation::Recommendation;
+
+    /// The managed fields of a Pod on which `manager` has written the record of a resize.
+    fn written_by(manager: &str) -> Value {
+        let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
+        json!([{"manager": manager, "fieldsV1": fields}])
+    }
 
     const HPA: Kind = Kind::HorizontalPodAutoscaler;
 
@@ -797,5 +803,40 @@ mod tests {
         }
         let own = json!({SCALING: "floor", ENABLED: "true"});
         assert_eq!(cleaned(HPA, &object(&own, &json!({}))), None);
+    }
+
+    #[test]
+    fn an_object_that_sleeps_is_woken() {
+        let status = json!({"mode": "direct", "replicas": 0, "conditions": [{
+            "type": "ScaledToZero", "status": "True", "reason": "ScaledToZero", "message": "",
+            "lastTransitionTime": "1970-01-01T00:00:00Z"}]});
+        let paths = json!({"specReplicasPath": ".spec.size.pods",
+            "statusReplicasPath": ".status.pods", "labelSelectorPath": ".status.selector"});
+        let versions = json!([{"name": "v1alpha1", "subresources": {"scale": paths}}]);
+        let definition = serde_json::from_value(json!({"spec": {"versions": versions}})).unwrap();
+        let rollouts = ScaledKind::new("argoproj.io/v1alpha1", "Rollout").unwrap();
+        let rollouts = rollouts.found("rollouts", Some(definition)).unwrap();
+        for (kind, mode, asleep, awake) in [
+            (
+                Kind::Deployment,
+                "direct",
+                json!({"replicas": 0}),
+                json!({"replicas": 1}),
+            ),
+            (
+                Kind::Custom(rollouts.into_kind()),
+                "off",
+                json!({"size": {"pods": 0}}),
+                json!({"size": {"pods": 1}}),
+            ),
+        ] {
+            let mut object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "r",
+                "resourceVersion": "1", "annotations": {
+                    SCALING: mode, SCALING_STATUS: status.to_string()}}, "spec": asleep});
+            let patch = patch(kind, &object, Extent::All, Timestamp::UNIX_EPOCH);
+            apply(&mut object, &patch.unwrap().unwrap()).unwrap();
+            assert_eq!(object["spec"], awake);
+            assert_eq!(object["metadata"]["annotations"].get(SCALING_STATUS), None);
+        }
     }
 }

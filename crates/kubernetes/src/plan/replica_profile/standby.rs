@@ -137,8 +137,8 @@ mod tests {
     use crate::annotations::MIN_ALLOWED;
     use crate::managed_fields::MANAGER;
     use crate::plan::conditional_patch::apply;
+    use crate::plan::replica_profile::tests::written_by;
     use crate::plan::write::WriteOperation;
-    use crate::resizable_pod::tests::written_by;
 
     fn now() -> Timestamp {
         "2026-11-25T12:00:00Z".parse().unwrap()

@@ -10,8 +10,13 @@ use crate::plan::scaling::{Scalers, Settings};
 use crate::plan::write::{Purpose, WriteOperation};
 use crate::pod::Pod;
 use crate::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
-use crate::resizable_pod::tests::written_by;
 use evenkeel_core::scaling::replica_profile::PodState;
+
+/// The managed fields of a Pod on which `manager` has written the record of a resize.
+pub(super) fn written_by(manager: &str) -> Value {
+    let fields = json!({"f:metadata": {"f:annotations": {"f:evenkeel.dev/resized": {}}}});
+    json!([{"manager": manager, "fieldsV1": fields}])
+}
 
 fn now() -> Timestamp {
     "2026-11-25T12:00:00Z".parse().unwrap()

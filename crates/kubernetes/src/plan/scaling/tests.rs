@@ -27,10 +27,10 @@ use crate::kinds::Kind;
 use crate::managed_fields::MANAGER;
 use crate::namespace_policy::NamespacePolicy;
 use crate::plan::status_writer::Status as _;
-use crate::plan::{Purpose, Write, WriteOperation, conditional_patch, uninstall};
+use crate::plan::{Purpose, Write, WriteOperation, conditional_patch};
 use crate::pod::Pod;
 use crate::scaling_policy::PredictionModel;
-use crate::watched_types::WatchedDeployment;
+use crate::workload::Workload;
 use evenkeel_core::panic_error::PanicError;
 use evenkeel_core::scaling::horizon::{Horizon, Lead};
 use evenkeel_core::scaling::hpa::Readings;
@@ -164,10 +164,8 @@ impl World {
             profiles: crate::plan::scaling::ObservedProfiles::default(),
             scaled_object: parsed(&self.scaled_object)
                 .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
-            workload: parsed(&self.workload).map(|value| {
-                let watched: WatchedDeployment = serde_json::from_value(value).unwrap();
-                Arc::new(watched.workload)
-            }),
+            workload: parsed(&self.workload)
+                .map(|value| Arc::new(Workload::deserialize(Kind::Deployment, value).unwrap())),
             target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
             pods: if self.has_pods {
                 pods(self.requests, self.started)

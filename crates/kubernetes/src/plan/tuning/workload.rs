@@ -47,8 +47,8 @@ mod tests {
 
     use super::*;
     use crate::ihpa::CheckedIhpa;
+    use crate::kinds::Kind;
     use crate::plan::scaling::TargetRef;
-    use crate::watched_types::WatchedDeployment;
 
     /// A workload without metrics in its annotations, under an IHPA with these metrics.
     fn under_ihpa(metrics: &Value) -> TargetObjects {
@@ -61,10 +61,10 @@ mod tests {
         ihpa.rules().expect("they are accepted");
         let workload =
             json!({"metadata": {"name": "web", "namespace": "shop", "uid": "d"}, "spec": {}});
-        let workload: WatchedDeployment = serde_json::from_value(workload).unwrap();
+        let workload = Workload::deserialize(Kind::Deployment, workload).unwrap();
         TargetObjects {
             ihpa: Some(Arc::new(ihpa)),
-            workload: Some(Arc::new(workload.workload)),
+            workload: Some(Arc::new(workload)),
             ..TargetObjects::alone(TargetRef::new("apps/v1", "Deployment", "shop", "web"))
         }
     }

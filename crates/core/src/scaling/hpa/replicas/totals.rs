@@ -98,6 +98,8 @@ impl ReplicaCalculator<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::scaling::sample::ValueSample;
+    use crate::scaling::series_sum::summed_series;
     use jiff::Timestamp;
     use proptest::prelude::*;
 

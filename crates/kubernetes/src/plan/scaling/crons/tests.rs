@@ -18,7 +18,6 @@ use crate::plan::scaling::target_ref::TargetRef;
 use crate::plan::scaling::{Queries, Settings, resolve};
 use crate::plan::write::WriteOperation;
 use crate::scaling_policy::PredictionModel;
-use crate::watched_types::WatchedDeployment;
 use crate::workload::Workload;
 
 fn at(text: &str) -> Timestamp {
@@ -44,13 +43,16 @@ fn targeting(target: &Value) -> Arc<CheckedCronHpa> {
 
 /// A Deployment of a name that no HPA scales.
 fn alone(name: &str) -> TargetObjects {
-    let workload: WatchedDeployment = serde_json::from_value(json!({
-        "metadata": {"name": name, "namespace": "shop"}, "spec": {"replicas": 2}}))
+    let workload = Workload::deserialize(
+        Kind::Deployment,
+        json!({
+        "metadata": {"name": name, "namespace": "shop"}, "spec": {"replicas": 2}}),
+    )
     .unwrap();
     let opted_in = BTreeMap::from([("evenkeel.dev/enabled".to_owned(), "true".to_owned())]);
     TargetObjects {
         autoscaler: None,
-        workload: Some(Arc::new(workload.workload)),
+        workload: Some(Arc::new(workload)),
         namespace_policy: Arc::new(NamespacePolicy::parse(&opted_in).0),
         ..observed("none", name)
     }

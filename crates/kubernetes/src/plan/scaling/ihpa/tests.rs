@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::portray;
 use crate::horizontal_portrait::CheckedHorizontalPortrait;
 use crate::ihpa::{CheckedIhpa, IhpaStatus};
+use crate::kinds::Kind;
 use crate::namespace_policy::NamespacePolicy;
 use crate::plan::conditional_patch::apply;
 use crate::plan::scaling::tests::{pods, readings, wave};
@@ -19,7 +20,7 @@ use crate::plan::scaling::{
 };
 use crate::plan::write::{Purpose, Write, WriteOperation};
 use crate::replica_profile::CheckedReplicaProfile;
-use crate::watched_types::WatchedDeployment;
+use crate::workload::Workload;
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::observation::LoadSample;
@@ -84,10 +85,13 @@ impl World {
             let portrait = serde_json::from_value(portrait.clone()).unwrap();
             Arc::new(CheckedHorizontalPortrait::new(Arc::new(portrait), None))
         });
-        let workload: WatchedDeployment = serde_json::from_value(json!({
+        let workload = Workload::deserialize(
+            Kind::Deployment,
+            json!({
             "metadata": {"name": "web", "namespace": "shop", "uid": "d", "generation": 1,
                 "annotations": self.workload},
-            "spec": {"replicas": self.replicas}}))
+            "spec": {"replicas": self.replicas}}),
+        )
         .unwrap();
         TargetObjects {
             namespace: "shop".into(),
@@ -97,7 +101,7 @@ impl World {
             portraits: portrait.collect(),
             profiles: self.observed_profiles(),
             scaled_object: None,
-            workload: Some(Arc::new(workload.workload)),
+            workload: Some(Arc::new(workload)),
             target: TargetRef::new("apps/v1", "Deployment", "shop", "web"),
             pods: self
                 .load

@@ -309,10 +309,4 @@ fn what_sleeps_is_woken_by_whoever_takes_evenkeel_away() {
         let scale = "rollouts.argoproj.io/scale shop/web";
         assert_eq!(writes[0].target.to_string(), scale);
     }
-    let kind = Kind::Custom(rollouts());
-    let patch = uninstall::patch(kind, &object, uninstall::Extent::All, at(0));
-    let mut woken = object.clone();
-    conditional_patch::apply(&mut woken, &patch.unwrap().unwrap()).unwrap();
-    assert_eq!(woken["spec"], json!({"size": {"pods": 1}}));
-    assert_eq!(woken["metadata"]["annotations"].get(SCALING_STATUS), None);
 }

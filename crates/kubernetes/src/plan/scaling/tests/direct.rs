@@ -643,15 +643,6 @@ fn what_was_put_to_sleep_is_woken_where_nobody_will_wake_it_any_more() {
     assert_eq!(replicas(&world), 1);
     world.apply(&restore(&world.observed(), &world.resolve(at(0))));
     assert_eq!(world.status(), None, "then the trace of it goes");
-
-    let world = asleep();
-    let object = world.workload.unwrap();
-    let now = at(0);
-    let patch = uninstall::patch(Kind::Deployment, &object, uninstall::Extent::All, now);
-    let mut woken = object.clone();
-    conditional_patch::apply(&mut woken, &patch.unwrap().unwrap()).unwrap();
-    assert_eq!(woken["spec"]["replicas"], 1);
-    assert_eq!(woken["metadata"]["annotations"].get(SCALING_STATUS), None);
 }
 
 #[test]

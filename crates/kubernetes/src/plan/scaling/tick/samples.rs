@@ -209,7 +209,7 @@ mod tests {
     /// Two Pods of a Namespace on two nodes, and one of another.
     fn usage(window: SignedDuration) -> UsageSample {
         let node = |second| {
-            let measured = usage::Measurement {
+            let measured = usage::NodeSample {
                 value: Amount::new(1),
                 at: at(second),
                 window,

@@ -29,7 +29,6 @@ use crate::query_answers::{
     CachedAnswer, CachedValue, CheckAnswers, FailedQuery, SignalReadings, SignalRequest,
 };
 use crate::scaled_kind::ScaledKind;
-use crate::watched_types::WatchedDeployment;
 use crate::workload::Workload;
 use evenkeel_core::forecast::ModelAssets;
 use evenkeel_core::placement::usage::{PodName, UsageSample};
@@ -93,10 +92,13 @@ fn observed(name: &str, mode: &str) -> TargetObjects {
                  "metrics": [metric]},
         "status": {"currentReplicas": 2, "desiredReplicas": 2},
     });
-    let workload: WatchedDeployment = serde_json::from_value(json!({
-        "metadata": {"name": name, "namespace": "shop", "uid": "d", "resourceVersion": "1"},
-        "spec": {"replicas": 2},
-    }))
+    let workload = Workload::deserialize(
+        Kind::Deployment,
+        json!({
+            "metadata": {"name": name, "namespace": "shop", "uid": "d", "resourceVersion": "1"},
+            "spec": {"replicas": 2},
+        }),
+    )
     .unwrap();
     let pod: Pod = serde_json::from_value(json!({
         "metadata": {"name": "one", "namespace": "shop"},
@@ -113,7 +115,7 @@ fn observed(name: &str, mode: &str) -> TargetObjects {
         portraits: Vec::new(),
         profiles: ObservedProfiles::default(),
         scaled_object: None,
-        workload: Some(Arc::new(workload.workload)),
+        workload: Some(Arc::new(workload)),
         target: TargetRef::new("apps/v1", "Deployment", "shop", name),
         pods: TargetPodFacts {
             members: vec![Arc::new((&pod).into())],

@@ -33,12 +33,11 @@ impl Named {
     fn name(&mut self, traffic: &str) {
         let annotations =
             json!({SCALING: "recommend", TRAFFIC: traffic, "evenkeel.dev/predict": "traffic"});
-        let workload: WatchedDeployment = serde_json::from_value(json!({
+        let workload = Workload::deserialize(Kind::Deployment, json!({
             "metadata": {"name": "a", "namespace": "shop", "uid": "d", "annotations": annotations},
             "spec": {"replicas": 2},
-        }))
-        .unwrap();
-        self.target.workload = Some(Arc::new(workload.workload));
+        })).unwrap();
+        self.target.workload = Some(Arc::new(workload));
     }
 
     fn answer(&mut self, query: &MetricQuery, asked: i64, value: i64) {
