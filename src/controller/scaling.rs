@@ -224,17 +224,21 @@ impl ScalingLoop {
         } = ticked;
         self.metrics.ticked(begun.elapsed(), bytes, quarantined);
         if decides {
-            self.metrics.crons(&ticked.crons);
-            self.metrics.restoring(ticked.restoring);
-            self.metrics
-                .board()
-                .publish(std::mem::take(&mut ticked.shown));
-            if let Some(served) = &self.served {
-                served.publish(std::mem::take(&mut ticked.served));
-            }
+            self.publish(&mut ticked);
         }
         self.hand_over(&mut ticked, now, decides && leads);
         (targets, ticked)
+    }
+
+    /// Publishes what a tick decided.
+    fn publish(&self, ticked: &mut ScalingTickOutput) {
+        self.metrics.crons(&ticked.crons);
+        self.metrics.restoring(ticked.restoring);
+        let board = self.metrics.board();
+        board.publish(std::mem::take(&mut ticked.shown));
+        if let Some(served) = &self.served {
+            served.publish(std::mem::take(&mut ticked.served));
+        }
     }
 
     async fn newest_checks(&self) -> CheckAnswers {
