@@ -57,7 +57,6 @@ struct Token {
 
 impl AccountTokens {
     /// Those of `account` in `namespace`; none has been made yet.
-    #[must_use]
     pub fn new(client: kube::Client, namespace: &str, account: &'static str) -> Self {
         Self {
             accounts: Api::namespaced(client, namespace),

@@ -170,7 +170,6 @@ impl Config {
     }
 
     /// Every field with its default.
-    #[must_use]
     pub fn defaults() -> Value {
         tree(&ConfigFile::default())
     }
@@ -202,7 +201,6 @@ impl Config {
 
     /// Every field with its value in force, for printing; nothing secret, because secrets are in
     /// named files.
-    #[must_use]
     pub const fn effective(&self) -> &ConfigFile {
         &self.effective
     }
@@ -216,7 +214,6 @@ impl Config {
     }
 
     /// The environment variables that set a field, with the paths of the fields.
-    #[must_use]
     pub fn variables() -> Vec<(String, String)> {
         layers::leaves(&tree(&ConfigFile::default()))
             .into_iter()

@@ -19,7 +19,6 @@ pub struct Introductions(CallerHeaders);
 pub struct UnknownCallerError(pub String);
 
 impl Introductions {
-    #[must_use]
     pub const fn new(headers: CallerHeaders) -> Self {
         Self(headers)
     }

@@ -22,7 +22,6 @@ pub struct Groups {
 
 impl Groups {
     /// Adds the path of the list.
-    #[must_use]
     pub fn routes(self, all: Routes) -> Routes {
         let list = on(EVERY, groups).with_state(Arc::new(self));
         routes(all, [(endpoint(paths::GROUPS), list)])

@@ -32,7 +32,6 @@ pub struct CallerHeaders(Arc<ArcSwapOption<HeaderNames>>);
 
 impl CallerHeaders {
     /// The names of the headers; `None` if no caller can be identified.
-    #[must_use]
     pub fn names(&self) -> Option<Arc<HeaderNames>> {
         self.0.load_full()
     }
@@ -79,7 +78,6 @@ pub struct FrontProxy {
 
 impl FrontProxy {
     /// A follower of what the API server behind `client` tells, which fills `headers`.
-    #[must_use]
     pub fn new(client: Client, headers: CallerHeaders) -> Self {
         Self {
             config_maps: Api::namespaced(client, NAMESPACE),

@@ -37,7 +37,6 @@ pub enum AccessDeniedError {
 
 impl Rights {
     /// The rights that the API server behind `client` tells.
-    #[must_use]
     pub fn new(client: Client) -> Self {
         Self {
             reviews: AccessReviews::new(client),

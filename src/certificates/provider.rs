@@ -25,7 +25,6 @@ pub struct CertificateProvider {
 
 impl CertificateProvider {
     /// A provider by `settings`; a Secret is one of `namespace`.
-    #[must_use]
     pub fn new(settings: &Settings, namespace: &str, client: &Client) -> Self {
         let Settings {
             serving,

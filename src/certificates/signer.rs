@@ -112,7 +112,6 @@ pub struct Signer {
 impl Signer {
     /// A signer with its Secrets, which may not exist yet, in `namespace`. It also updates the
     /// APIServices in `led` that lead to Evenkeel.
-    #[must_use]
     pub fn new(
         client: Client,
         namespace: String,

@@ -49,7 +49,6 @@ impl Names {
         Ok(self)
     }
 
-    #[must_use]
     pub fn with_address(mut self, address: IpAddr) -> Self {
         self.addresses.insert(address);
         self

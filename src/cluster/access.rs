@@ -12,7 +12,6 @@ use super::records::WATCHED;
 pub use rbac_rule::{Identity, Need, RbacRule, Scope};
 
 /// Everything that Evenkeel asks of the API server.
-#[must_use]
 pub fn access() -> Vec<RbacRule<'static>> {
     let watched = WATCHED
         .into_iter()
@@ -21,7 +20,6 @@ pub fn access() -> Vec<RbacRule<'static>> {
 }
 
 /// The rights of the clean-up, `evenkeel uninstall --expired`, which has its own account.
-#[must_use]
 pub fn restoring() -> Vec<RbacRule<'static>> {
     let right = |kind| RbacRule {
         identity: Identity::CleanUp,
@@ -65,7 +63,6 @@ pub fn restoring() -> Vec<RbacRule<'static>> {
 
 /// The rights of a node's agent, `evenkeel agent`: Pods (not limitable to its node), namespaces,
 /// and Events about limits.
-#[must_use]
 pub const fn of_agents() -> [RbacRule<'static>; 3] {
     const fn right(kind: Kind, verbs: &'static [&'static str]) -> RbacRule<'static> {
         RbacRule {
@@ -82,7 +79,6 @@ pub const fn of_agents() -> [RbacRule<'static>; 3] {
 
 /// The rights for scaling a custom resource, in addition to [`access`]; `definition` names its
 /// definition.
-#[must_use]
 pub const fn scaling<'a>(kind: CustomKind, definition: &'a [&'a str]) -> [RbacRule<'a>; 3] {
     let kind = Kind::Custom(kind);
     let objects = RbacRule {

@@ -18,7 +18,6 @@ pub struct Owner {
 }
 
 impl Owner {
-    #[must_use]
     pub fn new(api_version: &str, kind: &str, name: &str) -> Self {
         Self {
             group: foreign_group(api_version, kind).map(Box::from),
@@ -74,7 +73,6 @@ impl Owners {
     }
 
     /// The end of the chain that starts with the controller of a Pod in a namespace.
-    #[must_use]
     pub fn resolve(&self, namespace: &str, reference: &OwnerReference) -> Owner {
         let owners = match reference.kind.as_str() {
             "ReplicaSet" => Some(&self.replica_sets),

@@ -86,13 +86,11 @@ struct ClusterStores {
 
 impl ClusterState {
     /// An empty cluster of which nothing is known yet, which goes by the machine's clock.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self::with_clock(settings, Clock::real())
     }
 
     /// The same for a cluster with objects that `clock` stamps.
-    #[must_use]
     pub fn with_clock(settings: Settings, clock: Clock) -> Self {
         let inner = PlacementState {
             table: NodeTable::new(settings.table),
@@ -121,19 +119,16 @@ impl ClusterState {
     }
 
     /// The clock that the cluster's objects are stamped by.
-    #[must_use]
     pub fn clock(&self) -> Clock {
         self.0.clock
     }
 
     /// The time in the cluster, which the times in its objects are compared with.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.0.clock.now()
     }
 
     /// The newest picture of the cluster.
-    #[must_use]
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.0.snapshot.load_full()
     }
@@ -294,7 +289,6 @@ impl ClusterState {
     }
 
     /// All namespaces, as plans need them.
-    #[must_use]
     pub fn namespaces(&self) -> Vec<(Box<str>, NamespaceRecord)> {
         let inner = self.lock();
         inner
@@ -305,37 +299,31 @@ impl ClusterState {
     }
 
     /// The version at which a node was read.
-    #[must_use]
     pub fn node_version(&self, name: &str) -> Option<String> {
         self.lock().node_versions.get(name).cloned()
     }
 
     /// The names of all nodes.
-    #[must_use]
     pub fn node_names(&self) -> Vec<Box<str>> {
         self.lock().node_versions.keys().cloned().collect()
     }
 
     /// Where each node is reached, in the order of their names.
-    #[must_use]
     pub fn node_contacts(&self) -> Vec<NodeContact> {
         self.lock().contacts.all()
     }
 
     /// The terms of a node's load.
-    #[must_use]
     pub fn node_detail(&self, name: &str) -> Option<NodeDetail> {
         self.lock().table.detail(name)
     }
 
     /// The number of Pods with a load that the measurements do not include yet.
-    #[must_use]
     pub fn in_flight(&self) -> usize {
         self.lock().table.in_flight()
     }
 
     /// Takes at most `most` of the warnings that have not been taken yet.
-    #[must_use]
     pub fn take_warnings(&self, most: usize) -> Vec<AnnotationWarning> {
         self.lock().warnings.take(most)
     }

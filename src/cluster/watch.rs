@@ -94,7 +94,6 @@ pub enum WatchError {
 }
 
 impl Watches {
-    #[must_use]
     pub fn start(
         client: &Client,
         state: &ClusterState,
@@ -137,7 +136,6 @@ impl Watches {
     }
 
     /// Starts the watches of external portraits, of their autoscalers, and of opted-in namespaces.
-    #[must_use]
     pub fn of_portraits(client: &Client, state: &ClusterState, metrics: &ClusterMetrics) -> Self {
         let parts = WatchParts {
             client,

@@ -33,7 +33,6 @@ pub struct ConfigSources {
 
 impl ConfigSources {
     /// True where a variable or a flag brings the value at `path`.
-    #[must_use]
     pub fn names(&self, path: &str) -> bool {
         let Self {
             file: _,

@@ -44,7 +44,6 @@ impl Config {
     /// The position of the kill switch by these sources, and why the rest of them is refused. A
     /// missing or unreadable file does not stop writes: an operator must be able to undo writes
     /// when nothing else works.
-    #[must_use]
     pub fn switch(sources: &ConfigSources) -> (Writes, Option<ConfigError>) {
         Self::position(
             ConfigLayers::read(sources, &tree(&ConfigFile::default())),
@@ -54,7 +53,6 @@ impl Config {
 
     /// The same for a file's text from elsewhere, such as a ConfigMap; `sources` name it and the
     /// layers over it.
-    #[must_use]
     pub fn switch_in(text: &str, sources: &ConfigSources) -> (Writes, Option<ConfigError>) {
         Self::position(
             ConfigLayers::parse(text, sources, &tree(&ConfigFile::default())),

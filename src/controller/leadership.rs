@@ -76,7 +76,6 @@ pub struct Permit<'a> {
 
 impl Leadership {
     /// True where this replica may write at `now`.
-    #[must_use]
     pub fn is_leader(&self, now: Instant) -> bool {
         let until = self.0.until.load();
         until.as_deref().is_some_and(|until| *until > now)
@@ -129,7 +128,6 @@ pub struct Elector {
 
 impl Elector {
     /// A contender; `leadership` shows its standing to others.
-    #[must_use]
     pub fn new(
         client: Client,
         replica: Replica,

@@ -23,7 +23,6 @@ pub struct OverloadWatch {
 
 impl OverloadWatch {
     /// Nothing measured yet; samples that are older than `max_age` make no verdict.
-    #[must_use]
     pub fn new(settings: Settings, max_age: jiff::SignedDuration, now: Timestamp) -> Self {
         let judging = Judging {
             disk: settings.disk,

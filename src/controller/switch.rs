@@ -26,7 +26,6 @@ impl Writes {
     const ALL: [Self; 3] = [Self::Enabled, Self::Disabled, Self::Restore];
 
     /// The word in the configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Enabled => "enabled",
@@ -36,7 +35,6 @@ impl Writes {
     }
 
     /// True where a write for this reason may be made.
-    #[must_use]
     pub const fn allows(self, purpose: Purpose) -> bool {
         match purpose {
             Purpose::Restore => matches!(self, Self::Restore),
@@ -70,12 +68,10 @@ pub struct WriteSwitch(Arc<AtomicU8>);
 const RETIRED: u8 = u8::MAX;
 
 impl WriteSwitch {
-    #[must_use]
     pub fn new(writes: Writes) -> Self {
         Self(Arc::new(AtomicU8::new(writes as u8)))
     }
 
-    #[must_use]
     pub fn get(&self) -> Writes {
         let place = usize::from(self.0.load(Ordering::SeqCst));
         // Only positions are stored; what is none would be no leave to write.

@@ -94,7 +94,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    #[must_use]
     pub fn new(
         client: Client,
         settings: Settings,

@@ -24,7 +24,6 @@ pub struct Hosts(Arc<BTreeSet<String>>);
 
 impl Hosts {
     /// Loopback and `configured`, which are names or addresses without a port.
-    #[must_use]
     pub fn new(configured: &[String]) -> Self {
         Self(Arc::new(
             configured.iter().map(|host| normal(host)).collect(),

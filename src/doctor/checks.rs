@@ -99,7 +99,6 @@ pub const CHECKS: &[DoctorCheck] = checks! {
 };
 
 /// Runs all checks: at least one finding each, or the one that Evenkeel is elsewhere.
-#[must_use]
 pub fn check(observation: &DoctorObservation) -> Vec<DoctorFinding> {
     let evidence = Evidence::new(observation);
     if let Some(elsewhere) = install::elsewhere(&evidence) {

@@ -39,7 +39,6 @@ const PAGE: &str = concat!(
 );
 
 /// The place about a check on the page about findings.
-#[must_use]
 pub fn link(id: &str) -> String {
     format!("{PAGE}#{id}")
 }
@@ -69,7 +68,6 @@ impl DoctorFinding {
     }
 
     /// Adds the evidence.
-    #[must_use]
     pub(super) fn seen_by(self, detail: impl Into<String>) -> Self {
         let detail = Some(detail.into()).filter(|detail| !detail.is_empty());
         Self { detail, ..self }

@@ -227,7 +227,6 @@ impl ObjectsOfKind {
 impl DoctorObservation {
     /// The configuration that replicas start with: the ConfigMap's file under the container's
     /// variables. `None` without a readable file.
-    #[must_use]
     pub fn configured(&self) -> Option<Result<Config, ConfigError>> {
         let files = self.configuration.there()?.data.as_ref()?;
         let sources = ConfigSources {

@@ -46,7 +46,6 @@ impl AllowedUrl {
     }
 
     /// True for an address that lies below this one.
-    #[must_use]
     pub fn allows(&self, uri: &Uri) -> bool {
         let path = uri.path().strip_suffix('/').unwrap_or(uri.path());
         let below = segments(path).is_some_and(|segments| segments.starts_with(&self.segments));

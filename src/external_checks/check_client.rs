@@ -43,7 +43,6 @@ struct CheckEndpointClient {
 
 impl CheckSource {
     /// A source that has made no call yet; `namespace` is Evenkeel's own.
-    #[must_use]
     pub fn new(settings: Settings, client: kube::Client, namespace: &str) -> Self {
         Self {
             settings,

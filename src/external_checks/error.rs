@@ -49,7 +49,6 @@ pub enum CheckError {
 
 impl CheckError {
     /// The cause as one word of a closed set, for metric labels.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::NotAllowed { .. } => "NotAllowed",

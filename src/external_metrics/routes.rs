@@ -37,7 +37,6 @@ pub struct ExternalMetrics {
 
 impl ExternalMetrics {
     /// Adds the paths of the group.
-    #[must_use]
     pub fn routes(self, all: Routes) -> Routes {
         let shared = Arc::new(self);
         let state = || Arc::clone(&shared);

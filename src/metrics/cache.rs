@@ -114,13 +114,11 @@ where
     V: Send + Sync + 'static,
     E: RefreshError,
 {
-    #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self::weighed(settings, |_, _| 1)
     }
 
     /// A cache that weighs each key with its last good value, if there is one.
-    #[must_use]
     pub fn weighed(settings: &Settings, weight: fn(&K, Option<&V>) -> usize) -> Self {
         let Settings {
             capacity,

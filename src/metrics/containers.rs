@@ -26,7 +26,6 @@ pub struct Containers {
 
 impl Containers {
     /// A source that asks this Prometheus, if it can, otherwise the API server behind `client`.
-    #[must_use]
     pub fn new(
         prometheus: Option<Arc<PrometheusSource>>,
         client: kube::Client,

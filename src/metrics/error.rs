@@ -133,7 +133,6 @@ impl From<http_client::Error> for MetricsError {
 
 impl MetricsError {
     /// The cause as one word of a closed set, for metric labels and conditions.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Client(_) => "ClientSetup",
@@ -162,13 +161,11 @@ impl MetricsError {
     }
 
     /// True where the server itself seems out of reach, so that asking it more is a waste of time.
-    #[must_use]
     pub const fn is_unreachable(&self) -> bool {
         matches!(self, Self::Connect(_) | Self::Timeout)
     }
 
     /// True where it was answered, and there is nothing in the answer.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         matches!(
             self,

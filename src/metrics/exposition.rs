@@ -21,7 +21,6 @@ struct ExpositionSample {
 pub type ExpositionLabels<'a> = &'a [(&'a str, &'a str)];
 
 impl Exposition {
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         Self {
@@ -30,7 +29,6 @@ impl Exposition {
     }
 
     /// Sum of the samples of `name` that carry all of `labels`; `None` where there is none.
-    #[must_use]
     pub fn sum(&self, name: &str, labels: ExpositionLabels<'_>) -> Option<f64> {
         self.values(name, labels).reduce(|sum, value| sum + value)
     }

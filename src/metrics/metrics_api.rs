@@ -32,7 +32,6 @@ pub struct MetricsApiSource {
 
 impl MetricsApiSource {
     /// A source that reads through `client`.
-    #[must_use]
     pub fn new(client: kube::Client, bounds: ApiCallLimits) -> Self {
         Self {
             api: ResourceMetrics::new(client, bounds),

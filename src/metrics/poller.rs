@@ -43,7 +43,6 @@ pub struct Poller {
 
 impl Poller {
     /// A poller of `source` that has not asked yet, and dates its rounds by `clock`.
-    #[must_use]
     pub fn new(
         source: Arc<dyn MetricsSource>,
         settings: Settings,

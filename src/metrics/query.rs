@@ -54,7 +54,6 @@ impl UsageQuery {
         matches!(self, Self::SampleTime(_) | Self::NodeMetrics)
     }
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SampleTime(resource) => match resource {

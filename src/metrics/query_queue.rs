@@ -107,7 +107,6 @@ impl QueryState {
 
 impl<K: QueueKey> QueryQueue<K> {
     /// A queue without queries.
-    #[must_use]
     pub fn new(lanes: impl IntoIterator<Item = LanePolicy>) -> Self {
         let lane = |policy: LanePolicy| {
             let places = [policy.at_once, policy.at_once / TRIAL];
@@ -235,14 +234,12 @@ impl<K: QueueKey> QueryQueue<K> {
     }
 
     /// True where a query neither waits nor is under way.
-    #[must_use]
     pub fn is_idle(&self, key: &K) -> bool {
         let query = self.queries.get(key);
         query.is_none_or(|query| query.place == Place::None)
     }
 
     /// The longest wait for a place at `now`, for both kinds of places of each lane.
-    #[must_use]
     pub fn waits(&self, now: Timestamp) -> Vec<[SignedDuration; 2]> {
         let mut longest = vec![[SignedDuration::ZERO; 2]; self.lanes.len()];
         for (key, query) in &self.queries {

@@ -57,7 +57,6 @@ type FinishedQueries = HashMap<UsageQuery, FinishedQuery>;
 
 impl QueryRounds {
     /// The queries of a source that has not been asked yet.
-    #[must_use]
     pub fn new(source: Arc<dyn MetricsSource>, limits: QueryTimeLimits) -> Self {
         let cache = MetricsCache::new(&cache::Settings {
             capacity: u64::try_from(source.queries().len()).unwrap_or(u64::MAX),

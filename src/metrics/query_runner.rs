@@ -25,7 +25,6 @@ pub struct EndedQuery<K, A> {
 
 impl<K: QueueKey + Send + 'static, A: Send + 'static> QueryRunner<K, A> {
     /// A runner without queries.
-    #[must_use]
     pub fn new(lanes: impl IntoIterator<Item = LanePolicy>) -> Self {
         Self {
             queue: QueryQueue::new(lanes),

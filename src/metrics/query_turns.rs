@@ -38,7 +38,6 @@ impl QueueKey for QueryNumber {
 
 impl<K: QueueKey> QueryTurns<K> {
     /// The turns of a queue with one lane.
-    #[must_use]
     pub fn new(lane: LanePolicy) -> Self {
         Self(Arc::new(Mutex::new(WaitingTasks {
             queue: QueryQueue::new([lane]),
@@ -77,7 +76,6 @@ impl<K: QueueKey> QueryTurns<K> {
     }
 
     /// True where a query neither waits, nor has a turn or an end that was not noted.
-    #[must_use]
     pub fn is_idle(&self, key: &K) -> bool {
         self.lock().queue.is_idle(key)
     }

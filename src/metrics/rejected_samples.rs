@@ -29,7 +29,6 @@ impl DropCause {
         Self::Misdated,
     ];
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NotANumber => "NotANumber",
@@ -61,7 +60,6 @@ impl RejectedSamples {
         }
     }
 
-    #[must_use]
     pub fn count(&self, cause: DropCause) -> u64 {
         self.iter()
             .find_map(|(known, count)| (known == cause).then_some(count))

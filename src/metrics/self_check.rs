@@ -94,7 +94,6 @@ impl MetricsFinding {
         "PartialAnswers",
     ];
 
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::NoSeries => "NoSeries",
@@ -113,7 +112,6 @@ impl MetricsFinding {
 }
 
 /// The findings from a comparison of the names in `round` with those of the cluster's nodes.
-#[must_use]
 pub fn compare(names: &BTreeSet<&str>, round: &MetricsRound) -> Vec<MetricsFinding> {
     let measured = names_in(round);
     let owned = |names: Vec<&&str>| names.into_iter().map(|name| (*name).to_owned()).collect();
@@ -139,7 +137,6 @@ pub fn compare(names: &BTreeSet<&str>, round: &MetricsRound) -> Vec<MetricsFindi
 }
 
 /// Advice for nodes that are not measured, from the labels of the `series` of a probe.
-#[must_use]
 pub fn advise(
     nodes: &[NodeIdentity],
     round: &MetricsRound,
@@ -245,7 +242,6 @@ fn unmeasured_resources_of_pods(round: &MetricsRound) -> impl Iterator<Item = Me
 }
 
 /// The finding that a clock is off: measurements of nodes are new to the source, and not of `now`.
-#[must_use]
 pub fn clocks(
     round: &MetricsRound,
     now: Timestamp,

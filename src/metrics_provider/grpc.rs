@@ -68,7 +68,6 @@ pub struct GrpcService {
 
 impl GrpcService {
     /// The service for callers with a token that the API server behind `client` knows.
-    #[must_use]
     pub fn for_tokens(client: kube::Client, provider: Arc<MetricsProvider>) -> Self {
         Self {
             callers: Callers::Tokens(Reviewer::new(client)),
@@ -77,7 +76,6 @@ impl GrpcService {
     }
 
     /// Adds the two methods.
-    #[must_use]
     pub fn routes(self, routes: Routes) -> Routes {
         let shared = Arc::new(self);
         let path = |path, handler: MethodRouter<Arc<Self>>| {

@@ -57,7 +57,6 @@ impl fmt::Debug for PodCallers {
 
 impl PodCallers {
     /// The Pods that the API server behind `client` knows.
-    #[must_use]
     pub fn new(client: Client) -> Self {
         Self {
             pods: Api::all(client.clone()),

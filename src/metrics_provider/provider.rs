@@ -75,7 +75,6 @@ impl std::fmt::Debug for MetricsProvider {
 
 impl MetricsProvider {
     /// A provider that has not been asked anything yet.
-    #[must_use]
     pub fn new(sources: SeriesSources, settings: Settings, metrics: SeriesProviderMetrics) -> Self {
         Self {
             sources,

@@ -39,7 +39,6 @@ pub struct SeriesApi {
 
 impl SeriesApi {
     /// Adds the paths of the group.
-    #[must_use]
     pub fn routes(self, all: Routes) -> Routes {
         let shared = Arc::new(self);
         let state = || Arc::clone(&shared);

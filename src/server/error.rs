@@ -58,7 +58,6 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, reason, message)
     }
 
-    #[must_use]
     pub(super) fn closing(mut self) -> Self {
         self.connection = ConnectionPersistence::Closes;
         self

@@ -56,7 +56,6 @@ impl Routes {
 
     /// Adds the paths that `caller` calls, each with its handler, which takes a
     /// [`Call`](super::Call); their bodies share `budget`.
-    #[must_use]
     pub fn caller(
         mut self,
         caller: &'static str,

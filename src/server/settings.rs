@@ -59,7 +59,6 @@ pub struct ConnectionBounds {
 
 impl ConnectionBounds {
     /// The same, or less where fewer than all may be open together.
-    #[must_use]
     pub fn within(self, most: usize) -> Self {
         let total = self.total.get().min(most.saturating_sub(self.known.get()));
         Self::new(total, self.per_peer.get().min(total), self.known.get())

@@ -22,13 +22,11 @@ pub struct Inventory {
 
 impl Inventory {
     /// True where nothing is left and everything could be looked at.
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.marks.is_empty() && self.objects.is_empty() && self.unseen.is_empty()
     }
 
     /// True if every kind was listed and no write failed. The API server may have refused some.
-    #[must_use]
     pub fn has_tried_all(&self) -> bool {
         let mut outcomes = self.marks.iter().map(|mark| &mark.outcome);
         let has_failed =
@@ -128,12 +126,10 @@ impl ModifiedObject {
         }
     }
 
-    #[must_use]
     pub const fn is_refused(&self) -> bool {
         matches!(self.outcome, Some(UninstallOutcome::Refused(_)))
     }
 
-    #[must_use]
     pub fn why(&self) -> &str {
         match &self.outcome {
             Some(UninstallOutcome::Failed(why) | UninstallOutcome::Refused(why)) => why,

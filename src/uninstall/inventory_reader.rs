@@ -122,7 +122,6 @@ impl OnPods {
         resources: true,
     };
 
-    #[must_use]
     pub const fn of(config: &Config) -> Self {
         Self {
             costs: config.cluster.balances_scale_in,

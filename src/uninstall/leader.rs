@@ -36,7 +36,6 @@ pub struct Judgement {
 impl Election {
     /// The election of the installation in `namespace`; `name` is the configured name of its Lease,
     /// if known.
-    #[must_use]
     pub fn of(client: &Client, namespace: &str, name: Option<&str>) -> Self {
         Self {
             api: Api::namespaced(client.clone(), namespace),

@@ -25,7 +25,6 @@ pub struct IoLimitPlan {
 }
 
 /// From the wanted limits, the present ones, and all that may have been written before.
-#[must_use]
 pub fn plan(
     wanted: &BTreeMap<Device, Limit>,
     present: &IoMax,

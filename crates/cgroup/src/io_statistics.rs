@@ -13,7 +13,6 @@ pub struct IoByteCounts {
 
 /// Bytes by device in a cgroup's `io.stat`, present and former children included. Lines without
 /// bytes, which some kernels write for unused devices, are skipped.
-#[must_use]
 pub fn io_stat(text: &str) -> BTreeMap<Device, IoByteCounts> {
     let mut all = BTreeMap::new();
     for line in text.lines() {
@@ -40,7 +39,6 @@ pub fn io_stat(text: &str) -> BTreeMap<Device, IoByteCounts> {
 const SECTOR: u64 = 512;
 
 /// In `/sys/block/NAME/stat`, since the start of the machine.
-#[must_use]
 pub fn disk_stat(text: &str) -> Option<IoByteCounts> {
     let mut fields = text.split_ascii_whitespace();
     let read: u64 = fields.nth(2)?.parse().ok()?;
@@ -61,7 +59,6 @@ pub struct Pressure {
 }
 
 /// Totals in `io.pressure` of a cgroup or in `/proc/pressure/io`; `None` without any.
-#[must_use]
 pub fn pressure(text: &str) -> Option<Pressure> {
     let total = |line: &str| {
         let words = line.split_ascii_whitespace();

@@ -24,7 +24,6 @@ impl Limit {
     };
 
     /// The line that sets these directions for `device`.
-    #[must_use]
     pub fn line(self, device: Device, sides: Sides) -> String {
         let (read, write) = (Rate(self.read), Rate(self.write));
         match sides {
@@ -35,7 +34,6 @@ impl Limit {
     }
 
     /// The limited directions; `None` without any.
-    #[must_use]
     pub const fn sides(self) -> Option<Sides> {
         match self {
             Self {
@@ -88,7 +86,6 @@ pub enum IoMaxError {
 }
 
 impl IoMax {
-    #[must_use]
     pub fn of(&self, device: Device) -> Limit {
         self.0.get(&device).copied().unwrap_or(Limit::NONE)
     }

@@ -51,7 +51,6 @@ impl Mount {
         })
     }
 
-    #[must_use]
     pub fn backing(&self) -> BackingDevice<'_> {
         let named =
             |path: &str, before: &str| path.starts_with(before) && path.len() > before.len();
@@ -92,13 +91,11 @@ pub struct Mounts(Vec<Mount>);
 
 impl Mounts {
     /// Invalid lines are left out.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         Self(text.lines().filter_map(Mount::parse).collect())
     }
 
     /// The deepest mount above `path`, and of several the last.
-    #[must_use]
     pub fn holding(&self, path: &str) -> Option<&Mount> {
         let above = self.0.iter().filter(|mount| contains(&mount.point, path));
         above.max_by_key(|mount| mount.point.len())

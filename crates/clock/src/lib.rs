@@ -29,13 +29,11 @@ pub fn runtime() -> tokio::time::Instant {
 }
 
 /// Processor time of the calling thread, for measurements of cost.
-#[must_use]
 pub fn thread_time() -> Duration {
     processor_time(ClockId::ThreadCPUTime)
 }
 
 /// Processor time of all threads of this process, including ended ones.
-#[must_use]
 pub fn process_time() -> Duration {
     processor_time(ClockId::ProcessCPUTime)
 }
@@ -94,14 +92,12 @@ impl Default for Clock {
 }
 
 impl Clock {
-    #[must_use]
     pub const fn real() -> Self {
         Self { pace: None }
     }
 
     /// Shows `shown` when the machine shows `origin`, and runs `speed` times as fast; a speed of 0
     /// or less becomes 1.
-    #[must_use]
     pub fn accelerated(speed: f64, shown: Timestamp, origin: Timestamp) -> Self {
         let speed = usable(speed).unwrap_or(1.0);
         let pace = RwLock::new(ClockPace {
@@ -139,7 +135,6 @@ impl Clock {
     }
 
     /// Seconds per second of the machine.
-    #[must_use]
     pub fn speed(&self) -> f64 {
         self.pace().map_or(1.0, |pace| pace.speed)
     }
@@ -149,26 +144,22 @@ impl Clock {
         Some(*pace.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.at(now())
     }
 
     /// The date when the machine shows `real`.
-    #[must_use]
     pub fn at(&self, real: Timestamp) -> Timestamp {
         self.pace().map_or(real, |pace| pace.at(real))
     }
 
     /// Time on this clock while `real` passes on the machine, at the present speed.
-    #[must_use]
     pub fn elapsed(&self, real: Duration) -> SignedDuration {
         let real = SignedDuration::try_from(real).unwrap_or(SignedDuration::MAX);
         scaled(real, self.speed())
     }
 
     /// Time on the machine while `span` passes here, at the present speed; 0 for a negative span.
-    #[must_use]
     pub fn wait(&self, span: SignedDuration) -> Duration {
         scaled(span, self.speed().recip())
             .max(SignedDuration::ZERO)
@@ -177,14 +168,12 @@ impl Clock {
 
     /// Period on the machine of a loop with the period `span` here; at least 200 ms, or `span`
     /// itself if shorter.
-    #[must_use]
     pub fn period(&self, span: SignedDuration) -> Duration {
         let least = span.max(SignedDuration::ZERO).unsigned_abs();
         self.wait(span).max(LEAST_PERIOD.min(least))
     }
 
     /// Turns of a loop with [`Self::period`], whatever the speed becomes.
-    #[must_use]
     pub const fn ticks(self, span: SignedDuration) -> Ticks {
         Ticks {
             clock: self,

@@ -9,20 +9,17 @@ pub struct RandomSource(u64);
 
 impl RandomSource {
     /// The source of a run.
-    #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(mix(seed))
     }
 
     /// A source of its own for something with a name.
-    #[must_use]
     pub fn stream(self, name: &str) -> Self {
         let fold = |state, byte: u8| mix(state ^ u64::from(byte));
         Self(name.bytes().fold(self.0, fold))
     }
 
     /// A number in [0, 1) for `step`.
-    #[must_use]
     pub fn unit(self, step: u64) -> f64 {
         // 32 bits are exact in a float, and more than the noise of a load needs.
         let high = u32::try_from(mix(self.0 ^ mix(step)) >> 32).expect("32 bits are left");
@@ -30,20 +27,17 @@ impl RandomSource {
     }
 
     /// A whole number below `count` for `step`; 0 where that is 0.
-    #[must_use]
     pub fn below(self, step: u64, count: usize) -> usize {
         let count = u64::try_from(count).unwrap_or(u64::MAX).max(1);
         usize::try_from(mix(self.0 ^ mix(step)) % count).unwrap_or_default()
     }
 
     /// A number in [-1, 1) for `step`; values near 0 are the likeliest.
-    #[must_use]
     pub fn noise(self, step: u64) -> f64 {
         self.unit(step) + self.stream("second").unit(step) - 1.0
     }
 
     /// A number of the standard normal distribution for `step` (Box and Muller).
-    #[must_use]
     pub fn normal(self, step: u64) -> f64 {
         // Above 0, which has no logarithm.
         let radius = (-2.0 * (1.0 - self.unit(step)).ln()).sqrt();

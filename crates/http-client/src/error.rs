@@ -38,7 +38,6 @@ impl Error {
     }
 
     /// One word of a closed set, for metric labels and conditions.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Request(_) => "Request",

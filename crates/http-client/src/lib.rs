@@ -46,7 +46,6 @@ impl PooledHttpClient {
     }
 
     /// For `http://` addresses. Over TLS it trusts no server.
-    #[must_use]
     pub fn plain() -> Self {
         Self::with_tls(tls::nobody(), system())
     }

@@ -58,7 +58,6 @@ pub fn join(base: &Uri, path: &str, query: &[(&str, &str)]) -> Result<Uri, http:
     Ok(Uri::from_parts(parts)?)
 }
 
-#[must_use]
 pub fn form(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new())
         .extend_pairs(fields)

@@ -72,18 +72,15 @@ struct AnnotatedObjectStatus {
 
 impl AnnotatedObject {
     /// The namespace; empty for an object of the cluster.
-    #[must_use]
     pub fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    #[must_use]
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
     /// The annotations that its Pods are made with; `None` where it makes none.
-    #[must_use]
     pub fn template(&self) -> Option<&RelevantAnnotations> {
         let spec = self.spec.as_ref()?;
         let of_job = spec.job_template.as_ref().and_then(|job| job.spec.as_ref());
@@ -92,19 +89,16 @@ impl AnnotatedObject {
         Some(&template.metadata.annotations)
     }
 
-    #[must_use]
     pub fn conditions(&self) -> &[ReportedCondition] {
         let status = self.status.as_ref();
         status.map_or(&[], |status| &status.conditions)
     }
 
-    #[must_use]
     pub fn is_made_by_controller(&self) -> bool {
         self.metadata.controller().is_some()
     }
 
     /// When it was made, where that is known.
-    #[must_use]
     pub const fn created(&self) -> Option<Timestamp> {
         self.metadata.creation_timestamp
     }

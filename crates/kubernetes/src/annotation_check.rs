@@ -39,7 +39,6 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    #[must_use]
     pub const fn of(kind: Kind) -> Self {
         match kind {
             Kind::Namespace => Self::Namespace,
@@ -56,7 +55,6 @@ impl Carrier {
         }
     }
 
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Namespace => "the namespace",
@@ -143,14 +141,12 @@ pub fn read() -> impl Iterator<Item = &'static str> {
 }
 
 /// True where an annotation of these asks for something of an object of this kind.
-#[must_use]
 pub fn asks(carrier: Carrier, annotations: &BTreeMap<String, String>) -> bool {
     READ.iter()
         .any(|(key, read_of)| read_of.contains(&carrier) && annotations.contains_key(*key))
 }
 
 /// The annotations with invalid values, among those that Evenkeel reads on this carrier.
-#[must_use]
 pub fn invalid(carrier: Carrier, annotations: &RelevantAnnotations) -> Vec<InvalidAnnotation> {
     let metadata = || Meta {
         annotations: annotations.clone(),
@@ -189,7 +185,6 @@ pub fn invalid(carrier: Carrier, annotations: &RelevantAnnotations) -> Vec<Inval
 }
 
 /// Everything that is wrong with the annotations of an object.
-#[must_use]
 pub fn check(carrier: Carrier, annotations: &RelevantAnnotations) -> Vec<AnnotationFault> {
     let invalid = invalid(carrier, annotations);
     let mut faults: Vec<_> = invalid.into_iter().map(AnnotationFault::Invalid).collect();

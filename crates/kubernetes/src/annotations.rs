@@ -146,7 +146,6 @@ pub struct InvalidAnnotation {
 
 impl InvalidAnnotation {
     /// A value that is not accepted; a long one is cut.
-    #[must_use]
     pub fn new(key: &'static str, value: &str, accepted: &'static str) -> Self {
         Self {
             key,
@@ -156,7 +155,6 @@ impl InvalidAnnotation {
     }
 
     /// The accepted word that was most likely meant, where a word is asked for.
-    #[must_use]
     pub fn suggestion(&self) -> Option<&'static str> {
         let choices = choices(self.accepted);
         let truth = match self.value.trim().to_ascii_lowercase().as_str() {

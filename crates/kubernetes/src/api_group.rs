@@ -7,7 +7,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 use crate::kinds::Kind;
 
 /// The group of a kind with its one version: `/apis/GROUP`.
-#[must_use]
 pub fn group(kind: Kind) -> APIGroup {
     let version = GroupVersionForDiscovery {
         group_version: kind.api_version(),
@@ -23,7 +22,6 @@ pub fn group(kind: Kind) -> APIGroup {
 
 /// The one resource of the version, as `name`: `/apis/GROUP/VERSION`. The verb is the one that adapters of
 /// metrics name; a list is what is got.
-#[must_use]
 pub fn resources(kind: Kind, name: &str) -> APIResourceList {
     APIResourceList {
         group_version: kind.api_version(),

@@ -17,7 +17,6 @@ pub enum Holder {
 }
 
 /// The server that `api_service` leads to; `own` is Evenkeel's namespace.
-#[must_use]
 pub fn holder(api_service: &APIService, own: &str) -> Holder {
     let service = api_service.spec.as_ref();
     let service = service.and_then(|spec| spec.service.as_ref());
@@ -34,7 +33,6 @@ pub fn holder(api_service: &APIService, own: &str) -> Holder {
 }
 
 /// Why the API server does not take it for available; `None` where it does.
-#[must_use]
 pub fn unavailable(api_service: &APIService) -> Option<String> {
     let status = api_service.status.as_ref();
     let mut conditions = status.and_then(|status| status.conditions.as_ref());

@@ -3,7 +3,6 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
 /// The object that says that a request failed, with its code, its reason and a text for people.
-#[must_use]
 pub fn status(code: u16, reason: &str, message: String) -> Status {
     Status {
         code: Some(i32::from(code)),

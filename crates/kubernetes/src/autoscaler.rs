@@ -94,7 +94,6 @@ impl AutoscalerSpec {
 }
 
 impl Autoscaler {
-    #[must_use]
     pub fn scaled_object(&self) -> Option<&str> {
         let owner = self.metadata.controller()?;
         let kind = Kind::of(&owner.api_version, &owner.kind);

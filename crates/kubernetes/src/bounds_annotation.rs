@@ -45,7 +45,6 @@ pub enum BoundsAnnotationError {
 }
 
 impl BoundsAnnotationError {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Json(_) | Self::TooLong(_) | Self::TooMany(_) => "OwnershipRecord",
@@ -119,7 +118,6 @@ struct ContributionJson {
 }
 
 impl BoundsAnnotation {
-    #[must_use]
     pub fn of_user(user: ObjectBounds) -> Self {
         Self {
             record: BoundsRecord::of_user(user),
@@ -162,7 +160,6 @@ impl BoundsAnnotation {
 
     /// The record, with counts of at least `least`. The HPA may use other metrics since, which no
     /// longer allow the user's former 0.
-    #[must_use]
     pub fn with_least(mut self, least: i32) -> Self {
         let min = &mut self.record.user.min;
         *min = min.map(|min| min.max(least));
@@ -170,7 +167,6 @@ impl BoundsAnnotation {
     }
 
     /// The end of the last contribution. `None` without contributions, or if one is unreadable.
-    #[must_use]
     pub fn held_until(&self) -> Option<Timestamp> {
         let until = self.record.held_until();
         until.filter(|_| self.unreadable().next().is_none())
@@ -223,7 +219,6 @@ impl BoundsAnnotation {
         Ok(Some(text))
     }
 
-    #[must_use]
     pub fn differs_in_time_only(&self, other: &Self) -> bool {
         self.record.differs_in_time_only(&other.record) && self.unknown == other.unknown
     }

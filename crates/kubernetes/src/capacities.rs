@@ -21,7 +21,6 @@ pub struct LabelledCapacity {
 
 impl Capacities {
     /// Descriptions in the order in which they are tried, and the capacity where none tells one.
-    #[must_use]
     pub fn new(labelled: Vec<LabelledCapacity>, default: Resources<Option<Amount>>) -> Self {
         Self {
             labelled: labelled.into(),
@@ -29,12 +28,10 @@ impl Capacities {
         }
     }
 
-    #[must_use]
     pub const fn default_capacity(&self) -> &Resources<Option<Amount>> {
         &self.default
     }
 
-    #[must_use]
     pub fn of_labels(&self, labels: &BTreeMap<String, String>) -> Resources<Option<Amount>> {
         let fits = |one: &&LabelledCapacity| {
             let mut wanted = one.match_labels.iter();

@@ -14,7 +14,6 @@ pub enum ConditionStatus {
 
 impl ConditionStatus {
     /// The word in conditions.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -46,7 +45,6 @@ pub struct Condition {
 
 impl Condition {
     /// A condition of type `kind`; the time of its last transition is set later.
-    #[must_use]
     pub fn new(
         kind: &str,
         status: impl Into<ConditionStatus>,

@@ -11,25 +11,21 @@ use crate::meta::{Meta, OwnerReference};
 pub struct ControllerKey(Arc<str>);
 
 impl ControllerKey {
-    #[must_use]
     pub fn new(namespace: &str, uid: &str) -> Self {
         Self(format!("{namespace}/{uid}").into())
     }
 
     /// The key of the controller that a reference names; `None` for a reference without a UID.
-    #[must_use]
     pub fn of_reference(namespace: &str, controller: &OwnerReference) -> Option<Self> {
         (!controller.uid.is_empty()).then(|| Self::new(namespace, &controller.uid))
     }
 
-    #[must_use]
     pub fn of_object(metadata: &Meta) -> Self {
         let namespace = metadata.namespace.as_deref().unwrap_or_default();
         Self::new(namespace, metadata.uid.as_deref().unwrap_or_default())
     }
 
     /// The UID, which may be any text.
-    #[must_use]
     pub fn uid(&self) -> &str {
         // No name of a namespace has a slash.
         self.0.split_once('/').map_or("", |(_, uid)| uid)

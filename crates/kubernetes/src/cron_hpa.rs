@@ -70,7 +70,6 @@ pub struct CheckedCronHpa {
 impl CheckedCronHpa {
     /// Checks the rules of an object; those of the version `before` stand where its spec is the same,
     /// as it is after each write of the status.
-    #[must_use]
     pub fn new(object: Arc<CronHpa>, before: Option<&Self>) -> Self {
         let same_spec = |before: &&Self| {
             let (old, new) = (&before.object, &object);
@@ -86,13 +85,11 @@ impl CheckedCronHpa {
     }
 
     /// True where it may ask for something now or later.
-    #[must_use]
     pub fn is_active(&self) -> bool {
         self.rules().is_ok_and(|rules| !rules.is_suspended())
     }
 
     /// The name under which it contributes to bounds.
-    #[must_use]
     pub fn contributor(&self) -> Provider {
         let name = self.object.metadata.name.clone();
         Provider::Cron(name.unwrap_or_default())

@@ -58,7 +58,6 @@ pub struct CustomObject {
 
 impl DiscoveredKind {
     /// The kind by which all else takes it.
-    #[must_use]
     pub fn into_kind(self) -> CustomKind {
         CustomKind(Box::leak(Box::new(self)))
     }
@@ -78,7 +77,6 @@ impl CustomKind {
     }
 
     /// The resource as URLs and rights name it.
-    #[must_use]
     pub const fn plural(self) -> &'static str {
         self.0.plural.as_str()
     }

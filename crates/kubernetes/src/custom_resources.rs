@@ -12,7 +12,6 @@ use crate::replica_profile::{ReplicaProfileSpec, ReplicaProfileStatus};
 use crate::schema;
 
 /// All definitions, in the order in which they are installed.
-#[must_use]
 pub fn definitions() -> Vec<Value> {
     let all = [
         CustomResource {
@@ -69,7 +68,6 @@ pub fn definitions() -> Vec<Value> {
 
 /// The paths of the fields of a custom resource that its definition does not know, and the API server
 /// would drop without a word.
-#[must_use]
 pub fn unknown_fields(kind: Kind, object: &Value) -> Vec<String> {
     let mut unknown = Vec::new();
     let is_its = |definition: &&Value| definition["spec"]["names"]["kind"] == kind.as_str();

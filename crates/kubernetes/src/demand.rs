@@ -35,7 +35,6 @@ pub enum DemandSource {
 }
 
 impl DemandSource {
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Annotation => "annotation",
@@ -109,7 +108,6 @@ pub struct CompactDemand {
 
 impl CompactDemand {
     /// Of this demand, with what counts of its claims at most.
-    #[must_use]
     pub fn of(demand: &Demand, claims: &Resources<Option<Amount>>) -> Self {
         let unclaimed = Resources::from_fn(|resource| {
             if demand.sources[resource].is_claim() {
@@ -126,18 +124,15 @@ impl CompactDemand {
         }
     }
 
-    #[must_use]
     pub fn claims(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| self.claimed[resource].then_some(self.claims[resource]))
     }
 
-    #[must_use]
     pub fn is_without_claims(&self) -> bool {
         !self.claimed.values().contains(&true)
     }
 
     /// The demand as it counts: without claims, or with claims up to the largest node's capacity.
-    #[must_use]
     pub fn counted(
         &self,
         with_claims: bool,
@@ -158,7 +153,6 @@ impl CompactDemand {
 
 impl Demand {
     /// The parts that are claims; `None` if a number is checked or has no source.
-    #[must_use]
     pub fn claims(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| {
             let claimed = self.sources[resource].is_claim();
@@ -167,7 +161,6 @@ impl Demand {
     }
 
     /// The demand as it counts for others: `claims` count up to the largest node's capacity.
-    #[must_use]
     pub fn counted(
         &self,
         claims: &Resources<Option<Amount>>,
@@ -194,7 +187,6 @@ impl Demand {
 }
 
 /// The demand of a Pod by its own spec and annotations, including what [`with_history`] wrote.
-#[must_use]
 pub fn demand(pod: &Pod, caps_as_demand: bool) -> Demand {
     let written = pod.metadata.annotation(DEMAND);
     let used = written.map(annotation::history).unwrap_or_default();
@@ -209,7 +201,6 @@ pub(crate) fn demand_by_itself(pod: &Pod, caps_as_demand: bool) -> Demand {
 
 /// A copy of the Pod with the use by other Pods of its workload in place of missing amounts, and
 /// without a profile that admission found without them. `None` if nothing is added.
-#[must_use]
 pub fn with_history(
     pod: &Pod,
     caps_as_demand: bool,

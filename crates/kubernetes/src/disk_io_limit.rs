@@ -107,7 +107,6 @@ pub enum LimitRefusal {
 
 impl LimitRefusal {
     /// The kind of refusal, for Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "DiskIoLimitInvalid",

@@ -93,26 +93,22 @@ impl From<DisruptionBudgetJson> for DisruptionBudget {
 
 impl DisruptionBudget {
     /// True where it is about a Pod of its namespace with these labels.
-    #[must_use]
     pub fn covers(&self, labels: &BTreeMap<String, String>) -> bool {
         let selector = self.selector.as_ref();
         selector.is_some_and(|selector| selector.matches(labels))
     }
 
     /// True where it never lets a Pod go.
-    #[must_use]
     pub const fn is_absolute(&self) -> bool {
         self.is_absolute
     }
 
-    #[must_use]
     pub const fn allowed(&self) -> u32 {
         self.allowed
     }
 
     /// The most Pods that may be evicted, given `ready` of `own` Pods now: the budget's controller
     /// may see that late, or not at all while there is none. Pods of others count as ready.
-    #[must_use]
     pub fn room(&self, ready: u32, own: u32) -> u32 {
         self.wanted.map_or(u32::MAX, |[desired, expected]| {
             let healthy = ready.saturating_add(expected.saturating_sub(own));

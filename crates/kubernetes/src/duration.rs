@@ -5,7 +5,6 @@ use jiff::SignedDuration;
 pub const ACCEPTED: &str = "a duration such as 90s, 5m or 1h30m, or 0 for never";
 
 /// The duration in `text`, if it is one and not below zero.
-#[must_use]
 pub fn parse(text: &str) -> Option<SignedDuration> {
     if text == "0" {
         return Some(SignedDuration::ZERO);

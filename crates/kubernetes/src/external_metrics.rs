@@ -17,7 +17,6 @@ use evenkeel_core::scaling::signal::Signal;
 pub const EXPECTED_LOAD: &str = "evenkeel-expected-load";
 
 /// True for the metric that is served here. A load that is made of it would feed on itself.
-#[must_use]
 pub fn is_own(signal: &Signal) -> bool {
     match signal {
         // The HPA controller asks for it in lower case.

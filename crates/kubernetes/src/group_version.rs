@@ -16,7 +16,6 @@ pub struct GroupVersion {
 impl GroupVersion {
     /// The group and version in an `apiVersion`: `apps/v1`, or `v1` (or empty) for the core group.
     /// `None` unless both parts are valid DNS names.
-    #[must_use]
     pub fn parse(api_version: &str) -> Option<Self> {
         let (group, version) = match api_version.split_once('/') {
             Some((group, version)) => (group, version),
@@ -32,17 +31,14 @@ impl GroupVersion {
     }
 
     /// The group; empty for the core group.
-    #[must_use]
     pub fn group(&self) -> &str {
         &self.group
     }
 
-    #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    #[must_use]
     pub fn path(&self) -> String {
         let Self { group, version } = self;
         if group.is_empty() {
@@ -53,7 +49,6 @@ impl GroupVersion {
     }
 
     /// A resource of the group for `kubectl`: `deployments.apps`, or `pods` of the core group.
-    #[must_use]
     pub fn qualified(&self, plural: &str) -> String {
         if self.group.is_empty() {
             plural.to_owned()

@@ -34,7 +34,6 @@ pub struct HorizontalPortrait {
 }
 
 /// The name of the HorizontalPortrait of an autoscaler, for portraits of a type.
-#[must_use]
 pub fn portrait_name(ihpa: &str, portrait_type: &str) -> String {
     format!("{ihpa}-{portrait_type}").to_ascii_lowercase()
 }
@@ -48,7 +47,6 @@ pub struct CheckedHorizontalPortrait {
 
 impl CheckedHorizontalPortrait {
     /// Checks the data of an object; those of the version `before` stand where they are the same.
-    #[must_use]
     pub fn new(object: Arc<HorizontalPortrait>, before: Option<&Self>) -> Self {
         let portrait =
             if let Some(before) = before.filter(|before| before.object.data() == object.data()) {
@@ -61,7 +59,6 @@ impl CheckedHorizontalPortrait {
     }
 
     /// The portrait; `None` if its maker has not written it yet.
-    #[must_use]
     pub fn portrait(&self) -> Option<&Result<Portrait, PortraitDataError>> {
         (*self.portrait).as_ref()
     }
@@ -69,7 +66,6 @@ impl CheckedHorizontalPortrait {
 
 impl HorizontalPortrait {
     /// The object reduced to its identity, and to a mark if Evenkeel runs a job for it.
-    #[must_use]
     pub fn outline(&self) -> Self {
         let mut outline = Self {
             metadata: self.metadata.outline(),

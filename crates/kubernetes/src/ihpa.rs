@@ -52,7 +52,6 @@ pub struct Ihpa {
 
 impl Ihpa {
     /// An object of a kind that is made for it in its namespace, and goes with it.
-    #[must_use]
     pub fn owned(&self, kind: Kind, name: &str, spec: &impl Serialize) -> Value {
         json!({
             "apiVersion": kind.api_version(),
@@ -111,7 +110,6 @@ pub struct CheckedIhpa {
 impl CheckedIhpa {
     /// Checks the rules of an object; those of the version `before` stand where its spec is the same,
     /// as it is after each write of the status.
-    #[must_use]
     pub fn new(object: Arc<Ihpa>, before: Option<&Self>) -> Self {
         let same_spec = |before: &&Self| {
             let (old, new) = (&before.object, &object);

@@ -20,7 +20,6 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         "malformed"
     }

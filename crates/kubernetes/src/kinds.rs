@@ -157,31 +157,26 @@ impl Kind {
     pub const REPLICATED: [Self; 3] = [Self::Deployment, Self::StatefulSet, Self::ReplicaSet];
 
     /// The API group; empty for the core group.
-    #[must_use]
     pub const fn group(self) -> &'static str {
         self.row().group
     }
 
-    #[must_use]
     pub const fn version(self) -> &'static str {
         self.row().version
     }
 
     /// The kind as objects name it, for example `Deployment`.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.row().kind
     }
 
     /// The resource as URLs and rights name it, for example `deployments`.
-    #[must_use]
     pub const fn plural(self) -> &'static str {
         self.row().plural
     }
 
     /// The name in metrics and logs: singular, lower case, for example `deployment` or
     /// `rollout.argoproj.io`.
-    #[must_use]
     pub fn singular(self) -> String {
         let singular = self.as_str().to_ascii_lowercase();
         match self {
@@ -191,13 +186,11 @@ impl Kind {
     }
 
     /// The fields of the bounds, for autoscalers and for workloads with a count.
-    #[must_use]
     pub const fn bounds_fields(self) -> Option<BoundsFields> {
         self.row().bounds
     }
 
     /// True for a workload with a count of replicas that can be set.
-    #[must_use]
     pub const fn has_scale(self) -> bool {
         matches!(
             self,
@@ -206,7 +199,6 @@ impl Kind {
     }
 
     /// The keys from a workload to its count.
-    #[must_use]
     pub fn count_path(self) -> Vec<&'static str> {
         match self {
             Self::Custom(custom) => custom.count_path(),
@@ -215,7 +207,6 @@ impl Kind {
     }
 
     /// Group and version as objects name them: `apps/v1`, or `v1` for the core group.
-    #[must_use]
     pub fn api_version(self) -> String {
         let (group, version) = (self.group(), self.version());
         if group.is_empty() {
@@ -226,7 +217,6 @@ impl Kind {
     }
 
     /// The resource as `kubectl` names it: `deployments.apps`, or `pods` for the core group.
-    #[must_use]
     pub fn qualified(self) -> String {
         let (group, plural) = (self.group(), self.plural());
         if group.is_empty() {
@@ -237,7 +227,6 @@ impl Kind {
     }
 
     /// The kind that an object or a reference names, in whichever version of its group.
-    #[must_use]
     pub fn of(api_version: &str, kind: &str) -> Option<Self> {
         Self::ALL
             .iter()
@@ -246,13 +235,11 @@ impl Kind {
     }
 
     /// True where an object or a reference names this kind, in whichever version of its group.
-    #[must_use]
     pub fn is(self, api_version: &str, kind: &str) -> bool {
         self.as_str() == kind && self.group() == group_of(api_version)
     }
 
     /// The form in which a client takes the kind.
-    #[must_use]
     pub fn api_resource(self) -> ApiResource {
         let kind = GroupVersionKind::gvk(self.group(), self.version(), self.as_str());
         ApiResource::from_gvk_with_plural(&kind, self.plural())
@@ -260,7 +247,6 @@ impl Kind {
 }
 
 /// The group of a kind that an object or a reference names, where the table has no such kind.
-#[must_use]
 pub fn foreign_group<'a>(api_version: &'a str, kind: &str) -> Option<&'a str> {
     let group = group_of(api_version);
     (!group.is_empty() && Kind::of(api_version, kind).is_none()).then_some(group)
@@ -271,7 +257,6 @@ fn group_of(api_version: &str) -> &str {
 }
 
 /// The resource of a kind that is not in the table, as Kubernetes' own tools guess it.
-#[must_use]
 pub fn guessed_plural(kind: &str) -> String {
     let name = kind.to_ascii_lowercase();
     if name.ends_with('s') {

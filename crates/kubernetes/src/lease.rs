@@ -21,7 +21,6 @@ pub struct LeaseRecord {
 
 impl LeaseRecord {
     /// The content of a Lease; one that promises nothing is over at once.
-    #[must_use]
     pub fn of(lease: &Lease) -> Self {
         let spec = lease.spec.clone().unwrap_or_default();
         let seconds = spec.lease_duration_seconds.unwrap_or(0);
@@ -35,7 +34,6 @@ impl LeaseRecord {
     }
 
     /// True if the last renewal was `span` or longer ago; `span` exceeds clock differences.
-    #[must_use]
     pub fn is_abandoned(&self, span: SignedDuration, now: Timestamp) -> bool {
         let renewed = self.renewed;
         renewed.is_some_and(|renewed| now.duration_since(renewed) >= span)
@@ -43,7 +41,6 @@ impl LeaseRecord {
 
     /// True if the holder is late by this machine's clock, which may be wrong: only a Lease that
     /// does not change for its whole duration is abandoned.
-    #[must_use]
     pub fn looks_abandoned(&self, now: Timestamp) -> bool {
         self.renewed.is_none_or(|renewed| {
             let age = Duration::try_from(now.duration_since(renewed));

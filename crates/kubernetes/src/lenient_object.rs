@@ -48,7 +48,6 @@ impl UnreadableItems {
     }
 
     /// These items, or nothing where all can be read.
-    #[must_use]
     pub fn any(self) -> Option<Self> {
         (self.count > 0).then_some(self)
     }

@@ -42,7 +42,6 @@ impl Preset {
         Self::GpuMemory,
     ];
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",

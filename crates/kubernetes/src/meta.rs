@@ -159,18 +159,15 @@ impl Meta<AllLabels> {
 
 impl Meta {
     /// The value of an annotation that rules read.
-    #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.get(key).map(String::as_str)
     }
 
-    #[must_use]
     pub fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references.iter().find(|owner| owner.controller)
     }
 
     /// The identity of an object and its version, and its controller.
-    #[must_use]
     pub fn outline(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -183,7 +180,6 @@ impl Meta {
     }
 
     /// The fields by which a store and its watch know an object.
-    #[must_use]
     pub fn identity(&self) -> ObjectMeta {
         ObjectMeta {
             name: self.name.clone(),

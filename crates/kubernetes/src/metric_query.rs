@@ -83,7 +83,6 @@ pub enum QueryError {
 }
 
 impl QueryError {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Selector(_) => "InvalidSelector",
@@ -101,7 +100,6 @@ pub struct CustomNames<'a> {
 }
 
 impl MetricQuery {
-    #[must_use]
     pub const fn api(&self) -> MetricsApi {
         match &self.subject {
             MetricSubject::Served(served) => served.api(),
@@ -110,7 +108,6 @@ impl MetricQuery {
     }
 
     /// True where the answer holds the values of single Pods.
-    #[must_use]
     pub const fn is_by_pod(&self) -> bool {
         match &self.subject {
             MetricSubject::Served(
@@ -128,7 +125,6 @@ impl MetricQuery {
     }
 
     /// The memory that its texts take, in bytes.
-    #[must_use]
     pub fn text_bytes(&self) -> usize {
         let own = match &self.subject {
             MetricSubject::Served(ServedMetric::Container {
@@ -187,7 +183,6 @@ fn identifier_bytes(metric: &MetricIdentifier) -> usize {
 impl ServedMetric {
     /// The query for `signal` of the Pods that `selector` selects; `None` if the signal has no
     /// query of its own, or lacks the selector that it needs.
-    #[must_use]
     pub fn of(signal: &Signal, selector: Option<&str>) -> Option<Self> {
         Some(match signal {
             Signal::ContainerResource {
@@ -211,7 +206,6 @@ impl ServedMetric {
         })
     }
 
-    #[must_use]
     pub const fn api(&self) -> MetricsApi {
         match self {
             Self::Container { .. } | Self::Usage { .. } => MetricsApi::Resource,

@@ -32,7 +32,6 @@ pub enum ValuesError {
 }
 
 impl ValuesError {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Malformed(_) | Self::NoQuantity(_) => "Malformed",

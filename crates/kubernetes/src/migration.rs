@@ -23,7 +23,6 @@ pub const ACCEPTED: &str = "a CronHPA of vke.volcengine.com/v1alpha1, a CronHori
     or a ReplicaProfile of autoscaling.kapacitystack.io/v1alpha1, or a ScaledObject of keda.sh/v1alpha1 with cron triggers";
 
 /// Why a manifest is passed over for which [`migrate`] has `None`, for messages.
-#[must_use]
 pub fn passed_over(document: &Value) -> &'static str {
     if is_calendarless(document) {
         "it has no trigger of type cron, so KEDA continues to scale by it"

@@ -68,7 +68,6 @@ pub struct NamespaceLimits {
 }
 
 impl NamespaceLimits {
-    #[must_use]
     pub fn of(ranges: Vec<LimitRange>, quotas: &[ResourceQuota]) -> Self {
         let left = |prefixes: &[&str]| {
             CpuMemory::from_fn(|resource| {
@@ -90,7 +89,6 @@ impl NamespaceLimits {
     }
 
     /// What LimitRanges leave one container of a Pod, beside what its others are `given`.
-    #[must_use]
     pub fn range(
         &self,
         pod: &ResizablePod,

@@ -43,7 +43,6 @@ pub struct NamespacePolicy {
 
 impl NamespacePolicy {
     /// The policy in these annotations, and those of them that are not accepted.
-    #[must_use]
     pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
         let mut invalid = Vec::new();
         let policy = Self {

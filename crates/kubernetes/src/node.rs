@@ -162,19 +162,16 @@ fn is_ready<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error
 
 impl Node {
     /// The name; empty where there is none.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
     /// True where new Pods may go: it is Ready, not cordoned and not being deleted.
-    #[must_use]
     pub const fn is_schedulable(&self) -> bool {
         self.status.ready && !self.spec.unschedulable && self.metadata.deletion_timestamp.is_none()
     }
 
     /// True where the cluster's own parts run.
-    #[must_use]
     pub fn is_of_control_plane(&self) -> bool {
         CONTROL_PLANE
             .iter()
@@ -186,7 +183,6 @@ impl Node {
 /// memory without measurements, is what is allocatable; measurements of cpu and memory are of the
 /// whole node, so their T is the node's capacity. T of network and disk I/O comes from annotations,
 /// or else from `told`.
-#[must_use]
 pub fn node_facts(node: &Node, told: &Capacities) -> (NodeFacts, Vec<InvalidAnnotation>) {
     let mut invalid = Vec::new();
     let allocatable = &node.status.allocatable;

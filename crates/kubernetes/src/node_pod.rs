@@ -54,7 +54,6 @@ impl NodePod {
     /// The UID by which kubelet knows the Pod. A mirror of a static Pod has another UID in the API,
     /// and an annotation holds the Pod's own. Any user may write that annotation, so it counts only
     /// if it is a digest, as only UIDs of static Pods are.
-    #[must_use]
     pub fn kubelet_uid(&self) -> Option<&str> {
         match self.metadata.annotation(MIRROR) {
             None => self.metadata.uid.as_deref(),
@@ -66,13 +65,11 @@ impl NodePod {
     }
 
     /// True where it says that it mirrors a Pod that kubelet runs from a file.
-    #[must_use]
     pub fn is_mirror(&self) -> bool {
         self.metadata.annotation(MIRROR).is_some()
     }
 
     /// True once all of its containers have ended for good.
-    #[must_use]
     pub const fn is_finished(&self) -> bool {
         matches!(
             self.status.phase,

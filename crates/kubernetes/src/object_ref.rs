@@ -30,12 +30,10 @@ pub struct ObjectRef {
 }
 
 impl ObjectRef {
-    #[must_use]
     pub fn of_cluster(kind: Kind, name: impl Into<String>) -> Self {
         Self::new(kind, None, name.into())
     }
 
-    #[must_use]
     pub fn in_namespace(kind: Kind, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self::new(kind, Some(namespace.into()), name.into())
     }
@@ -51,38 +49,32 @@ impl ObjectRef {
         }
     }
 
-    #[must_use]
     pub fn scale(mut self) -> Self {
         self.subresource = Some(SCALE.into());
         self
     }
 
-    #[must_use]
     pub fn status(mut self) -> Self {
         self.subresource = Some(STATUS.into());
         self
     }
 
-    #[must_use]
     pub fn resize(mut self) -> Self {
         self.subresource = Some(RESIZE.into());
         self
     }
 
     /// The kind in the table; `None` for kinds that are not in it.
-    #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         let mut all = Kind::ALL.iter().copied();
         all.find(|&kind| self.is(kind))
     }
 
-    #[must_use]
     pub fn is(&self, kind: Kind) -> bool {
         self.resource == kind.plural() && self.group == kind.group()
     }
 
     /// The resource in the form in which a client takes it.
-    #[must_use]
     pub fn api_resource(&self) -> ApiResource {
         let (group, version) = (&*self.group, &*self.version);
         let api_version = if group.is_empty() {

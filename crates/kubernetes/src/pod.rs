@@ -139,7 +139,6 @@ pub struct ResizePolicy {
 }
 
 impl Container {
-    #[must_use]
     pub fn restarts_for(&self, resource: TunedResource) -> bool {
         let mut policies = self.resize_policy.iter();
         policies.any(|policy| {
@@ -169,7 +168,6 @@ pub struct ResourceRequirements {
 }
 
 impl ResourceRequirements {
-    #[must_use]
     pub fn tuned(&self) -> CpuMemory<RequestAndLimit> {
         CpuMemory::from_fn(|resource| RequestAndLimit {
             request: self.requests.tuned(resource),
@@ -179,7 +177,6 @@ impl ResourceRequirements {
 }
 
 impl Container {
-    #[must_use]
     pub fn is_sidecar(&self) -> bool {
         self.restart_policy == Some(RestartPolicy::Always)
     }
@@ -187,13 +184,11 @@ impl Container {
 
 impl Pod {
     /// The namespace; empty where the object does not name it.
-    #[must_use]
     pub fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
     /// The name, or what it will be made from; empty where there is neither.
-    #[must_use]
     pub fn name(&self) -> &str {
         let name = self.metadata.name.as_deref();
         name.or(self.metadata.generate_name.as_deref())
@@ -201,25 +196,21 @@ impl Pod {
     }
 
     /// The UID; empty for a Pod that does not exist yet.
-    #[must_use]
     pub fn uid(&self) -> &str {
         self.metadata.uid.as_deref().unwrap_or_default()
     }
 
     /// True where an annotation asks to leave the Pod alone.
-    #[must_use]
     pub fn is_skipped(&self) -> bool {
         self.metadata.annotation(SKIP) == Some("true")
     }
 
     /// The name of its profile, the user's own or found at admission.
-    #[must_use]
     pub(crate) fn annotated_profile(&self) -> Option<&str> {
         self.metadata.annotation(PROFILE)
     }
 
     /// The name of the profile that the user chose.
-    #[must_use]
     pub fn declared_profile(&self) -> Option<&str> {
         let source = self.metadata.annotation(PROFILE_SOURCE);
         self.annotated_profile()
@@ -227,21 +218,18 @@ impl Pod {
     }
 
     /// True where a DaemonSet put it on its node, which no scheduler can change.
-    #[must_use]
     pub fn is_daemon_set(&self) -> bool {
         let owner = self.metadata.controller();
         owner.is_some_and(|owner| owner.kind == "DaemonSet")
     }
 
     /// True where it only mirrors a Pod that kubelet runs from a file.
-    #[must_use]
     pub(crate) fn is_mirror(&self) -> bool {
         self.metadata.annotations.contains_key(MIRROR)
     }
 
     /// True if it has one of the two priority classes that Kubernetes makes for system-critical
     /// Pods.
-    #[must_use]
     pub(crate) fn is_system_critical(&self) -> bool {
         matches!(
             self.spec.priority_class_name.as_deref(),
@@ -250,14 +238,12 @@ impl Pod {
     }
 
     /// True where it is not ready without the condition that says whether it takes traffic.
-    #[must_use]
     pub fn is_gated(&self) -> bool {
         let mut gates = self.spec.readiness_gates.iter();
         gates.any(|gate| gate.condition_type == ONLINE)
     }
 
     /// Its state by its label; what is no state takes traffic.
-    #[must_use]
     pub fn state(&self) -> PodState {
         let label = self.labels.get(POD_STATE);
         let state = label.and_then(|label| PodState::parse(label));
@@ -265,7 +251,6 @@ impl Pod {
     }
 
     /// True once all of its containers have ended for good, so that it uses nothing any more.
-    #[must_use]
     pub fn is_finished(&self) -> bool {
         matches!(
             self.status.phase,
@@ -274,13 +259,11 @@ impl Pod {
     }
 
     /// True while it is being deleted.
-    #[must_use]
     pub const fn is_terminating(&self) -> bool {
         self.metadata.deletion_timestamp.is_some()
     }
 
     /// The facts that the node table keeps of the Pod, given its demand R.
-    #[must_use]
     pub fn facts<'a>(
         &'a self,
         name: &'a PodName,
@@ -307,20 +290,17 @@ impl Pod {
     }
 
     /// True where volumes or devices may have to be made for it before it is bound.
-    #[must_use]
     pub const fn provisions(&self) -> bool {
         self.spec.claims_volumes || self.spec.claims_devices
     }
 
     /// The node that it is nominated for, while it is not bound.
-    #[must_use]
     pub(crate) fn nominated_to(&self) -> Option<&str> {
         let nominated = self.status.nominated_node_name.as_deref();
         nominated.filter(|node| self.spec.node_name.is_none() && !node.is_empty())
     }
 
     /// The time at which it was bound to its node, as far as its status tells.
-    #[must_use]
     fn bound_at(&self) -> Option<Timestamp> {
         let scheduled = self.status.condition("PodScheduled");
         scheduled
@@ -331,7 +311,6 @@ impl Pod {
 
     /// When the last of its containers started; `None` while one has not. A container that waits to
     /// restart (a crash loop) counts from its previous start.
-    #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         self.all_started(ContainerStatus::started_at)
     }

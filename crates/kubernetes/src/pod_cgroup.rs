@@ -36,7 +36,6 @@ impl PodCgroups {
     }
 
     /// The way from kubelet's folder to a Pod's cgroup; `None` if `uid` could lead elsewhere.
-    #[must_use]
     pub fn path(&self, class: QosClass, uid: &str) -> Option<PathBuf> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         if uid.is_empty() || !uid.bytes().all(plain) {

@@ -12,7 +12,6 @@ pub struct WorkloadName {
 
 impl WorkloadName {
     /// The name without its kind; `None` for one that is no name of an object.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         let (_, name) = self.workload.split_once('/')?;
         let is_of_names = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
@@ -35,7 +34,6 @@ const LONGEST_NAME: usize = 46;
 /// The characters of such endings.
 const SAFE: &str = "bcdfghjklmnpqrstvwxz2456789";
 
-#[must_use]
 pub fn is_of(kind: Kind, workload: &str, pod: &str) -> bool {
     let rest = pod.strip_prefix(workload);
     let Some(rest) = rest.and_then(|rest| rest.strip_prefix('-')) else {
@@ -53,7 +51,6 @@ pub fn is_of(kind: Kind, workload: &str, pod: &str) -> bool {
 
 /// A regular expression for the part of Pod names after the workload's name; `None` if Pod names do
 /// not identify the workload.
-#[must_use]
 pub fn ending(kind: Option<Kind>, workload: &str) -> Option<&'static str> {
     let ending = match kind? {
         Kind::Deployment => DEPLOYMENT,

@@ -6,14 +6,12 @@
 use super::pod::{Container, ContainerStatus, Pod, PodSpec, ResourceRequirements};
 use super::resource_list::ResourceList;
 
-#[must_use]
 pub fn effective(spec: &PodSpec) -> ResourceList {
     whole(spec, spec.resources.requests.pod_level(), own)
 }
 
 /// The effective request in force. During a resize in place, a container or Pod-level request
 /// counts as the largest of requested, allocated and actual; an infeasible resize does not count.
-#[must_use]
 pub fn in_force(pod: &Pod) -> ResourceList {
     if pod.spec.node_name.is_none() {
         return effective(&pod.spec);
@@ -48,7 +46,6 @@ pub fn in_force(pod: &Pod) -> ResourceList {
 }
 
 /// The containers that run together, for which kube-scheduler assumes default requests.
-#[must_use]
 pub(crate) fn running_together(spec: &PodSpec) -> u64 {
     let sidecars = spec
         .init_containers

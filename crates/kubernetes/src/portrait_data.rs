@@ -185,7 +185,6 @@ pub enum PortraitDataError {
 
 impl PortraitDataError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Cron(error) => error.reason(),

@@ -36,7 +36,6 @@ pub struct JobError {
 
 impl JobError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         "ExternalJob"
     }
@@ -92,7 +91,6 @@ fn template(spec: &PortraitSpec) -> Result<(&JobTemplate, Value), JobError> {
 }
 
 /// The name of the CronJob of a HorizontalPortrait: its own, or the begin of a longer one with a hash of the whole.
-#[must_use]
 pub fn job_name(portrait: &str) -> String {
     if portrait.len() <= LONGEST_NAME {
         return portrait.to_owned();

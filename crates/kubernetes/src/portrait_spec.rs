@@ -206,13 +206,11 @@ pub struct ResultSource {
 
 impl PortraitSpec {
     /// True where Evenkeel makes the portrait itself, within its own tick.
-    #[must_use]
     pub fn is_built_in(&self) -> bool {
         self.external_generator_name.is_none() && self.algorithm.kind != EXTERNAL_JOB
     }
 
     /// The job that Evenkeel runs for it.
-    #[must_use]
     pub fn external_job(&self) -> Option<&ExternalJobAlgorithm> {
         let is_ours = self.external_generator_name.is_none() && self.algorithm.kind == EXTERNAL_JOB;
         self.algorithm.external_job.as_ref().filter(|_| is_ours)

@@ -13,7 +13,6 @@ pub enum QosClass {
 }
 
 impl QosClass {
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Guaranteed => "Guaranteed",
@@ -23,7 +22,6 @@ impl QosClass {
     }
 
     /// The class of a Pod with these containers, as kubelet sums them up.
-    #[must_use]
     pub fn of<'a>(containers: impl IntoIterator<Item = &'a CpuMemory<RequestAndLimit>>) -> Self {
         let mut requests = CpuMemory::<Option<u64>>::default();
         let mut limits = CpuMemory::<Option<u64>>::default();

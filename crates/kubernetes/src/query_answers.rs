@@ -24,7 +24,6 @@ pub type SignalRequest = QueryRequest<MetricQuery, Vec<Arc<PodFacts>>>;
 
 impl SignalRequest {
     /// The query for a target with these Pods.
-    #[must_use]
     pub fn of(query: &MetricQuery, pods: &[Arc<PodFacts>]) -> Self {
         Self {
             question: query.clone(),
@@ -87,13 +86,11 @@ impl fmt::Debug for FailedQuery {
 
 impl<A> CachedAnswer<A> {
     /// Why the last attempt to get a newer answer failed.
-    #[must_use]
     pub fn error(&self) -> Option<&(dyn fmt::Display + Send + Sync)> {
         self.failed.as_ref().map(|failed| &*failed.error)
     }
 
     /// When it was last asked, if the answer was empty.
-    #[must_use]
     pub fn empty_at(&self) -> Option<Timestamp> {
         let empty = self.failed.as_ref().filter(|failed| failed.is_empty);
         empty.map(|empty| empty.attempted_at)

@@ -51,7 +51,6 @@ impl RawJson {
         serde_json::from_str(text).map_err(|_| TooMuch)
     }
 
-    #[must_use]
     pub const fn is_too_much(&self) -> bool {
         self.0.is_err()
     }

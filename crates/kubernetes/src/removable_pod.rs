@@ -59,7 +59,6 @@ pub struct Cost {
 }
 
 impl DeletionCostAnnotations {
-    #[must_use]
     pub fn of(annotations: &RelevantAnnotations) -> Self {
         Self {
             cost: annotations.get(POD_DELETION_COST).cloned(),
@@ -68,7 +67,6 @@ impl DeletionCostAnnotations {
         }
     }
 
-    #[must_use]
     pub fn with(&self, cost: Option<&Cost>) -> Self {
         Self {
             cost: cost.map(|given| given.cost.to_string()),
@@ -77,14 +75,12 @@ impl DeletionCostAnnotations {
         }
     }
 
-    #[must_use]
     pub fn is_users(&self) -> bool {
         let own = self.own.as_deref().and_then(|own| own.split(' ').next());
         self.cost.is_some() && self.cost.as_deref() != own
     }
 
     /// The cost that Evenkeel gave the Pod; `None` where it gave none that stands.
-    #[must_use]
     pub fn given(&self) -> Option<Cost> {
         let own = self.own.as_deref().filter(|_| !self.is_users())?;
         let (cost, ground) = own.split_once(' ')?;
@@ -100,7 +96,6 @@ impl DeletionCostAnnotations {
 
 impl RemovablePod {
     /// The Pod, unless it has ended or is being deleted, so that no controller counts it any more.
-    #[must_use]
     pub fn of(pod: &Pod) -> Option<Self> {
         if pod.is_finished() || pod.is_terminating() {
             return None;
@@ -142,7 +137,6 @@ impl RemovablePod {
         }
     }
 
-    #[must_use]
     pub fn metadata(&self) -> Meta {
         let mut metadata = Meta {
             name: Some(self.name.to_string()),

@@ -41,19 +41,16 @@ pub struct ReplicaProfile {
 
 impl ReplicaProfile {
     /// The namespace; empty where the object does not name it.
-    #[must_use]
     pub fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
     /// The name; empty where the object does not name it.
-    #[must_use]
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
     /// True where the object with this metadata is its controller.
-    #[must_use]
     pub fn belongs_to(&self, owner: &Meta) -> bool {
         let controller = self.metadata.controller();
         let is_it = |uid: &str| owner.uid.as_deref() == Some(uid);
@@ -71,7 +68,6 @@ pub struct CheckedReplicaProfile {
 
 impl CheckedReplicaProfile {
     /// Checks the rules of an object.
-    #[must_use]
     pub fn new(object: ReplicaProfile) -> Arc<Self> {
         let rules = check(&object.spec);
         Arc::new(Self { object, rules })
@@ -86,7 +82,6 @@ impl CheckedReplicaProfile {
     }
 
     /// The kind of the workload, where it is one that a profile may name.
-    #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         let target = &self.object.spec.scale_target_ref;
         let kind = Kind::of(target.api_version(), &target.kind)?;
@@ -94,7 +89,6 @@ impl CheckedReplicaProfile {
     }
 
     /// True while it is there to be followed.
-    #[must_use]
     pub const fn is_there(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_none()
     }

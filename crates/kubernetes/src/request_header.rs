@@ -50,7 +50,6 @@ pub enum RequestHeadersError {
 }
 
 impl RequestHeadersError {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Missing(_) => "FrontProxyMissing",
@@ -83,7 +82,6 @@ impl RequestHeaders {
         })
     }
 
-    #[must_use]
     pub const fn headers(&self) -> &HeaderNames {
         &self.headers
     }
@@ -111,7 +109,6 @@ impl HeaderNames {
     /// The caller by the headers of a request, with names in lower case; `None` without a username.
     /// As in Kubernetes, the first header with a value counts, groups take all values, and keys of
     /// extra values are percent-encoded.
-    #[must_use]
     pub fn caller(&self, headers: &[(&str, &str)]) -> Option<UserInfo> {
         let first = |names: &[String]| {
             let mut values = names.iter().filter_map(|name| {

@@ -63,7 +63,6 @@ pub enum ContainerPlace {
 
 impl ContainerPlace {
     /// The list in the spec, and the number in it.
-    #[must_use]
     pub const fn path(self) -> (&'static str, usize) {
         match self {
             Self::Container(number) => ("containers", number),
@@ -102,7 +101,6 @@ impl ResizePhase {
         Self::Error,
     ];
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Unseen => "Unseen",
@@ -116,7 +114,6 @@ impl ResizePhase {
 
 impl ResizablePod {
     /// A Pod as it now is; `None` for one that has ended or goes.
-    #[must_use]
     pub fn of(pod: &Pod) -> Option<Self> {
         if pod.is_finished() || pod.is_terminating() {
             return None;
@@ -147,14 +144,12 @@ impl ResizablePod {
     }
 
     /// True where it carries what Evenkeel has written of a resize, readable or not.
-    #[must_use]
     pub fn is_resized(&self) -> bool {
         !matches!(self.record, None | Some(Err(RefusedRecord::Foreign)))
     }
 
     /// True if this part of Evenkeel must restore the resources: by its own record, or by an
     /// unreadable one.
-    #[must_use]
     pub fn is_resized_by(&self, resizer: Resizer) -> bool {
         match &self.record {
             Some(Ok(record)) => record.by == resizer,
@@ -163,13 +158,11 @@ impl ResizablePod {
         }
     }
 
-    #[must_use]
     pub fn class(&self) -> QosClass {
         QosClass::of(self.containers.iter().map(|container| &container.values))
     }
 
     /// True where some container has a limit that could be another.
-    #[must_use]
     pub fn has_limits(&self) -> bool {
         let mut all = self.containers.iter();
         let is_limited =
@@ -177,21 +170,18 @@ impl ResizablePod {
         all.any(|container| is_limited(&container.values))
     }
 
-    #[must_use]
     pub fn container(&self, name: &str) -> Option<&ResizableContainer> {
         let mut containers = self.containers.iter();
         containers.find(|container| *container.name == *name)
     }
 
     /// The requests and limits of its containers, by their names.
-    #[must_use]
     pub fn values(&self) -> ContainerValues {
         let all = self.containers.iter();
         all.map(|one| (one.name.clone(), one.values)).collect()
     }
 
     /// The limit that a container was made with, where a record tells that it was given another.
-    #[must_use]
     pub fn original(&self, container: &str, resource: TunedResource) -> Option<Amount> {
         let record = self.record.as_ref()?.as_ref().ok()?;
         if record.marks.left {
@@ -201,7 +191,6 @@ impl ResizablePod {
     }
 
     /// True where a container lacked memory, now or since it was resized.
-    #[must_use]
     pub fn lacked_memory(&self, container: &str) -> bool {
         let record = self.record.as_ref().and_then(|record| record.as_ref().ok());
         self.container(container)
@@ -209,7 +198,6 @@ impl ResizablePod {
             || record.is_some_and(|record| record.marks.lacked.contains(container))
     }
 
-    #[must_use]
     pub fn metadata(&self) -> Meta {
         let mut metadata = Meta {
             name: Some(self.name.to_string()),

@@ -87,7 +87,6 @@ impl ResizeRecord {
     }
 
     /// The same of these containers alone: of others there is nothing to put back.
-    #[must_use]
     pub fn of_containers(mut self, is_there: impl Fn(&str) -> bool) -> Self {
         for values in [&mut self.original, &mut self.from, &mut self.to] {
             values.retain(|name, _| is_there(name));
@@ -97,14 +96,12 @@ impl ResizeRecord {
     }
 
     /// True for one that would not be read again.
-    #[must_use]
     pub fn is_too_long(&self) -> bool {
         self.to_string().len() > LONGEST
     }
 
     /// True if each container asks for its values from before or after the resize: anything else is
     /// another writer's.
-    #[must_use]
     pub fn explains(&self, asked: &ContainerValues) -> bool {
         asked.iter().all(|(name, values)| {
             let original = self.original.get(name);
@@ -115,7 +112,6 @@ impl ResizeRecord {
 
     /// True if each resource has its original value, or its value from before or after the resize:
     /// the API server took part of a restore, and the rest is still due.
-    #[must_use]
     pub fn is_partly_put_back(&self, asked: &ContainerValues) -> bool {
         let known = [&self.original, &self.from, &self.to];
         asked.iter().all(|(name, values)| {
@@ -128,12 +124,10 @@ impl ResizeRecord {
         })
     }
 
-    #[must_use]
     pub fn is_put_back(&self, asked: &ContainerValues) -> bool {
         holds(&self.original, asked)
     }
 
-    #[must_use]
     pub fn is_done(&self, asked: &ContainerValues) -> bool {
         holds(&self.to, asked)
     }
@@ -180,7 +174,6 @@ impl fmt::Display for ResizeRecord {
 }
 
 /// Requests and limits as an object holds them.
-#[must_use]
 pub fn written(all: &ContainerValues) -> serde_json::Value {
     let resources = |values: &CpuMemory<RequestAndLimit>| resources(values);
     let all = all.iter();
@@ -189,7 +182,6 @@ pub fn written(all: &ContainerValues) -> serde_json::Value {
 }
 
 /// The `resources` of a container with these values.
-#[must_use]
 pub fn resources(values: &CpuMemory<RequestAndLimit>) -> serde_json::Value {
     let mut written = serde_json::Map::new();
     for (field, of) in FIELDS {

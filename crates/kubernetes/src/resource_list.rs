@@ -17,7 +17,6 @@ pub struct ResourceList {
 
 impl ResourceList {
     /// The amount of a resource that can be resized, in its base unit.
-    #[must_use]
     pub fn tuned(&self, resource: TunedResource) -> Option<Amount> {
         match resource {
             TunedResource::Cpu => self.cpu().map(Amount::from),
@@ -25,17 +24,14 @@ impl ResourceList {
         }
     }
 
-    #[must_use]
     pub fn cpu(&self) -> Option<MilliCpu> {
         self.cpu.map(MilliCpu)
     }
 
-    #[must_use]
     pub fn memory(&self) -> Option<Bytes> {
         self.memory.map(whole)
     }
 
-    #[must_use]
     pub fn ephemeral_storage(&self) -> Option<Bytes> {
         self.ephemeral_storage.map(whole)
     }
@@ -52,7 +48,6 @@ impl ResourceList {
     }
 
     /// The same list with what is not set taken from `other`.
-    #[must_use]
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             cpu: self.cpu.or(other.cpu),
@@ -62,19 +57,16 @@ impl ResourceList {
     }
 
     /// The sum; what one of them does not set is as the other has it.
-    #[must_use]
     pub(super) fn plus(self, other: Self) -> Self {
         self.merge(other, u64::saturating_add)
     }
 
     /// The larger of both; what one of them does not set is as the other has it.
-    #[must_use]
     pub(super) fn max(self, other: Self) -> Self {
         self.merge(other, u64::max)
     }
 
     /// Only cpu and memory, which are what a Pod as a whole can ask for.
-    #[must_use]
     pub(super) const fn pod_level(self) -> Self {
         Self {
             ephemeral_storage: None,
@@ -83,7 +75,6 @@ impl ResourceList {
     }
 
     /// The same list without what `other` does not set.
-    #[must_use]
     pub(super) fn of_names_in(self, other: Self) -> Self {
         Self {
             cpu: self.cpu.filter(|_| other.cpu.is_some()),

@@ -52,7 +52,6 @@ pub struct RollingBounds {
 impl RollingUpdate {
     /// The bounds of a Deployment of `desired` Pods: surge is rounded up, unavailable down; if both
     /// are 0, one Pod may be unavailable.
-    #[must_use]
     pub fn bounds(&self, desired: i32) -> RollingBounds {
         let default = IntOrString::String(DEFAULT.to_owned());
         let of = |bound: &Option<IntOrString>, round| {
@@ -84,7 +83,6 @@ fn resolve(bound: &IntOrString, total: i32, round: i64) -> i32 {
 
 impl Rollout {
     /// The most Pods of `replicas` that may be unavailable; `None` without a limit.
-    #[must_use]
     pub fn max_unavailable(&self, replicas: i32) -> Option<u32> {
         let most = match &self.limit {
             Limit::None => return None,

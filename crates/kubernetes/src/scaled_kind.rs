@@ -50,7 +50,6 @@ pub enum UnscalableKind {
 }
 
 impl UnscalableKind {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::OfTheCluster => "ClusterScoped",
@@ -110,13 +109,11 @@ impl ScaledKind {
         })
     }
 
-    #[must_use]
     pub fn group(&self) -> &str {
         &self.group
     }
 
     /// The same kind in another version of its group, as the API server names it.
-    #[must_use]
     pub fn in_version(&self, version: &str) -> Self {
         Self {
             version: version.to_owned(),
@@ -125,19 +122,16 @@ impl ScaledKind {
     }
 
     /// Group and version as objects name them.
-    #[must_use]
     pub fn api_version(&self) -> String {
         format!("{}/{}", self.group, self.version)
     }
 
     /// True for the same kind in whichever version of its group.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.group, &self.kind) == (&other.group, &other.kind)
     }
 
     /// The name in metrics and logs, for example `rollout.argoproj.io`.
-    #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.kind.to_ascii_lowercase(), self.group)
     }
@@ -166,7 +160,6 @@ impl ScaledKind {
         Ok(Some(&resource.name))
     }
 
-    #[must_use]
     pub fn definition(&self, plural: &str) -> String {
         format!("{plural}.{}", self.group)
     }

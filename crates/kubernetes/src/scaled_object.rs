@@ -59,7 +59,6 @@ fn kind<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
 impl ScaledObject {
     /// True if paused, as KEDA reads the annotations: by a count of replicas, or by any word except
     /// those for false.
-    #[must_use]
     pub fn is_paused(&self) -> bool {
         const FALSE: [&str; 6] = ["0", "f", "F", "false", "FALSE", "False"];
         let paused = self.metadata.annotation(PAUSED);

@@ -57,7 +57,6 @@ impl PredictionModel {
     pub const ACCEPTED: &str =
         "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off";
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -73,7 +72,6 @@ impl PredictionModel {
     }
 
     /// The models that loads are forecast by, and traffic; `None` where nothing is predicted.
-    #[must_use]
     pub const fn models(self) -> Option<ModelSet> {
         match self {
             Self::Auto | Self::Traffic => Some(ModelSet::Auto),
@@ -130,7 +128,6 @@ pub struct ScalingPolicy {
 
 impl ScalingPolicy {
     /// The policy in these annotations, and those of them that are not accepted.
-    #[must_use]
     pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
         let mut invalid = Vec::new();
         let mut policy = Self {
@@ -158,7 +155,6 @@ impl ScalingPolicy {
     }
 
     /// The policy of two objects of which the first counts before the second.
-    #[must_use]
     pub(crate) fn or(self, second: Self) -> Self {
         Self {
             predict: self.predict.or(second.predict),
@@ -176,20 +172,17 @@ impl ScalingPolicy {
     }
 
     /// True where the policy makes a target of a workload that no autoscaler scales.
-    #[must_use]
     pub const fn asks_for_scaling(&self) -> bool {
         self.predict.is_some() || self.scaling.is_some()
     }
 
     /// True where it does so in mode direct, which a namespace or the configuration may say.
-    #[must_use]
     pub const fn has_bounds(&self) -> bool {
         self.min_replicas.is_some() && self.max_replicas.is_some()
     }
 
     /// The metrics of a workload without an autoscaler. The default holds only without any named
     /// load: with a queue, other metrics decide whether the last replica may go.
-    #[must_use]
     pub fn metrics(&self) -> HpaMetrics {
         match (&self.target, &self.query) {
             (Some(metrics), _) => metrics.clone(),

@@ -19,7 +19,6 @@ pub struct SchedulerLease {
 
 impl SchedulerLease {
     /// The Lease as it is seen at `now`, after it was seen as `before`.
-    #[must_use]
     pub fn seen(before: Option<&Self>, record: &LeaseRecord, now: Timestamp) -> Self {
         let LeaseRecord {
             holder,
@@ -48,7 +47,6 @@ impl SchedulerLease {
     }
 
     /// True while its holder keeps its promise to renew it.
-    #[must_use]
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         // A clock that was set back must not make it last.
         let seen = now.duration_since(self.changed) >= SignedDuration::ZERO;

@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use crate::suggestion::nearest;
 
 /// The message in plain words. Messages of unknown forms, such as Evenkeel's own, stay.
-#[must_use]
 pub fn reworded(message: &str) -> String {
     let (message, place) = without_place(message);
     let plain = unknown(message, "unknown field ", |name| {

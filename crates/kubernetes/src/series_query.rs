@@ -50,7 +50,6 @@ impl QueryKind {
     ];
 
     /// The name in paths, rights and metrics.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PodResource => "pod-resource",
@@ -63,7 +62,6 @@ impl QueryKind {
         }
     }
 
-    #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
@@ -128,7 +126,6 @@ pub struct WorkloadReference {
 }
 
 impl GroupKind {
-    #[must_use]
     pub fn known(&self) -> Option<Kind> {
         let Self { group, kind } = self;
         let mut all = Kind::ALL.iter().copied();
@@ -137,7 +134,6 @@ impl GroupKind {
 }
 
 impl SeriesQuery {
-    #[must_use]
     pub const fn kind(&self) -> QueryKind {
         match &self.subject {
             SeriesSubject::Pods { usage, .. } => match usage.container {

@@ -16,13 +16,11 @@ const DEEPEST: u8 = 64;
 pub struct ShallowObject(pub Value);
 
 impl ShallowObject {
-    #[must_use]
     pub fn name(&self) -> &str {
         self.0["metadata"]["name"].as_str().unwrap_or_default()
     }
 
     /// `None` for an object of the cluster.
-    #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.0["metadata"]["namespace"].as_str()
     }

@@ -35,7 +35,6 @@ pub enum OptIn<'a> {
 }
 
 impl Snapshot {
-    #[must_use]
     pub fn opt_in(&self, namespace: &str) -> OptIn<'_> {
         match self.namespaces.get(namespace) {
             None => OptIn::Unknown,
@@ -45,7 +44,6 @@ impl Snapshot {
     }
 
     /// The reason for which no placement can be judged on this picture, if there is one.
-    #[must_use]
     pub fn blind(&self) -> Option<SnapshotGap> {
         if !self.synced {
             Some(SnapshotGap::NotSynced)

@@ -6,7 +6,6 @@ const LONGEST: usize = 64;
 /// The word of `known` that `given` most likely stands for, if any. A word is near if it differs
 /// only in case or outer white space, or by one edit for each four letters and at least one (a swap
 /// of neighbours is one edit).
-#[must_use]
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.trim().to_lowercase();
     let length = given.chars().count();
@@ -22,7 +21,6 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 }
 
 /// The end of a message about `given`: empty where no word of `known` is near.
-#[must_use]
 pub fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, known).map_or_else(String::new, |word| format!("; did you mean {word:?}?"))
 }

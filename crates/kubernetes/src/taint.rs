@@ -28,7 +28,6 @@ pub enum TaintEffect {
 }
 
 impl TaintEffect {
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PreferNoSchedule => "PreferNoSchedule",
@@ -95,19 +94,16 @@ impl<'de> Deserialize<'de> for Taints {
 
 impl Taints {
     /// True where one keeps Pods away that do not tolerate it.
-    #[must_use]
     pub fn repel(&self) -> bool {
         let mut effects = self.0.iter().filter_map(|taint| taint["effect"].as_str());
         effects.any(|effect| matches!(effect, "NoSchedule" | "NoExecute"))
     }
 
-    #[must_use]
     pub fn have(&self, key: &str) -> bool {
         self.0.iter().any(|taint| taint["key"] == key)
     }
 
     /// Those of Evenkeel, as `kubectl` writes them: `KEY=VALUE:EFFECT`.
-    #[must_use]
     pub fn own(&self) -> Vec<String> {
         let text =
             |taint: &Value, field: &str| taint[field].as_str().unwrap_or_default().to_owned();
@@ -120,14 +116,12 @@ impl Taints {
     }
 
     /// The value of the first of Evenkeel's; empty where there is none.
-    #[must_use]
     pub fn own_value(&self) -> &str {
         let own = self.0.iter().find(|taint| is_own(taint));
         own.and_then(|taint| taint["value"].as_str())
             .unwrap_or_default()
     }
 
-    #[must_use]
     pub fn without_own(&self) -> Self {
         let others = self.0.iter().filter(|taint| !is_own(taint));
         Self(others.cloned().collect())
@@ -135,7 +129,6 @@ impl Taints {
 
     /// The list with exactly one of Evenkeel's: an existing one of this key and effect, whatever
     /// its value.
-    #[must_use]
     pub fn with_own(&self, key: &TaintKey, value: &str, effect: TaintEffect) -> Self {
         let mut kept = false;
         let stays = |taint: &&Value| {
@@ -150,7 +143,6 @@ impl Taints {
     }
 
     /// The value of the field; null where there are none, as the API server leaves it out.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         if self.0.is_empty() {
             Value::Null

@@ -18,7 +18,6 @@ pub struct TrafficQueries(Vec<Signal>);
 
 impl TrafficQueries {
     /// The signals of the kinds: at least one, and none twice.
-    #[must_use]
     pub fn signals(&self) -> &[Signal] {
         &self.0
     }

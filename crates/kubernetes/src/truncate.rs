@@ -6,7 +6,6 @@
 pub const OF_VALUE: usize = 60;
 
 /// The first `most` characters of `text` on one line, with an ellipsis where more follow.
-#[must_use]
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut characters = text.chars().map(|character| {
         if character.is_control() {

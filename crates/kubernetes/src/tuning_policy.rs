@@ -63,7 +63,6 @@ pub struct TuningPolicy {
 impl TuningPolicy {
     /// The policy in these annotations, and the invalid ones. With an invalid bound, the policy
     /// turns nothing on.
-    #[must_use]
     pub fn parse(annotations: &BTreeMap<String, String>) -> (Self, Vec<InvalidAnnotation>) {
         let mut invalid = Vec::new();
         let mode = TUNING_MODE.read(annotations, &mut invalid);
@@ -85,7 +84,6 @@ impl TuningPolicy {
         (policy, invalid)
     }
 
-    #[must_use]
     pub fn allowed(&self, container: &str, resource: TunedResource) -> Range {
         Range {
             least: self.min_allowed.of(container, resource),

@@ -43,7 +43,6 @@ struct UpdatePolicy {
 impl VerticalPodAutoscaler {
     /// The kind and name of the workload that it changes; `None` in mode `Off`. The default is
     /// `Auto`.
-    #[must_use]
     pub fn changes(&self) -> Option<(&str, &str)> {
         let policy = self.spec.update_policy.as_ref();
         let mode = policy.and_then(|policy| policy.update_mode.as_deref());

@@ -72,7 +72,6 @@ impl Workload {
     }
 
     /// A custom resource, read by the paths of its definition.
-    #[must_use]
     pub fn of_custom(kind: CustomKind, object: CustomObject) -> Self {
         let paths = kind.paths();
         let replicas = object.count(&paths.replicas);

@@ -11,7 +11,6 @@ const KEYS: [&str; 2] = ["name", "mountPath"];
 
 /// Paths of differing fields. Fields that only the cluster has are defaults or foreign, and count
 /// only if `kubectl apply` wrote them before.
-#[must_use]
 pub fn changed_fields(desired: &Value, live: &Value) -> Vec<String> {
     let applied = live["metadata"]["annotations"][APPLIED].as_str();
     let applied = applied.and_then(|text| serde_json::from_str(text).ok());

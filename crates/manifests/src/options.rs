@@ -60,7 +60,6 @@ fn egress_rule(ports: &[u16]) -> Value {
 
 impl Manifests {
     /// In the order of application.
-    #[must_use]
     pub fn objects(&self, options: &InstallOptions) -> Vec<Value> {
         let chosen = &options.components.0;
         let folders = chosen.iter().filter_map(|name| self.overlays.get(name));

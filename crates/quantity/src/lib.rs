@@ -49,24 +49,20 @@ pub struct QuantityError {
 
 impl Quantity {
     /// Whole units, rounded up; negative gives 0, too large the largest.
-    #[must_use]
     pub fn ceil(self) -> u64 {
         self.ceil_in(UNIT)
     }
 
     /// Thousandths of a unit, rounded up; negative gives 0, too large the largest.
-    #[must_use]
     pub fn milli_ceil(self) -> u64 {
         self.ceil_in(UNIT / 1_000)
     }
 
-    #[must_use]
     pub const fn is_negative(self) -> bool {
         self.nano < 0
     }
 
     /// Thousandths of a unit, rounded away from zero like Kubernetes' `MilliValue`; saturates.
-    #[must_use]
     pub fn milli_value(self) -> i64 {
         let milli = self.nano.unsigned_abs().div_ceil(UNIT / 1_000);
         let milli = i64::try_from(milli).unwrap_or(i64::MAX);
@@ -74,7 +70,6 @@ impl Quantity {
     }
 
     /// Printed in `format` if that loses nothing.
-    #[must_use]
     pub fn from_milli(milli: i64, format: QuantityFormat) -> Self {
         Self {
             nano: i128::from(milli) * 1_000_000,
@@ -84,7 +79,6 @@ impl Quantity {
     }
 
     /// Printed in `format` if that loses nothing.
-    #[must_use]
     pub fn from_micro(micro: i64, format: QuantityFormat) -> Self {
         Self {
             nano: i128::from(micro) * 1_000,
@@ -96,7 +90,6 @@ impl Quantity {
     /// As Kubernetes' `AsApproximateFloat64`: all digits as one integer times a power of ten.
     /// `0.29` and `290m` may differ by one unit in the last place from each other and from the
     /// nearest float.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // what Go loses is to be lost here too
     pub fn approximate_f64(self) -> f64 {
         let power = 10_f64.powi(i32::from(self.scale.unsigned_abs()));

@@ -25,7 +25,6 @@ pub struct Adapter {
 
 impl Adapter {
     /// Serves the metrics of `machines`, and none while the backend is broken.
-    #[must_use]
     pub const fn new(machines: Machines, timeline: Timeline, behaviour: Behaviour) -> Self {
         Self {
             machines,

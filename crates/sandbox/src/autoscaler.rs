@@ -37,7 +37,6 @@ pub struct Recommendation {
 }
 
 impl Autoscaler {
-    #[must_use]
     pub fn new(min: i32, max: i32, metrics: Vec<MetricSpec>) -> Self {
         let spec = HpaSpec {
             scale_target: ObjectReference::default(),
@@ -60,7 +59,6 @@ impl Autoscaler {
     }
 
     /// With its own scaling rules.
-    #[must_use]
     pub fn with_behavior(mut self, behavior: Option<Behavior>) -> Self {
         self.hpa.spec.behavior = behavior;
         self
@@ -96,7 +94,6 @@ impl Autoscaler {
 }
 
 /// A workload as an HPA sees it.
-#[must_use]
 pub fn observed<'a>(
     current: i32,
     pods: &'a [PodFacts],
@@ -117,7 +114,6 @@ pub fn observed<'a>(
 }
 
 /// The date of a time of the run.
-#[must_use]
 pub fn date(at: SignedDuration) -> Timestamp {
     let date = Timestamp::UNIX_EPOCH.checked_add(at);
     date.unwrap_or(Timestamp::MAX)
@@ -136,7 +132,6 @@ pub struct Life {
 }
 
 /// A Pod as its HPA sees it; without a life it waits for a node.
-#[must_use]
 pub fn pod(
     name: String,
     life: Option<Life>,
@@ -174,7 +169,6 @@ pub fn pod(
 }
 
 /// Usage in one resource, as in a metrics API.
-#[must_use]
 pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> PodMetrics {
     PodMetrics {
         pod,
@@ -188,7 +182,6 @@ pub fn metrics(pod: String, resource: ResourceName, measured: Measurement) -> Po
 }
 
 /// From the resource metrics API; the other metrics APIs have none.
-#[must_use]
 pub fn resource(metrics: Vec<PodMetrics>) -> Readings {
     Readings {
         resource: Ok(metrics),
@@ -197,7 +190,6 @@ pub fn resource(metrics: Vec<PodMetrics>) -> Readings {
 }
 
 /// `value` is in thousandths, the mean of the `window` up to `at`.
-#[must_use]
 pub fn measurement(at: SignedDuration, window: SignedDuration, value: i64) -> Measurement {
     Measurement {
         timestamp: date(at),

@@ -85,7 +85,6 @@ impl BaselinePod {
 }
 
 impl Baseline {
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         let workloads = &settings.scenario.workloads;
         let share = settings.target_share;
@@ -135,7 +134,6 @@ impl Baseline {
     }
 
     /// Figures so far.
-    #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.engine.summary()
     }

@@ -59,7 +59,6 @@ pub struct Engine {
 
 impl Engine {
     /// The scenario's nodes without Pods; `line` is the headroom line of the summary.
-    #[must_use]
     pub fn new(scenario: Scenario, seed: u64, line: Ratio) -> Self {
         let Scenario {
             name: _,
@@ -121,7 +120,6 @@ impl Engine {
         }
     }
 
-    #[must_use]
     pub fn lifecycle(&self, pod: &PodName) -> Option<Lifecycle> {
         self.pods.get(pod).map(|running| running.lifecycle)
     }
@@ -139,7 +137,6 @@ impl Engine {
     }
 
     /// Pods of a workload that stay.
-    #[must_use]
     pub fn replicas(&self, namespace: &str, name: &str) -> usize {
         let of = |pod: &&RunningPod| pod.is_of(namespace, name) && !pod.lifecycle.is_deleted();
         self.pods.values().filter(of).count()
@@ -154,7 +151,6 @@ impl Engine {
         }
     }
 
-    #[must_use]
     pub fn is_lost(&self, node: &str) -> bool {
         self.lost.contains(node)
     }
@@ -240,7 +236,6 @@ impl Engine {
         self.pod_scraper.samples()
     }
 
-    #[must_use]
     pub const fn timing(&self) -> Timing {
         self.timing
     }
@@ -272,14 +267,12 @@ impl Engine {
         self.requests.observe(at, rates);
     }
 
-    #[must_use]
     pub fn containers(&self, pod: &PodName) -> &[ContainerShare] {
         let running = self.pods.get(pod);
         running.map_or(&[], |running| &running.containers)
     }
 
     /// Figures so far.
-    #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.summary.summary()
     }

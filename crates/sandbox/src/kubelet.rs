@@ -50,7 +50,6 @@ pub struct Kubelet {
 }
 
 impl Kubelet {
-    #[must_use]
     pub fn new(
         client: Client,
         stores: Stores,

@@ -31,7 +31,6 @@ pub struct Lifecycle {
 
 impl Lifecycle {
     /// Bound at `bound`; `cached` says that the node has its image.
-    #[must_use]
     pub fn new(startup: &Startup, bound: SignedDuration, cached: bool) -> Self {
         let pull = if cached {
             SignedDuration::ZERO
@@ -54,12 +53,10 @@ impl Lifecycle {
         *self.deleted.get_or_insert(at)
     }
 
-    #[must_use]
     pub const fn is_deleted(&self) -> bool {
         self.deleted.is_some()
     }
 
-    #[must_use]
     pub fn stage(&self, at: SignedDuration) -> Stage {
         if self.deleted.is_some_and(|deleted| deleted <= at) {
             Stage::Ending
@@ -75,7 +72,6 @@ impl Lifecycle {
     }
 
     /// From binding to ready.
-    #[must_use]
     pub fn start_up(&self) -> SignedDuration {
         self.ready.saturating_sub(self.bound)
     }

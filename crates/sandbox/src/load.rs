@@ -33,7 +33,6 @@ pub struct ServedRequestRates {
 }
 
 /// Shares the requests at a time of the trace among `ready` replicas.
-#[must_use]
 pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> ServedRequestRates {
     let surges = traffic.surges.iter().map(|surge| surge.times_at(at));
     let times: f64 = surges.product();
@@ -54,7 +53,6 @@ pub fn serve(traffic: &Traffic, at: SignedDuration, ready: u32) -> ServedRequest
 
 /// The ready replicas are under-provisioned by the workload's scaling metric; never for a workload
 /// without scaling, which has no target.
-#[must_use]
 pub fn is_under_provisioned(
     workload: &ScenarioWorkload,
     capacity: Option<(ScaleBy, PodCapacity)>,
@@ -79,7 +77,6 @@ pub fn is_under_provisioned(
 }
 
 /// What one replica wants; `noise` is its own stream.
-#[must_use]
 pub fn replica(
     workload: &ScenarioWorkload,
     stage: Stage,
@@ -123,7 +120,6 @@ pub struct NodeUse {
 
 impl NodeUse {
     /// `wanted` includes the system's share.
-    #[must_use]
     pub fn of(capacity: Resources<Amount>, wanted: UsageAmounts) -> Self {
         Self {
             wanted,
@@ -133,19 +129,16 @@ impl NodeUse {
     }
 
     /// Use of a node without Pods.
-    #[must_use]
     pub fn system(shape: &NodeShape) -> UsageAmounts {
         Resources::from_fn(|resource| SYSTEM[resource] * shape.capacity[resource].as_f64())
     }
 
     /// Wanted use as shares of the capacity; above 1 if the demand exceeds it.
-    #[must_use]
     pub fn utilisation(&self) -> UsageAmounts {
         Resources::from_fn(|resource| self.wanted[resource] / self.capacity[resource].as_f64())
     }
 
     /// The part of its demand that a Pod gets.
-    #[must_use]
     pub fn granted(&self) -> UsageAmounts {
         Resources::from_fn(|resource| {
             if self.wanted[resource] > 0.0 {

@@ -40,7 +40,6 @@ struct MachinesState {
 
 impl Machines {
     /// Without Pods; `line` is the headroom line of the summary, and HPAs look every `sync`.
-    #[must_use]
     pub fn new(scenario: Scenario, seed: u64, line: Ratio, sync: SignedDuration) -> Self {
         Self(Arc::new(Mutex::new(MachinesState {
             engine: Engine::new(scenario, seed, line),
@@ -95,7 +94,6 @@ impl Machines {
         shared.wanted.miss(namespace, name, missing, at);
     }
 
-    #[must_use]
     pub fn lags(&self) -> Lags {
         self.lock().wanted.lags().clone()
     }
@@ -112,7 +110,6 @@ impl Machines {
         self.lock().engine.set_lost(node, lost);
     }
 
-    #[must_use]
     pub fn is_lost(&self, node: &str) -> bool {
         self.lock().engine.is_lost(node)
     }
@@ -159,7 +156,6 @@ impl Machines {
     }
 
     /// Figures so far.
-    #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.lock().engine.summary()
     }
@@ -169,7 +165,6 @@ impl Machines {
     }
 }
 
-#[must_use]
 pub fn steps(clock: Clock) -> Interval {
     let mut steps = tokio::time::interval(clock.wait(STEP).clamp(SHORTEST, LONGEST));
     steps.set_missed_tick_behavior(MissedTickBehavior::Delay);

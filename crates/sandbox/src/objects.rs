@@ -16,13 +16,11 @@ pub const APP: &str = "app.kubernetes.io/name";
 /// Nothing pulls it.
 const IMAGE: &str = "registry.example/evenkeel/simulated:1";
 
-#[must_use]
 pub fn namespace(name: &str) -> Namespace {
     typed(json!({"metadata": {"name": name}}))
 }
 
 /// Without its status, which is a resource of its own.
-#[must_use]
 pub fn node(shape: &NodeShape) -> Node {
     typed(json!({
         "metadata": {
@@ -33,7 +31,6 @@ pub fn node(shape: &NodeShape) -> Node {
 }
 
 /// `ready` holds since `now`.
-#[must_use]
 pub fn node_status(shape: &NodeShape, ready: bool, now: jiff::Timestamp) -> Value {
     let (status, reason, message) = if ready {
         ("True", "KubeletReady", "kubelet is posting ready status")
@@ -66,7 +63,6 @@ pub fn node_status(shape: &NodeShape, ready: bool, now: jiff::Timestamp) -> Valu
     }})
 }
 
-#[must_use]
 pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
     let ScenarioWorkload {
         name,
@@ -101,7 +97,6 @@ pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
     }))
 }
 
-#[must_use]
 pub fn autoscaler(workload: &ScenarioWorkload, scale: &ScenarioHpa) -> HorizontalPodAutoscaler {
     let ScenarioWorkload {
         name, namespace, ..
@@ -150,7 +145,6 @@ fn quantities(amounts: &Resources<Amount>) -> Value {
         .collect()
 }
 
-#[must_use]
 pub fn stamp(now: jiff::Timestamp) -> String {
     now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -164,7 +158,6 @@ pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str
 }
 
 /// From JSON that is written in this program.
-#[must_use]
 pub fn typed<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).expect("these objects are written in the shape of their types")
 }

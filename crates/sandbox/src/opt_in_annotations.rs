@@ -12,7 +12,6 @@ use evenkeel_kubernetes::annotations::{
     DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
 };
 
-#[must_use]
 pub fn namespace(name: &str) -> Namespace {
     let mut namespace = objects::namespace(name);
     let annotations = namespace.annotations_mut();
@@ -21,7 +20,6 @@ pub fn namespace(name: &str) -> Namespace {
 }
 
 /// Announces its network and disk speeds.
-#[must_use]
 pub fn node(shape: &NodeShape) -> Node {
     let mut node = objects::node(shape);
     for (key, resource) in [
@@ -36,7 +34,6 @@ pub fn node(shape: &NodeShape) -> Node {
 }
 
 /// Its Pods have annotations for their network and disk rates.
-#[must_use]
 pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
     let mut deployment = objects::deployment(workload);
     let template = deployment.spec.as_mut().map(|spec| &mut spec.template);

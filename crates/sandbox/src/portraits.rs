@@ -25,7 +25,6 @@ pub enum ProviderKind {
 
 impl Portraits {
     /// Only these kinds; `None` if one is missing. A static count belongs to all of them.
-    #[must_use]
     pub fn only(&self, kinds: &[ProviderKind]) -> Option<Self> {
         let all = self.providers.iter();
         let has = |kind: &ProviderKind| all.clone().any(|one| kind_of(one) == Some(*kind));
@@ -39,7 +38,6 @@ impl Portraits {
         })
     }
 
-    #[must_use]
     pub fn reactive(&self) -> Option<(&Provider, &ReactiveRules)> {
         self.providers.iter().find_map(|one| match &one.source {
             PortraitSource::Reactive(reactive) => Some((one, reactive)),
@@ -47,7 +45,6 @@ impl Portraits {
         })
     }
 
-    #[must_use]
     pub fn predictive(&self) -> Option<(&Provider, &PredictiveRules)> {
         self.providers.iter().find_map(|one| match &one.source {
             PortraitSource::Predictive(predictive) => Some((one, predictive)),
@@ -71,7 +68,6 @@ pub(crate) fn kind_of(provider: &Provider) -> Option<ProviderKind> {
 
 impl ProviderKind {
     /// In names and reports.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Static => "static",

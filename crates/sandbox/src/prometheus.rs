@@ -48,7 +48,6 @@ pub struct ResourceReadings {
 }
 
 impl ResourceReadings {
-    #[must_use]
     pub const fn new(machines: Machines, timeline: Timeline) -> Self {
         Self { machines, timeline }
     }

@@ -33,7 +33,6 @@ pub struct Recorder {
 
 impl Recorder {
     /// Events are from `component`, dated by `clock` and written by a task of `tasks`.
-    #[must_use]
     pub fn start(
         client: Client,
         component: &'static str,
@@ -78,7 +77,6 @@ impl Recorder {
 }
 
 /// For an Event. Nodes have their name in place of a UID.
-#[must_use]
 pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
     let mut about = object.object_ref(&());
     if K::kind(&()) == "Node" {

@@ -40,14 +40,12 @@ impl Scenario {
 
     /// One workload of each profile and a web service with a day's rhythm, on six nodes of
     /// different sizes.
-    #[must_use]
     pub fn mixed() -> Self {
         let traces = |_: &Path| Ok(SHOP.to_owned());
         Self::read(MIXED, &traces).expect("the shipped scenario is well-formed")
     }
 
     /// With `count` nodes: those of the file repeatedly, with numbered names.
-    #[must_use]
     pub fn with_nodes(mut self, count: usize) -> Self {
         let named = |(position, shape): (usize, &NodeShape)| {
             let round = position / self.nodes.len();
@@ -62,7 +60,6 @@ impl Scenario {
         self
     }
 
-    #[must_use]
     pub fn workload(&self, namespace: &str, name: &str) -> Option<&ScenarioWorkload> {
         self.workloads
             .iter()
@@ -70,7 +67,6 @@ impl Scenario {
     }
 
     /// Namespaces of the workloads, each once.
-    #[must_use]
     pub fn namespaces(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self
             .workloads

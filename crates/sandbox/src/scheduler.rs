@@ -109,7 +109,6 @@ impl SetupSlot {
 }
 
 impl Scheduler {
-    #[must_use]
     pub fn new(client: Client, stores: Stores, parts: ControlPlaneContext, seed: u64) -> Self {
         Self {
             binder: Binder { client, parts },
@@ -124,7 +123,6 @@ impl Scheduler {
         }
     }
 
-    #[must_use]
     pub fn setup_slot(&self) -> SetupSlot {
         SetupSlot(Arc::clone(&self.setup))
     }

@@ -56,7 +56,6 @@ pub struct Exporter {
 }
 
 impl<K: Ord + Clone> Scraper<K> {
-    #[must_use]
     pub const fn new(timing: Timing) -> Self {
         Self {
             timing,
@@ -101,7 +100,6 @@ impl<K: Ord + Clone> Scraper<K> {
     }
 
     /// `None` unless it was read twice within the window.
-    #[must_use]
     pub fn sample(&self, key: &K) -> Option<ScrapedSample> {
         self.series.get(key)?.sample()
     }

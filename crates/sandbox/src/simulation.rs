@@ -41,7 +41,6 @@ pub struct ScenarioComparison {
 impl ScenarioComparison {
     /// `line` is the utilisation above which time is counted, and `fits` makes the fits of
     /// workloads.
-    #[must_use]
     pub fn new(
         scenario: Scenario,
         scaling: ScalingMethod,
@@ -60,22 +59,18 @@ impl ScenarioComparison {
         }
     }
 
-    #[must_use]
     pub const fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    #[must_use]
     pub const fn scaling(&self) -> ScalingMethod {
         self.scaling
     }
 
-    #[must_use]
     pub const fn replicas(&self) -> &Replicas {
         &self.replicas
     }
 
-    #[must_use]
     pub fn run(&self, policy: PolicyName, seed: u64) -> RunSummary {
         self.begin(policy, seed).finish()
     }

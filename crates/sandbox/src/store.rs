@@ -62,7 +62,6 @@ impl<K: StorableObject> ReflectorStore<K> {
     }
 
     /// By namespace and name.
-    #[must_use]
     pub fn list(&self) -> Vec<Arc<K>> {
         let mut objects = self.0.state();
         objects.sort_unstable_by(|one, other| {
@@ -73,7 +72,6 @@ impl<K: StorableObject> ReflectorStore<K> {
     }
 
     /// The namespace of nodes is empty.
-    #[must_use]
     pub fn get(&self, namespace: &str, name: &str) -> Option<Arc<K>> {
         let reference = ObjectRef::new(name);
         self.0.get(&match namespace {
@@ -155,7 +153,6 @@ impl Stores {
     }
 
     /// Every change from now on.
-    #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

@@ -66,7 +66,6 @@ pub struct TargetRunOutcome {
 
 /// Runs both sides through `load`, which has the steps of [`GRID`]. Calls `progress` with the
 /// finished share.
-#[must_use]
 pub fn run(
     target: &ReplayTarget,
     models: ModelSet,
@@ -114,7 +113,6 @@ fn plain(target: &ReplayTarget, load: &RegularSeries) -> (Vec<i32>, Cost) {
 }
 
 /// Costs of observed replicas under `load`, step for step; a missing count is as the one before.
-#[must_use]
 pub fn observed(target: &ReplayTarget, load: &RegularSeries, replicas: &[Option<i32>]) -> Cost {
     let mut side = ScaledPods::new(target, load, target.capacity.target(), Start::Settled);
     let counts = replicas.iter().copied().chain(std::iter::repeat(None));

@@ -18,7 +18,6 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    #[must_use]
     pub fn new(clock: Clock) -> Self {
         Self {
             clock,
@@ -39,32 +38,27 @@ impl Timeline {
         self.began.get_or_init(|| self.clock.now());
     }
 
-    #[must_use]
     pub const fn clock(&self) -> Clock {
         self.clock
     }
 
     /// In the cluster, for stamps of objects.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
     /// 0 before the begin.
-    #[must_use]
     pub fn elapsed(&self) -> SignedDuration {
         self.at(self.now())
     }
 
     /// 0 before the begin.
-    #[must_use]
     pub fn at(&self, date: Timestamp) -> SignedDuration {
         let began = self.began.get();
         began.map_or(SignedDuration::ZERO, |began| date.duration_since(*began))
     }
 
     /// Date of a time of the scenario.
-    #[must_use]
     pub fn date(&self, at: SignedDuration) -> Timestamp {
         let began = self.began.get().copied();
         let began = began.unwrap_or_else(|| self.now());

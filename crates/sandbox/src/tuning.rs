@@ -38,7 +38,6 @@ pub struct ContainerTuningResult {
 }
 
 /// Limits are multiplied by `margin`.
-#[must_use]
 pub fn run(
     wanted: &ContainerDemand,
     policy: PolicyName,
@@ -69,7 +68,6 @@ pub fn run(
 }
 
 /// The margin at which a policy leaves about the given slack.
-#[must_use]
 pub fn margin_for(wanted: &ContainerDemand, policy: PolicyName, rhythm: Rhythm, slack: f64) -> f64 {
     let (mut low, mut high) = (0.05_f64, 20.0_f64);
     for _ in 0..HALVINGS {

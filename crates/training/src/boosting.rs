@@ -45,7 +45,6 @@ pub enum BoostingError {
 
 impl Rows {
     /// No rows; `width` inputs each.
-    #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
             width,
@@ -67,12 +66,10 @@ impl Rows {
         self.margins.push(margin);
     }
 
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.labels.len()
     }
 
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }

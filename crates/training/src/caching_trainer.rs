@@ -17,7 +17,6 @@ pub struct TrainedOnce {
 }
 
 impl TrainedOnce {
-    #[must_use]
     pub const fn after(before: Vec<GruNetwork>, trainer: ModelTrainer) -> Self {
         Self {
             trainer,
@@ -26,7 +25,6 @@ impl TrainedOnce {
         }
     }
 
-    #[must_use]
     pub fn with(networks: Vec<GruNetwork>, trainer: ModelTrainer) -> Self {
         let this = Self::after(Vec::new(), trainer);
         this.fitted.get_or_init(|| Ok(networks));

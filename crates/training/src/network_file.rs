@@ -58,7 +58,6 @@ impl NetworkDescription {
     pub const KINDS: [ModelSet; 2] = [ModelSet::Gru, ModelSet::ArimaGru];
 
     /// `None` of another word.
-    #[must_use]
     pub fn model(&self) -> Option<ModelSet> {
         let mut kinds = Self::KINDS.into_iter();
         kinds.find(|kind| kind.as_str() == self.kind)
@@ -79,7 +78,6 @@ impl NetworkDescription {
 }
 
 impl NetworkFile {
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let tensors = self.networks.iter().zip(0..);
         let tensors = tensors.map(|(network, number)| Tensor {

@@ -34,7 +34,6 @@ pub struct NetworkSettings {
 impl NetworkSettings {
     /// Settings chosen on the training parts of recorded loads; `docs/project/sources.md` lists the
     /// alternatives.
-    #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
             members: 2,

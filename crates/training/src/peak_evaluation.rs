@@ -20,7 +20,6 @@ pub struct PeakEvaluation {
 }
 
 /// For windows of `window` minutes from the minute `from` on; `None` if there is nothing to judge.
-#[must_use]
 pub fn judge(
     global: &GlobalPeaks,
     series: &Minutes,

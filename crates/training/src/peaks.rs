@@ -32,7 +32,6 @@ pub struct OwnSettings {
 }
 
 impl GlobalSettings {
-    #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
             boosting: BoostingSettings {

@@ -47,7 +47,6 @@ pub struct LearntLoad {
 const TENSORS: [&str; 4] = ["0.embeddings", "1.layer", "2.layer", "3.layer"];
 
 impl SwishFile {
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut rest = self.net.parameters();
         let counts = self.net.shape().counts();

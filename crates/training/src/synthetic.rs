@@ -14,7 +14,6 @@ const DAY_MINUTES: f64 = 1440.0;
 const LENGTH: u32 = 9 * DAY;
 
 /// The series `number` of a seed, around 1.
-#[must_use]
 pub fn synthetic(seed: u64, number: usize) -> Minutes {
     let random = RandomSource::new(seed).stream(&format!("series {number}"));
     let kind = SyntheticLoadSpec::draw(random.stream("kind"));

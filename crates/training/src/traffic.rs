@@ -87,7 +87,6 @@ pub enum TrafficFitError {
 
 impl TrafficFitError {
     /// For conditions and programs.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::TooShort { .. } => "TooShort",
@@ -106,7 +105,6 @@ impl TrafficSettings {
     /// fixture's test does not judge, with fits on the weeks before. Fewer bins blur the edges of a
     /// weekly job. The linear penalty is just enough to split the effect between two kinds of
     /// traffic that rise together, and to leave out what explains nothing.
-    #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
             linear: ElasticNet {

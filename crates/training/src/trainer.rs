@@ -19,7 +19,6 @@ pub struct ModelTrainer {
 impl ModelTrainer {
     /// Threads change the time, not the result. Settings were chosen on the training parts of
     /// recorded loads alone; `docs/project/sources.md` has the alternatives and their results.
-    #[must_use]
     pub const fn with(threads: NonZeroUsize) -> Self {
         Self {
             trees: BoostingSettings {

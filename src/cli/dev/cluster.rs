@@ -305,48 +305,39 @@ impl DevCluster {
     }
 
     /// The behaviour of the metrics backend, for a caller that adds faults to the planned ones.
-    #[must_use]
     pub const fn metrics(&self) -> &Behaviour {
         &self.breakable.behaviour
     }
 
-    #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    #[must_use]
     pub const fn metrics_address(&self) -> SocketAddr {
         self.addresses.metrics
     }
 
-    #[must_use]
     pub const fn dashboard_address(&self) -> SocketAddr {
         self.addresses.dashboard
     }
 
-    #[must_use]
     pub const fn prometheus_address(&self) -> SocketAddr {
         self.prometheus
     }
 
-    #[must_use]
     pub fn events(&self) -> broadcast::Receiver<TimedEvent> {
         self.events.subscribe()
     }
 
-    #[must_use]
     pub fn now(&self) -> SignedDuration {
         self.timeline.elapsed()
     }
 
-    #[must_use]
     pub fn summary(&self) -> RunSummary {
         self.machines.summary()
     }
 
     /// How long Pods took until a node took them on, so far.
-    #[must_use]
     pub fn lags(&self) -> Lags {
         self.machines.lags()
     }

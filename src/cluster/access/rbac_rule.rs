@@ -46,7 +46,6 @@ pub enum Identity {
 }
 
 impl Identity {
-    #[must_use]
     pub const fn account(self) -> &'static str {
         match self {
             Self::Service => "evenkeel",
@@ -77,7 +76,6 @@ pub struct RbacRule<'a> {
 
 impl RbacRule<'_> {
     /// The resource as rights name it: `pods`, or `deployments/scale`.
-    #[must_use]
     pub fn resource(&self) -> String {
         let plural = self.kind.plural();
         self.subresource

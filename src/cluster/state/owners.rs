@@ -33,7 +33,6 @@ impl ClusterState {
 
     /// The workload at the end of a Pod's owner chain, for example the Deployment behind its
     /// ReplicaSet.
-    #[must_use]
     pub fn workload(&self, pod: &Pod) -> Option<Owner> {
         pod.metadata
             .controller()

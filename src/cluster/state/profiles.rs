@@ -65,7 +65,6 @@ impl ClusterState {
     }
 
     /// The profiles as they are now, with all that belongs to them.
-    #[must_use]
     pub fn profile_view(&self) -> ProfileView {
         let seen = self.seen();
         if seen.all.is_empty() && seen.by_workload.is_empty() {
@@ -189,7 +188,6 @@ impl ClusterState {
 
     /// True where a new Pod is to be given the readiness gate: a profile is about its workload, and its
     /// condition would be written.
-    #[must_use]
     pub fn gives_gate(&self, namespace: &str, pod: &Pod, now: Instant) -> bool {
         self.has_profiles()
             && self.0.gate.is_open_for(namespace, now)
@@ -197,7 +195,6 @@ impl ClusterState {
     }
 
     /// True for a Pod of a workload that a profile is about, in a namespace that has opted in.
-    #[must_use]
     pub fn is_profiled(&self, pod: &Pod) -> bool {
         let namespace = pod.namespace();
         self.scaling().has_opted_in(namespace) && self.is_of_profile(namespace, pod)
@@ -246,13 +243,11 @@ impl ClusterState {
     }
 
     /// True while new Pods would be given the readiness gate, where nothing of their namespace is against it.
-    #[must_use]
     pub fn is_gate_open(&self, now: Instant) -> bool {
         self.0.gate.is_open(now)
     }
 
     /// True where there is any profile.
-    #[must_use]
     pub fn has_profiles(&self) -> bool {
         !self.0.profiled.load().is_empty()
     }

@@ -53,14 +53,12 @@ impl ClusterState {
     }
 
     /// The targets of scaling as they are now.
-    #[must_use]
     pub fn scaling_view(&self) -> ScalingView {
         let view = self.scaling().view();
         self.with_profiles(view)
     }
 
     /// The Pods of a workload of `namespace`, by the owners that they name; `None` until all are known.
-    #[must_use]
     pub fn workload_pods(
         &self,
         namespace: &str,
@@ -78,26 +76,22 @@ impl ClusterState {
     }
 
     /// The controllers of a workload's Pods: its ReplicaSets, or itself.
-    #[must_use]
     pub fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
         self.scaling().controllers_of(workload)
     }
 
     /// The workloads of namespaces that have opted in, with what they say of tuning; `None` before all of
     /// them have been listed.
-    #[must_use]
     pub fn tuned_workloads(&self, default: TuningMode) -> Option<Vec<TunedWorkload>> {
         self.scaling().tuned_workloads(default)
     }
 
     /// The autoscalers by portraits, and the portraits that others make; `None` before they are known.
-    #[must_use]
     pub fn external_portraits(&self) -> Option<PortraitObjects> {
         self.scaling().portrait_objects()
     }
 
     /// The objects of Evenkeel's own kinds in namespaces without an opt-in, if their status does not report that yet.
-    #[must_use]
     pub fn unnoticed_objects(&self) -> Vec<UnnoticedObject> {
         let profiles = self.profiles().all();
         let scaling = self.scaling();

@@ -31,37 +31,31 @@ impl ClusterState {
     }
 
     /// Counts a Pod on the node that kube-scheduler has chosen; false where nothing is known of either.
-    #[must_use]
     pub fn notice(&self, uid: &str, node: &str, now: Timestamp) -> bool {
         self.change(|inner| inner.table.notice(uid, node, now))
     }
 
     /// How kube-scheduler's choices have ended for the Pods that were placed here.
-    #[must_use]
     pub fn choices(&self) -> ChoiceTally {
         *self.lock().table.choices()
     }
 
     /// The time since which a Pod has been refused by every node, if it has been.
-    #[must_use]
     pub fn refused_since(&self, uid: &str) -> Option<Timestamp> {
         self.lock().waiting.get(uid).map(|pod| pod.since)
     }
 
     /// The Pods that no node had headroom for.
-    #[must_use]
     pub fn waiting(&self) -> Vec<WaitingPod> {
         self.lock().waiting.values().cloned().collect()
     }
 
     /// The part of its node's load that leaves with a Pod; zero for a Pod that is not bound.
-    #[must_use]
     pub fn part_of_load(&self, uid: &str) -> Resources<Amount> {
         self.lock().table.part_of_load(uid).unwrap_or_default()
     }
 
     /// The load that leaves a node with these Pods, and with those that are being deleted there.
-    #[must_use]
     pub fn relief(&self, node: &str, uids: &[Cow<'_, str>]) -> Resources<Amount> {
         let inner = self.lock();
         let leaving = inner.table.terminating(node).iter().map(|uid| &**uid);

@@ -33,7 +33,6 @@ impl ClusterState {
     }
 
     /// The second scheduler, where Pods are given to one.
-    #[must_use]
     pub fn second_scheduler(&self, now: Timestamp) -> Option<SecondScheduler> {
         let inner = self.lock();
         let lease = inner.scheduler_lease.as_ref();

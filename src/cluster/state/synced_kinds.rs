@@ -47,7 +47,6 @@ impl ClusterState {
     }
 
     /// The kinds that have not been listed completely, of those that Pods are judged by.
-    #[must_use]
     pub fn unsynced(&self) -> Vec<Kind> {
         let inner = self.lock();
         PLACEMENT

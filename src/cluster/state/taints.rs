@@ -22,13 +22,11 @@ impl PlacementState {
 
 impl ClusterState {
     /// All nodes as their taints are planned by, in no order.
-    #[must_use]
     pub fn tainted_nodes(&self) -> Vec<Arc<TaintedNode>> {
         self.lock().tainted.values().cloned().collect()
     }
 
     /// The taints of Evenkeel by node, written as `KEY=VALUE:EFFECT`.
-    #[must_use]
     pub fn overloaded(&self) -> BTreeMap<String, String> {
         let nodes = self.tainted_nodes();
         let own = nodes.iter().filter_map(|node| {

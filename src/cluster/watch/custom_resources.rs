@@ -34,7 +34,6 @@ pub enum LookError {
 
 impl LookError {
     /// The kind of error, for metrics and logs.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Unscalable(unscalable) => unscalable.reason(),

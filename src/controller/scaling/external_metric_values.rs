@@ -16,7 +16,6 @@ pub struct ServedLoads(Arc<ArcSwapOption<LoadsByNamespace>>);
 
 impl ServedLoads {
     /// The loads after the newest tick; `None` before the first.
-    #[must_use]
     pub fn newest(&self) -> Option<Arc<LoadsByNamespace>> {
         self.0.load_full()
     }

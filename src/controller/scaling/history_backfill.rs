@@ -51,7 +51,6 @@ pub struct HistoryBackfill {
 
 impl HistoryBackfill {
     /// A backfill from `past`, which is dated by `clock`.
-    #[must_use]
     pub fn new(past: Arc<dyn HistorySource>, clock: Clock, metrics: ScalingMetrics) -> Self {
         Self {
             asker: HistoryClient::new(past, metrics.clone()),

@@ -123,7 +123,6 @@ impl ScalingMetrics {
         own.register_collector(Box::new(TargetCollector(self.board.clone())));
     }
 
-    #[must_use]
     pub const fn board(&self) -> &StatusStore {
         &self.board
     }

@@ -43,7 +43,6 @@ pub struct RecentHistory(Arc<Mutex<HashMap<RecentHistoryKey, RecentTargetHistory
 
 impl RecentHistory {
     /// The points of one load of a target, oldest first; `None` for an unknown target or signal.
-    #[must_use]
     pub fn points(&self, key: &RecentHistoryKey, signal: &str) -> Option<Vec<HistoryPoint>> {
         self.lock().get(key)?.points(signal)
     }

@@ -11,7 +11,6 @@ use crate::api::scaling::ScalingStatus;
 pub struct StatusStore(Arc<ArcSwap<Vec<Arc<ScalingStatus>>>>);
 
 impl StatusStore {
-    #[must_use]
     pub fn targets(&self) -> Arc<Vec<Arc<ScalingStatus>>> {
         self.0.load_full()
     }

@@ -87,7 +87,6 @@ type KubeletQueryResult = Result<DiskUse, MetricsError>;
 impl KubeletPoller {
     /// A poller that puts answers into `disks`. It shows `tokens` if the settings name no
     /// credentials.
-    #[must_use]
     pub fn new(
         settings: Settings,
         tokens: Option<AccountTokens>,

@@ -19,7 +19,6 @@ pub struct WithDisks {
 }
 
 impl WithDisks {
-    #[must_use]
     pub fn new(source: Arc<dyn MetricsSource>, disks: Disks) -> Self {
         let mut queries = source.queries().to_vec();
         queries.push(UsageQuery::KubeletDisk);

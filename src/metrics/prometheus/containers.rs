@@ -78,7 +78,6 @@ pub enum Harm {
 
 impl PrometheusSource {
     /// True where containers can be asked for, of both resources.
-    #[must_use]
     pub fn knows_containers(&self) -> bool {
         let mut all = TunedResource::ALL.into_iter();
         all.all(|resource| self.built_in[resource.resource()].is_some())

@@ -11,7 +11,6 @@ pub struct Grid {
 }
 
 impl Grid {
-    #[must_use]
     pub fn last(&self) -> Timestamp {
         let steps = i32::try_from(self.points.saturating_sub(1)).unwrap_or(i32::MAX);
         let length = self.step.saturating_mul(steps);

@@ -17,18 +17,15 @@ pub struct LabelMatchers(Vec<String>);
 pub struct UnfitLabel(pub String);
 
 impl LabelMatchers {
-    #[must_use]
     pub fn equal(self, label: &str, value: &str) -> Self {
         self.with(label, "=", value)
     }
 
-    #[must_use]
     pub fn one_of(self, label: &str, values: &[&str]) -> Self {
         self.with(label, "=~", &any_of(values))
     }
 
     /// The same with a label that a regular expression has to match as a whole.
-    #[must_use]
     pub fn matching(self, label: &str, expression: &str) -> Self {
         self.with(label, "=~", expression)
     }

@@ -25,7 +25,6 @@ pub struct MatchersError(pub String);
 
 impl Matchers {
     /// The series of Evenkeel's agents, where nothing else is said of them.
-    #[must_use]
     pub fn of_agents() -> Self {
         Self(AGENTS.into())
     }

@@ -110,7 +110,6 @@ impl Aggregate {
 /// The query for the `aggregate` by workload over `pods`, at the times at which all Pods had been
 /// measured two windows before, except for a [`NEGLIGIBLE`] share: among hundreds one Pod is always
 /// new.
-#[must_use]
 pub fn settled_by_workload(
     aggregate: Aggregate,
     pods: &str,
@@ -182,7 +181,6 @@ impl PrometheusSource {
     }
 
     /// How far back from its time a measurement speaks: half of the window of a rate.
-    #[must_use]
     pub fn lag(&self, resource: Resource) -> SignedDuration {
         match resource {
             Resource::Cpu | Resource::NetworkIo | Resource::DiskIo => self.window() / 2,

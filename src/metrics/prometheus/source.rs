@@ -37,7 +37,6 @@ pub struct PrometheusSource {
 
 impl PrometheusSource {
     /// A source that has not asked anything yet.
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         let Settings {
             connection,

@@ -34,7 +34,6 @@ impl PrometheusSource {
 
 impl PrometheusSource {
     /// The span before its moment that a value of `promql` is made of.
-    #[must_use]
     pub fn look_back(&self, promql: &str) -> SignedDuration {
         look_back(promql, self.window())
     }

@@ -53,7 +53,6 @@ struct Names {
 
 impl ServedSource {
     /// A source that reads through `client`.
-    #[must_use]
     pub fn new(client: kube::Client, bounds: ApiCallLimits) -> Self {
         Self {
             usage: ResourceMetrics::new(client.clone(), bounds),

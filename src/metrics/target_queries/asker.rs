@@ -48,7 +48,6 @@ pub struct TargetQueryRunner<Q: TargetQuery> {
 impl<Q: TargetQuery> Questions<Q> {
     /// Both ends of the asking of `source`. Answers are dated by `clock`, and a question takes no
     /// longer than `timeout`.
-    #[must_use]
     pub fn new(
         source: Arc<dyn TargetQuerySource<Q>>,
         timeout: Duration,

@@ -23,7 +23,6 @@ pub struct Handlers {
 
 impl Handlers {
     /// Handlers that decide on `cluster` by `policy`.
-    #[must_use]
     pub fn new(
         cluster: ClusterState,
         policy: Arc<SchedulingPolicy>,

@@ -93,7 +93,6 @@ impl ClientAuthorities {
     }
 
     /// These, and `others`, which take the places of those of the same kind.
-    #[must_use]
     pub(super) fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self

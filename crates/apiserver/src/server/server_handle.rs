@@ -105,13 +105,11 @@ impl ApiServer {
     }
 
     /// The address it listens on, with its actual port.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The URL for clients: `https` with TLS, else `http`.
-    #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.certificate_pem.is_some() {
             "https"
@@ -122,20 +120,17 @@ impl ApiServer {
     }
 
     /// PEM of the authority that clients have to trust; `None` without TLS.
-    #[must_use]
     pub fn certificate_pem(&self) -> Option<&str> {
         self.certificate_pem.as_deref()
     }
 
     /// A kubeconfig as YAML. With the token of the settings in it, every user that can read the
     /// file is an administrator.
-    #[must_use]
     pub fn kubeconfig(&self) -> String {
         authority::kubeconfig(&self.url(), self.certificate_pem(), self.token.as_deref())
     }
 
     /// A handle to make the server fail on command.
-    #[must_use]
     pub fn control(&self) -> Control {
         self.control.clone()
     }

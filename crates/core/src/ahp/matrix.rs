@@ -41,13 +41,11 @@ impl JudgementMatrix {
         Ok(Self { rows })
     }
 
-    #[must_use]
     pub fn rows(&self) -> &[Vec<f64>] {
         &self.rows
     }
 
     /// Weights and consistency (`[CLBP]` (4.14) to (4.17)).
-    #[must_use]
     pub fn analyse(&self, random_index: &RandomIndex) -> Analysis {
         let size = self.size();
         let means = self.rows.iter().map(|row| {

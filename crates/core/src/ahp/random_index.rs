@@ -13,13 +13,11 @@ pub struct RandomIndex([f64; MAX_SIZE]);
 
 impl RandomIndex {
     /// The table of Saaty (`[AHP]`).
-    #[must_use]
     pub const fn saaty() -> Self {
         Self(SAATY)
     }
 
     /// The table of Saaty with the 1.11 that `[CLBP]` (4.17) takes for five rows.
-    #[must_use]
     pub const fn thesis() -> Self {
         let mut table = SAATY;
         table[4] = 1.11;
@@ -41,7 +39,6 @@ impl RandomIndex {
     }
 
     /// RI for matrices of `size` rows; 0 where none is needed or known.
-    #[must_use]
     pub fn get(&self, size: usize) -> f64 {
         let position = size.checked_sub(1);
         let index = position.and_then(|position| self.0.get(position));

@@ -29,7 +29,6 @@ pub struct HorizonAccuracy {
 
 impl HorizonAccuracy {
     /// The error over that of the naive forecast; `None` where the naive one made none.
-    #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         (self.naive_mae > 0.0).then(|| self.mae / self.naive_mae)
     }
@@ -111,7 +110,6 @@ pub struct Scorecard {
 }
 
 impl Scorecard {
-    #[must_use]
     pub fn new(horizon: NonZeroUsize) -> Self {
         Self {
             pending: vec![PendingForecast::NOTHING; horizon.get()].into(),
@@ -165,7 +163,6 @@ impl Scorecard {
         size_of_val(&*self.pending)
     }
 
-    #[must_use]
     pub fn accuracy(&self) -> HorizonAccuracy {
         let [mae, naive_mae] = self.errors;
         let [coverage80, coverage95] = self.coverages;
@@ -180,7 +177,6 @@ impl Scorecard {
     }
 
     /// Changes only with a forecast that is scored.
-    #[must_use]
     pub fn trust(&self) -> ModelTrust {
         self.accuracy().judged(self.trusted)
     }

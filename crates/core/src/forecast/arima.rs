@@ -64,7 +64,6 @@ impl Arima {
     }
 
     /// A model of one order, estimated on all of `values`; `None` where it cannot be.
-    #[must_use]
     pub fn of_order(order: Order, values: &[f64]) -> Option<Self> {
         let Order { p, d, q, has_mean } = order;
         if p > arma::MOST || q > arma::MOST || values.len() <= d + p + q + 1 {
@@ -92,13 +91,11 @@ impl Arima {
     }
 
     /// `None` before it was fitted.
-    #[must_use]
     pub fn estimate(&self) -> Option<&ArimaEstimate> {
         Some(&self.fitted.as_ref()?.estimate)
     }
 
     /// Tests of the residuals; `None` if there are too few values.
-    #[must_use]
     pub fn diagnosis(&self) -> Option<&Diagnosis> {
         self.fitted.as_ref()?.diagnosis.as_ref()
     }

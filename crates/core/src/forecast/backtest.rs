@@ -99,27 +99,22 @@ impl BacktestLoad {
         })
     }
 
-    #[must_use]
     pub const fn step(&self) -> SignedDuration {
         self.step
     }
 
-    #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    #[must_use]
     pub fn training(&self) -> usize {
         training(self.values.len())
     }
 
-    #[must_use]
     pub fn origins(&self) -> usize {
         self.values.len() - self.training()
     }
 
-    #[must_use]
     pub fn time(&self, index: usize) -> Timestamp {
         let steps = i32::try_from(index).unwrap_or(i32::MAX);
         let since = self.step.checked_mul(steps).unwrap_or(SignedDuration::MAX);
@@ -152,7 +147,6 @@ pub struct BacktestRun<'a> {
 impl<'a> BacktestRun<'a> {
     /// A model that has seen nothing, judged at these horizons. Interval widths and weights of a
     /// blend are learnt up to the longest.
-    #[must_use]
     pub fn new(
         load: &'a BacktestLoad,
         models: ModelSet,
@@ -183,13 +177,11 @@ impl<'a> BacktestRun<'a> {
     }
 
     /// The newest value is one to forecast from.
-    #[must_use]
     pub fn is_origin(&self) -> bool {
         self.told >= self.load.training().max(1)
     }
 
     /// Parameters are to be estimated before the forecast.
-    #[must_use]
     pub fn is_fit_due(&self) -> bool {
         self.is_origin() && (self.told - self.load.training().max(1)).is_multiple_of(REFIT)
     }
@@ -226,24 +218,20 @@ impl<'a> BacktestRun<'a> {
     }
 
     /// `None` for a model without an estimation.
-    #[must_use]
     pub fn summary(&self) -> Option<String> {
         self.model.summary()
     }
 
     /// The share of all values that the model has observed.
-    #[must_use]
     pub fn progress(&self) -> f64 {
         crate::units::count_as_f64(self.told) / crate::units::count_as_f64(self.load.values.len())
     }
 
-    #[must_use]
     pub const fn origin(&self) -> usize {
         self.told.saturating_sub(1)
     }
 
     /// One for each horizon with a judged forecast.
-    #[must_use]
     pub fn scores(&self) -> Vec<Score> {
         let scale = self.load.scale();
         let scores = self.tallies.iter().map(|tally| tally.score(scale));

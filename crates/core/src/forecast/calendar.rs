@@ -9,13 +9,11 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    #[must_use]
     pub const fn new(zone: TimeZone) -> Self {
         Self { zone }
     }
 
     /// `None` for a zone that is in no database.
-    #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.zone.iana_name()
     }
@@ -32,7 +30,6 @@ impl Calendar {
     }
 
     /// Local seconds since Monday 00:00.
-    #[must_use]
     pub fn second_of_week(&self, time: Timestamp) -> i64 {
         let local = self.zone.to_datetime(time);
         let days = i64::from(local.date().weekday().to_monday_zero_offset());

@@ -55,13 +55,11 @@ impl Default for ModelAssets {
 impl ForecastContext<'_> {
     /// False where the load at the origin was uncertain ([`LoadRingBuffer::bridge`]): models
     /// observe such a step but are not judged by it.
-    #[must_use]
     pub(super) fn is_judged(&self) -> bool {
         !self.history.is_uncertain(self.origin)
     }
 
     /// `ahead` steps after the origin; `None` beyond [`Timestamp::MAX`].
-    #[must_use]
     pub(super) fn time_of(&self, ahead: usize) -> Option<Timestamp> {
         let distance = self.step.checked_mul(i32::try_from(ahead).ok()?)?;
         self.origin.checked_add(distance).ok()

@@ -25,7 +25,6 @@ impl DailySeasonalNaive {
     pub(super) const NAME: &str = "seasonal-naive";
 
     /// Learns its errors `horizon` steps ahead, and at the powers of two below that.
-    #[must_use]
     pub(super) fn towards(horizon: NonZeroUsize) -> Self {
         Self {
             widths: Widths::towards(horizon),

@@ -46,7 +46,6 @@ pub struct NotSettled;
 
 impl Moments {
     /// No rows, of `width` columns each.
-    #[must_use]
     pub fn new(width: usize) -> Self {
         Self {
             count: 0,
@@ -81,13 +80,11 @@ impl Moments {
     }
 
     /// 0 without rows.
-    #[must_use]
     pub const fn mean(&self) -> f64 {
         self.mean
     }
 
     /// Standard deviation of the outcomes.
-    #[must_use]
     pub fn deviation(&self) -> f64 {
         self.root_of(self.squares)
     }
@@ -197,7 +194,6 @@ impl ElasticNet {
 }
 
 impl LinearFunction {
-    #[must_use]
     pub fn at(&self, row: &[f64]) -> f64 {
         let terms = self.coefficients.iter().zip(row);
         self.intercept

@@ -27,7 +27,6 @@ pub struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     /// On a grid from `start`, `step` apart, which is above zero.
-    #[must_use]
     pub const fn new(start: Timestamp, step: SignedDuration, values: &'a [f64]) -> Self {
         Self {
             start,
@@ -36,7 +35,6 @@ impl<'a> Recording<'a> {
         }
     }
 
-    #[must_use]
     pub const fn values(&self) -> &'a [f64] {
         self.values
     }

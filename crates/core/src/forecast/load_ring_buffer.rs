@@ -136,7 +136,6 @@ impl LoadRingBuffer {
     }
 
     /// Up to the newest finished step of `resolution`; `None` before the first sample.
-    #[must_use]
     pub fn series(&self, resolution: Resolution) -> Option<RegularSeries> {
         let end = self
             .newest?
@@ -152,13 +151,11 @@ impl LoadRingBuffer {
     }
 
     /// The newest 15-second step written; `None` before the first sample.
-    #[must_use]
     pub fn newest(&self) -> Option<Timestamp> {
         Timestamp::from_second(self.newest_second()?).ok()
     }
 
     /// Value of the 15-second step that holds `time`.
-    #[must_use]
     pub fn value(&self, time: Timestamp) -> Option<f64> {
         self.get(Resolution::Fine, Resolution::Fine.slot(time))
     }

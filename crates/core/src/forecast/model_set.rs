@@ -77,7 +77,6 @@ impl ModelSet {
 
     /// Forecasts only once its parameters were estimated, by [`Model::fit`] or, of `swish-net`,
     /// before.
-    #[must_use]
     pub const fn is_fitted(self) -> bool {
         matches!(
             self,
@@ -86,7 +85,6 @@ impl ModelSet {
     }
 
     /// The configured word; that of one model is the model's name.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => Blend::NAME,

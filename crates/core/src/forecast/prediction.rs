@@ -13,7 +13,6 @@ pub struct Interval {
 
 impl Interval {
     /// Bounds are inside.
-    #[must_use]
     pub fn contains(self, value: f64) -> bool {
         self.lower <= value && value <= self.upper
     }
@@ -46,7 +45,6 @@ pub struct Forecast {
 
 impl Forecast {
     /// The model's own mean of the step `index`, below zero too; `None` beyond the forecast.
-    #[must_use]
     pub fn unbounded(&self, index: usize) -> Option<f64> {
         let bounded = self.steps.get(index)?.mean;
         Some(self.unbounded.get(index).copied().unwrap_or(bounded))
@@ -54,13 +52,11 @@ impl Forecast {
 
     /// The first step at or after `time`; `None` beyond the forecast, and if `time` is not after
     /// its origin.
-    #[must_use]
     pub fn at(&self, time: Timestamp) -> Option<&ForecastStep> {
         self.steps.get(self.index(time)?)
     }
 
     /// Index in [`Self::steps`] of that step; may be beyond their end.
-    #[must_use]
     pub fn index(&self, time: Timestamp) -> Option<usize> {
         let ahead = time.duration_since(self.origin).as_millis();
         let step = self.step.as_millis();

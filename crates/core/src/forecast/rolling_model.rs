@@ -24,7 +24,6 @@ pub struct RollingModel<M> {
 impl<M: PointModel> RollingModel<M> {
     /// Learns the errors of `horizon` steps and of the powers of two below, to save memory. A
     /// forecast may reach further, with intervals that widen as those of a random walk.
-    #[must_use]
     pub fn towards(model: M, horizon: NonZeroUsize) -> Self {
         Self {
             model,

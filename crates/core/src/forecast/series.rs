@@ -85,7 +85,6 @@ impl RegularSeries {
     }
 
     /// Everything since the last gap that is not filled.
-    #[must_use]
     pub fn usable(&self) -> GapFreeSeries {
         let mut filler = Filler::default();
         let mut values = Vec::with_capacity(self.values.len());

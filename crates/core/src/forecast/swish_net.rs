@@ -36,7 +36,6 @@ pub struct SwishWindow {
 
 impl SwishWindow {
     /// `values` are the newest, oldest first; `None` if all are 0 or not finite.
-    #[must_use]
     pub fn of(values: &[f64; SWISH_STEPS]) -> Option<Self> {
         let last = values[SWISH_STEPS - 1];
         let each = 1.0 / count_as_f64(SWISH_STEPS);
@@ -57,13 +56,11 @@ impl SwishWindow {
     }
 
     /// The size that counts as 1.
-    #[must_use]
     pub const fn scale(&self) -> f64 {
         self.scale
     }
 
     /// `value` in scales.
-    #[must_use]
     pub fn local(&self, value: f64) -> f32 {
         let local = (value - self.last) / self.scale;
         narrowed(local.clamp(-MOST, MOST)).unwrap_or_default()

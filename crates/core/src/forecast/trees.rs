@@ -27,7 +27,6 @@ const SKIP: u32 = 9;
 const MOST_SKIP: usize = (1 << (16 - SKIP)) - 1;
 
 /// A number that is not finite is missing.
-#[must_use]
 pub fn tree_input(value: f64) -> TreeInput {
     if !value.is_finite() {
         return MISSING;
@@ -124,7 +123,6 @@ impl Trees {
     }
 
     /// Sum of all trees' answers.
-    #[must_use]
     pub fn score(&self, inputs: &[TreeInput]) -> f32 {
         // As many as a node can name, so that no index is out of range.
         let mut all = [MISSING; MOST_INPUTS];
@@ -190,7 +188,6 @@ impl Trees {
     }
 
     /// The inputs of a feature from which on an answer may differ, ascending.
-    #[must_use]
     pub fn thresholds(&self, feature: usize) -> Vec<TreeInput> {
         let word = |at: usize| self.words.get(at).copied().unwrap_or_default();
         let (mut found, mut visited) = (BTreeSet::new(), BTreeSet::new());
@@ -213,18 +210,15 @@ impl Trees {
         found.into_iter().collect()
     }
 
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.starts.len()
     }
 
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
     /// In bytes, without the value itself.
-    #[must_use]
     pub const fn heap_bytes(&self) -> usize {
         size_of_val(&*self.words) + size_of_val(&*self.starts)
     }

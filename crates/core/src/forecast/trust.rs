@@ -136,13 +136,11 @@ impl ModelTrust {
     pub(crate) const COST_MORE: Self = Self::Untrusted(Distrust::CostMore);
 
     /// Forecasts may be acted on.
-    #[must_use]
     pub const fn is_trusted(self) -> bool {
         matches!(self, Self::Trusted { .. })
     }
 
     /// For conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Trusted { rival, .. } => match rival {

@@ -23,7 +23,6 @@ pub enum Normalization {
 
 impl Normalization {
     /// In configuration and answers.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Joint => "joint",
@@ -43,7 +42,6 @@ pub struct ScoringStrategy {
 
 impl ScoringStrategy {
     /// The form of the sources: any difference counts in full.
-    #[must_use]
     pub const fn pure(normalization: Normalization) -> Self {
         Self {
             normalization,
@@ -73,7 +71,6 @@ pub struct BalanceScores {
 }
 
 /// [`scores`], with the score difference below which nodes are alike.
-#[must_use]
 pub fn scored(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
@@ -94,7 +91,6 @@ pub fn scored(
 /// A resource of unknown capacity, or none, on a node keeps its spread when the Pod goes there. In
 /// the per-resource form weights are renormalised over the known resources, and a node without any
 /// gets 0.
-#[must_use]
 pub fn scores(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
@@ -105,7 +101,6 @@ pub fn scores(
 }
 
 /// [`scores`] with deviation and score per resource.
-#[must_use]
 pub fn detail(
     nodes: &[NodeLoad],
     demand: &Resources<Amount>,
@@ -196,7 +191,6 @@ fn per_resource(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weight
 }
 
 /// For the extender protocol: rounded half up, within 0 to 10.
-#[must_use]
 pub fn to_wire(score: f64) -> u8 {
     let rounded = Amount::from_f64(score.clamp(0.0, BEST)).get();
     u8::try_from(rounded).unwrap_or(10)

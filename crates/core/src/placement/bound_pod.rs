@@ -35,7 +35,6 @@ pub struct BoundPod<'a> {
 
 impl<'a> BoundPod<'a> {
     /// A Pod of which nothing more is told than where it is and what it demands.
-    #[must_use]
     pub const fn on(name: &'a PodName, node: Option<&'a str>, demand: Resources<Amount>) -> Self {
         Self {
             name,

@@ -10,7 +10,6 @@ use crate::units::{Amount, Resource};
 /// Resources that Pods seldom demand: the sum of demands does not show the use.
 pub const SELDOM_DEMANDED: [Resource; 2] = [Resource::NetworkIo, Resource::DiskIo];
 
-#[must_use]
 pub fn scored_loads(nodes: &[&NodeState]) -> Vec<NodeLoad> {
     let mut loads: Vec<NodeLoad> = nodes.iter().map(|node| node.load).collect();
     for resource in SELDOM_DEMANDED {

@@ -57,7 +57,6 @@ impl DeletionBasis {
     pub const ALL: [Self; 4] = [Self::Headroom, Self::Spread, Self::Balance, Self::CutOff];
 
     /// In annotations and metrics.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Headroom => "headroom",
@@ -67,7 +66,6 @@ impl DeletionBasis {
         }
     }
 
-    #[must_use]
     pub const fn explanation(self) -> &'static str {
         match self {
             Self::Headroom => "its node is over the headroom line",
@@ -90,7 +88,6 @@ pub struct ScaleInVictim {
 impl Removal<'_> {
     /// The ready Pods that should be among the first `count` to go, in order. Pods that go first
     /// whatever they cost use up `count`.
-    #[must_use]
     pub fn order(&self, count: usize) -> Vec<ScaleInVictim> {
         let positions = 0..self.pods.len();
         let (first, mut left): (Vec<_>, Vec<_>) =
@@ -175,7 +172,6 @@ impl Removal<'_> {
 
 /// The cost of the Pod at a place: below 0, which every other Pod of the ReplicaSet has, and the
 /// lower the earlier it goes.
-#[must_use]
 pub fn cost(place: usize, of: usize) -> i32 {
     let after = of.saturating_sub(place).max(1);
     i32::try_from(after).map_or(i32::MIN, |after| -after)

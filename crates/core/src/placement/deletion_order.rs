@@ -34,7 +34,6 @@ pub enum ActivePodPhase {
 
 /// Indexes in the order of deletion. `related` are the nodes of the active Pods of all ReplicaSets
 /// with the same owner, of which a node should not keep several.
-#[must_use]
 pub fn in_order<N, I>(
     pods: &[Victim<N, I>],
     related: impl IntoIterator<Item = Option<N>>,

@@ -62,13 +62,11 @@ fn is_unconcerned(demand: Amount, capacity: Option<Amount>) -> bool {
 }
 
 /// `R + N < h T` for every resource of known capacity (`[CLBP]` (4.1)).
-#[must_use]
 pub fn fits(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> bool {
     refusing(demand, node, headroom).is_empty()
 }
 
 /// The resources for which `R + N < h T` does not hold.
-#[must_use]
 pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) -> ResourceSet {
     let mut refused = ResourceSet::NONE;
     for (resource, &demand) in demand.iter() {
@@ -81,7 +79,6 @@ pub fn refusing(demand: &Resources<Amount>, node: &NodeLoad, headroom: Ratio) ->
 }
 
 /// For explanations; [`fits`] is their conjunction.
-#[must_use]
 pub fn terms(
     demand: &Resources<Amount>,
     node: &NodeLoad,
@@ -100,14 +97,12 @@ pub fn terms(
 
 /// The most that can be demanded while `[CLBP]` (4.1) stays true; 0 if it is false already. `None`
 /// if the resource takes no part.
-#[must_use]
 pub fn left(node: &NodeLoad, headroom: Ratio) -> Resources<Option<Amount>> {
     terms(&Resources::default(), node, headroom).map(HeadroomTerm::left)
 }
 
 /// (R + N) / T of the fullest resource, which finds the least loaded node when none has headroom; a
 /// resource under pressure is full. `None` if no resource has either.
-#[must_use]
 pub fn fullest(demand: &Resources<Amount>, node: &NodeLoad) -> Option<f64> {
     let ratios = node.capacity.iter().filter_map(|(resource, capacity)| {
         if node.is_pressed(resource) {

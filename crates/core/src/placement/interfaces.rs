@@ -45,7 +45,6 @@ pub struct NetworkUse {
 
 impl NetworkUse {
     /// Adds up the interfaces that lead out of a node.
-    #[must_use]
     pub fn of(interfaces: &Interfaces) -> Self {
         let counted = leading_out(interfaces);
         let speeds = speeds(&counted);

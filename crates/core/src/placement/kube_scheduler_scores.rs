@@ -30,7 +30,6 @@ pub const ASSUMED_MEMORY: Amount = Amount::new(200 << 20);
 const SCORED: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 
 /// The demand has nothing beside cpu and memory.
-#[must_use]
 pub fn sees_all_of(demand: &Resources<Amount>) -> bool {
     let mut unseen = Resource::ALL
         .iter()
@@ -40,7 +39,6 @@ pub fn sees_all_of(demand: &Resources<Amount>) -> bool {
 
 /// The free share after placement, mean over cpu and memory, 0 to 100. `scored` are the requests of
 /// the node's Pods. A missing request counts as the assumed one, not as 0.
-#[must_use]
 pub fn least_allocated(
     asked: &Resources<Amount>,
     scored: &Resources<Amount>,
@@ -58,7 +56,6 @@ pub fn least_allocated(
 }
 
 /// Similarity of the requested shares of cpu and memory after placement, 0 to 100.
-#[must_use]
 pub fn balanced_allocation(
     asked: &Resources<Amount>,
     requested: &Resources<Amount>,
@@ -78,7 +75,6 @@ pub fn balanced_allocation(
     i64::try_from(score).unwrap_or(MOST)
 }
 
-#[must_use]
 pub fn by_requests(asked: &Resources<Amount>, node: &NodeDetail) -> i64 {
     let allocatable = node.allocatable.map(Option::unwrap_or_default);
     least_allocated(asked, &node.committed, &allocatable)

@@ -14,7 +14,6 @@ pub enum NoHeadroom {
 
 impl NoHeadroom {
     /// The name in annotations and configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reject => "reject",

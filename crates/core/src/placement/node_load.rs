@@ -16,7 +16,6 @@ pub struct NodeLoad {
 
 impl NodeLoad {
     /// A resource of unknown capacity is over the line.
-    #[must_use]
     pub fn is_pressed(&self, resource: Resource) -> bool {
         resource == Resource::DiskIo && self.io_pressed && self.capacity[resource].is_none()
     }
@@ -29,7 +28,6 @@ impl NodeLoad {
     }
 
     /// T - N, at least 0.
-    #[must_use]
     pub fn free(&self) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| {
             let capacity = self.capacity[resource]?;

@@ -18,20 +18,17 @@ impl NodesToScore {
     pub const ALL: Self = Self { percent: 100 };
 
     /// Percent of the cluster's nodes; 0 leaves the choice to kube-scheduler. `None` above 100.
-    #[must_use]
     pub fn new(percent: u32) -> Option<Self> {
         let percent = u8::try_from(percent).ok()?;
         (percent <= 100).then_some(Self { percent })
     }
 
     /// There may be more suitable nodes than the `shown` ones of `all`.
-    #[must_use]
     pub fn hides(self, shown: usize, all: usize) -> bool {
         shown < all && shown >= self.stops_at(all)
     }
 
     /// Passing nodes that are enough among `all`.
-    #[must_use]
     pub fn stops_at(self, all: usize) -> usize {
         let percent = match self.percent {
             0 => 50_usize.saturating_sub(all / 125).max(LEAST_PERCENT),

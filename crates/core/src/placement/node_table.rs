@@ -63,7 +63,6 @@ pub struct NodeTable {
 }
 
 impl NodeTable {
-    #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
@@ -72,7 +71,6 @@ impl NodeTable {
     }
 
     /// Cheap to clone, immutable.
-    #[must_use]
     pub const fn nodes(&self) -> &NodeSet {
         &self.set
     }
@@ -164,7 +162,6 @@ impl NodeTable {
     }
 
     /// Seen bound, and not ended.
-    #[must_use]
     pub fn is_bound(&self, uid: &str) -> bool {
         self.pods.get(uid).is_some_and(|pod| pod.bound().is_some())
     }
@@ -198,7 +195,6 @@ impl NodeTable {
 
     /// The part of a node's load that would go with a Pod on it; `None` for a Pod that is not
     /// bound.
-    #[must_use]
     pub fn part_of_load(&self, uid: &str) -> Option<Resources<Amount>> {
         let pod = self.pods.get(uid)?;
         let freshness = self.set.get(&pod.node)?.freshness;
@@ -212,18 +208,15 @@ impl NodeTable {
     }
 
     /// The UIDs of the node's Pods that are being deleted.
-    #[must_use]
     pub fn terminating(&self, node: &str) -> &[Box<str>] {
         self.nodes.get(node).map_or(&[], NodeEntry::terminating)
     }
 
-    #[must_use]
     pub fn detail(&self, name: &str) -> Option<NodeDetail> {
         self.set.get(name).map(|node| node.detail)
     }
 
     /// Reserved or bound, and not yet wholly in the measurements.
-    #[must_use]
     pub fn in_flight(&self) -> usize {
         self.nodes.values().map(NodeEntry::in_flight_pods).sum()
     }

@@ -64,7 +64,6 @@ pub enum Lift {
 }
 
 impl Lift {
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cooled => "every resource has been below 75 % for 3 samples",
@@ -84,7 +83,6 @@ pub struct Overload {
 }
 
 impl Overload {
-    #[must_use]
     pub fn new(settings: Settings, now: Timestamp) -> Self {
         Self {
             settings,
@@ -117,7 +115,6 @@ impl Overload {
     }
 
     /// The changes that are due, by name of the candidates.
-    #[must_use]
     pub fn decide<'a>(
         &self,
         candidates: &[TaintCandidate<'a>],

@@ -6,7 +6,6 @@ use crate::placement::node_load::NodeLoad;
 use crate::units::{Amount, Ratio, Resources};
 
 /// The node has headroom for the demand once `relief` has left.
-#[must_use]
 pub fn makes_room(
     demand: &Resources<Amount>,
     node: &NodeLoad,

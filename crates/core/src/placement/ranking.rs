@@ -66,7 +66,6 @@ pub fn rank<K: Ord>(exact: &[Option<f64>], alike: f64, order: impl Fn(usize) -> 
 }
 
 /// For a Pod without any known demand: equals stay equal, and the in-tree plugins decide.
-#[must_use]
 pub fn without_lead(exact: &[Option<f64>]) -> Ranking {
     let scores = exact.iter().map(|score| score.map_or(0, balance::to_wire));
     Ranking {

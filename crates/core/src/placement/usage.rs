@@ -36,7 +36,6 @@ pub struct Span {
 
 impl Span {
     /// Rounded to the millisecond.
-    #[must_use]
     pub fn new(end: Timestamp, window: SignedDuration) -> Self {
         let window = window.as_millis().max(0);
         Self {
@@ -45,12 +44,10 @@ impl Span {
         }
     }
 
-    #[must_use]
     pub fn end(&self) -> Timestamp {
         Timestamp::from_millisecond(self.end_ms).unwrap_or(Timestamp::MIN)
     }
 
-    #[must_use]
     pub fn window(&self) -> SignedDuration {
         SignedDuration::from_millis(i64::from(self.window_ms))
     }
@@ -82,29 +79,24 @@ pub struct UsageSample {
 }
 
 impl UsageSample {
-    #[must_use]
     pub fn node(&self, name: &str) -> Resources<Option<NodeSample>> {
         Resources::from_fn(|resource| self.nodes[resource].get(name).copied())
     }
 
-    #[must_use]
     pub fn pod(&self, name: &PodName) -> Resources<Option<Amount>> {
         Resources::from_fn(|resource| self.pods[resource].get(name).copied())
     }
 
-    #[must_use]
     pub fn of_pod(&self, namespace: &str, name: &str, resource: Resource) -> Option<Amount> {
         let key: &dyn PodKey = &(namespace, name);
         self.pods[resource].get(key).copied()
     }
 
-    #[must_use]
     pub fn span_of_pod(&self, namespace: &str, name: &str) -> Option<Span> {
         let key: &dyn PodKey = &(namespace, name);
         self.pod_spans.get(key).copied()
     }
 
-    #[must_use]
     pub fn node_names(&self) -> BTreeSet<&str> {
         let columns = self.nodes.values().iter();
         let names = columns.flat_map(|column| column.keys());

@@ -68,13 +68,11 @@ impl UsageHistory {
     }
 
     /// Nothing is known of the last hour.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
     /// The 90th percentile; `None` if too little is known.
-    #[must_use]
     pub fn usual(&self, resource: Resource) -> Option<Amount> {
         let of_resource = self.cells.iter().filter(|cell| cell.resource == resource);
         let mut sizes: Vec<(u16, u32)> = of_resource

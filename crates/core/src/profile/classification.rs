@@ -26,7 +26,6 @@ const DOMINANT: [(Resource, Profile); 3] = [
 /// A resource is dominant from a share of `threshold` of what is free; the largest share among
 /// cpu, disk I/O and network I/O wins. Without one of them it is memory from the same threshold,
 /// else normal.
-#[must_use]
 pub fn classify(
     demand: &Resources<Amount>,
     free: &Resources<Option<Amount>>,

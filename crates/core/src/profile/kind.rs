@@ -39,7 +39,6 @@ impl Profile {
     }
 
     /// The name in annotations and configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Compute => "compute",

@@ -48,13 +48,11 @@ impl ProfileTable {
     }
 
     /// The weights of a built-in profile, as configured.
-    #[must_use]
     pub const fn built_in(&self, profile: Profile) -> &Weights {
         &self.built_in[profile.index()]
     }
 
     /// The weights of the profile `name`.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&Weights> {
         name.parse().map_or_else(
             |_| self.own.get(name),
@@ -72,7 +70,6 @@ impl ProfileTable {
     }
 
     /// The same table with a profile added, or the weights of one replaced.
-    #[must_use]
     pub fn with(mut self, name: &str, weights: Weights) -> Self {
         if let Ok(profile) = name.parse::<Profile>() {
             self.built_in[profile.index()] = weights;

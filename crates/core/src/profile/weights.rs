@@ -79,13 +79,11 @@ impl Weights {
     }
 
     /// The weight of each resource.
-    #[must_use]
     pub const fn get(&self) -> &Resources<f64> {
         &self.0
     }
 
     /// The weights of a built-in profile.
-    #[must_use]
     pub fn built_in(profile: Profile) -> Self {
         let Some(roles) = roles(profile) else {
             return Self(Resources::new([0.30, 0.30, 0.20, 0.10, 0.10]));
@@ -107,7 +105,6 @@ fn published() -> Analysis {
 
 /// The judgements behind the weights of a built-in profile, in the order of [`Resource::ALL`]. None
 /// for `normal`, which has fixed weights.
-#[must_use]
 pub fn judgements(profile: Profile) -> Option<JudgementMatrix> {
     let roles = roles(profile)?;
     let role = |resource| roles.iter().position(|&role| role == resource);

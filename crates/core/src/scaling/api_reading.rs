@@ -31,7 +31,6 @@ impl MetricsApiReading {
     }
 
     /// The memory that it takes, in bytes.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         let own = match self {
             Self::Pods(samples) => {

@@ -21,7 +21,6 @@ pub const NO_MOST: i32 = i32::MAX;
 
 impl ObjectBounds {
     /// The bounds of a workload that nothing scales: its count as the minimum, and no maximum.
-    #[must_use]
     pub const fn of_count(replicas: i32) -> Self {
         Self {
             min: Some(replicas),
@@ -30,13 +29,11 @@ impl ObjectBounds {
     }
 
     /// True where there is a least alone, as of a count.
-    #[must_use]
     pub const fn is_count(self) -> bool {
         self.max == NO_MOST
     }
 
     /// The bounds with a least that does not pass the most.
-    #[must_use]
     pub fn with_min_within_max(self) -> Self {
         let Self { min, max } = self;
         Self {
@@ -58,7 +55,6 @@ pub struct BoundsError {
 
 impl BoundsError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         "Bounds"
     }
@@ -87,7 +83,6 @@ impl ReplicaBounds {
     }
 
     /// The count inside the bounds that is nearest to `replicas`.
-    #[must_use]
     pub fn clamp(self, replicas: i32) -> i32 {
         replicas.clamp(self.min, self.max)
     }

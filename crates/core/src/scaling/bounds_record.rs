@@ -44,7 +44,6 @@ pub enum BoundsChange {
 
 impl BoundsRecord {
     /// The record of an object that only its user has written so far.
-    #[must_use]
     pub fn of_user(user: ObjectBounds) -> Self {
         Self {
             user,
@@ -68,20 +67,17 @@ impl BoundsRecord {
 
     /// The end of the last contribution, after which the bounds are free again; `None` if there is
     /// no contribution.
-    #[must_use]
     pub fn held_until(&self) -> Option<Timestamp> {
         self.contributions.iter().map(Recommendation::end).max()
     }
 
     /// True while the record has to be kept: values are to be restored, a contribution stands, or
     /// the field is left to another writer.
-    #[must_use]
     pub fn is_needed(&self) -> bool {
         self.written != self.user || !self.contributions.is_empty() || self.contested
     }
 
     /// True where both records say the same and differ at most in the ends of their contributions.
-    #[must_use]
     pub fn differs_in_time_only(&self, other: &Self) -> bool {
         let Self {
             user,
@@ -168,7 +164,6 @@ impl BoundsRecord {
     }
 
     /// The bounds that follow from the user's values and the contributions at `now`.
-    #[must_use]
     pub fn effective(&self, now: Timestamp) -> ObjectBounds {
         let counting = self.contributions.iter().filter(|_| !self.contested);
         merge(self.user, counting, now).bounds
@@ -176,7 +171,6 @@ impl BoundsRecord {
 
     /// The bounds that follow from the user's values at `now` and from what stands in for them, without
     /// what only raises them.
-    #[must_use]
     pub fn beneath_floors(&self, now: Timestamp) -> ObjectBounds {
         let replacing = self.contributions.iter().filter(|one| one.replaces());
         merge(self.user, replacing.filter(|_| !self.contested), now).bounds

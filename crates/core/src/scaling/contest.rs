@@ -33,7 +33,6 @@ pub struct ContestPause {
 
 impl ContestPause {
     /// The first rest of a contest that begins at `now`.
-    #[must_use]
     pub fn first(now: Timestamp) -> Self {
         Self::of(FIRST, now)
     }
@@ -44,7 +43,6 @@ impl ContestPause {
     }
 
     /// A rest of some seconds, as it was written; none is longer than the longest.
-    #[must_use]
     pub fn written(seconds: i64, until: Timestamp) -> Option<Self> {
         let length = SignedDuration::from_secs(seconds);
         let sane = SignedDuration::ZERO < length && length <= LONGEST;
@@ -73,7 +71,6 @@ impl Contest {
     }
 
     /// Until when the field is left to the other writer; `None` where it is not.
-    #[must_use]
     pub fn until(&self, now: Timestamp) -> Option<Timestamp> {
         let rest = self.rest.as_ref()?;
         // A clock that was set back may not make a rest longer than it is.

@@ -72,7 +72,6 @@ pub enum CostBenefitObjection {
 
 impl CostBenefitVerdict {
     /// The reason in reports and conditions.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Worth => "Pays",
@@ -83,7 +82,6 @@ impl CostBenefitVerdict {
 
 impl CostBenefitObjection {
     /// The name of the variant.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::NothingToSave => "NothingToSave",
@@ -116,14 +114,12 @@ pub struct Agreement {
 }
 
 /// True where `cost` is so little time under-provisioned, of so many seconds, that nothing could save much.
-#[must_use]
 pub fn is_little(cost: &Cost, judged_seconds: f64) -> bool {
     cost.under_provisioned_seconds <= LITTLE * judged_seconds
 }
 
 /// The verdict on floors at the default risk beside the plain HPA at several targets. Without any run of
 /// the plain HPA nothing can be said for floors.
-#[must_use]
 pub fn judge(plain: &[PlainRun], floors: &RunCosts) -> CostBenefit {
     let frontier = |of: &dyn Fn(&RunCosts) -> Option<Cost>| {
         ParetoFrontier::new(plain.iter().filter_map(|one| of(&one.run)).collect())
@@ -148,7 +144,6 @@ pub fn judge(plain: &[PlainRun], floors: &RunCosts) -> CostBenefit {
 
 /// The verdict on the floors of a [trial](super::trial), which knows less than a replay: the time under-provisioned
 /// alone.
-#[must_use]
 pub fn judge_trial(tried: &CounterfactualResult) -> CostBenefitVerdict {
     if tried.plain.under <= LITTLE {
         CostBenefitVerdict::Not(CostBenefitObjection::NothingToSave)
@@ -211,7 +206,6 @@ impl Agreement {
     }
 
     /// The share of the parts that say something in which floors were better; `None` where none does.
-    #[must_use]
     pub fn share(&self) -> Option<f64> {
         let told = self.better + self.worse;
         (told > 0).then(|| count_as_f64(self.better) / count_as_f64(told))

@@ -92,7 +92,6 @@ impl Default for Counterfactual {
 impl Counterfactual {
     /// Runs the minutes of a past from `from` on, with floors by what `forecast` says at the end of each of
     /// what the load is to rise to, for which it is to know nothing that came later.
-    #[must_use]
     pub fn over(
         past: &Minutes,
         from: usize,
@@ -155,7 +154,6 @@ impl Counterfactual {
     /// the best benefit. It is at most `SPARED` below the distance assumed for the risk: floors
     /// down to there cost less than they save. Its floors never need more replicas than the HPA at
     /// the lowest target: beyond that, no alternative of equal cost is known.
-    #[must_use]
     pub fn distance(&self, risk: f64) -> f64 {
         // A share of none has no logarithm.
         let log = |share: f64| (share + 1e-4).ln();
@@ -192,7 +190,6 @@ impl Counterfactual {
 
     /// The largest distance with no more replicas than the HPA at the lowest target. It is the
     /// smallest distance if even that needs more, and the largest before anything is judged.
-    #[must_use]
     pub fn affordable(&self) -> f64 {
         let most = self.dearest();
         if self.minutes() < JUDGED_FROM {
@@ -223,13 +220,11 @@ impl Counterfactual {
     }
 
     /// The result of floors at a distance; `None` before half a day has run.
-    #[must_use]
     pub fn tried(&self, distance: f64) -> Option<CounterfactualResult> {
         self.of(distance, PolicyRun::outcome)
     }
 
     /// The same of a quarter of the day; `None` before as much of it was run as it has.
-    #[must_use]
     pub fn tried_in(&self, quarter: TimeOfDay, distance: f64) -> Option<CounterfactualResult> {
         let minutes = i64::try_from(self.of_quarter[quarter.place()]);
         if minutes.is_ok_and(|minutes| minutes < MINUTES_OF_QUARTER) {
@@ -265,7 +260,6 @@ impl Counterfactual {
     }
 
     /// The minutes that were run, as far as they are remembered.
-    #[must_use]
     pub fn minutes(&self) -> f64 {
         remembered(self.run, MEMORY)
     }
@@ -274,7 +268,6 @@ impl Counterfactual {
 impl CounterfactualResult {
     /// The time in which Pods carried too much above floors, over that of the rival that has as many
     /// replicas; below 1 floors are better.
-    #[must_use]
     pub fn ratio(&self) -> f64 {
         self.ratio_of(EVIDENCE / MEMORY)
     }

@@ -35,7 +35,6 @@ pub use state::{
 const AFTER_OUT: SignedDuration = SignedDuration::from_mins(3);
 
 /// The decision of one tick, and the state for the next.
-#[must_use]
 pub fn decide(
     policy: &TargetPolicy,
     mut state: DecisionState,

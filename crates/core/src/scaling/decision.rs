@@ -20,7 +20,6 @@ pub struct ScalingDecision {
 
 impl ScalingDecision {
     /// True where the replicas are left to another writer.
-    #[must_use]
     pub const fn is_contested(&self) -> bool {
         matches!(self.limited_by, Some(LimitedBy::Contested { .. }))
     }

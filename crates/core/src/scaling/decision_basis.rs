@@ -32,7 +32,6 @@ impl DecisionBasis {
     ];
 
     /// The name in metrics and answers.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forecast => "forecast",

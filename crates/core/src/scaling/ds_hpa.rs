@@ -40,7 +40,6 @@ impl DynamicThreshold {
     /// The threshold for the sums `recent`, oldest first, carried by `current` Pods; `None` where
     /// there is none. All sums are taken relative to the Pods of now, so that a change of the count
     /// is no change of the load.
-    #[must_use]
     pub fn of(recent: &[f64], current: i32, capacity: PodCapacity) -> Option<Self> {
         let newest = *recent.last().filter(|_| current > 0)?;
         let whole = f64::from(current) * capacity.request();
@@ -60,7 +59,6 @@ impl DynamicThreshold {
 
     /// The count that D-HPA wants: `ceil(CR x / T_down)` outside of the tolerance, and no more than
     /// CR while the load falls.
-    #[must_use]
     pub fn desired(&self, current: i32, tolerances: Tolerances) -> i32 {
         let ratio = self.last / self.target;
         if tolerances.contain(ratio) {
@@ -114,7 +112,6 @@ pub struct PredictiveProposal {
 impl PredictiveProposal {
     /// The signal of the load that asks for the count; `None` for traffic, which is always known
     /// when it asks for a count.
-    #[must_use]
     pub const fn signal(&self) -> Option<&Signal> {
         match &self.basis {
             Basis::Forecast(forecast) => Some(&forecast.signal),

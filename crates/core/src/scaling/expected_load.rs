@@ -19,7 +19,6 @@ pub enum LoadBasis {
 
 impl ExpectedLoad {
     /// The larger of the load `now` and of what is forecast of it by a trusted model.
-    #[must_use]
     pub fn of(now: f64, forecast: Option<f64>) -> Self {
         match forecast {
             Some(load) if load > now => Self {
@@ -36,7 +35,6 @@ impl ExpectedLoad {
 
 impl LoadBasis {
     /// The word for it in labels.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Forecast => "forecast",

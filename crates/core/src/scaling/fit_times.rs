@@ -14,26 +14,22 @@ const RETRIED: SignedDuration = SignedDuration::from_mins(15);
 const MOST_RESTS: u8 = 6;
 
 /// The time after the last of so many failures in a row, one at least, from which on it is tried again.
-#[must_use]
 pub fn rest_after(failures: u8) -> SignedDuration {
     RETRIED * (1 << failures.min(MOST_RESTS).saturating_sub(1))
 }
 
 /// The hour of the day at which the past of a workload is fitted, the same on every replica.
-#[must_use]
 pub fn daily_hour(namespace: &str, kind: &str, name: &str) -> i64 {
     let text = format!("{namespace}/{kind} {name}");
     i64::try_from(fnv1a(text.as_bytes()) % 24).unwrap_or_default()
 }
 
 /// The newest moment up to `now` at which this hour of the day began; `None` before all time.
-#[must_use]
 pub fn newest_daily(hour: i64, now: Timestamp) -> Option<Timestamp> {
     newest(DAY, hour * HOUR, now)
 }
 
 /// The newest moment up to `now` at which an hour began; `None` before all time.
-#[must_use]
 pub fn newest_hour(now: Timestamp) -> Option<Timestamp> {
     newest(HOUR, 0, now)
 }

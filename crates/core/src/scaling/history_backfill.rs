@@ -145,7 +145,6 @@ pub struct Slots {
 
 impl Slots {
     /// The middle of the first slot: a rate there speaks of the whole slot best.
-    #[must_use]
     pub fn first_middle(&self) -> Timestamp {
         let first = self.start.checked_add(self.step / 2);
         first.unwrap_or(Timestamp::MAX)
@@ -162,7 +161,6 @@ pub struct BackfillRemainder {
 
 impl BackfillRemainder {
     /// All slots that are over at `now`.
-    #[must_use]
     pub fn before(now: Timestamp, resolution: Resolution) -> Self {
         let step = resolution.step();
         let end = now.as_second() - now.as_second().rem_euclid(step.as_secs());
@@ -172,7 +170,6 @@ impl BackfillRemainder {
     }
 
     /// So many `slots` of `step` that end at `end`.
-    #[must_use]
     pub const fn of(end: Timestamp, step: SignedDuration, slots: u32) -> Self {
         Self {
             end,
@@ -182,7 +179,6 @@ impl BackfillRemainder {
     }
 
     /// At most so many of the newest slots; `None` where nothing is left.
-    #[must_use]
     pub fn newest(&self, most: u32) -> Option<Slots> {
         let points = most.min(self.left);
         let length = self.step.saturating_mul(i32::try_from(points).ok()?);
@@ -194,7 +190,6 @@ impl BackfillRemainder {
     }
 
     /// The slots that are left.
-    #[must_use]
     pub const fn left(&self) -> u32 {
         self.left
     }

@@ -56,7 +56,6 @@ pub struct Horizon {
 
 impl Lag {
     /// The whole of it.
-    #[must_use]
     pub const fn total(&self) -> SignedDuration {
         self.age.saturating_add(self.half_window)
     }
@@ -65,7 +64,6 @@ impl Lag {
 impl Lead {
     /// The lead of a target with a decision every `tick`. `starts` are the times that its last Pods
     /// took, the newest last. Percentiles are by nearest rank.
-    #[must_use]
     pub fn of(starts: &[StartTime], tick: SignedDuration) -> Self {
         let last = &starts[starts.len().saturating_sub(LAST_PODS)..];
         let waited = percentile(last.iter().map(|start| start.waited));
@@ -88,20 +86,17 @@ impl Lead {
 impl Horizon {
     /// From the load that was measured until there is capacity for it; at least 60 s and at most 15
     /// minutes.
-    #[must_use]
     pub fn total(&self) -> SignedDuration {
         let total = self.lag.total().saturating_add(self.lead.total());
         total.clamp(LEAST, MOST)
     }
 
     /// The whole minutes in which a load is to be covered, from the one that was measured on: 2 to 16.
-    #[must_use]
     pub fn window(&self) -> usize {
         window(self.ahead().saturating_add(self.lag.total()))
     }
 
     /// The part of it that is still to come at the time of a decision.
-    #[must_use]
     pub fn ahead(&self) -> SignedDuration {
         let ahead = self.total().saturating_sub(self.lag.total());
         ahead.max(SignedDuration::ZERO)
@@ -125,7 +120,6 @@ fn percentile(times: impl Iterator<Item = SignedDuration>) -> SignedDuration {
 
 /// The number of steps that a forecast needs to reach over `distance` from a measurement that may be
 /// as old as `max_age`.
-#[must_use]
 pub fn steps(distance: SignedDuration, max_age: SignedDuration, step: SignedDuration) -> usize {
     let reach = distance.saturating_add(max_age).as_secs().max(1);
     let steps = (reach - 1) / step.as_secs().max(1) + 1;

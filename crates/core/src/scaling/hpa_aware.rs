@@ -54,20 +54,17 @@ impl PodCapacity {
 
     /// DR of one signal (`CLBP` (3.16)): `ceil(CR used / (requested target))`, where `used` is the
     /// usage of one Pod.
-    #[must_use]
     pub fn desired(self, current: i32, used: f64) -> i32 {
         replicas_ceil(f64::from(current) * used / (self.request * self.target))
     }
 
     /// DR for the `sum` of the usage of all Pods, whatever their current number.
-    #[must_use]
     pub fn desired_for_sum(self, sum: f64) -> i32 {
         self.desired(1, sum)
     }
 
     /// The HPA's own count for the `sum` of the usage of `current` Pods: `CLBP` (3.16) outside of
     /// the tolerance, and `current` inside.
-    #[must_use]
     pub fn reactive(self, current: i32, sum: f64, tolerances: Tolerances) -> i32 {
         let ratio = sum / (f64::from(current) * self.request * self.target);
         if tolerances.contain(ratio) {
@@ -89,7 +86,6 @@ pub struct Thresholds {
 
 impl Thresholds {
     /// The thresholds around `bounds` with the tolerance t (`CLBP` (3.17)).
-    #[must_use]
     pub fn new(bounds: ReplicaBounds, tolerance: f64) -> Self {
         Self {
             max: (1.0 + tolerance) * f64::from(bounds.max()),
@@ -98,7 +94,6 @@ impl Thresholds {
     }
 
     /// `CLBP` (3.18) as printed, which may be outside the bounds and need not be whole.
-    #[must_use]
     pub fn limit(self, current: i32, desired: i32) -> f64 {
         let wanted = f64::from(desired);
         if desired >= current {
@@ -110,7 +105,6 @@ impl Thresholds {
 }
 
 /// The replicas that a workload may be given: `CLBP` (3.18), inside the bounds.
-#[must_use]
 pub fn replicas(current: i32, desired: i32, bounds: ReplicaBounds) -> i32 {
     let limited = Thresholds::new(bounds, TOLERANCE).limit(current, desired);
     bounds.clamp(replicas_ceil(limited))

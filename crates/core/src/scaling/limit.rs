@@ -9,7 +9,6 @@ use super::hpa::{self, Behavior, ScaleEvents, ScalingPolicy, Settings};
 /// The most replicas that may follow on `current`, and the rule that says so; never below
 /// `current`. They are the HPA's own rules, since a raised minimum must not be faster than the HPA
 /// itself would be.
-#[must_use]
 pub fn scale_up_limit(
     behavior: Option<&Behavior>,
     current: i32,
@@ -84,7 +83,6 @@ pub enum LimitedBy {
 
 impl LimitedBy {
     /// The kind of limit, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::MinReplicas(_) => "MinReplicas",

@@ -71,7 +71,6 @@ pub struct Windows {
 
 impl Windows {
     /// The windows of these measurements; `None` where there is none.
-    #[must_use]
     pub fn of<'a>(measurements: impl IntoIterator<Item = &'a Measurement>) -> Option<Self> {
         let all = measurements.into_iter().map(|one| Self {
             start: one.start(),
@@ -86,7 +85,6 @@ impl Windows {
 
 impl PodLoad {
     /// The part of a Pod that was `measured`, where the windows of all Pods are these.
-    #[must_use]
     pub fn of(
         pod: &PodFacts,
         signal: &Signal,
@@ -110,7 +108,6 @@ impl PodLoad {
 
 /// A value in thousandths of its unit, in the base unit of the loads of `signal`: millicores for
 /// processor time, else the unit itself (bytes, requests, messages). Negative values count as 0.
-#[must_use]
 pub fn in_base_unit(signal: &Signal, thousandths: i64) -> f64 {
     let value = Amount::new(u64::try_from(thousandths).unwrap_or(0)).as_f64();
     if signal.is_cpu() {
@@ -122,7 +119,6 @@ pub fn in_base_unit(signal: &Signal, thousandths: i64) -> f64 {
 
 /// The sum over the Pods, of which `ceased` more carried load within the window and do no longer;
 /// `None` where no Pod was measured that carries load.
-#[must_use]
 pub fn over_pods(pods: impl IntoIterator<Item = PodLoad>, ceased: usize) -> Option<LoadSum> {
     let (mut sum, mut carried, mut settling, mut unmeasured) = (0.0, 0_usize, 0_usize, 0_usize);
     for pod in pods {
@@ -155,7 +151,6 @@ impl LoadSum {
     ///
     /// More Pods than replicas carry load while a controller brings out a version: a Deployment with a surge, a canary,
     /// or a preview beside the version that serves.
-    #[must_use]
     pub fn of_replicas(self, mut carried: Vec<f64>, replicas: usize, is_conserved: bool) -> Self {
         if replicas == 0 || carried.len() <= replicas {
             return self;
@@ -181,7 +176,6 @@ impl LoadSum {
     /// The load where it was `before` when it was last known for certain. The Pods of a surge that share the traffic
     /// carry together what was carried before they came, within the tolerance; a sum that has grown by more is an
     /// estimate.
-    #[must_use]
     pub fn after(self, before: Option<f64>) -> Self {
         let Certainty::Surge { whole } = self.certainty else {
             return self;

@@ -26,7 +26,6 @@ pub struct ReadableUnit {
 
 impl LoadUnit {
     /// The unit of the loads of `signal`.
-    #[must_use]
     pub fn of(signal: &Signal) -> Self {
         if signal.is_cpu() {
             return Self::Millicores;
@@ -43,7 +42,6 @@ impl LoadUnit {
     }
 
     /// The unit of a name that [`Self::as_str`] gave; a name that is not known tells of no unit.
-    #[must_use]
     pub fn named(name: &str) -> Self {
         let mut known = [Self::Millicores, Self::Bytes, Self::BytesPerSecond].into_iter();
         let found = known.find(|unit| unit.as_str() == name);
@@ -51,7 +49,6 @@ impl LoadUnit {
     }
 
     /// Its name; empty for what the metric counts.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Millicores => "millicores",
@@ -63,7 +60,6 @@ impl LoadUnit {
 
     /// A load as Kubernetes writes amounts of it, in cores for processor time: to the nearest millionth,
     /// which is finer than anything that is measured.
-    #[must_use]
     pub fn quantity(self, load: f64) -> Quantity {
         let millionths = match self {
             Self::Millicores => 1e3,
@@ -73,7 +69,6 @@ impl LoadUnit {
     }
 
     /// The unit in which people are told loads of the size of `value`.
-    #[must_use]
     pub fn readable(self, value: f64) -> ReadableUnit {
         const KI: f64 = 1024.0;
         let (size, name) = match self {
@@ -89,13 +84,11 @@ impl LoadUnit {
 
 impl ReadableUnit {
     /// A load with the unit, such as `7.2 cores`.
-    #[must_use]
     pub fn amount(self, value: f64) -> String {
         format!("{}{}", self.number(value), self.name)
     }
 
     /// A load with the digits that matter, without the unit.
-    #[must_use]
     pub fn number(self, value: f64) -> String {
         let value = value / self.size;
         let digits = if value < 1.0 {

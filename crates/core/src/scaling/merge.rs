@@ -56,7 +56,6 @@ pub struct BoundedReplicas {
 /// Of several counts the one with the highest priority holds, and of equal priorities the larger one.
 /// A failed provider with at least that priority may be about to ask for more. For [a
 /// while](Merged::keeps_until) the count is not lowered without it.
-#[must_use]
 pub fn merge<'a>(
     user: ObjectBounds,
     all: impl IntoIterator<Item = &'a Recommendation>,
@@ -127,7 +126,6 @@ fn keeps_until<'a>(
 impl Merged {
     /// The count within the user's `bounds` for a target with `current` replicas online. If no provider
     /// asks for a count, or it may not be lowered yet, the current one stays, as far as the bounds allow.
-    #[must_use]
     pub fn target(&self, current: i32, bounds: ReplicaBounds) -> BoundedReplicas {
         let Some(asked) = &self.asked else {
             return BoundedReplicas {

@@ -29,14 +29,12 @@ pub struct ProviderRef {
 
 impl ProviderRef {
     /// The provider of a portrait of this name.
-    #[must_use]
     pub fn of_portrait(name: &Arc<str>, priority: i32) -> Self {
         let by = Provider::Other(Arc::clone(name));
         Self { by, priority }
     }
 
     /// What it asks for, and when that ends.
-    #[must_use]
     pub fn recommend(&self, (ask, until): (Ask, Option<Timestamp>)) -> Recommendation {
         Recommendation {
             by: self.by.clone(),

@@ -44,7 +44,6 @@ impl ScalingMode {
     pub const ACCEPTED: &str = "off, recommend, floor or direct";
 
     /// The word in annotations and configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -63,7 +62,6 @@ impl ScaleDown {
     pub const ACCEPTED: &str = "reactive or early";
 
     /// The word in annotations and configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Reactive => "reactive",

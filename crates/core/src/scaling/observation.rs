@@ -50,7 +50,6 @@ pub struct LoadSample {
 
 impl LoadSample {
     /// A load that was the same for all of a moment.
-    #[must_use]
     pub const fn of_moment(sum: f64, at: Timestamp) -> Self {
         Self {
             load: LoadSum {

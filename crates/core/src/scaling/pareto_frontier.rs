@@ -19,13 +19,11 @@ const TOLERATED: f64 = 1.0 + Settings::DEFAULT.tolerance;
 
 /// True if a load is more than target and default tolerance of an HPA allow for so many ready Pods. This is the one
 /// definition of under-provisioned: costs of runs, the gate of floors, their risk and `dev` all count by it.
-#[must_use]
 pub fn is_under_provisioned(load: f64, ready: i32, capacity: PodCapacity) -> bool {
     load > f64::from(ready) * (capacity.request() * capacity.target()) * TOLERATED
 }
 
 /// The same where more Pods were allowed, so that a floor could have brought them.
-#[must_use]
 pub fn is_avoidably_under_provisioned(
     load: f64,
     ready: i32,
@@ -48,7 +46,6 @@ pub struct Cost {
 
 impl Cost {
     /// The part of it that came after it was `before`.
-    #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
             under_provisioned_seconds: self.under_provisioned_seconds
@@ -96,7 +93,6 @@ pub struct FrontierComparison {
 impl ParetoFrontier {
     /// The frontier through the costs of the plain HPA at several targets; `None` without any. Of
     /// several with the same replica-hours the fewest seconds count.
-    #[must_use]
     pub fn new(mut points: Vec<Cost>) -> Option<Self> {
         points.sort_by(|a, b| a.replica_hours.total_cmp(&b.replica_hours));
         points.dedup_by(|next, kept| {
@@ -115,7 +111,6 @@ impl ParetoFrontier {
     }
 
     /// A run beside the plain HPA with as many replica-hours.
-    #[must_use]
     pub fn compare(&self, cost: &Cost) -> FrontierComparison {
         let (place, rival) = self.at(cost.replica_hours);
         let ratio = |own: f64, rival: f64| (own + TICK_SECONDS) / (rival + TICK_SECONDS);
@@ -170,7 +165,6 @@ fn between_two(left: &Cost, right: &Cost, replica_hours: f64) -> Cost {
 }
 
 /// The geometric mean of ratios; `None` without any.
-#[must_use]
 pub fn mean_ratios(ratios: &[CostRatios]) -> Option<CostRatios> {
     let mean = |of: fn(&CostRatios) -> f64| geometric_mean(ratios.iter().map(of));
     Some(CostRatios {
@@ -181,7 +175,6 @@ pub fn mean_ratios(ratios: &[CostRatios]) -> Option<CostRatios> {
 
 /// The geometric mean of costs; `None` without any. To seconds, of which there may be none,
 /// [`TICK_SECONDS`] are added before and taken away after.
-#[must_use]
 pub fn mean_cost(costs: &[Cost]) -> Option<Cost> {
     let seconds = |of: fn(&Cost) -> f64| {
         let mean = geometric_mean(costs.iter().map(|cost| of(cost) + TICK_SECONDS))?;

@@ -111,7 +111,6 @@ pub enum Unavailable {
 
 impl Ask {
     /// The kind of request in one word, for status and metrics.
-    #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
             Self::AtLeast { .. } | Self::Exactly(_) => "Value",
@@ -124,7 +123,6 @@ impl Ask {
 
 impl Recommendation {
     /// A floor of `min` replicas by prediction, until `until`.
-    #[must_use]
     pub const fn of_prediction(min: i32, until: Timestamp) -> Self {
         Self {
             by: Provider::Prediction,
@@ -139,7 +137,6 @@ impl Recommendation {
 
     /// The minimum `min` of a schedule until `until`, in place of the minimum of the `user`. It
     /// raises the user's maximum if that is smaller.
-    #[must_use]
     pub fn of_cron(by: Provider, min: i32, user: ObjectBounds, until: Option<Timestamp>) -> Self {
         Self {
             priority: by.default_priority(),
@@ -154,7 +151,6 @@ impl Recommendation {
 
     /// The same where its least only raises the user's: one that the user sets later and that is larger
     /// holds.
-    #[must_use]
     pub fn raising_only(self) -> Self {
         Self {
             priority: RAISES,
@@ -163,7 +159,6 @@ impl Recommendation {
     }
 
     /// The fewest replicas that it asks for; `None` if it leaves them to others.
-    #[must_use]
     pub const fn min(&self) -> Option<i32> {
         match self.ask {
             Ask::AtLeast { min, .. } => min,
@@ -172,7 +167,6 @@ impl Recommendation {
     }
 
     /// True where everything that it asks for is a count of replicas.
-    #[must_use]
     pub fn makes_sense(&self) -> bool {
         let counts = match self.ask {
             Ask::AtLeast { min, max } => [min, max],

@@ -18,7 +18,6 @@ pub struct ReplicaCounts {
 
 impl ReplicaCounts {
     /// So many replicas, all of them online.
-    #[must_use]
     pub const fn all_online(online: i32) -> Self {
         Self {
             online,
@@ -28,13 +27,11 @@ impl ReplicaCounts {
     }
 
     /// The replicas that take no traffic.
-    #[must_use]
     pub const fn parked(self) -> i32 {
         self.cutoff.saturating_add(self.standby)
     }
 
     /// The replicas of the workload.
-    #[must_use]
     pub const fn total(self) -> i32 {
         self.online.saturating_add(self.parked())
     }

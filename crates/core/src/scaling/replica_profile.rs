@@ -60,7 +60,6 @@ pub struct ProfilePlan {
 }
 
 /// Decides what is to be done for a profile at one moment.
-#[must_use]
 pub fn decide(rules: &ProfileRules, seen: &ProfileInput<'_>) -> ProfilePlan {
     let census = PodCounts::of(seen, SETTLED.max(seen.min_ready));
     if let Some(refusal) = stands_still(rules, &census) {

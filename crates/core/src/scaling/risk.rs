@@ -60,7 +60,6 @@ impl Risk {
     }
 
     /// The share of time.
-    #[must_use]
     pub fn get(self) -> f64 {
         f64::from(self.millionths) / 1e6
     }

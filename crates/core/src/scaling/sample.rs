@@ -78,13 +78,11 @@ pub struct Measurement {
 
 impl Measurement {
     /// The begin of the window.
-    #[must_use]
     pub fn start(&self) -> Timestamp {
         self.before_its_end(self.window)
     }
 
     /// The time that the mean over the window speaks of best.
-    #[must_use]
     pub fn centre(&self) -> Timestamp {
         self.before_its_end(self.window / 2)
     }

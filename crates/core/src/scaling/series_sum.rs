@@ -4,7 +4,6 @@ use crate::scaling::sample::ValueSample;
 
 /// Series that count as these do, however many there are: at most two, of the time of the newest. Both sums
 /// that metrics are computed from are the same.
-#[must_use]
 pub fn summed_series(samples: &[ValueSample]) -> Vec<ValueSample> {
     let newest = samples.iter().map(|sample| sample.timestamp).max();
     let Some(timestamp) = newest else {

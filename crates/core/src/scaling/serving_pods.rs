@@ -49,7 +49,6 @@ impl ServingPods {
     }
 
     /// The number of Pods that have ceased to carry load since `time`.
-    #[must_use]
     pub fn ceased_since(&self, time: Timestamp) -> usize {
         let since = self.ceased.iter().rev();
         let since = since.take_while(|(at, _)| *at > time);

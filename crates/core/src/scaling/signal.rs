@@ -288,7 +288,6 @@ pub enum ValueScope {
 
 impl MetricTarget {
     /// The target times a share, to the nearest unit and at least one.
-    #[must_use]
     pub fn times(self, share: Ratio) -> Self {
         let of = |whole: i64| i64_nearest(i64_as_f64(whole) * share.get()).max(1);
         match self {

@@ -19,7 +19,6 @@ pub struct TickSchedule {
 
 impl TickSchedule {
     /// The schedule from `now` on, with a decision every `interval`.
-    #[must_use]
     pub fn new(interval: SignedDuration, now: Timestamp) -> Self {
         let period = interval.min(STEP);
         Self {

@@ -219,7 +219,6 @@ impl TargetState {
     }
 
     /// True while the count is left to another writer, in mode direct.
-    #[must_use]
     pub fn is_contested(&self, now: Timestamp) -> bool {
         self.state.contest.until(now).is_some()
     }
@@ -230,13 +229,11 @@ impl TargetState {
     }
 
     /// True where the HPA's algorithm has been run here and remembers what it has told.
-    #[must_use]
     pub const fn has_reconciled(&self) -> bool {
         self.reacting.is_some()
     }
 
     /// The size of the memory in bytes, as far as it grows with the loads that are tracked.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         let loads: usize = self.loads.iter().map(LoadHistory::bytes).sum();
         size_of::<Self>() + loads

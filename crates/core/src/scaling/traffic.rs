@@ -43,7 +43,6 @@ pub enum NeedLimit {
 
 impl NeedLimit {
     /// The bound's name in reports.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Least => "min",
@@ -58,7 +57,6 @@ impl NeedLimit {
 ///
 /// The load that the hour adds comes to each replica, so the count grows without end as that load
 /// nears the target. It is at most three times the count of the linear model.
-#[must_use]
 pub fn needed(
     function: &LinearResidual,
     demand: &Demand<'_>,

@@ -36,7 +36,6 @@ pub enum TrafficLack {
 
 impl TrafficLack {
     /// The reason for conditions and metrics.
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Awaited => "Awaited",
@@ -76,13 +75,11 @@ pub struct TrafficOfKind {
 
 impl TrafficStanding {
     /// True where the traffic is not known, although it is known what it would need.
-    #[must_use]
     pub const fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown)
     }
 
     /// The need, if it is known.
-    #[must_use]
     pub const fn need(&self) -> Option<&TrafficNeed> {
         match self {
             Self::Needs(need) => Some(need),
@@ -93,7 +90,6 @@ impl TrafficStanding {
 
 impl TrafficNeed {
     /// True where more than the traffic of now is expected.
-    #[must_use]
     pub fn is_forecast(&self) -> bool {
         let mut kinds = self.kinds.iter();
         kinds.any(|kind| kind.expected.basis == LoadBasis::Forecast)

@@ -43,7 +43,6 @@ pub enum Bound {
 
 impl Bound {
     /// In conditions, metrics and answers.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HighestSample => "highestSample",
@@ -63,7 +62,6 @@ impl Bound {
     }
 
     /// After "held by".
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::HighestSample => "5 % above its highest sample",
@@ -96,7 +94,6 @@ pub struct Range {
 }
 
 impl Range {
-    #[must_use]
     pub fn excludes(&self, amount: Amount) -> bool {
         let Self { least, most } = *self;
         least.is_some_and(|least| amount < least) || most.is_some_and(|most| amount > most)

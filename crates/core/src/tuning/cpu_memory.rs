@@ -19,13 +19,11 @@ impl TunedResource {
     /// In the order in which they are shown.
     pub const ALL: [Self; 2] = [Self::Cpu, Self::Memory];
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.resource().as_str()
     }
 
     /// Among the five scheduling resources.
-    #[must_use]
     pub const fn resource(self) -> Resource {
         match self {
             Self::Cpu => Resource::Cpu,
@@ -34,7 +32,6 @@ impl TunedResource {
     }
 
     /// Memory in whole mebibytes, rounded up as far as `most` allows.
-    #[must_use]
     pub fn rounded(self, amount: Amount, most: Option<Amount>) -> Amount {
         match self {
             Self::Cpu => amount,
@@ -46,7 +43,6 @@ impl TunedResource {
     }
 
     /// As Kubernetes writes it.
-    #[must_use]
     pub fn quantity(self, amount: Amount) -> Quantity {
         let value = i64::try_from(amount.get()).unwrap_or(i64::MAX);
         match self {

@@ -23,7 +23,6 @@ pub struct HighestPods<P> {
 
 impl<P: Copy + Ord> HighestPods<P> {
     /// Nodes have these capacities, and no Pods yet.
-    #[must_use]
     pub fn new(capacities: Vec<CpuMemory<Amount>>) -> Self {
         let nodes = capacities.iter().map(|_| Vec::new()).collect();
         Self { capacities, nodes }
@@ -51,7 +50,6 @@ impl<P: Copy + Ord> HighestPods<P> {
     }
 
     /// By node, the highest first.
-    #[must_use]
     pub fn into_nodes(self) -> Vec<Vec<HighestPod<P>>> {
         self.nodes
     }

@@ -15,7 +15,6 @@ pub struct HpaActivity {
 
 impl HpaActivity {
     /// Nothing has scaled the workload for `fresh`, and no forecast is about to.
-    #[must_use]
     pub fn allows(&self, now: Timestamp, fresh: SignedDuration) -> bool {
         let is_fresh = |at: Timestamp| now.duration_since(at) < fresh;
         !self.is_called_for && !self.scaled.is_some_and(is_fresh)
@@ -23,7 +22,6 @@ impl HpaActivity {
 }
 
 /// A forecast's decision, in this mode, is not yet applied to the replicas.
-#[must_use]
 pub fn is_called_for(mode: ScalingMode, current: Option<i32>, decided: Option<i32>) -> bool {
     let Some((current, decided)) = current.zip(decided) else {
         return false;

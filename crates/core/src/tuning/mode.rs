@@ -23,7 +23,6 @@ impl TuningMode {
     pub const ALL: [Self; 3] = [Self::Off, Self::Recommend, Self::On];
 
     /// In annotations and configuration.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",

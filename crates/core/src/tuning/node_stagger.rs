@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use crate::fnv::fnv1a;
 
 /// The node's moment lies after `before` and not after `now`.
-#[must_use]
 pub fn is_turn_of(node: &str, before: Timestamp, now: Timestamp, interval: SignedDuration) -> bool {
     let length = i64::try_from(interval.as_millis())
         .unwrap_or(i64::MAX)

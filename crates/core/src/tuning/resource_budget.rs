@@ -16,7 +16,6 @@ pub struct ResourceBudget {
 
 impl ResourceBudget {
     /// Limits under the headroom rule, requests as far as kubelet can set them aside.
-    #[must_use]
     pub fn of_node(node: &NodeState, ratio: Ratio) -> Self {
         let left = headroom::left(&node.load, ratio);
         Self {
@@ -29,7 +28,6 @@ impl ResourceBudget {
         }
     }
 
-    #[must_use]
     pub fn without(&self, given: &ResourceGrants) -> Self {
         let less = |all: &CpuMemory<Option<Amount>>, given: &CpuMemory<Amount>| {
             CpuMemory::from_fn(|resource| {
@@ -44,7 +42,6 @@ impl ResourceBudget {
     }
 
     /// Possible growth of a limit; of a Guaranteed Pod's, its request grows with it.
-    #[must_use]
     pub fn for_limit(&self, resource: TunedResource, guaranteed: bool) -> Option<Amount> {
         let requests = self.requests[resource].filter(|_| guaranteed);
         [self.limits[resource], requests]

@@ -89,7 +89,6 @@ pub enum TuningSkipReason {
 }
 
 impl TuningSkipReason {
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::NoLimit => "NoLimit",

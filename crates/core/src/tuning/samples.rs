@@ -15,28 +15,23 @@ pub const SAMPLES: usize = 5;
 pub struct MinuteSamples(pub [Amount; SAMPLES]);
 
 impl MinuteSamples {
-    #[must_use]
     pub fn newest(&self) -> Amount {
         self.0[SAMPLES - 1]
     }
 
-    #[must_use]
     pub fn highest(&self) -> Amount {
         self.0.iter().copied().max().unwrap_or_default()
     }
 
-    #[must_use]
     pub fn lowest(&self) -> Amount {
         self.0.iter().copied().min().unwrap_or_default()
     }
 
-    #[must_use]
     pub fn mean(&self) -> f64 {
         mean(&self.0)
     }
 
     /// Mean of those before the newest.
-    #[must_use]
     pub fn mean_before(&self) -> f64 {
         mean(&self.0[..SAMPLES - 1])
     }
@@ -77,7 +72,6 @@ impl<T: Copy> SampleWindow<T> {
 
     /// Oldest first; `None` if there are fewer than five, or the newest is older than `max_age` or
     /// as far ahead of `now`.
-    #[must_use]
     pub fn samples(&self, now: Timestamp, max_age: SignedDuration) -> Option<[T; SAMPLES]> {
         let (newest, _) = self.samples.back()?;
         if now.duration_since(*newest).abs() > max_age {
@@ -87,7 +81,6 @@ impl<T: Copy> SampleWindow<T> {
         values.try_into().ok()
     }
 
-    #[must_use]
     pub fn newest(&self) -> Option<Timestamp> {
         self.samples.back().map(|(at, _)| *at)
     }

@@ -18,7 +18,6 @@ pub struct StandbyRequest {
 }
 
 impl StandbyRequest {
-    #[must_use]
     pub fn lowered(&self) -> Amount {
         let half = Amount::new(self.request.get().div_ceil(2));
         let (needed, _) = above_use(self.resource, self.used);

@@ -33,7 +33,6 @@ impl Elasticity {
         }
     }
 
-    #[must_use]
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -64,7 +63,6 @@ pub enum Trend {
 }
 
 impl Trend {
-    #[must_use]
     pub fn of(samples: &MinuteSamples) -> Self {
         let (newest, before) = (samples.newest().as_f64(), samples.mean_before());
         if newest > before * (1.0 + STEADY) {
@@ -78,7 +76,6 @@ impl Trend {
 
     /// [`Self::of`] a container with this limit. `[CLBP]` would leave a container alone that uses
     /// all it may have, because that is steady.
-    #[must_use]
     pub fn within(samples: &MinuteSamples, limit: Amount) -> Self {
         if samples.newest().as_f64() >= limit.as_f64() * AT_LIMIT {
             Self::AtLimit
@@ -87,7 +84,6 @@ impl Trend {
         }
     }
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rising => "rises",
@@ -99,7 +95,6 @@ impl Trend {
 }
 
 /// H of `[CLBP] (4.18)` for rising or limited usage, of `(4.19)` for falling; `None` for steady.
-#[must_use]
 pub fn target(samples: &MinuteSamples, trend: Trend, elasticity: Elasticity) -> Option<Amount> {
     let factor = 1.0 + elasticity.get();
     let target = match trend {

@@ -74,7 +74,6 @@ impl Percentiles {
 }
 
 /// `None` without a measurement.
-#[must_use]
 pub fn lasting(
     history: &ContainerHistory<'_>,
     elasticity: Elasticity,

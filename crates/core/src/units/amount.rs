@@ -14,45 +14,38 @@ impl Amount {
     pub const ZERO: Self = Self(0);
 
     /// `value` in the base unit: millicores, bytes, or bytes per second.
-    #[must_use]
     pub const fn new(value: u64) -> Self {
         Self(value)
     }
 
     /// The amount in the base unit.
-    #[must_use]
     pub const fn get(self) -> u64 {
         self.0
     }
 
     /// The amount as a float; exact up to 2^53.
-    #[must_use]
     #[allow(clippy::cast_precision_loss)] // ratios of amounts need no more than 53 bits
     pub const fn as_f64(self) -> f64 {
         self.0 as f64
     }
 
     /// The nearest amount to a measured `value`; below zero or not a number gives zero.
-    #[must_use]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // `as` saturates, NaN gives 0
     pub const fn from_f64(value: f64) -> Self {
         Self(value.round() as u64)
     }
 
     /// The sum, at most `u64::MAX`.
-    #[must_use]
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 
     /// The difference, at least zero.
-    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// So many times the amount, at most `u64::MAX`.
-    #[must_use]
     pub const fn saturating_mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }

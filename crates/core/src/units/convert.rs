@@ -1,35 +1,30 @@
 //! Conversions between numbers that no `From` covers, each with what it does at its ends.
 
 /// A count as a float; exact up to 2^53.
-#[must_use]
 #[allow(clippy::cast_precision_loss)] // nothing that is counted here comes near 2^53
 pub const fn count_as_f64(count: usize) -> f64 {
     count as f64
 }
 
 /// An integer as a float, rounded to the nearest beyond 2^53.
-#[must_use]
 #[allow(clippy::cast_precision_loss)] // the rounding is said above
 pub const fn i64_as_f64(value: i64) -> f64 {
     value as f64
 }
 
 /// The smallest integer that is not below `value`; saturates, and what is not a number gives 0.
-#[must_use]
 #[allow(clippy::cast_possible_truncation)] // `as` saturates, NaN gives 0
 pub fn i64_ceil(value: f64) -> i64 {
     value.ceil() as i64
 }
 
 /// The nearest integer; saturates, and what is not a number gives 0.
-#[must_use]
 #[allow(clippy::cast_possible_truncation)] // `as` saturates, NaN gives 0
 pub fn i64_nearest(value: f64) -> i64 {
     value.round() as i64
 }
 
 /// The low 32 bits, which is how Go converts a 64-bit integer to one of 32 bits.
-#[must_use]
 #[allow(clippy::cast_possible_truncation)] // the purpose
 pub const fn wrapped_i32(value: i64) -> i32 {
     value as i32
@@ -37,14 +32,12 @@ pub const fn wrapped_i32(value: i64) -> i32 {
 
 /// The smallest replica count that is not below `wanted`, as Kubernetes counts replicas; too
 /// large gives the largest count, and what is not a number gives 0.
-#[must_use]
 #[allow(clippy::cast_possible_truncation)] // `as` saturates, NaN gives 0
 pub fn replicas_ceil(wanted: f64) -> i32 {
     wanted.ceil() as i32
 }
 
 /// The nearest 32-bit float; `None` where that is not finite.
-#[must_use]
 #[allow(clippy::cast_possible_truncation)] // checked to be finite, and rounding is the purpose
 pub fn narrowed(value: f64) -> Option<f32> {
     Some(value as f32).filter(|narrow| narrow.is_finite())

@@ -6,7 +6,6 @@ const KIB: f64 = 1024.0;
 
 impl Resource {
     /// An amount with the unit that suits it, such as `512 MiB` or `2.5 cores`.
-    #[must_use]
     pub fn with_unit(self, amount: Amount) -> String {
         let value = amount.as_f64();
         let (step, units): (f64, &[&str]) = match self {
@@ -36,7 +35,6 @@ impl Resource {
 }
 
 /// Two or three significant digits, and no more zeros than needed.
-#[must_use]
 pub fn figure(value: f64) -> String {
     let decimals = if value >= 99.95 || value.fract().abs() < 1e-9 {
         0

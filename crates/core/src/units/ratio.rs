@@ -50,7 +50,6 @@ impl Ratio {
     }
 
     /// The ratio as a float.
-    #[must_use]
     pub const fn get(self) -> f64 {
         self.0
     }

@@ -37,7 +37,6 @@ impl Resource {
     ];
 
     /// The name in annotations, configuration, metrics and answers.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -49,7 +48,6 @@ impl Resource {
     }
 
     /// The word in a sentence for people.
-    #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
@@ -111,7 +109,6 @@ pub enum AmountError {
 
 impl AmountError {
     /// The accepted forms, for messages.
-    #[must_use]
     pub const fn accepted(&self) -> &'static str {
         match self {
             Self::Quantity(_) => "a Kubernetes quantity such as 500m or 2Gi",

@@ -13,20 +13,17 @@ impl ResourceSet {
     pub const NONE: Self = Self(0);
 
     /// The same set, with `resource` in it too where `is_in` says so.
-    #[must_use]
     pub const fn with(self, resource: Resource, is_in: bool) -> Self {
         // No branch: the rules of the scheduler do this for each resource of each node.
         Self(self.0 | (is_in as u8) << resource.index())
     }
 
     /// True where no resource is in it.
-    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// True where `resource` is in it.
-    #[must_use]
     pub const fn contains(self, resource: Resource) -> bool {
         self.0 >> resource.index() & 1 == 1
     }

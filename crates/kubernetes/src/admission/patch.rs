@@ -53,7 +53,6 @@ pub fn touched(text: &str) -> serde_json::Result<Value> {
     serde_json::to_value(serde_json::from_str::<PatchTargetObject>(text)?)
 }
 
-#[must_use]
 pub fn operations(object: &Value, wanted: &PodMutation) -> Patch {
     let mut operations = Vec::new();
     let present = object

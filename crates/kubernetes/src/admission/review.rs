@@ -49,7 +49,6 @@ pub enum AdmissionOutcome {
 }
 
 impl AdmissionOutcome {
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Patched => "patched",
@@ -78,7 +77,6 @@ pub struct AdmissionReviewResult {
 pub type Gates<'a> = &'a dyn Fn(&str, &Pod) -> bool;
 
 /// No Pod is given a gate.
-#[must_use]
 pub fn ungated(_: &str, _: &Pod) -> bool {
     false
 }
@@ -92,7 +90,6 @@ pub struct AdmissionContext<'a> {
 }
 
 /// Reviews one request. Every request is allowed, at worst without a patch and with a warning.
-#[must_use]
 pub fn review(
     request: &AdmissionRequestView<'_>,
     known: &AdmissionContext<'_>,

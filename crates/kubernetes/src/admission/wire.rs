@@ -30,7 +30,6 @@ pub enum WireError {
 const LONGEST_UID: usize = 128;
 
 impl WireError {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Malformed(_) => "malformed",
@@ -101,7 +100,6 @@ impl<'a> AdmissionRequestView<'a> {
         }
     }
 
-    #[must_use]
     pub fn creates_pod(&self) -> bool {
         self.operation == "CREATE"
             && self.resource.group.is_empty()
@@ -131,7 +129,6 @@ struct Response<'a> {
 }
 
 /// The body of an answer that allows, with a patch (JSON text) and warnings where there are any.
-#[must_use]
 pub fn answer(uid: &str, patch: Option<&[u8]>, warnings: &[String]) -> Vec<u8> {
     let envelope = Envelope {
         api_version: "admission.k8s.io/v1",

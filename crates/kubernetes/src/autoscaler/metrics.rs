@@ -76,7 +76,6 @@ impl MetricValueJson {
 
 impl HpaMetrics {
     /// The smallest minimum that Kubernetes accepts: 0 only if a metric is known without any Pod.
-    #[must_use]
     pub fn least_replicas(&self) -> i32 {
         let outside = self.0.iter().any(|metric| match metric {
             MetricSpec::Known(signal, _) => {
@@ -88,7 +87,6 @@ impl HpaMetrics {
     }
 
     /// The metrics, with the one that Kubernetes fills in where there is none.
-    #[must_use]
     pub fn defaulted(&self) -> Vec<MetricSpec> {
         if self.0.is_empty() {
             let target = MetricTarget::Utilization(DEFAULT_UTILIZATION);

@@ -56,7 +56,6 @@ enum CronHpaSpecFault {
 
 impl CronHpaError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match &self.problem {
             CronHpaSpecFault::Schedule(error) => error.reason(),

@@ -200,13 +200,11 @@ pub struct ScaledRef {
 
 impl ScaledRef {
     /// True for an HPA.
-    #[must_use]
     pub fn is_hpa(&self) -> bool {
         self.kind == HPA
     }
 
     /// Group and version, those of Kubernetes' own kinds where they are not said.
-    #[must_use]
     pub fn api_version(&self) -> &str {
         let own = || {
             if self.is_hpa() {

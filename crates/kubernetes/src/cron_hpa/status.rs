@@ -127,7 +127,6 @@ impl CronHpaStatus {
     pub(crate) const READY: &str = "Ready";
 
     /// The state that it holds of the rules.
-    #[must_use]
     pub fn state(&self) -> CronState {
         let rules = self.crons.iter().map(|cron| {
             let CronStatus {

@@ -11,7 +11,6 @@ pub struct CandidateNodes(Box<[Option<usize>]>);
 
 impl CandidateNodes {
     /// Looks up `names`; one that is not known has no position.
-    #[must_use]
     pub fn of(names: &[Cow<'_, str>], nodes: &NodeSet) -> Self {
         Self(names.iter().map(|name| nodes.position(name)).collect())
     }
@@ -22,7 +21,6 @@ impl CandidateNodes {
     }
 
     /// The position of the node that was asked about as number `number`.
-    #[must_use]
     pub fn get(&self, number: usize) -> Option<usize> {
         self.0.get(number).copied().flatten()
     }

@@ -53,7 +53,6 @@ pub struct FilterResult {
 
 impl FilterResult {
     /// True where the node at `position` of the request passes.
-    #[must_use]
     pub fn passes(&self, position: usize) -> bool {
         let refused = self.refused.get(position);
         refused.is_none_or(|refused| refused.is_empty())
@@ -61,7 +60,6 @@ impl FilterResult {
 
     /// The position of the only passing node, if there is exactly one: kube-scheduler then skips
     /// prioritize.
-    #[must_use]
     pub fn only(&self) -> Option<usize> {
         let mut passed = (0..self.refused.len()).filter(|&position| self.passes(position));
         passed.next().filter(|_| passed.next().is_none())
@@ -81,7 +79,6 @@ impl FilterResult {
 }
 
 /// Judges the nodes asked about by the headroom rule, `[CLBP] (4.1)`.
-#[must_use]
 pub fn filter(
     request: &ExtenderRequest<'_>,
     call: &PlacementContext<'_>,
@@ -226,7 +223,6 @@ pub struct PrioritizeResult {
 }
 
 /// Scores each requested node by the resulting balance of the cluster, `[CLBP] (4.4) to (4.11)`.
-#[must_use]
 pub fn prioritize(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) -> PrioritizeResult {
     let none = |why, demand| PrioritizeResult {
         scores: vec![0; request.names.len()],

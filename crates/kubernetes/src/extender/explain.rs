@@ -62,7 +62,6 @@ pub struct DemandExplanation {
 }
 
 /// Explains what filter and prioritize would answer for `pod` over all nodes of the snapshot.
-#[must_use]
 pub fn explain(pod: &Pod, call: &PlacementContext<'_>) -> Explanation {
     let all = call.snapshot.nodes.iter();
     explain_among(
@@ -73,7 +72,6 @@ pub fn explain(pod: &Pod, call: &PlacementContext<'_>) -> Explanation {
 }
 
 /// The same over the nodes of these names; those that are not known are left out.
-#[must_use]
 pub fn explain_among(
     pod: &Pod,
     call: &PlacementContext<'_>,
@@ -103,13 +101,11 @@ pub fn explain_among(
     explained(&asked, call, &filtered, &scored)
 }
 
-#[must_use]
 pub fn explain_filter(request: &ExtenderRequest<'_>, call: &PlacementContext<'_>) -> Explanation {
     let filtered = decide::filter(request, call, &VerdictCache::default());
     explained(request, call, &filtered, &[])
 }
 
-#[must_use]
 pub fn explain_prioritize(
     request: &ExtenderRequest<'_>,
     call: &PlacementContext<'_>,
@@ -128,7 +124,6 @@ pub fn explain_prioritize(
 }
 
 /// A question about a Pod, as kube-scheduler would put it.
-#[must_use]
 pub fn request<'a>(pod: &Pod, names: Vec<Cow<'a, str>>) -> ExtenderRequest<'a> {
     ExtenderRequest {
         pod: pod.clone(),

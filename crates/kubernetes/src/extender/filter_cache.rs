@@ -31,7 +31,6 @@ pub(crate) struct FilterCache {
 
 impl FilterCache {
     /// Judges every node by `[CLBP] (4.1)`.
-    #[must_use]
     pub(crate) fn of(
         nodes: &NodeSet,
         demand: &Resources<Amount>,
@@ -62,7 +61,6 @@ impl FilterCache {
     }
 
     /// The resources that refuse at a node; of a node that is not known, none.
-    #[must_use]
     pub(crate) fn at(&self, position: Option<usize>) -> ResourceSet {
         position
             .and_then(|position| self.refused.get(position))
@@ -71,7 +69,6 @@ impl FilterCache {
     }
 
     /// True where any node of the cluster that is open to every Pod has headroom.
-    #[must_use]
     pub(crate) const fn room_somewhere(&self) -> bool {
         self.room_somewhere
     }
@@ -100,7 +97,6 @@ impl Default for VerdictCache {
 
 impl VerdictCache {
     /// The verdicts, computed if these nodes have not been asked for this demand.
-    #[must_use]
     pub(crate) fn get(
         &self,
         nodes: &NodeSet,

@@ -8,7 +8,6 @@ use std::fmt;
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// `metadata.name` of a JSON object; `None` when it has none.
-#[must_use]
 pub(super) fn read(object: &str) -> Option<Cow<'_, str>> {
     let mut found = None;
     let mut deserializer = serde_json::Deserializer::from_str(object);

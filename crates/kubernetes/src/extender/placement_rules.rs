@@ -54,19 +54,16 @@ impl Exemption {
     ];
 
     /// The reason with this name; `None` for the name of a reason of another version.
-    #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == name)
     }
 
     /// True if prioritize scores the nodes anyway: the Pod is exempt from the headroom rule alone.
-    #[must_use]
     pub const fn is_scored(self) -> bool {
         matches!(self, Self::DaemonSet | Self::Mirror | Self::Critical)
     }
 
     /// The name in metrics and explanations.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NamespaceUnknown => "namespace_unknown",
@@ -127,7 +124,6 @@ impl<'a> PlacementRules<'a> {
     }
 
     /// The rules for `pod` if it were judged. An unknown namespace has no policy of its own.
-    #[must_use]
     pub(crate) fn if_judged(pod: &Pod, call: &PlacementContext<'a>) -> Self {
         static NO_POLICY: NamespacePolicy = NamespacePolicy {
             enabled: false,
@@ -151,7 +147,6 @@ impl<'a> PlacementRules<'a> {
     /// The policy decides, unless another node has room that kube-scheduler may only not have
     /// shown. A Pod that has waited long enough goes anyway: that node was not among those
     /// requested meanwhile.
-    #[must_use]
     pub(crate) fn relaxes(&self, call: &PlacementContext<'_>, room_elsewhere: bool) -> bool {
         let mode = self
             .namespace
@@ -182,7 +177,6 @@ impl<'a> PlacementRules<'a> {
 }
 
 /// The Pod's exemption; one from any score comes before one from the headroom rule alone.
-#[must_use]
 pub fn exemption(pod: &Pod, call: &PlacementContext<'_>) -> Option<Exemption> {
     PlacementRules::of(pod, call)
         .err()
@@ -217,7 +211,6 @@ pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
 
 /// True if the headroom rule holds for Pods of this kind, so that their claims were checked against
 /// the node.
-#[must_use]
 pub fn has_checked_claims(pod: &Pod) -> bool {
     !pod.is_skipped() && headroom_exemption(pod).is_none()
 }
@@ -231,7 +224,6 @@ pub(super) fn blind(snapshot: &Snapshot) -> Option<Exemption> {
 }
 
 /// The share from which a resource is dominant in a namespace, `[CLBP] (4.2)`: its own, else the cluster's.
-#[must_use]
 pub fn profile_threshold(namespace: &NamespacePolicy, policy: &SchedulingPolicy) -> Ratio {
     namespace
         .profile_threshold

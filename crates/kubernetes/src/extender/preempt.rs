@@ -114,7 +114,6 @@ pub struct PreemptionResult {
 /// Judges each proposed node by the headroom rule without its victims. `relief` gives the load that
 /// leaves a node with these Pods and with the Pods under deletion. A node with an estimated load
 /// stays as proposed.
-#[must_use]
 pub fn preempt(
     request: &PreemptionRequest<'_>,
     call: &PlacementContext<'_>,
@@ -177,7 +176,6 @@ struct MetaVictim<'a> {
 }
 
 /// Writes the answer, which is in the form with UIDs whatever the question was in.
-#[must_use]
 pub fn answer(request: &PreemptionRequest<'_>, kept: &[bool]) -> Vec<u8> {
     let nodes = request.nodes.iter().zip(kept).filter(|(_, kept)| **kept);
     let nodes = nodes.map(|((name, victims), _)| {

@@ -12,7 +12,6 @@ pub const REFUSAL: &str = "evenkeel: no headroom";
 /// The time since which a Pod waits after a refusal; `None` if it does not wait. `known` is the
 /// time found before; `listed` is true once all Pods have been listed. The condition's time covers
 /// any cause, so it counts only for Pods of the first list.
-#[must_use]
 pub fn refused_since(
     pod: &Pod,
     known: Option<Timestamp>,

@@ -29,7 +29,6 @@ pub enum WireError {
 }
 
 impl WireError {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Malformed(_) | Self::Binding(_) | Self::Preemption(_) => "malformed",
@@ -114,7 +113,6 @@ impl<'a> ExtenderRequest<'a> {
 
 /// Writes the answer to filter: the passing nodes, and the others as not to be helped by
 /// preemption.
-#[must_use]
 pub fn filter_answer(request: &ExtenderRequest<'_>, passes: impl Fn(usize) -> bool) -> Vec<u8> {
     let (kept, refused): (Vec<usize>, Vec<usize>) =
         (0..request.names.len()).partition(|&position| passes(position));
@@ -146,7 +144,6 @@ pub fn filter_answer(request: &ExtenderRequest<'_>, passes: impl Fn(usize) -> bo
 }
 
 /// Writes the answer to prioritize: a score for every node that was asked about.
-#[must_use]
 pub fn prioritize_answer(request: &ExtenderRequest<'_>, score: impl Fn(usize) -> u8) -> Vec<u8> {
     let mut body = Vec::with_capacity(names_size(request) + request.names.len() * 24);
     let all: Vec<usize> = (0..request.names.len()).collect();

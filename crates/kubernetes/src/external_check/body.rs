@@ -41,7 +41,6 @@ struct CheckRequestBody<'a> {
 
 impl ChangeAsked {
     /// The question as it is sent: JSON.
-    #[must_use]
     pub fn body(&self, question: &CheckQuestion) -> String {
         let Self {
             target,

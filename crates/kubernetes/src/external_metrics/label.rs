@@ -11,7 +11,6 @@ const HASH: usize = 8;
 /// A name, such as that of a signal, as a label value: `pods/rps` is `pods.rps`. If a name is too
 /// long or has invalid characters, it ends in a hash of the whole, so that no two names share a
 /// value.
-#[must_use]
 pub fn label_value(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     // A dot of its own and one for a slash would be one.

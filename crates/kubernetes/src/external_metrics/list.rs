@@ -36,7 +36,6 @@ pub struct KnownLoad {
 }
 
 impl ServedLoad {
-    #[must_use]
     pub fn new(kind: &str, name: &str, signal: &str, known: Option<KnownLoad>) -> Self {
         let mut labels: BTreeMap<String, String> = [(KIND, kind), (NAME, name), (SIGNAL, signal)]
             .into_iter()

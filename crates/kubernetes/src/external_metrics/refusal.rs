@@ -62,12 +62,10 @@ impl ExternalMetricsRefusal {
     }
 
     /// The code of the answer.
-    #[must_use]
     pub const fn code(&self) -> u16 {
         self.answer().0
     }
 
-    #[must_use]
     pub fn status(&self) -> Status {
         let (code, reason) = self.answer();
         api_status::status(code, reason, self.to_string())

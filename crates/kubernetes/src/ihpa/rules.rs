@@ -136,7 +136,6 @@ pub enum Endpoint {
 
 impl IhpaRules {
     /// The settings of the HPA's algorithm, where a provider asks for it.
-    #[must_use]
     pub fn reactive(&self) -> Option<&ReactiveRules> {
         self.providers.iter().find_map(|one| match &one.source {
             PortraitSource::Reactive(reactive) => Some(reactive),
@@ -145,7 +144,6 @@ impl IhpaRules {
     }
 
     /// The settings of the forecast, where a provider asks for one.
-    #[must_use]
     pub fn predictive(&self) -> Option<&PredictiveRules> {
         self.providers.iter().find_map(|one| match &one.source {
             PortraitSource::Predictive(predictive) => Some(predictive),
@@ -154,7 +152,6 @@ impl IhpaRules {
     }
 
     /// The same as a policy of the target: what the tracker of its load goes by.
-    #[must_use]
     pub fn policy(&self) -> ScalingPolicy {
         let (reactive, predictive) = (self.reactive(), self.predictive());
         let of_reactive = reactive.map(|reactive| &reactive.metrics);

@@ -221,7 +221,6 @@ impl From<IhpaReplicaCounts> for ReplicaCounts {
 
 impl GrayStatus {
     /// The change with the words beside it.
-    #[must_use]
     pub fn new(change: &StagedChange, phase: &str, next_time: Option<Timestamp>) -> Self {
         let StagedChange {
             begun,
@@ -246,13 +245,11 @@ impl GrayStatus {
     }
 
     /// True unless it is done.
-    #[must_use]
     pub fn is_under_way(&self) -> bool {
         Progress::of_word(&self.progress) != Some(Progress::Finished)
     }
 
     /// The change that it tells of.
-    #[must_use]
     pub fn change(&self) -> StagedChange {
         StagedChange {
             begun: self.from.into(),
@@ -289,7 +286,6 @@ impl From<&PausedChange> for HoldStatus {
 
 impl StabilityStatus {
     /// The holds that it tells of.
-    #[must_use]
     pub fn holds(&self) -> Vec<PausedChange> {
         self.holds.iter().filter_map(HoldStatus::hold).collect()
     }
@@ -297,7 +293,6 @@ impl StabilityStatus {
 
 impl HoldStatus {
     /// The hold that it describes; `None` if a user has changed its words.
-    #[must_use]
     pub fn hold(&self) -> Option<PausedChange> {
         let actions = [Action::Pause, Action::Rollback];
         let directions = [Direction::Up, Direction::Down];

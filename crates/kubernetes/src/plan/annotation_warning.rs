@@ -18,7 +18,6 @@ pub struct AnnotationWarning {
 }
 
 impl AnnotationWarning {
-    #[must_use]
     pub fn new(kind: Kind, metadata: &Meta, invalid: &InvalidAnnotation) -> Self {
         Self {
             regarding: RegardingObject::of(kind, metadata),
@@ -26,7 +25,6 @@ impl AnnotationWarning {
         }
     }
 
-    #[must_use]
     pub fn of_claim(metadata: &Meta, claim: &ExcessiveClaim) -> Self {
         Self {
             regarding: RegardingObject::of(Kind::Pod, metadata),
@@ -35,7 +33,6 @@ impl AnnotationWarning {
     }
 
     /// The Warning Event with reason `InvalidAnnotation`; `reporter` is the name of this replica.
-    #[must_use]
     pub fn write(&self, reporter: &str, now: Timestamp) -> Write {
         let Self { regarding, note } = self;
         let event = EventContent {

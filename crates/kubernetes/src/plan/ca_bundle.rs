@@ -14,7 +14,6 @@ use crate::object_ref::ObjectRef;
 
 /// The change that makes every webhook of the configuration trust `bundle` (PEM), if one does not.
 /// A merge patch replaces lists, so the whole list of webhooks is written back.
-#[must_use]
 pub fn plan(configuration: &Value, bundle: &str) -> Option<ObjectChange> {
     let encoded = STANDARD.encode(bundle);
     let name = configuration.pointer("/metadata/name")?.as_str()?;
@@ -42,7 +41,6 @@ pub fn plan(configuration: &Value, bundle: &str) -> Option<ObjectChange> {
 
 /// The change that makes the APIService of Evenkeel in the namespace `own` trust `bundle` (PEM), if
 /// it does not. Another's APIService is not touched.
-#[must_use]
 pub fn plan_api_service(api_service: &APIService, own: &str, bundle: &str) -> Option<ObjectChange> {
     let trusted = api_service
         .spec

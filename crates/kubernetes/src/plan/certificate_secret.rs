@@ -13,7 +13,6 @@ use crate::object_ref::ObjectRef;
 pub type Files = BTreeMap<String, Vec<u8>>;
 
 /// The change that makes the Secret; that it exists already is as good.
-#[must_use]
 pub fn create(namespace: &str, name: &str, files: &Files) -> ObjectChange {
     let body = json!({
         "apiVersion": "v1",
@@ -30,7 +29,6 @@ pub fn create(namespace: &str, name: &str, files: &Files) -> ObjectChange {
 }
 
 /// The change that replaces the contents of `resource_version`, and sets or removes annotations.
-#[must_use]
 pub fn replace(
     namespace: &str,
     name: &str,
@@ -53,7 +51,6 @@ pub fn replace(
 }
 
 /// The change that makes a Secret hold `wanted` and nothing else; `found` is its present version.
-#[must_use]
 pub fn hold(
     namespace: &str,
     name: &str,

@@ -20,7 +20,6 @@ pub struct ConditionalPatch {
 
 impl ConditionalPatch {
     /// A patch without changes, for the object with this UID only.
-    #[must_use]
     pub fn of(metadata: &Meta) -> Self {
         let mut patch = Self {
             tests: Vec::new(),
@@ -80,7 +79,6 @@ impl ConditionalPatch {
     }
 
     /// The value that a field is given; `None` where it is not changed, or taken away.
-    #[must_use]
     pub fn changed(&self, path: &[&str]) -> Option<&Value> {
         let path = PointerBuf::from_tokens(path.iter().copied());
         self.changes.iter().find_map(|change| match change {
@@ -89,18 +87,15 @@ impl ConditionalPatch {
         })
     }
 
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
     /// The values that it was decided on, as tests.
-    #[must_use]
     pub fn tests(&self) -> &[PatchOperation] {
         &self.tests
     }
 
-    #[must_use]
     pub fn to_patch(&self) -> Patch {
         Patch([self.tests.as_slice(), &self.changes].concat())
     }

@@ -25,7 +25,6 @@ pub use rounds::{DeletionCostChoice, DueCostWrites, Rounds};
 
 /// The write that gives a Pod its cost, or removes Evenkeel's; `None` if nothing changes, or if the
 /// cost is the user's.
-#[must_use]
 pub fn write(pod: &RemovablePod, cost: Option<&Cost>, purpose: Purpose) -> Option<Write> {
     let found = &pod.mark;
     let is_users = found.is_users();
@@ -52,13 +51,11 @@ pub fn write(pod: &RemovablePod, cost: Option<&Cost>, purpose: Purpose) -> Optio
 }
 
 /// The writes that take every cost of Evenkeel's away.
-#[must_use]
 pub fn clear(pods: &[Arc<RemovablePod>], purpose: Purpose) -> Vec<Write> {
     let clear = |pod: &Arc<RemovablePod>| write(pod, None, purpose);
     pods.iter().filter_map(clear).collect()
 }
 
-#[must_use]
 pub fn object(pod: &RemovablePod) -> ObjectRef {
     ObjectRef::in_namespace(Kind::Pod, &*pod.common.namespace, &*pod.name)
 }
@@ -75,7 +72,6 @@ fn regarding(pod: &RemovablePod) -> Option<RegardingObject> {
 }
 
 /// The Event that reports why a Pod's ReplicaSet is left alone; the same Event for the same reason.
-#[must_use]
 pub fn left_alone(
     pod: &RemovablePod,
     why: &DeletionCostRefusal,

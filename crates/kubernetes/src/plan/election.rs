@@ -52,7 +52,6 @@ pub struct Election {
 
 impl Election {
     /// A contender called `identity`, which must be its own among all replicas.
-    #[must_use]
     pub const fn new(identity: String, timing: Timing) -> Self {
         Self {
             identity,
@@ -99,7 +98,6 @@ impl Election {
     }
 
     /// The instant until which this contender may act; `None` when it may not.
-    #[must_use]
     pub fn acts_until(&self) -> Option<Instant> {
         self.renewed.map(|sent| sent + self.timing.renew_deadline)
     }

@@ -22,7 +22,6 @@ pub struct RegardingObject {
 }
 
 impl RegardingObject {
-    #[must_use]
     pub fn of(kind: Kind, metadata: &Meta) -> Self {
         Self {
             kind,
@@ -54,7 +53,6 @@ pub struct EventContent<'a> {
 
 impl EventContent<'static> {
     /// An Event on what scales a workload.
-    #[must_use]
     pub fn of_scaling(severity: EventSeverity, reason: &'static str, note: String) -> Self {
         Self {
             purpose: Purpose::ScalingEvent,
@@ -68,7 +66,6 @@ impl EventContent<'static> {
 
 impl EventContent<'_> {
     /// The write of an Event that `reporter`, this replica, writes once for each `seed`.
-    #[must_use]
     pub fn once(
         &self,
         regarding: &RegardingObject,
@@ -103,7 +100,6 @@ impl EventContent<'_> {
     }
 
     /// The write of an Event that happened at `now`: at another time it is another object.
-    #[must_use]
     pub fn at(&self, regarding: &RegardingObject, reporter: &str, now: Timestamp) -> Write {
         let RegardingObject { kind, uid, .. } = regarding;
         let seed = format!("{} {uid} {} {now}", kind.as_str(), self.reason);

@@ -24,19 +24,16 @@ pub use self::portrait_objects::{
 };
 
 /// The writes that bring the HorizontalPortraits in line that autoscalers name.
-#[must_use]
 pub fn portraits(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
     portraits::plan(observed)
 }
 
 /// The writes that bring CronJobs in line, and why some do not run.
-#[must_use]
 pub fn jobs(observed: &ExternalPortraitObjects<'_>, settings: &Settings) -> JobPlan {
     jobs::plan(observed, settings)
 }
 
 /// The portraits that have a job, by namespace, as the annotation `evenkeel.dev/portrait-jobs` has them.
-#[must_use]
 pub fn vouched(
     observed: &ExternalPortraitObjects<'_>,
     settings: &Settings,
@@ -45,20 +42,17 @@ pub fn vouched(
 }
 
 /// The writes of that annotation, where another was told `before`.
-#[must_use]
 pub fn vouch(before: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<Write> {
     namespace_portraits::writes(before, found)
 }
 
 /// The writes that suspend every job, since nothing of Evenkeel's is to be left at work.
-#[must_use]
 pub fn restore(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
     jobs::suspend_all(observed, Purpose::Restore)
 }
 
 /// The write that tells what came of the job of a HorizontalPortrait: what was found of its result, or the problem for which it
 /// does not run. One result is read at a time, since each may be of a megabyte.
-#[must_use]
 pub fn result(
     portrait: &CheckedHorizontalPortrait,
     found: Result<Option<&FoundResult>, &JobProblem>,

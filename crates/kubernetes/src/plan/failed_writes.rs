@@ -76,7 +76,6 @@ impl<K: Eq + Hash> FailedWrites<K> {
     }
 
     /// True while a write is to be left alone; `basis` is only asked for where the last one failed.
-    #[must_use]
     pub fn rests(&self, place: &K, basis: impl FnOnce() -> u64, now: Instant) -> bool {
         let rest = self.resting.get(place);
         rest.is_some_and(|rest| now < rest.until && rest.basis == basis())

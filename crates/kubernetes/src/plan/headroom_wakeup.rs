@@ -48,7 +48,6 @@ pub struct RefusedPod {
 }
 
 impl RefusedPod {
-    #[must_use]
     pub fn of(pod: &Pod, call: &PlacementContext<'_>) -> Self {
         let judgement = PlacementRules::if_judged(pod, call);
         Self {
@@ -187,7 +186,6 @@ fn has_passed(since: Timestamp, wait: SignedDuration, now: Timestamp) -> bool {
     now < since || now.duration_since(since) >= wait
 }
 
-#[must_use]
 pub fn write(node: &str, resource_version: &str, now: Timestamp) -> Write {
     let patch = json!({
         "metadata": {

@@ -106,7 +106,6 @@ impl fmt::Display for KeyRotationRequest {
 impl KeyRotation {
     /// The rotation that starts at `now` in whole seconds, and later than `newest`, when the last
     /// of the old authorities was made. The new authority signs from the middle of the overlap.
-    #[must_use]
     pub fn starting(now: Timestamp, newest: Timestamp, overlap: SignedDuration) -> Self {
         let seconds = now.as_second().max(newest.as_second().saturating_add(1));
         let began = Timestamp::from_second(seconds).unwrap_or(now);
@@ -120,7 +119,6 @@ impl KeyRotation {
 
     /// The same rotation, ended as soon after `now` as clients can follow. `signed` is when a new
     /// authority issued the certificate in use, if one did.
-    #[must_use]
     pub fn finished(self, now: Timestamp, signed: Option<Timestamp>) -> Self {
         let now = whole(now);
         let known = later(self.began, SETTLE);
@@ -133,7 +131,6 @@ impl KeyRotation {
     }
 
     /// True of an authority that goes, by the moment at which it was made.
-    #[must_use]
     pub fn replaces(&self, published: Timestamp) -> bool {
         published < self.began
     }

@@ -22,7 +22,6 @@ pub struct OnlinePatch {
 
 /// The patch that brings the condition in line; `None` if it is, or if the Pod has no gate or has
 /// ended.
-#[must_use]
 pub fn patch(pod: &Pod, now: Timestamp) -> Option<OnlinePatch> {
     if !pod.is_gated() || pod.is_finished() {
         return None;

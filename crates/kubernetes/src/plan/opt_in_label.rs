@@ -18,7 +18,6 @@ pub struct MirroredNamespace<'a> {
     pub label: Option<&'a str>,
 }
 
-#[must_use]
 pub fn plan(namespace: &MirroredNamespace<'_>) -> Option<Write> {
     let wanted = namespace.enabled.then_some("true");
     (namespace.label != wanted).then(|| {

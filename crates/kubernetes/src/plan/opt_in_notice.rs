@@ -57,7 +57,6 @@ const fn condition_type(kind: Kind) -> Option<&'static str> {
 
 /// True if an object with these conditions is to get the condition. Foreign generators write
 /// conditions of HorizontalPortraits too, and a list with theirs stays as it is.
-#[must_use]
 pub fn lacks_notice(kind: Kind, conditions: &[Condition]) -> bool {
     let Some(own) = condition_type(kind) else {
         return false;
@@ -74,7 +73,6 @@ fn is_notice(own: &str, condition: &Condition) -> bool {
         && condition.reason == NOT_OPTED_IN
 }
 
-#[must_use]
 pub fn plan(lacking: &[UnnoticedObject], memory: &mut NoticeMemory, now: Timestamp) -> Vec<Write> {
     let objects: HashMap<ObjectRef, &UnnoticedObject> = lacking
         .iter()

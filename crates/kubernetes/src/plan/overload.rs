@@ -40,7 +40,6 @@ pub struct TaintedNode {
 }
 
 impl TaintedNode {
-    #[must_use]
     pub fn of(node: &Node) -> Self {
         let metadata = Meta {
             name: node.metadata.name.clone(),
@@ -55,12 +54,10 @@ impl TaintedNode {
         }
     }
 
-    #[must_use]
     pub fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }
 
-    #[must_use]
     pub fn candidate(&self) -> TaintCandidate<'_> {
         TaintCandidate {
             name: self.name(),
@@ -147,7 +144,6 @@ pub(super) fn change_taints(patch: &mut ConditionalPatch, found: &Taints, wanted
     patch.change(&TAINTS, is_there, wanted.to_value());
 }
 
-#[must_use]
 pub fn clear(nodes: &[Arc<TaintedNode>], purpose: Purpose) -> Vec<Write> {
     let clear = |node: &Arc<TaintedNode>| node.write(&node.taints.without_own(), purpose);
     nodes.iter().filter_map(clear).collect()

@@ -46,7 +46,6 @@ pub struct ProfileOutcome {
 }
 
 /// Plans one round of a profile.
-#[must_use]
 pub fn plan(
     profiled: &ProfileObjects,
     memory: &mut ProfileMemory,

@@ -269,7 +269,6 @@ pub fn own(pod: &ResizablePod, by: Resizer) -> Result<Option<&ResizeRecord>, Res
 }
 
 /// The write of a record, or the one that takes it away; `None` where it stands so.
-#[must_use]
 pub fn annotate(
     pod: &ResizablePod,
     record: Option<&ResizeRecord>,
@@ -324,7 +323,6 @@ pub fn put_back(
 
 /// The record of a Pod that does not yet ask for its original resources. An obstacle may be gone in
 /// a minute, so the Pod owes it as long as it exists.
-#[must_use]
 pub fn owed(pod: &ResizablePod) -> Option<&ResizeRecord> {
     let record = pod.record.as_ref()?.as_ref().ok()?;
     is_owed(record, pod).then_some(record)
@@ -337,7 +335,6 @@ fn is_owed(record: &ResizeRecord, pod: &ResizablePod) -> bool {
     is_ours && !record.marks.left && !record.is_put_back(&asked)
 }
 
-#[must_use]
 pub fn object(pod: &ResizablePod) -> ObjectRef {
     ObjectRef::in_namespace(Kind::Pod, &*pod.namespace, &*pod.name)
 }

@@ -28,7 +28,6 @@ pub struct Lifetime {
 impl Lifetime {
     /// The life of a certificate made at `now`: from a little earlier, `life` long, and never
     /// beyond `limit`. In whole seconds, as certificates are.
-    #[must_use]
     pub fn starting(now: Timestamp, life: SignedDuration, limit: Timestamp) -> Self {
         let whole = |moment: Timestamp| {
             Timestamp::from_second(moment.as_second()).expect("the seconds are those of a moment")
@@ -41,13 +40,11 @@ impl Lifetime {
         }
     }
 
-    #[must_use]
     pub fn contains(&self, now: Timestamp) -> bool {
         (self.not_before..self.not_after).contains(&now)
     }
 
     /// The moment at which the certificate was made, and so published.
-    #[must_use]
     pub fn published(&self) -> Timestamp {
         self.not_before
             .saturating_add(CLOCK_SKEW)
@@ -107,18 +104,15 @@ impl Validity {
         })
     }
 
-    #[must_use]
     pub const fn authority(&self) -> SignedDuration {
         self.authority
     }
 
-    #[must_use]
     pub const fn leaf(&self) -> SignedDuration {
         self.leaf
     }
 
     /// Time between an authority's publication and its first signature of the server's certificate.
-    #[must_use]
     pub fn overlap(&self) -> SignedDuration {
         self.renew_authority_before() / 2
     }
@@ -167,7 +161,6 @@ impl From<Validity> for RotationRules {
 
 impl RotationRules {
     /// True where a rotation of keys takes `authority` out of use.
-    #[must_use]
     pub fn goes(&self, authority: &Lifetime) -> bool {
         self.keys
             .is_some_and(|keys| keys.replaces(authority.published()))
@@ -181,7 +174,6 @@ impl RotationRules {
 
 /// The change that is due to `authorities` at `now`; `None` if none. `settled` is true for the
 /// index of an authority that no client depends on.
-#[must_use]
 pub fn renewal(
     now: Timestamp,
     authorities: &[Lifetime],
@@ -204,7 +196,6 @@ pub fn renewal(
 }
 
 /// True where clients that followed the leaf before `leaf` have had time to take this one up.
-#[must_use]
 pub fn is_settled(now: Timestamp, leaf: Lifetime) -> bool {
     leaf.published()
         .saturating_add(SETTLE)
@@ -214,7 +205,6 @@ pub fn is_settled(now: Timestamp, leaf: Lifetime) -> bool {
 /// Index of the authority that signs at `now`, of one or more, oldest first: the newest that has
 /// been published long enough. Otherwise (the first of all, or after a missed renewal) the oldest
 /// that outlives the next rotation, and else the newest.
-#[must_use]
 pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &RotationRules) -> usize {
     let RotationRules { validity, keys } = rules;
     let known = |authority: &Lifetime| {
@@ -235,7 +225,6 @@ pub fn signer(now: Timestamp, authorities: &[Lifetime], rules: &RotationRules) -
 
 /// True if a leaf may stay at `now`: valid, and with more life left than the rotation wants, or as
 /// much as a new one would have.
-#[must_use]
 pub fn leaf_stays(now: Timestamp, leaf: Lifetime, signer: Lifetime, validity: &Validity) -> bool {
     let new = now.saturating_add(validity.leaf).unwrap_or(Timestamp::MAX);
     let gains = new.min(signer.not_after).as_second() > leaf.not_after.as_second();

@@ -13,7 +13,6 @@ const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Sets the replicas of an object; `None` if they are the same. `metadata` is the object's own: its
 /// Scale has the same UID.
-#[must_use]
 pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> Option<Write> {
     if from == to {
         return None;
@@ -32,7 +31,6 @@ pub fn set_replicas(object: ObjectRef, metadata: &Meta, from: i32, to: i32) -> O
 }
 
 /// The count that a write sets through `scale`; `None` of any other write.
-#[must_use]
 pub fn replicas_written(write: &Write) -> Option<i32> {
     let WriteOperation::Conditional(patch) = &write.operation else {
         return None;

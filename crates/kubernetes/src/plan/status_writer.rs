@@ -54,7 +54,6 @@ pub struct StatusSubject<'a, S> {
 
 impl<S: Serialize> StatusSubject<'_, S> {
     /// The write of another status, down to what it no longer has; `None` if they are the same.
-    #[must_use]
     pub fn write(&self, after: &S) -> Option<Write> {
         let Self {
             kind,
@@ -127,13 +126,11 @@ impl<S: Status> StatusWriter<S> {
     }
 
     /// The status of the last plan.
-    #[must_use]
     pub fn planned(&self) -> Option<&S> {
         self.planned.as_ref().map(|(_, status)| status)
     }
 
     /// True if `new` is to be written in place of `held`.
-    #[must_use]
     pub fn is_due(&self, held: Option<&S>, new: &S, now: Timestamp) -> bool {
         let Some(held) = held else { return true };
         let is_early = |at| now.duration_since(at) < S::FIGURES_EVERY;

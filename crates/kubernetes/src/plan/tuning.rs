@@ -75,7 +75,6 @@ pub fn begin(
     Ok(annotate(pod, Some(&record), Purpose::Resize))
 }
 
-#[must_use]
 pub fn follow(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
     if context.mode != TuningMode::On || pod.is_skipped {
         return undo(pod, context);
@@ -130,7 +129,6 @@ fn stands_partly(pod: &ResizablePod) -> Option<ResizeRecord> {
     })
 }
 
-#[must_use]
 pub fn undo(pod: &ResizablePod, context: &TuningContext<'_>) -> PodResizePlan {
     if !pod.is_resized_by(Resizer::Tuning) {
         return PodResizePlan::default();

@@ -98,14 +98,12 @@ pub struct ClosedReadinessGate {
 impl ObjectTraces {
     /// True for bounds without a contributor for an hour: the replica that should have restored
     /// them is gone.
-    #[must_use]
     pub fn have_lapsed(&self, now: Timestamp) -> bool {
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.as_ref().ok());
         let held_until = bounds.and_then(|bounds| bounds.written()?.held_until());
         held_until.is_some_and(|until| now.duration_since(until) >= LAPSED)
     }
 
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         let Self {
             bounds,
@@ -123,7 +121,6 @@ impl ObjectTraces {
         self.shut.is_some_and(|shut| shut.is_forgotten)
     }
 
-    #[must_use]
     pub fn are_due(&self, extent: Extent, now: Timestamp) -> bool {
         match extent {
             Extent::All => !self.is_clean(),
@@ -196,7 +193,6 @@ fn is_controlled(object: &Value) -> bool {
     owners.is_some_and(|owners| owners.iter().any(|owner| owner["controller"] == true))
 }
 
-#[must_use]
 pub fn traces(kind: Kind, object: &Value, now: Timestamp) -> ObjectTraces {
     let metadata = &object["metadata"];
     let keys = || {

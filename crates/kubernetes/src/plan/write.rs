@@ -38,7 +38,6 @@ pub struct Write {
 }
 
 impl Write {
-    #[must_use]
     pub const fn new(purpose: Purpose, target: ObjectRef, operation: WriteOperation) -> Self {
         Self {
             purpose,
@@ -52,7 +51,6 @@ impl Write {
     /// else: its reason, the tests of a conditional patch with the direction of its bounds, and all of
     /// any other write but the version of its object. So a raise that is refused holds up neither the
     /// way down nor a restore.
-    #[must_use]
     pub fn basis(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.purpose.hash(&mut hasher);
@@ -120,7 +118,6 @@ pub enum Purpose {
 
 impl Purpose {
     /// The name in metrics and logs.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MirrorNamespace => "mirror_namespace",

@@ -24,7 +24,6 @@ pub enum WritePriority {
 }
 
 impl WritePriority {
-    #[must_use]
     pub const fn of(purpose: Purpose) -> Self {
         match purpose {
             Purpose::WakePods => Self::Wakes,
@@ -65,7 +64,6 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    #[must_use]
     pub fn new(length: usize) -> Self {
         Self {
             length,

@@ -13,7 +13,6 @@ const WARM_UP: SignedDuration = SignedDuration::from_mins(10);
 
 /// From creation to first readiness; `None` if not ready or no longer known. A Pod without a time
 /// of binding has not waited for a node.
-#[must_use]
 pub fn start_time(pod: &Pod) -> Option<StartTime> {
     let condition = pod.status.condition("Ready")?;
     let ready = condition.last_transition_time?;

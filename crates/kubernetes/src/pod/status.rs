@@ -145,7 +145,6 @@ fn is_oom_kill<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Er
 impl ContainerStatus {
     /// When the container last started, if ever; if the runtime lost the start of an ended one, its
     /// end.
-    #[must_use]
     pub fn started_at(&self) -> Option<Timestamp> {
         let running = self.state.running.and_then(|running| running.started_at);
         let ended = |state: &ContainerState| {
@@ -161,7 +160,6 @@ impl ContainerStatus {
 impl ContainerStatus {
     /// True if its last end was an out-of-memory kill, or if it ends at each start: a runtime with
     /// too little memory ends by itself.
-    #[must_use]
     pub fn may_lack_memory(&self) -> bool {
         let states = [&self.state, &self.last_state].into_iter();
         let mut ended = states.filter_map(|state| state.terminated);
@@ -174,7 +172,6 @@ impl ContainerStatus {
 
     /// The earliest known start of the container: samples hold its use from then on, across
     /// restarts.
-    #[must_use]
     pub(crate) fn first_started_at(&self) -> Option<Timestamp> {
         let before = self.last_state.terminated;
         let before = before.and_then(|ended| ended.started_at.or(ended.finished_at));
@@ -184,7 +181,6 @@ impl ContainerStatus {
 
 impl PodStatus {
     /// The time at which the last of the containers ended, as far as is told.
-    #[must_use]
     pub(crate) fn finished_at(&self) -> Option<Timestamp> {
         self.container_statuses
             .iter()
@@ -192,7 +188,6 @@ impl PodStatus {
             .max()
     }
 
-    #[must_use]
     pub fn condition(&self, kind: &str) -> Option<&PodCondition> {
         self.conditions
             .iter()

@@ -65,14 +65,12 @@ impl From<WrittenSpread> for TopologySpread {
 
 impl TopologySpread {
     /// True where the same Pods count beside one with these labels as beside the other.
-    #[must_use]
     pub fn is_same_beside(&self, one: &AllLabels, other: &AllLabels) -> bool {
         let mut keys = self.match_label_keys.iter();
         keys.all(|key| one.get(key) == other.get(key))
     }
 
     /// The terms that a Pod's labels are compared with, values counted one by one.
-    #[must_use]
     pub fn terms(&self) -> usize {
         let selector = self.selector.as_ref().map_or(0, |selector| {
             let values = selector.match_expressions.iter();
@@ -84,7 +82,6 @@ impl TopologySpread {
 
     /// The selector of the Pods that count beside one with these labels. An invalid selector, which
     /// the API server refuses, selects nothing.
-    #[must_use]
     pub fn selector(&self, labels: &AllLabels) -> Selector {
         let Some(mut selector) = self.selector.clone() else {
             return Selector::nothing();

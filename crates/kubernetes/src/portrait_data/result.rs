@@ -41,7 +41,6 @@ pub enum ResultError {
 
 impl ResultError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Missing(_) => "ResultMissing",

@@ -47,7 +47,6 @@ pub enum ProfileBehaviorError {
 
 impl ProfileBehaviorError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Type { .. } => "Behavior",
@@ -58,7 +57,6 @@ impl ProfileBehaviorError {
 
 impl ReplicaProfileError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Negative { .. } | Self::TooMany => "Replicas",

@@ -38,7 +38,6 @@ impl ReplicaProfileStatus {
     pub(crate) const ENSURED: &str = "Ensured";
 
     /// Why Pods stay in traffic that the profile wants out of it, in one word.
-    #[must_use]
     pub fn staying(&self) -> Option<&'static str> {
         let mut conditions = self.conditions.iter();
         let ensured = conditions.find(|one| one.kind == Self::ENSURED)?;

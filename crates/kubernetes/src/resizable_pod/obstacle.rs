@@ -19,7 +19,6 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
-    #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
             Self::NotRunning => "NotRunning",

@@ -51,7 +51,6 @@ pub struct Marks {
 }
 
 impl Marks {
-    #[must_use]
     pub fn rests_until(&self, change: ResizeKind, now: Timestamp) -> Option<Timestamp> {
         let rest = self.rests.get(&change)?;
         (now < rest.until).then_some(rest.until)
@@ -69,7 +68,6 @@ impl Marks {
     }
 
     /// The same without the failures of what leads from the one to the other, which has been done.
-    #[must_use]
     pub fn after_success(&self, from: &ContainerValues, to: &ContainerValues) -> Self {
         let mut marks = self.clone();
         for change in changes(from, to) {
@@ -79,14 +77,12 @@ impl Marks {
     }
 
     /// True where nothing has to be remembered of a Pod that has what it was made with.
-    #[must_use]
     pub fn is_nothing(&self) -> bool {
         self.lacked.is_empty() && self.rests.is_empty() && !self.left
     }
 }
 
 /// The kinds of change that lead from the one to the other.
-#[must_use]
 pub fn changes(from: &ContainerValues, to: &ContainerValues) -> BTreeSet<ResizeKind> {
     let all = to.iter().flat_map(|(name, after)| {
         let before = from.get(name).copied().unwrap_or(*after);
@@ -99,7 +95,6 @@ pub fn changes(from: &ContainerValues, to: &ContainerValues) -> BTreeSet<ResizeK
 }
 
 /// The kind of change of one resource of a container; `None` where it stays.
-#[must_use]
 pub fn change(
     resource: TunedResource,
     before: RequestAndLimit,

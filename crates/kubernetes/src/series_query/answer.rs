@@ -21,7 +21,6 @@ pub enum SeriesUnit {
 }
 
 impl SeriesUnit {
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Cores => "cores",
@@ -31,7 +30,6 @@ impl SeriesUnit {
         }
     }
 
-    #[must_use]
     pub const fn of(resource: Resource) -> Self {
         match resource {
             Resource::Cpu => Self::Cores,
@@ -73,7 +71,6 @@ pub struct SeriesAnswer {
 }
 
 impl SeriesQuery {
-    #[must_use]
     pub const fn unit(&self) -> SeriesUnit {
         match &self.subject {
             SeriesSubject::Pods { usage, .. } | SeriesSubject::Workload { usage, .. } => {
@@ -87,12 +84,10 @@ impl SeriesQuery {
 }
 
 impl SeriesAnswer {
-    #[must_use]
     pub fn points(&self) -> usize {
         self.series.iter().map(|series| series.points.len()).sum()
     }
 
-    #[must_use]
     pub fn list(&self, kind: QueryKind, unit: SeriesUnit) -> impl Serialize + '_ {
         SeriesList {
             api_version: Kind::MetricSeries.api_version(),

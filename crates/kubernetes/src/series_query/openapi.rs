@@ -8,14 +8,12 @@ use crate::kinds::Kind;
 
 /// The index of documents, `/openapi/v3`. The hash tells the API server whether to fetch the
 /// document again.
-#[must_use]
 pub fn index(hash: &str) -> Value {
     let path = format!("apis/{}", Kind::MetricSeries.api_version());
     let address = format!("/openapi/v3/{path}?hash={hash}");
     json!({"paths": {path: {"serverRelativeURL": address}}})
 }
 
-#[must_use]
 pub fn document() -> Value {
     let group_version = Kind::MetricSeries.api_version();
     let path = format!("/apis/{group_version}/namespaces/{{namespace}}/series/{{query}}");

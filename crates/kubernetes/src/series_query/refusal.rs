@@ -56,7 +56,6 @@ pub enum SeriesRefusal {
 
 impl SeriesRefusal {
     /// The code of the answer, and the reason as Kubernetes names it.
-    #[must_use]
     pub const fn answer(&self) -> (u16, &'static str) {
         match self {
             Self::Unauthenticated(_) => (401, "Unauthorized"),
@@ -72,7 +71,6 @@ impl SeriesRefusal {
         }
     }
 
-    #[must_use]
     pub fn status(&self) -> Status {
         let (code, reason) = self.answer();
         api_status::status(code, reason, self.to_string())

@@ -7,7 +7,6 @@ use super::{GroupKind, ObjectSelection, SeriesQuery, SeriesSubject};
 use crate::kinds::{Kind, guessed_plural};
 
 impl SeriesQuery {
-    #[must_use]
     pub fn rights(&self) -> [ResourceAttributes; 2] {
         let own = ResourceAttributes {
             name: Some(self.kind().as_str().to_owned()),
@@ -68,7 +67,6 @@ fn described(kind: &GroupKind) -> String {
 }
 
 /// A right in words, such as `list queue.external.metrics.k8s.io in the namespace "shop"`.
-#[must_use]
 pub fn words(right: &ResourceAttributes) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let part = right.subresource.as_ref();

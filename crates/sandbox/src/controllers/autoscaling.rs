@@ -26,7 +26,6 @@ use evenkeel_http_client::Request;
 use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
 /// Interval of reconciliations, by the cluster's clock.
-#[must_use]
 pub fn sync(clock: Clock) -> SignedDuration {
     clock.elapsed(clock.period(Settings::DEFAULT.sync_period))
 }

@@ -38,7 +38,6 @@ impl Default for Lags {
 }
 
 impl Lags {
-    #[must_use]
     pub fn new(sync: SignedDuration) -> Self {
         Self {
             sync,
@@ -54,7 +53,6 @@ impl Lags {
 
     /// Lag of a workload's Pod number `before`; if the run had fewer Pods, the mean of the
     /// workload, or of all.
-    #[must_use]
     pub fn of(&self, namespace: &str, name: &str, before: usize) -> SignedDuration {
         let own = self.pods.get(&(namespace.to_owned(), name.to_owned()));
         let known = own.and_then(|lags| lags.get(before).copied());
@@ -64,7 +62,6 @@ impl Lags {
             .unwrap_or_default()
     }
 
-    #[must_use]
     pub fn summary(&self) -> LagSummary {
         let all = || self.pods.values().flatten();
         let seconds = |lag: Option<SignedDuration>| lag.unwrap_or_default().as_secs_f64();

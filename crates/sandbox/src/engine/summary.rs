@@ -80,7 +80,6 @@ fn name<S: serde::Serializer>(resource: &Resource, serializer: S) -> Result<S::O
 
 impl SummaryBuilder {
     /// `line` is the headroom line.
-    #[must_use]
     pub const fn new(line: Ratio) -> Self {
         const NONE: UtilizationSums = UtilizationSums {
             spread: 0.0,
@@ -152,7 +151,6 @@ impl SummaryBuilder {
         }
     }
 
-    #[must_use]
     pub fn summary(&self) -> RunSummary {
         let now = self.last.unwrap_or_default();
         let open = self

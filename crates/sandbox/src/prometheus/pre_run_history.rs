@@ -22,7 +22,6 @@ pub struct PreRunHistory {
 
 impl PreRunHistory {
     /// `seed` decides the noise.
-    #[must_use]
     pub fn of(scenario: &Scenario, seed: u64) -> Self {
         Self {
             length: scenario.past,

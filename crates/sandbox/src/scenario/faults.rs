@@ -29,7 +29,6 @@ impl FaultKind {
     ];
 
     /// On the command line.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MetricsDown => "metrics-down",
@@ -56,7 +55,6 @@ pub const ACCEPTED: &str = "metrics-down, metrics-hang, hang, api-restart or nod
 pub struct FaultError(pub String);
 
 impl Fault {
-    #[must_use]
     pub fn lasts(&self, at: SignedDuration) -> bool {
         self.from <= at && at < self.until
     }

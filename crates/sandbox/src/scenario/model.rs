@@ -118,7 +118,6 @@ impl ScenarioWorkload {
     /// The metric of its HPA, with the target load of one replica; in mode direct the cpu of its
     /// annotations. `None` for a workload without scaling, and for a cpu target without a cpu
     /// request.
-    #[must_use]
     pub fn capacity(&self) -> Option<(ScaleBy, PodCapacity)> {
         let by = self.scale.map(|scale| scale.by);
         let by = by.or_else(|| self.direct_target().map(ScaleBy::Cpu))?;

@@ -47,7 +47,6 @@ pub struct ScenarioProvenance {
 
 impl Simulation {
     /// When and over which span loads are measured.
-    #[must_use]
     pub const fn timing(&self) -> Timing {
         Timing {
             interval: self.interval,

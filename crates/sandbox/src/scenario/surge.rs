@@ -69,7 +69,6 @@ impl SurgeFile {
 
 impl Surge {
     /// Factor at a time of the trace.
-    #[must_use]
     pub fn times_at(&self, at: SignedDuration) -> f64 {
         let since = at.saturating_sub(self.begin);
         let left = self.lasts.saturating_sub(since);
@@ -85,7 +84,6 @@ impl Surge {
         1.0 + (self.times - 1.0) * share
     }
 
-    #[must_use]
     pub fn moved(self, seed: RandomSource) -> Self {
         let by = self.jitter.as_secs_f64() * (2.0 * seed.unit(0) - 1.0);
         let by = SignedDuration::try_from_secs_f64(by.round()).unwrap_or_default();

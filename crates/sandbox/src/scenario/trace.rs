@@ -32,7 +32,6 @@ pub struct TrafficTrace {
 
 impl TrafficTrace {
     /// The compiled-in daily rhythm of a public web server.
-    #[must_use]
     pub fn web() -> Arc<Self> {
         static PARSED: OnceLock<Arc<TrafficTrace>> = OnceLock::new();
         let parsed = PARSED.get_or_init(|| {
@@ -43,7 +42,6 @@ impl TrafficTrace {
     }
 
     /// Share of the largest value at a time since the beginning, interpolated.
-    #[must_use]
     pub fn share(&self, at: SignedDuration) -> f64 {
         let position = (at.as_secs_f64() / self.step).rem_euclid(self.length());
         let first = index(position);

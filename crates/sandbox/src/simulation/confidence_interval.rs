@@ -24,7 +24,6 @@ const WIDER: f64 = 2.372;
 
 impl MeanEstimate {
     /// Mean of independent values; `None` without any.
-    #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         let count = count_as_f64(values.len());
         let mean = values.iter().sum::<f64>() / count;
@@ -41,7 +40,6 @@ impl MeanEstimate {
     }
 
     /// In another unit.
-    #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self {
             mean: self.mean * factor,

@@ -52,20 +52,17 @@ pub struct ScalingScore {
 
 impl Way {
     /// The plain HPA first, by falling targets.
-    #[must_use]
     pub fn all() -> Vec<Self> {
         let rivals = RIVALS.map(|percent| Self::Hpa { percent });
         let portraits = TOGETHER.map(Self::Portraits);
         rivals.into_iter().chain(portraits).collect()
     }
 
-    #[must_use]
     pub const fn is_rival(self) -> bool {
         matches!(self, Self::Hpa { .. })
     }
 
     /// `None` for a workload without some of these portraits.
-    #[must_use]
     pub fn scored(
         self,
         workload: &ScenarioWorkload,

@@ -33,7 +33,6 @@ pub struct Statistics {
 }
 
 impl NodeMonitor {
-    #[must_use]
     pub const fn new(timing: Timing) -> Self {
         Self {
             timing,
@@ -66,12 +65,10 @@ impl NodeMonitor {
         }
     }
 
-    #[must_use]
     pub fn scraped(&self) -> Option<SignedDuration> {
         self.history.back().map(|(at, _)| *at)
     }
 
-    #[must_use]
     pub const fn window(&self) -> SignedDuration {
         self.timing.window
     }
@@ -85,13 +82,11 @@ impl NodeMonitor {
         self.pods.samples().map(|(pod, sample)| (*pod, sample))
     }
 
-    #[must_use]
     pub fn pod_sample(&self, pod: PodId) -> Option<ScrapedSample> {
         self.pods.sample(&pod)
     }
 
     /// By node over the last `window`, or what there is of it; empty before the first scrape.
-    #[must_use]
     pub fn statistics(&self, window: SignedDuration) -> Vec<Statistics> {
         let Some((newest, last)) = self.history.back() else {
             return Vec::new();

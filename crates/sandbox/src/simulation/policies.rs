@@ -56,7 +56,6 @@ impl PolicyName {
     ];
 
     /// In flags and reports.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -69,7 +68,6 @@ impl PolicyName {
         }
     }
 
-    #[must_use]
     pub fn begin(self, scenario: &Scenario, own: &OwnSettings) -> Box<dyn LoadPolicy> {
         let nodes = &scenario.nodes;
         match self {

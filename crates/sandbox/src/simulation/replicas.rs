@@ -40,7 +40,6 @@ impl ScalingMethod {
     ];
 
     /// In flags and reports.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hpa => "hpa",
@@ -107,7 +106,6 @@ pub struct Replicas {
 
 impl Replicas {
     /// `fits` makes the fits of the workloads.
-    #[must_use]
     pub fn of(scenario: &Scenario, scaling: ScalingMethod, fits: FitFunctions<'_>) -> Self {
         let mut all = Self::default();
         for workload in &scenario.workloads {
@@ -135,7 +133,6 @@ impl Replicas {
     }
 
     /// The count of a workload at a time, and the time of its next change.
-    #[must_use]
     pub fn at(&self, index: usize, at: SignedDuration) -> (u32, Option<SignedDuration>) {
         let Some(changes) = self.changes.get(index) else {
             return (0, None);

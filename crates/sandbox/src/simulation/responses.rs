@@ -58,7 +58,6 @@ impl Responses {
     }
 
     /// Response times of several workloads together.
-    #[must_use]
     pub(super) fn with(self, other: Self) -> Self {
         let requests = self.requests + other.requests;
         let weighted = self.mean_seconds * self.requests + other.mean_seconds * other.requests;

@@ -35,7 +35,6 @@ pub struct UnknownPolicy(String);
 impl PolicyName {
     pub const ALL: [Self; 4] = [Self::Fixed, Self::Thesis, Self::Vpa, Self::Evenkeel];
 
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",

@@ -11,7 +11,6 @@ use evenkeel_core::tuning::TunedResource;
 
 /// Demand of each replica of the first workload with traffic, over the simulation; empty without
 /// such a workload.
-#[must_use]
 pub fn wanted(
     scenario: &Scenario,
     resource: TunedResource,

@@ -206,7 +206,6 @@ impl DevEventBus {
         })
     }
 
-    #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<TimedEvent> {
         self.0.subscribe()
     }

@@ -52,7 +52,6 @@ pub struct DevClusterOptions {
 
 impl DevClusterOptions {
     /// The shipped scenario, 20 times as fast as the clock.
-    #[must_use]
     pub fn new(folder: PathBuf) -> Self {
         Self {
             scenario: Scenario::mixed(),
@@ -98,7 +97,6 @@ impl DevClusterOptions {
     /// A run of the same seed without Evenkeel, in virtual time, with the run's control-plane lags
     /// and lost nodes, and without faults of metrics and API server. Its HPAs aim at a share of
     /// their own targets.
-    #[must_use]
     pub fn plain(&self, lags: Lags, target_share: Ratio) -> Baseline {
         let lost = self
             .faults

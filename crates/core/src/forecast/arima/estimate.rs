@@ -32,13 +32,11 @@ pub struct ArimaEstimate {
 
 impl ArimaEstimate {
     /// φ
-    #[must_use]
     pub fn ar(&self) -> &[f64] {
         &self.process.ar
     }
 
     /// θ, with the sign of w_t = … + ε_t + θ ε_{t−1}
-    #[must_use]
     pub fn ma(&self) -> &[f64] {
         &self.process.ma
     }
@@ -50,13 +48,11 @@ impl ArimaEstimate {
     }
 
     /// Akaike's criterion, `[CLBP] (3.3)`.
-    #[must_use]
     pub fn aic(&self) -> f64 {
         2.0 * self.parameters() - 2.0 * self.log_likelihood
     }
 
     /// The same corrected for few observations (`[Hyndman]`); infinite where there are too few.
-    #[must_use]
     pub fn aicc(&self) -> f64 {
         let (k, n) = (self.parameters(), count_as_f64(self.differences));
         if n <= k + 1.0 {
@@ -66,7 +62,6 @@ impl ArimaEstimate {
     }
 
     /// Schwarz' criterion, `[CLBP] (3.4)`.
-    #[must_use]
     pub fn sc(&self) -> f64 {
         let n = count_as_f64(self.differences);
         self.parameters() * n.ln() - 2.0 * self.log_likelihood

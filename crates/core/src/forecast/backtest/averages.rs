@@ -33,7 +33,6 @@ pub struct Averages {
 
 impl Averages {
     /// `None` of no scores.
-    #[must_use]
     pub fn of(scores: &[Score]) -> Option<Self> {
         if scores.is_empty() {
             return None;

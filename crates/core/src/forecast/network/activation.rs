@@ -15,7 +15,6 @@ const ABOVE: [f32; 7] = [
 const BELOW: [f32; 4] = [4.893_525e-3, 2.268_434_6e-3, 1.185_347e-4, 1.198_258_4e-6];
 
 /// Within 5e-7.
-#[must_use]
 #[inline]
 pub(super) fn tanh(value: f32) -> f32 {
     let value = value.clamp(-FLAT, FLAT);
@@ -28,7 +27,6 @@ pub(super) fn tanh(value: f32) -> f32 {
 }
 
 /// 1 / (1 + e^−x), within 5e-7.
-#[must_use]
 #[inline]
 pub(super) fn sigmoid(value: f32) -> f32 {
     0.5 + 0.5 * tanh(0.5 * value)

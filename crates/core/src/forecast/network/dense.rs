@@ -14,7 +14,6 @@ pub struct DenseLayer {
 
 impl DenseLayer {
     /// Weights and biases together.
-    #[must_use]
     pub const fn count(inputs: usize, outputs: usize) -> usize {
         (inputs + 1) * outputs
     }
@@ -32,13 +31,11 @@ impl DenseLayer {
         })
     }
 
-    #[must_use]
     pub const fn parameters(&self) -> &[f32] {
         &self.parameters
     }
 
     /// `inputs` must have the layer's length.
-    #[must_use]
     pub fn answer(&self, inputs: &[f32]) -> Vec<f32> {
         let (weights, biases) = self.parameters.split_at(inputs.len() * self.outputs);
         let mut answer = biases.to_vec();

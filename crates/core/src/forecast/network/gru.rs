@@ -1,6 +1,8 @@
-//! Gated recurrent units, as PyTorch defines them (`[CLBP]` 3.5 to 3.8). r = σ(W_r x + b_r + U_r h
-//! + c_r), z = σ(W_z x + b_z + U_z h + c_z), n = tanh(W_n x + b_n + r ∘ (U_n h + c_n)), h' = (1 −
-//! z) ∘ n + z ∘ h. The thesis leaves the biases out and writes r ∘ U h for r ∘ (U_n h + c_n).
+//! Gated recurrent units, as PyTorch defines them (`[CLBP]` 3.5 to 3.8).
+//!
+//! r = σ(W_r x + b_r + U_r h + c_r), z = σ(W_z x + b_z + U_z h + c_z),
+//! n = tanh(W_n x + b_n + r ∘ (U_n h + c_n)), h' = (1 − z) ∘ n + z ∘ h. The thesis leaves the biases
+//! out and writes r ∘ U h for r ∘ (U_n h + c_n).
 
 use super::activation::{sigmoid, tanh};
 use super::shape_error::ShapeError;
@@ -35,7 +37,6 @@ pub struct GruState {
 
 impl GruState {
     /// Before the first step.
-    #[must_use]
     pub fn start(units: usize) -> Self {
         let zeros = |count| vec![0.0; count].into();
         Self {
@@ -47,7 +48,6 @@ impl GruState {
 }
 
 impl<'a> GruWeights<'a> {
-    #[must_use]
     pub fn of(inputs: usize, hidden: usize, parameters: &'a [f32]) -> Self {
         let gates = 3 * hidden;
         let (of_inputs, rest) = parameters.split_at(inputs * gates);
@@ -102,7 +102,6 @@ pub fn add_products(sums: &mut [f32], weights: &[f32], factors: &[f32]) {
 
 impl Gru {
     /// Weights and biases together.
-    #[must_use]
     pub const fn count(inputs: usize, hidden: usize) -> usize {
         3 * hidden * (inputs + hidden + 2)
     }
@@ -122,13 +121,11 @@ impl Gru {
         })
     }
 
-    #[must_use]
     pub const fn parameters(&self) -> &[f32] {
         &self.parameters
     }
 
     /// The state after all `steps`, whose inputs are concatenated.
-    #[must_use]
     pub fn follow(&self, steps: &[f32]) -> GruState {
         let weights = GruWeights::of(self.inputs, self.hidden, &self.parameters);
         let mut hidden = GruState::start(self.hidden);

@@ -80,7 +80,6 @@ impl SwishShape {
         [(READ, HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, SWISH_STEPS)];
 
     /// Parameters of the tables, and of each layer.
-    #[must_use]
     pub fn counts(self) -> [usize; 4] {
         let [first, second, last] =
             Self::LAYERS.map(|(inputs, outputs)| DenseLayer::count(inputs, outputs));
@@ -89,7 +88,6 @@ impl SwishShape {
     }
 
     /// `parameters` has as many numbers as [`Self::counts`] adds up to.
-    #[must_use]
     pub fn apart(self, parameters: &[f32]) -> SwishWeights<'_> {
         let [tables, first, second, _] = self.counts();
         let (tables, rest) = parameters.split_at(tables);
@@ -115,7 +113,6 @@ impl SwishShape {
         ]
     }
 
-    #[must_use]
     pub fn pass(self, parameters: &[f32], input: &SwishInput) -> SwishPass {
         let SwishWeights { tables, layers } = self.apart(parameters);
         let rows = self.rows(input);
@@ -184,19 +181,16 @@ impl SwishNet {
         })
     }
 
-    #[must_use]
     pub const fn shape(&self) -> SwishShape {
         self.shape
     }
 
     /// As [`Self::new`] takes them.
-    #[must_use]
     pub const fn parameters(&self) -> &[f32] {
         &self.parameters
     }
 
     /// One number for each step.
-    #[must_use]
     pub fn answer(&self, input: &SwishInput) -> [f32; SWISH_STEPS] {
         self.shape.pass(&self.parameters, input).answer
     }

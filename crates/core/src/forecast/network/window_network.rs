@@ -16,7 +16,6 @@ pub struct NetworkShape {
 
 impl NetworkShape {
     /// Parameters of the units and of the layer after them.
-    #[must_use]
     pub const fn count(self) -> usize {
         Gru::count(1, self.hidden) + DenseLayer::count(self.hidden, self.outputs)
     }
@@ -45,19 +44,16 @@ impl GruNetwork {
         })
     }
 
-    #[must_use]
     pub const fn shape(&self) -> NetworkShape {
         self.shape
     }
 
     /// As [`Self::new`] takes them.
-    #[must_use]
     pub fn parameters(&self) -> Vec<f32> {
         [self.units.parameters(), self.head.parameters()].concat()
     }
 
     /// One number for each step.
-    #[must_use]
     pub fn answer(&self, window: &[f32]) -> Vec<f32> {
         let hidden = self.units.follow(window);
         self.head.answer(&hidden.state)
@@ -81,7 +77,6 @@ pub struct WindowRows {
 
 impl WindowRows {
     /// No rows; `window` and `outputs` are the lengths of windows and targets.
-    #[must_use]
     pub const fn new(window: usize, outputs: usize) -> Self {
         Self {
             window,
@@ -104,23 +99,19 @@ impl WindowRows {
         self.weights.push(weight);
     }
 
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.weights.len()
     }
 
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.weights.is_empty()
     }
 
-    #[must_use]
     pub const fn lengths(&self) -> (usize, usize) {
         (self.window, self.outputs)
     }
 
     /// Window, targets and weight.
-    #[must_use]
     pub fn row(&self, index: usize) -> (&[f32], &[f32], f32) {
         let (window, target) = (index * self.window, index * self.outputs);
         (

@@ -25,7 +25,6 @@ pub struct Cover {
 impl Cover {
     /// `distance` from the middle as in [`Quantiles::at`](super::Quantiles::at), `risk` the share
     /// of time in which Pods may carry too much, above 0 and below 1.
-    #[must_use]
     pub const fn new(risk: f64, distance: f64) -> Self {
         Self {
             risk,
@@ -35,13 +34,11 @@ impl Cover {
         }
     }
 
-    #[must_use]
     pub const fn risk(&self) -> f64 {
         self.risk
     }
 
     /// Distance from the middle at which the largest load is covered.
-    #[must_use]
     pub const fn distance(&self) -> f64 {
         self.distance
     }
@@ -51,14 +48,12 @@ impl Cover {
     }
 
     /// Share of the last days in which Pods carried too much; `None` before an hour has passed.
-    #[must_use]
     pub fn achieved(&self) -> Option<f64> {
         (self.minutes >= 60.0).then_some(self.achieved)
     }
 
     /// Additional distance from the middle, because Pods carried too much for longer than the risk,
     /// for example because they wait for nodes or start late. 0 before half a day has passed.
-    #[must_use]
     pub fn correction(&self) -> f64 {
         if self.minutes < CORRECTED_FROM || self.achieved <= self.risk {
             return 0.0;

@@ -78,7 +78,6 @@ pub struct Peak {
 }
 
 impl PeakForecaster {
-    #[must_use]
     pub fn new(cover: Cover) -> Self {
         Self {
             own: None,
@@ -100,7 +99,6 @@ impl PeakForecaster {
     }
 
     /// The risk, and the achieved share.
-    #[must_use]
     pub const fn cover(&self) -> &Cover {
         &self.cover
     }
@@ -199,7 +197,6 @@ impl PeakForecaster {
 
     /// The largest load within the `window` minutes after the step at `newest`. `None` if too
     /// little is known.
-    #[must_use]
     pub fn peak(
         &self,
         history: &LoadRingBuffer,
@@ -267,19 +264,16 @@ impl PeakForecaster {
         }
     }
 
-    #[must_use]
     pub fn accuracy(&self) -> HorizonAccuracy {
         self.score.accuracy()
     }
 
     /// By the losses of the forecasts.
-    #[must_use]
     pub fn trust(&self) -> ModelTrust {
         self.score.trust()
     }
 
     /// In bytes, itself included.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         let own = self.own.as_ref().map_or(0, |own| own.bytes());
         size_of::<Self>() + own + self.issued.capacity() * size_of::<PendingPeakForecast>()

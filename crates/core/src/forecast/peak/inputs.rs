@@ -50,7 +50,6 @@ impl Masks {
 
 /// For the largest load of the next `window` minutes; `None` if the last minute or most of the last
 /// quarter of an hour is missing, or there was no load for a day.
-#[must_use]
 pub fn inputs(past: &impl Lookback, window: usize, masks: Masks) -> Option<Inputs> {
     let minute = |ago: usize| past.minute(ago).filter(|_| ago < masks.minutes);
     let last = minute(0)?;

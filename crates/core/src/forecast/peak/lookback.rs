@@ -144,7 +144,6 @@ pub struct Minutes {
 impl Minutes {
     /// As [`Self::new`], with gaps up to [`BRIDGED`] interpolated: a database leaves out minutes in
     /// which Pods started, and in these a load rose.
-    #[must_use]
     pub fn bridged(start: i64, mut values: Vec<f32>) -> Self {
         let known = (0_i64..).zip(&values).filter(|(_, value)| !value.is_nan());
         let known: Vec<(i64, f32)> = known.map(|(minute, &value)| (minute, value)).collect();
@@ -165,7 +164,6 @@ impl Minutes {
 
     /// Loads of consecutive minutes from `start`, in seconds since the epoch and rounded down to a
     /// minute; NaN where one is missing.
-    #[must_use]
     pub fn new(start: i64, values: Vec<f32>) -> Self {
         let minute = start.div_euclid(60);
         let before = usize::try_from(minute.rem_euclid(5)).unwrap_or_default();
@@ -193,25 +191,21 @@ impl Minutes {
     }
 
     /// The calendar of the load; UTC without this.
-    #[must_use]
     pub fn by(self, calendar: Calendar) -> Self {
         Self { calendar, ..self }
     }
 
     /// By minute; NaN where one is missing.
-    #[must_use]
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
     /// Begin of the first minute, in seconds since the epoch.
-    #[must_use]
     pub const fn start(&self) -> i64 {
         self.start
     }
 
     /// Back from the end of the minute `index`.
-    #[must_use]
     pub fn past(&self, index: usize) -> MinuteLookback<'_> {
         MinuteLookback {
             values: &self.values,

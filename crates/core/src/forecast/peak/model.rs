@@ -50,20 +50,17 @@ impl GlobalPeaks {
     /// In annotations, conditions and tables.
     pub const NAME: &'static str = "global";
 
-    #[must_use]
     pub fn shipped() -> Arc<Self> {
         Arc::clone(&SHIPPED)
     }
 
     /// In the order of [`LEVELS`].
-    #[must_use]
     pub fn new(levels: [Trees; LEVELS.len()]) -> Self {
         let table = TreeTable::of(&levels);
         Self { levels, table }
     }
 
     /// Rises to the quantiles at [`LEVELS`], over the scale of the inputs.
-    #[must_use]
     pub fn rises(&self, inputs: &Inputs) -> [f32; LEVELS.len()] {
         let Some(table) = &self.table else {
             return self
@@ -76,13 +73,11 @@ impl GlobalPeaks {
     }
 
     /// Quantiles of the largest load, corrected by `own`.
-    #[must_use]
     pub fn quantiles(&self, own: Option<&OwnPeaks>, inputs: &Inputs) -> Quantiles {
         own_quantiles(self.rises(inputs), own, inputs)
     }
 
     /// The weights in the form of the shipped file.
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(u32::try_from(INPUTS).unwrap_or(u32::MAX).to_le_bytes());
@@ -116,7 +111,6 @@ impl GlobalPeaks {
 }
 
 /// Quantiles of the largest load from the answer of [`GlobalPeaks::rises`], corrected by `own`.
-#[must_use]
 pub fn own_quantiles(
     rises: [f32; LEVELS.len()],
     own: Option<&OwnPeaks>,
@@ -140,31 +134,26 @@ impl OwnPeaks {
     pub const NAME: &'static str = "own";
 
     /// Trees for windows of `window` minutes, for [`LEVELS`] from the median up.
-    #[must_use]
     pub const fn new(window: usize, levels: [Trees; LEVELS.len() - 1]) -> Self {
         Self { window, levels }
     }
 
     /// In minutes.
-    #[must_use]
     pub const fn window(&self) -> usize {
         self.window
     }
 
     /// They answer for a window of so many minutes.
-    #[must_use]
     pub const fn serves(&self, window: usize) -> bool {
         Self::is_for(self.window, window)
     }
 
     /// Trees for a window of `fitted` minutes answer for one of `window`. The lag of measurements
     /// varies by a tick; a longer window covers a shorter one.
-    #[must_use]
     pub const fn is_for(fitted: usize, window: usize) -> bool {
         fitted == window || fitted == window + 1
     }
 
-    #[must_use]
     pub fn bytes(&self) -> usize {
         let trees = self.levels.iter().map(Trees::heap_bytes);
         size_of::<Self>() + trees.sum::<usize>()

@@ -19,7 +19,6 @@ pub struct Quantiles {
 
 impl Quantiles {
     /// At [`LEVELS`]. One below its predecessor is raised to it, and none is below 0.
-    #[must_use]
     pub fn new(mut values: [f64; LEVELS.len()]) -> Self {
         let mut least = 0.0_f64;
         for value in &mut values {
@@ -34,32 +33,27 @@ impl Quantiles {
     }
 
     /// As likely exceeded as not.
-    #[must_use]
     pub const fn median(&self) -> f64 {
         self.values[1]
     }
 
     /// At [`LEVELS`]`[index]`.
-    #[must_use]
     pub fn level(&self, index: usize) -> f64 {
         self.values[index]
     }
 
     /// Holds 80 % of the largest loads.
-    #[must_use]
     pub fn interval80(&self) -> (f64, f64) {
         (self.at(-OF_80), self.at(OF_80))
     }
 
     /// Holds 95 % of the largest loads.
-    #[must_use]
     pub fn interval95(&self) -> (f64, f64) {
         (self.at(-OF_95), self.at(OF_95))
     }
 
     /// The load at a distance from the middle, in standard deviations of a normal distribution:
     /// interpolated between the levels, and extrapolated beyond them.
-    #[must_use]
     pub fn at(&self, distance: f64) -> f64 {
         let last = DISTANCES.len() - 2;
         let segment = (0..last)

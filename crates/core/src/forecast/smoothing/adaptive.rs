@@ -30,7 +30,6 @@ pub struct AdaptiveAlpha {
 
 impl AdaptiveAlpha {
     /// For a window, oldest first; an empty one gives [`Alpha::EVEN`].
-    #[must_use]
     pub fn of(window: &[f64]) -> Self {
         Self::of_parts(window, &[])
     }
@@ -55,14 +54,12 @@ impl AdaptiveAlpha {
     }
 
     /// Clamped to 0.05 to 0.95, and 0.5 where the window does not vary.
-    #[must_use]
     pub fn alpha(&self) -> Alpha {
         self.raw.map_or(Alpha::EVEN, Alpha::clamped)
     }
 }
 
 /// The parabola of a window smoothed from its start by its own α; `None` below three observations.
-#[must_use]
 pub fn window_forecast(window: &[f64], variant: Variant) -> Option<Coefficients> {
     let brown = restarted(window, &[], AdaptiveAlpha::of(window).alpha())?;
     Some(brown.coefficients(variant))
@@ -92,7 +89,6 @@ impl SHpa {
     /// Observations for a forecast (`[DS-HPA]` 2.3, step 2).
     pub(crate) const NEED: usize = 20;
 
-    #[must_use]
     pub fn new(variant: Variant) -> Self {
         Self {
             window: VecDeque::with_capacity(Self::WINDOW),
@@ -102,7 +98,6 @@ impl SHpa {
     }
 
     /// `None` before the first forecast is possible.
-    #[must_use]
     pub fn alpha(&self) -> Option<Alpha> {
         self.smoothing.map(|(alpha, _)| alpha)
     }

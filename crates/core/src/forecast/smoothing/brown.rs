@@ -34,7 +34,6 @@ impl Alpha {
 
     /// An adaptive factor, held between [`Self::LEAST`] and [`Self::MOST`]; NaN gives
     /// [`Self::EVEN`].
-    #[must_use]
     pub fn clamped(value: f64) -> Self {
         if value.is_nan() {
             Self::EVEN
@@ -43,7 +42,6 @@ impl Alpha {
         }
     }
 
-    #[must_use]
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -81,7 +79,6 @@ pub struct Coefficients {
 
 impl Coefficients {
     /// `steps_ahead` counts from the last observation (`[DS-HPA]` (6)).
-    #[must_use]
     pub fn at(&self, steps_ahead: f64) -> f64 {
         self.a + self.b * steps_ahead + self.c * steps_ahead * steps_ahead
     }
@@ -97,7 +94,6 @@ impl Coefficients {
 
 impl BrownSmoothing {
     /// All three values start at `start`.
-    #[must_use]
     pub const fn new(alpha: Alpha, start: f64) -> Self {
         Self {
             alpha,
@@ -116,13 +112,11 @@ impl BrownSmoothing {
         self.s3 = alpha * self.s2 + keep * self.s3;
     }
 
-    #[must_use]
     pub const fn smoothed(&self) -> [f64; 3] {
         [self.s1, self.s2, self.s3]
     }
 
     /// The coefficients of `[DS-HPA]` (7).
-    #[must_use]
     pub fn coefficients(&self, variant: Variant) -> Coefficients {
         let Self { alpha, s1, s2, s3 } = *self;
         let alpha = alpha.get();
@@ -155,7 +149,6 @@ pub struct Tes {
 }
 
 impl Tes {
-    #[must_use]
     pub const fn new(alpha: Alpha, variant: Variant) -> Self {
         Self {
             alpha,
@@ -167,7 +160,6 @@ impl Tes {
     }
 
     /// Meaningful from the third observation on.
-    #[must_use]
     pub const fn brown(&self) -> &BrownSmoothing {
         &self.brown
     }

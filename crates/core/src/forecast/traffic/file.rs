@@ -33,7 +33,6 @@ pub enum TrafficModelError {
 }
 
 impl TrafficModel {
-    #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let Self {
             components,

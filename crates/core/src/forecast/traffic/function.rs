@@ -38,7 +38,6 @@ pub struct LinearResidual {
 
 impl CalendarInputs {
     /// By the clocks and weeks of `calendar`.
-    #[must_use]
     pub fn of(at: Timestamp, calendar: &Calendar) -> Self {
         let second = calendar.second_of_week(at).clamp(0, WEEK - 1);
         let part = |part: i64, whole: i64| tree_input(WHOLE * i64_as_f64(part) / i64_as_f64(whole));
@@ -55,7 +54,6 @@ impl CalendarInputs {
 impl LinearResidual {
     /// `residual` takes [`Self::inputs`]. Its answer times `scale`, clamped to the range `seen`, is
     /// added to the linear answer.
-    #[must_use]
     pub fn new(linear: LinearFunction, scale: f64, seen: (f64, f64), residual: Trees) -> Self {
         Self {
             bends: residual.thresholds(LINEAR).into(),
@@ -66,30 +64,25 @@ impl LinearResidual {
         }
     }
 
-    #[must_use]
     pub fn inputs(linear: f64, scale: f64, moment: CalendarInputs) -> [TreeInput; RESIDUAL_INPUTS] {
         let [time, day, week] = moment.inputs;
         [tree_input(linear / scale), time, day, week]
     }
 
-    #[must_use]
     pub const fn linear(&self) -> &LinearFunction {
         &self.linear
     }
 
-    #[must_use]
     pub const fn trees(&self) -> usize {
         self.residual.len()
     }
 
     /// Utilisation by the linear model alone; `traffic` is that of all `replicas`.
-    #[must_use]
     pub fn linear_utilisation(&self, traffic: &[f64], replicas: f64) -> f64 {
         self.linear.intercept + self.driven(traffic) / replicas
     }
 
     /// Utilisation of each replica, at least 0; `traffic` is that of all `replicas`.
-    #[must_use]
     pub fn utilisation(&self, traffic: &[f64], replicas: f64, moment: CalendarInputs) -> f64 {
         let linear = self.linear_utilisation(traffic, replicas);
         (linear + self.added(linear, moment)).max(0.0)
@@ -108,7 +101,6 @@ impl LinearResidual {
     ///
     /// Between two thresholds of the trees their correction is constant, and utilisation only falls
     /// with the count. So the trees are evaluated once per such part.
-    #[must_use]
     pub fn least_count(
         &self,
         traffic: &[f64],
@@ -142,7 +134,6 @@ impl LinearResidual {
 
     /// The least count at which the linear model has no more than `target`; `None` if there is
     /// none.
-    #[must_use]
     pub fn least_linear_count(&self, traffic: &[f64], target: f64, most: i32) -> Option<i32> {
         let is_good = |count: i32| self.linear_utilisation(traffic, f64::from(count)) <= target;
         is_good(most).then(|| first(1, most, is_good))

@@ -44,13 +44,11 @@ impl HeldOutDay {
     pub const LEFT: f64 = 0.5;
 
     /// By [`Self::NEEDED`].
-    #[must_use]
     pub fn is_explained(&self) -> bool {
         self.explained >= Self::NEEDED
     }
 
     /// By [`Self::LEFT`]: the traffic explains it.
-    #[must_use]
     pub fn is_by_traffic(&self) -> bool {
         1.0 - self.explained <= Self::LEFT * (1.0 - self.explained_without)
     }

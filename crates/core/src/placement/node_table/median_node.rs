@@ -8,7 +8,6 @@ use crate::units::{Amount, Resources};
 
 /// For each resource, capacity and load of the median by T - N among the nodes of known capacity;
 /// for an even number, the lower of the two in the middle.
-#[must_use]
 pub fn median<'a>(nodes: impl IntoIterator<Item = &'a NodeLoad>) -> NodeLoad {
     let mut known: Resources<Vec<CapacityAndLoad>> = Resources::default();
     for node in nodes {

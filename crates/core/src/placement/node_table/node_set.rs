@@ -29,7 +29,6 @@ pub enum Freshness {
 
 impl Freshness {
     /// In metrics and answers.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fresh => "fresh",
@@ -57,7 +56,6 @@ pub struct NodeState {
 
 impl NodeState {
     /// Schedulable, and without a taint.
-    #[must_use]
     pub const fn is_open(&self) -> bool {
         self.schedulable && !self.tainted
     }
@@ -73,7 +71,6 @@ impl NodeState {
 
     /// Part of the load is a sum of demands, because a resource of known capacity lacks a fresh
     /// measurement.
-    #[must_use]
     pub fn is_estimated(&self) -> bool {
         self.load.capacity.iter().any(|(resource, known)| {
             known.is_some() && self.freshness[resource] != Freshness::Fresh
@@ -108,29 +105,24 @@ pub struct NodeSet {
 
 impl NodeSet {
     /// Grows with every change.
-    #[must_use]
     pub const fn version(&self) -> u64 {
         self.version
     }
 
-    #[must_use]
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
     /// Nodes with a measurement other than disk that is fresh or was old on arrival.
-    #[must_use]
     pub const fn measured(&self) -> usize {
         self.measured
     }
 
     /// Median of the nodes that are open to every Pod.
-    #[must_use]
     pub fn median(&self) -> NodeLoad {
         *self.median.get_or_init(|| {
             let open = self.iter().filter(|node| node.is_open());
@@ -139,26 +131,22 @@ impl NodeSet {
     }
 
     /// The most of each resource that Pods can have on any node; `None` if no node's is known.
-    #[must_use]
     pub fn largest(&self) -> Resources<Option<Amount>> {
         self.largest.get()
     }
 
     /// Demand of Pods that are counted elsewhere and may be on the node at a position; `None`
     /// without any.
-    #[must_use]
     pub fn possible(&self, position: usize) -> Option<Resources<Amount>> {
         self.possible.at(position)
     }
 
     /// Some Pod may be on another node than it is counted on.
-    #[must_use]
     pub const fn is_in_doubt(&self) -> bool {
         !self.possible.is_none()
     }
 
     /// Nodes on which a Pod may be as well.
-    #[must_use]
     pub fn near(&self, positions: impl IntoIterator<Item = usize>) -> NearTies {
         NearTies {
             roster: self.roster,
@@ -167,20 +155,17 @@ impl NodeSet {
     }
 
     /// Valid for this version only.
-    #[must_use]
     pub fn position(&self, name: &str) -> Option<usize> {
         self.index.get(name).copied()
     }
 
     /// `position` comes from [`Self::position`].
-    #[must_use]
     pub fn at(&self, position: usize) -> Option<&NodeState> {
         self.chunks
             .get(position / CHUNK)
             .and_then(|chunk| chunk.get(position % CHUNK))
     }
 
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<&NodeState> {
         self.at(self.position(name)?)
     }

@@ -27,18 +27,15 @@ pub struct ChoiceTally {
 }
 
 impl ChoiceTally {
-    #[must_use]
     pub const fn times(&self, end: ChoiceEnd) -> u64 {
         self.times[end as usize]
     }
 
-    #[must_use]
     pub const fn last(&self, end: ChoiceEnd) -> Option<Timestamp> {
         self.last[end as usize]
     }
 
     /// The newest choices that ended so, one after the other; 0 if the last one ended otherwise.
-    #[must_use]
     pub fn in_a_row(&self, end: ChoiceEnd) -> u64 {
         if self.newest == Some(end) {
             self.in_a_row

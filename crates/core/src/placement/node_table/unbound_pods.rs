@@ -49,7 +49,6 @@ impl NodeTable {
         self.know(uid, facts, now, |pod, _| pod.choice = None);
     }
 
-    #[must_use]
     pub const fn choices(&self) -> &ChoiceTally {
         &self.awaited.ended
     }

@@ -22,7 +22,6 @@ pub struct UsageRound {
 
 impl UsageRound {
     /// The sample before, so that a caller drops its many names outside of the lock.
-    #[must_use]
     pub fn into_before(self) -> Arc<UsageSample> {
         self.before
     }

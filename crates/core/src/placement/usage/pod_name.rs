@@ -24,7 +24,6 @@ struct PodNameText {
 }
 
 impl PodName {
-    #[must_use]
     pub fn new(namespace: &str, name: &str) -> Self {
         Self(Arc::new(PodNameText {
             both: [namespace, name].concat().into(),
@@ -32,12 +31,10 @@ impl PodName {
         }))
     }
 
-    #[must_use]
     pub fn namespace(&self) -> &str {
         self.key().0
     }
 
-    #[must_use]
     pub fn name(&self) -> &str {
         self.key().1
     }

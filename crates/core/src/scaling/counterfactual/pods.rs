@@ -47,7 +47,6 @@ impl PodsKind {
 
 impl TrialPods {
     /// The Pods of a target for one of its loads, with the default rules of the HPA.
-    #[must_use]
     pub fn new(capacity: PodCapacity, bounds: ReplicaBounds, horizon: &Horizon) -> Self {
         let Horizon { lag, lead } = horizon;
         let reach = lead.total().saturating_add(lag.total());
@@ -64,7 +63,6 @@ impl TrialPods {
     }
 
     /// The same where the HPA has rules of its own.
-    #[must_use]
     pub fn ruled_by(self, tolerances: Tolerances, behavior: Option<&Behavior>) -> Self {
         Self {
             tolerances,

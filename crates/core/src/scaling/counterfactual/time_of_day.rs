@@ -13,7 +13,6 @@ impl TimeOfDay {
     pub const COUNT: usize = 4;
 
     /// That in which a moment lies, so many seconds after midnight.
-    #[must_use]
     pub fn of(second_of_day: i64) -> Self {
         let quarter = second_of_day.rem_euclid(DAY) / (MINUTES_OF_QUARTER * 60);
         Self(usize::try_from(quarter).expect("a remainder is not negative and short"))

@@ -17,7 +17,6 @@ pub struct CronAdjustment {
 /// smaller: the HPA goes to its least at once. A target below the least lowers the least alone, and
 /// the HPA takes away what the load does not need. Anything else changes nothing
 /// (`[CronHPA]` compatibility rules).
-#[must_use]
 pub fn adjust(bounds: ObjectBounds, target: i32, current: i32) -> CronAdjustment {
     // An HPA without a least has 1.
     let least = bounds.min.unwrap_or(1);

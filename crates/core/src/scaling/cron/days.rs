@@ -28,7 +28,6 @@ fn because(message: &str) -> String {
 
 impl ExcludedDayError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         "ExcludedDay"
     }
@@ -92,7 +91,6 @@ pub struct ExcludedDays {
 
 impl ExcludedDays {
     /// True for an excluded day.
-    #[must_use]
     pub fn contain(&self, day: Date) -> bool {
         self.recurring.contains(day) || self.range_over(day).is_some()
     }

@@ -49,7 +49,6 @@ pub enum ScheduleError {
 
 impl ScheduleError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Zone(error) => error.reason(),

@@ -7,7 +7,6 @@ use super::spec::CronSpec;
 use super::state::CronState;
 
 /// A moment in the zone of a rule as people read it: `Mon 2026-11-23 08:00:00 CET`.
-#[must_use]
 pub fn local_time(at: &Zoned) -> String {
     at.strftime("%a %Y-%m-%d %H:%M:%S %Z").to_string()
 }
@@ -54,7 +53,6 @@ fn ends(rule: &Rule, at: &Zoned) -> Timestamp {
 
 /// The next `most` runs and windows of each rule after `now`, in the order of their moments. A rule that is
 /// suspended, or has applied once, has none. A run-once rule with an open window has that one.
-#[must_use]
 pub fn upcoming<'a>(
     spec: &'a CronSpec,
     state: &CronState,

@@ -45,7 +45,6 @@ pub struct Rule {
 
 impl Rule {
     /// The schedules as one text, by which a changed rule is told from the one before.
-    #[must_use]
     pub fn when_text(&self) -> String {
         match &self.when {
             RuleTiming::Run(at) => format!("{} {}", at.expression(), at.zone()),
@@ -57,7 +56,6 @@ impl Rule {
     }
 
     /// The zone in which the rule's days begin.
-    #[must_use]
     pub const fn zone(&self) -> &Zone {
         self.begins().zone()
     }
@@ -72,7 +70,6 @@ impl Rule {
 
     /// The first run, or start of a window, after `at` on a day that is not excluded; `None` where none
     /// comes.
-    #[must_use]
     pub fn next_after(&self, at: Timestamp) -> Option<Zoned> {
         match self.when {
             RuleTiming::Run(_) => self.begins().next_but(at, &self.excluded),

@@ -61,31 +61,26 @@ impl Schedule {
     }
 
     /// The expression, without its zone.
-    #[must_use]
     pub fn expression(&self) -> &str {
         &self.text
     }
 
     /// The zone in which the expression is read.
-    #[must_use]
     pub const fn zone(&self) -> &Zone {
         &self.zone
     }
 
     /// A moment in the schedule's zone.
-    #[must_use]
     pub fn local(&self, at: Timestamp) -> Zoned {
         at.to_zoned(self.zone.rules().clone())
     }
 
     /// The first moment of the schedule after `at`; `None` beyond the years that are looked through.
-    #[must_use]
     pub fn next_after(&self, at: Timestamp) -> Option<Zoned> {
         self.next_but(at, &ExcludedDays::default())
     }
 
     /// The last moment of the schedule that is not after `at`; `None` where there was none.
-    #[must_use]
     pub fn latest_until(&self, at: Timestamp) -> Option<Zoned> {
         self.latest_but(at, &ExcludedDays::default())
     }
@@ -131,7 +126,6 @@ impl Schedule {
 
     /// True where each moment of the other schedule is one of this one, both in one zone, and none of them lies on a day
     /// that is `excluded` from this one in each year. Single dates are over some day.
-    #[must_use]
     pub fn includes(&self, other: &Self, excluded: &ExcludedDays) -> bool {
         let is_part = self.days.includes(&other.days) && self.times.includes(&other.times);
         is_part && !excluded.recurring().meets(&other.days)

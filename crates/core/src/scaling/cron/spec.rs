@@ -36,7 +36,6 @@ pub enum CronSpecError {
 
 impl CronSpecError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::NoRule => "NoRule",
@@ -80,7 +79,6 @@ impl CronSpec {
     }
 
     /// The rules, in the order in which they were given.
-    #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
@@ -96,7 +94,6 @@ impl CronSpec {
     }
 
     /// The bytes that the rules hold.
-    #[must_use]
     pub fn bytes(&self) -> usize {
         let Self {
             rules,
@@ -112,13 +109,11 @@ impl CronSpec {
     }
 
     /// True while none of the rules applies, by the user's word.
-    #[must_use]
     pub const fn is_suspended(&self) -> bool {
         self.suspended
     }
 
     /// The time after a missed run within which it is made up for.
-    #[must_use]
     pub const fn starting_deadline(&self) -> SignedDuration {
         self.starting_deadline
     }

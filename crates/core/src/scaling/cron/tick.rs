@@ -100,7 +100,6 @@ pub struct CronTickResult {
 }
 
 /// One tick at the time of the `observation`, with the `agenda` of these rules.
-#[must_use]
 pub fn tick(
     spec: &CronSpec,
     before: &CronState,

@@ -19,7 +19,6 @@ pub enum OpenWindows {
 
 /// The request of the windows of these rules at `now`, with the `agenda` of these rules. Runs do
 /// not count here.
-#[must_use]
 pub fn asked(spec: &CronSpec, agenda: &mut ScheduleCache, now: Timestamp) -> OpenWindows {
     let mut largest = None;
     for (place, rule) in spec.rules().iter().enumerate() {

@@ -20,7 +20,6 @@ pub struct UnknownZone(String);
 
 impl UnknownZone {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         "TimeZone"
     }
@@ -28,7 +27,6 @@ impl UnknownZone {
 
 impl Zone {
     /// Coordinated universal time.
-    #[must_use]
     pub fn utc() -> Self {
         Self {
             name: "UTC".into(),

@@ -24,7 +24,6 @@ pub struct ScalingPolicy {
 impl ScalingPolicy {
     /// Percents of `start`, the count at the start of the period, are rounded up, or a small target
     /// could never grow; a sum of Pods beyond 32 bits wraps around, as in Go.
-    #[must_use]
     pub fn most_from(&self, start: i32) -> i32 {
         match self.policy_type {
             PolicyType::Pods => start.wrapping_add(self.value),
@@ -35,7 +34,6 @@ impl ScalingPolicy {
     }
 
     /// The fraction of a percentage of `start` is cut off, so that the last replica can go too.
-    #[must_use]
     pub fn least_from(&self, start: i32) -> i32 {
         match self.policy_type {
             PolicyType::Pods => start.wrapping_sub(self.value),
@@ -162,7 +160,6 @@ pub struct BehaviorSpec {
 
 impl BehaviorSpec {
     /// Fills in the defaults of Kubernetes.
-    #[must_use]
     pub fn defaulted(self) -> Behavior {
         let Self {
             scale_up,

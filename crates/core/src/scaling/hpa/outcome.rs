@@ -55,7 +55,6 @@ pub struct HpaOutcome {
 }
 
 impl HpaOutcome {
-    #[must_use]
     pub fn after_failed_status_write(mut self, name: &str, error: &str) -> Self {
         self.events.push(HpaEvent {
             event_type: EventType::Warning,

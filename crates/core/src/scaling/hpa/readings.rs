@@ -34,7 +34,6 @@ impl Readings {
     }
 
     /// The first begin and the first end of the windows of a signal's measurements.
-    #[must_use]
     pub fn times(&self, signal: &Signal) -> Option<(Timestamp, Timestamp)> {
         let of_pods = |measurements: &mut dyn Iterator<Item = Measurement>| {
             let times = measurements.map(|one| (one.start(), one.timestamp));

@@ -56,7 +56,6 @@ pub struct Reconciler {
 
 impl Reconciler {
     /// `None` before the first reconciliation.
-    #[must_use]
     pub fn status(&self) -> Option<&HpaStatus> {
         self.hpa.as_ref().map(|hpa| &hpa.status)
     }

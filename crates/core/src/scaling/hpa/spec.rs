@@ -81,7 +81,6 @@ impl Default for Tolerances {
 
 impl Tolerances {
     /// `behavior` overrides the controller.
-    #[must_use]
     pub fn new(
         behavior: Option<&Behavior>,
         settings: &Settings,

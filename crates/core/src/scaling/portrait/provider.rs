@@ -27,7 +27,6 @@ pub enum Replicas {
 
 impl Portrait {
     /// The request at `now`, with its end. The `agenda` is that of its windows; without windows it stays unchanged.
-    #[must_use]
     pub fn at(&self, agenda: &mut ScheduleCache, now: Timestamp) -> (Ask, Option<Timestamp>) {
         let Self { replicas, expires } = self;
         if expires.is_some_and(|end| end <= now) {

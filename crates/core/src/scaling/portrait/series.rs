@@ -38,7 +38,6 @@ pub enum TimeSeriesError {
 
 impl TimeSeriesError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::NoPoint => "NoPoint",
@@ -69,7 +68,6 @@ impl TimeSeries {
     }
 
     /// The points, in the order of time.
-    #[must_use]
     pub fn points(&self) -> &[ReplicaPoint] {
         &self.0
     }

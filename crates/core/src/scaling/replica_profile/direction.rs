@@ -15,7 +15,6 @@ impl Direction {
     pub const ALL: [Self; 4] = [Self::Both, Self::Neither, Self::Up, Self::Down];
 
     /// The word in a spec.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Both => "Both",
@@ -26,7 +25,6 @@ impl Direction {
     }
 
     /// The direction of this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == name)
     }

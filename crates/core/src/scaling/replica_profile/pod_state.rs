@@ -17,7 +17,6 @@ impl PodState {
     pub const ALL: [Self; 3] = [Self::Online, Self::Cutoff, Self::Standby];
 
     /// The word in labels and Events.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Online => "Online",
@@ -27,13 +26,11 @@ impl PodState {
     }
 
     /// The state of this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == name)
     }
 
     /// True for a state in which a Pod takes no traffic.
-    #[must_use]
     pub const fn is_off(self) -> bool {
         !matches!(self, Self::Online)
     }

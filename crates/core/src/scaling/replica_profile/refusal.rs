@@ -39,13 +39,11 @@ impl ProfileRefusal {
     ];
 
     /// The reason of this word, where it is one for which Pods stay in traffic that are wanted out of it.
-    #[must_use]
     pub fn of_staying(word: &str) -> Option<&'static str> {
         Self::OF_STAYING.into_iter().find(|one| *one == word)
     }
 
     /// The reason in one word, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Paused => "Paused",

@@ -19,7 +19,6 @@ pub struct ExternalCheckAnswer {
 impl ExternalCheckAnswer {
     /// The verdict on the newest answer to a question about the last step. Where none counts it is `failure` that is
     /// told, the reason why there is no newer one.
-    #[must_use]
     pub fn judge(
         answer: Option<&Self>,
         failure: Option<&str>,

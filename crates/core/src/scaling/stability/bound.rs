@@ -32,7 +32,6 @@ impl ComparisonOperator {
     ];
 
     /// The operator as it is written.
-    #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Equal => "==",
@@ -82,7 +81,6 @@ pub struct MetricBound {
 
 impl MetricBound {
     /// The verdict on a reading.
-    #[must_use]
     pub fn judge(&self, reading: Option<CheckReading>, freshness: &Freshness) -> CheckVerdict {
         let Self {
             metric,

@@ -62,7 +62,6 @@ impl CheckDecision {
 
 /// The moment after which something has to be measured to say anything: the last step, or, where a change
 /// is held, the begin of that.
-#[must_use]
 pub fn measured_after(
     heading: Option<&ChangeDirection>,
     holds: &[PausedChange],
@@ -77,7 +76,6 @@ pub fn measured_after(
 ///
 /// The first step of a change is made whatever they say: they are about what steps do. A request to go on counts from the
 /// hold on, and where nothing is held but a check does not know, from the last step on: it lets one step be made.
-#[must_use]
 pub fn decide(checks: &Checks<'_>, before: &[PausedChange]) -> CheckDecision {
     let direction = checks.heading.map(|heading| heading.direction);
     let is_own = |hold: &&PausedChange| Some(hold.direction) == direction;

@@ -12,7 +12,6 @@ pub struct ErrorRate {
 
 impl ErrorRate {
     /// The verdict on the errors and on all requests, in one unit. Where there are no requests, none fails.
-    #[must_use]
     pub fn judge(
         &self,
         errors: Option<CheckReading>,

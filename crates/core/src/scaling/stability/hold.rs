@@ -15,7 +15,6 @@ pub enum Action {
 
 impl Action {
     /// The word in specs, status and Events.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Pause => "Pause",
@@ -49,7 +48,6 @@ pub struct PausedChange {
 
 impl PausedChange {
     /// The end of the cool-down, where nothing fails until then.
-    #[must_use]
     pub fn ends(&self) -> Option<Timestamp> {
         self.passes_since.map(|since| self.cooled_down(since))
     }

@@ -16,7 +16,6 @@ pub struct PodsReady {
 impl PodsReady {
     /// The verdict on so many Pods that are ready of so many that are to be online, where the last step was
     /// made at `stepped`.
-    #[must_use]
     pub fn judge(
         &self,
         ready: i32,

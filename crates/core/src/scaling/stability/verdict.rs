@@ -17,7 +17,6 @@ pub enum CheckVerdict {
 
 impl CheckVerdict {
     /// The word in status and metrics.
-    #[must_use]
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Pass(_) => "Pass",
@@ -27,14 +26,12 @@ impl CheckVerdict {
     }
 
     /// The reason in words.
-    #[must_use]
     pub fn message(&self) -> &str {
         let (Self::Pass(message) | Self::Unknown(message) | Self::Fail(message)) = self;
         message
     }
 
     /// The verdict of several: that of the worst, with the words of all that are as bad. Of none, nothing is known.
-    #[must_use]
     pub fn of_all(verdicts: impl IntoIterator<Item = Self>) -> Self {
         let joined = |worst: Self, next: Self| match (worst, next) {
             (Self::Pass(a), Self::Pass(b)) => Self::Pass(format!("{a}; {b}")),

@@ -51,7 +51,6 @@ impl Direction {
     }
 
     /// The word in conditions, Events and metrics.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -118,7 +117,6 @@ impl StagedBehavior {
     }
 
     /// The state of Pods until a scale-in is done.
-    #[must_use]
     pub fn park(&self) -> ScaleDownTarget {
         self.down
             .stages

@@ -24,7 +24,6 @@ impl Progress {
     const ALL: [Self; 4] = [Self::Made, Self::Pending, Self::Limited, Self::Finished];
 
     /// The word in status.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Made => "Made",
@@ -35,7 +34,6 @@ impl Progress {
     }
 
     /// The progress of this word.
-    #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.word() == word)
     }
@@ -102,7 +100,6 @@ impl StagedChange {
     }
 
     /// The direction of the change. One that has only Pods left that wait goes down.
-    #[must_use]
     pub const fn direction(&self) -> Direction {
         if self.to > self.begun.online {
             Direction::Up
@@ -124,7 +121,6 @@ impl StagedChange {
     }
 
     /// The replicas in each state by now, where the way down parks as said.
-    #[must_use]
     pub fn counts(&self, park: ScaleDownTarget) -> ReplicaCounts {
         let done = self.done();
         let begun = self.begun;

@@ -22,7 +22,6 @@ pub struct ChangeDirection {
 
 /// The direction of a target, for the stability checks; `None` if it is where it is to be.
 /// `staging` does not need to have the command of the checks yet.
-#[must_use]
 pub fn heading(
     behavior: &StagedBehavior,
     before: Option<&StagedChange>,

@@ -12,7 +12,6 @@ use crate::scaling::limit::LimitedBy;
 use crate::scaling::replica_counts::ReplicaCounts;
 
 /// Goes on with the change `before`, or begins one where the counts are not what is wanted.
-#[must_use]
 pub fn step(
     behavior: &StagedBehavior,
     before: Option<&StagedChange>,

@@ -63,7 +63,6 @@ pub enum ChangePhase {
 
 impl ChangePhase {
     /// The word in conditions, status and metrics.
-    #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Settled => "Settled",

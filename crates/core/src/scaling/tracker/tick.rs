@@ -180,7 +180,6 @@ pub struct LoadReport {
 
 impl LoadReport {
     /// The model that is to forecast it instead of the one that does, and cannot yet.
-    #[must_use]
     pub fn waits_for(&self) -> Option<&NotReady> {
         let other =
             |lacking: &&NotReady| self.model.is_some_and(|model| model.name != lacking.model);

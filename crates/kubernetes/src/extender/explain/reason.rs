@@ -14,7 +14,6 @@ const UNSEEN: f64 = 0.005;
 
 impl Explanation {
     /// Why the Pod went to `node`, by the answer with these terms; `None` if they do not say.
-    #[must_use]
     pub fn reason(&self, node: &str) -> Option<String> {
         let here = self.nodes.iter().find(|one| one.name == node)?;
         if let Some(name) = &self.unjudged

@@ -91,7 +91,6 @@ impl IhpaSpecFault {
 
 impl IhpaError {
     /// The kind of error, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Cron(error) => error.reason(),

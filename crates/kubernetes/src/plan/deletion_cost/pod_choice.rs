@@ -26,7 +26,6 @@ const MOST_AHEAD: usize = 20;
 const MOST: usize = 200;
 
 /// The number of Pods to mark for a scale-in of `pods` by `removed`. At least one stays unmarked.
-#[must_use]
 pub fn count_to_mark(removed: usize, pods: usize) -> usize {
     let ahead = removed.saturating_mul(AHEAD).min(MOST_AHEAD);
     removed.max(ahead).min(MOST).min(pods.saturating_sub(1))
@@ -46,7 +45,6 @@ pub struct Situation<'a> {
 
 /// The upper bound of steps to choose `count` of `pods`: each choice looks at all Pods, by each
 /// constraint, and moves the mean of all nodes; constraints count the Pods `around`.
-#[must_use]
 pub const fn looks(count: usize, pods: usize, nodes: usize, around: usize) -> usize {
     let once = pods
         .saturating_mul(1 + MOST_CONSTRAINTS)
@@ -85,7 +83,6 @@ pub enum DeletionCostRefusal {
 }
 
 impl DeletionCostRefusal {
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::UsersCost(_) => "users_cost",

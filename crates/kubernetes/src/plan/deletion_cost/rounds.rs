@@ -55,13 +55,11 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    #[must_use]
     pub fn is_due(&self, set: &ControllerKey, now: Timestamp) -> bool {
         let last = self.sets.get(set);
         last.is_none_or(|round| now.duration_since(round.at) >= ROUND)
     }
 
-    #[must_use]
     pub fn chosen_at(&self, set: &ControllerKey) -> Option<Timestamp> {
         self.sets.get(set).map(|round| round.at)
     }
@@ -118,7 +116,6 @@ impl Rounds {
         round.failed.extend(of_choice.map(|pod| pod.uid.clone()));
     }
 
-    #[must_use]
     pub fn writes(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> DueCostWrites {
         let mut due = DueCostWrites::default();
         let Some(round) = self.sets.get(set) else {
@@ -137,7 +134,6 @@ impl Rounds {
     }
 
     /// The writes that remove costs from Pods of ReplicaSets without a choice that stands.
-    #[must_use]
     pub fn clear(&self, marked: &[Arc<RemovablePod>], now: Timestamp) -> Vec<Write> {
         let looked = self
             .since
@@ -153,7 +149,6 @@ impl Rounds {
 
     /// True if no cost of the choice is awaited: each present Pod shows its cost, or its write has
     /// failed.
-    #[must_use]
     pub fn is_settled(&self, set: &ControllerKey, pods: &[Arc<RemovablePod>]) -> bool {
         let round = self.sets.get(set);
         round.is_none_or(|round| round.unseen(pods).all(|uid| round.failed.contains(uid)))

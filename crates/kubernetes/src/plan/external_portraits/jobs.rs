@@ -43,7 +43,6 @@ pub enum JobProblem {
 
 impl JobProblem {
     /// The kind of problem, for conditions.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Template(error) => error.reason(),

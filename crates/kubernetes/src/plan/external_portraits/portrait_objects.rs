@@ -67,13 +67,11 @@ pub struct ExternalPortraitObjects<'a> {
 }
 
 /// The namespace and the name of the ConfigMap in which the job of a HorizontalPortrait leaves its result.
-#[must_use]
 pub fn result_name(portrait: &str) -> String {
     format!("{portrait}-result")
 }
 
 /// The namespace and the name of a HorizontalPortrait.
-#[must_use]
 pub fn key_of(portrait: &HorizontalPortrait) -> Option<NamespacedName> {
     let Meta {
         namespace, name, ..

@@ -41,7 +41,6 @@ pub enum ProfileProblem {
 
 impl ProfileProblem {
     /// The kind of problem, for conditions, Events and metrics.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "Invalid",

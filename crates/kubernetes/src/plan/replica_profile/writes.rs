@@ -90,14 +90,12 @@ pub(super) fn marks(members: &[Member], victims: &[usize]) -> Vec<Write> {
 
 /// The writes that take a Pod's state and its cost away, where no profile holds it. One that stands by has its
 /// resources back first, unless they are not given for a while: then it takes traffic all the same.
-#[must_use]
 pub fn release(pod: &Pod, give_backs: &mut GiveBacks, now: Timestamp) -> Vec<Write> {
     let waits = give_backs.resources(pod, PodState::Online, now) == PodResources::Lowered;
     released(pod, Purpose::PodState, !waits, now)
 }
 
 /// The same where nothing may be waited for.
-#[must_use]
 pub fn bring_online(pod: &Pod, purpose: Purpose, now: Timestamp) -> Vec<Write> {
     released(pod, purpose, true, now)
 }

@@ -53,7 +53,6 @@ pub enum ResizeRefusal {
 
 impl ResizeRefusal {
     /// The cause in one word.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Obstacle(obstacle) => obstacle.reason(),

@@ -69,7 +69,6 @@ impl From<BoundsAnnotationError> for RefusedRecord {
 impl ObservedBounds {
     /// Reads the bounds of `owner`; `None` where it has none. `remembered` is the record that it had
     /// a moment ago.
-    #[must_use]
     pub fn read(
         owner: &Owner<'_>,
         remembered: Option<&BoundsAnnotation>,
@@ -106,7 +105,6 @@ impl ObservedBounds {
     /// The same where the user's bounds stand in annotations, so that Git can leave the fields out and
     /// still change them: they count before the fields. What the object could not have is left out. Of a workload
     /// they are the bounds of mode direct, and say nothing of its count.
-    #[must_use]
     pub fn with_annotated(mut self, owner: &Owner<'_>) -> Self {
         if owner.has_count() {
             return self;
@@ -125,13 +123,11 @@ impl ObservedBounds {
     }
 
     /// The bounds as the object has them.
-    #[must_use]
     pub const fn found(&self) -> ObjectBounds {
         self.found
     }
 
     /// The user's own bounds.
-    #[must_use]
     pub const fn user(&self) -> ObjectBounds {
         self.annotation.record.user
     }
@@ -155,13 +151,11 @@ impl ObservedBounds {
     }
 
     /// The record as the annotation has it.
-    #[must_use]
     pub const fn written(&self) -> Option<&BoundsAnnotation> {
         self.written.as_ref()
     }
 
     /// True where the field is left to another writer.
-    #[must_use]
     pub const fn is_contested(&self) -> bool {
         self.annotation.record.contested
     }
@@ -174,7 +168,6 @@ impl ObservedBounds {
 
     /// Why the record is taken for none; `None` where it is one, there is none, or the one before
     /// it is remembered.
-    #[must_use]
     pub const fn refused(&self) -> Option<&RefusedRecord> {
         if self.is_remembered {
             return None;
@@ -191,7 +184,6 @@ impl ObservedBounds {
     }
 
     /// The floor that prediction holds at `now`.
-    #[must_use]
     pub fn floor(&self, now: Timestamp) -> Option<Floor> {
         let contributions = &self.annotation.record.contributions;
         let contribution = contributions.of(&Provider::Prediction)?;
@@ -204,13 +196,11 @@ impl ObservedBounds {
     }
 
     /// The contribution of one contributor, ended or not.
-    #[must_use]
     pub fn contribution(&self, who: &Provider) -> Option<&Recommendation> {
         self.annotation.record.contributions.of(who)
     }
 
     /// The bounds with these contributions of CronHPAs, and without those of all others.
-    #[must_use]
     pub fn with_crons(mut self, mut wanted: Vec<Recommendation>, now: Timestamp) -> Self {
         // A record that is damaged is first written anew.
         if self.is_damaged() {
@@ -249,7 +239,6 @@ impl ObservedBounds {
     }
 
     /// The bounds with the contribution of prediction, or without any at present.
-    #[must_use]
     pub(super) fn contribute(&self, by: Option<&Recommendation>, now: Timestamp) -> BoundsUpdate {
         if self.is_damaged() {
             return self.withdraw(now);
@@ -277,7 +266,6 @@ impl ObservedBounds {
 
     /// The bounds once prediction no longer takes part: the user's own, and the contributions of all
     /// others.
-    #[must_use]
     pub(super) fn withdraw(&self, now: Timestamp) -> BoundsUpdate {
         let mut annotation = self.annotation.clone();
         annotation.record.withdraw(&Provider::Prediction);
@@ -285,14 +273,12 @@ impl ObservedBounds {
     }
 
     /// The bounds with every contribution up to its own end, that of prediction too.
-    #[must_use]
     pub(super) fn keep(&self, now: Timestamp) -> BoundsUpdate {
         self.update(ReconciledBounds::new(self.annotation.clone(), now))
     }
 
     /// The user's own bounds and no record, whatever contributes. `None` where the record is damaged:
     /// it stays, so that an operator can read from it what the user had.
-    #[must_use]
     pub(super) fn restore(&self) -> Option<BoundsUpdate> {
         (!self.is_damaged()).then(|| self.update(None))
     }
@@ -300,7 +286,6 @@ impl ObservedBounds {
     /// The bounds as they are, and no record: the next owner of the count does not need the user's bounds. A
     /// count of 0 becomes the user's again, because an HPA leaves a workload without replicas alone. `None`
     /// where there is no record to remove.
-    #[must_use]
     pub(super) fn release(&self) -> Option<BoundsUpdate> {
         let none = self.found.min == Some(0);
         self.written.as_ref().map(|_| BoundsUpdate {

@@ -100,7 +100,6 @@ fn written<'a>(observed: &'a TargetObjects, requested: &RequestedPolicy) -> Cow<
 }
 
 /// All metrics that the replicas of a target are counted by, those that are not followed among them.
-#[must_use]
 pub fn counted_by(observed: &TargetObjects) -> Vec<MetricSpec> {
     counted(observed, &RequestedPolicy::of(observed))
 }

@@ -45,7 +45,6 @@ pub const CONFLICTS: [&str; 5] = [
 
 /// True for the condition of what keeps a target from being scaled, or from being scaled by all that was asked for,
 /// and is none of [`CONFLICTS`] and no pause of its user's.
-#[must_use]
 pub fn is_problem(kind: &str) -> bool {
     let told_elsewhere = CONFLICTS.contains(&kind) || kind == TargetProblem::PAUSED;
     kind == RECORD_DAMAGED || (TargetProblem::KINDS.contains(&kind) && !told_elsewhere)

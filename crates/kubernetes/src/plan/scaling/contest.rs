@@ -24,7 +24,6 @@ pub enum ContestInquiry {
 impl ContestInquiry {
     /// The state at the next tick. The first tick of a contest asks, where there is an object to ask
     /// about.
-    #[must_use]
     pub const fn next(self, contested: bool, has_object: bool) -> Self {
         match (contested, self) {
             (false, _) => Self::None,
@@ -37,7 +36,6 @@ impl ContestInquiry {
 
 /// The field manager that last wrote the least replicas of an object, or the replicas of a workload,
 /// other than `own`.
-#[must_use]
 pub fn last_writer(entries: &[ManagedFieldsEntry], own: &str) -> Option<String> {
     let others = entries.iter().filter(|entry| {
         let manager = entry.manager.as_deref();

@@ -16,7 +16,6 @@ pub struct ScalingContext<'a> {
 
 impl ScalingContext<'_> {
     /// The writes of Events on one object.
-    #[must_use]
     pub fn writes_of(
         &self,
         events: &[EventContent<'_>],

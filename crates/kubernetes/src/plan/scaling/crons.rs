@@ -128,7 +128,6 @@ pub struct CronPlan {
 }
 
 /// One tick of a CronHPA, which scales that, or is refused.
-#[must_use]
 pub fn plan_cron(
     cron: &CheckedCronHpa,
     scaled: Result<CronScaleTarget, CronProblem>,
@@ -167,7 +166,6 @@ pub fn plan_cron(
 }
 
 /// The replicas that a CronHPA asked for when its status was last written.
-#[must_use]
 pub fn asked_last(cron: &CheckedCronHpa, scaled: &CronScaleTarget) -> Option<Recommendation> {
     let active = cron.object.status.as_ref()?.active.as_ref()?;
     Some(Recommendation::of_cron(

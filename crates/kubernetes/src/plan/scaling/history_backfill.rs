@@ -26,7 +26,6 @@ pub enum RefillState {
 }
 
 /// The first state of a target of this workload; `has_past` where there is a database to ask.
-#[must_use]
 pub fn begin(workload: &TargetRef, has_past: bool) -> RefillState {
     let ending = pod_names::ending(workload.object().kind(), workload.name());
     if !has_past {
@@ -41,7 +40,6 @@ pub fn begin(workload: &TargetRef, has_past: bool) -> RefillState {
 impl RefillState {
     /// The state once everything has arrived that was asked for up to the tick `answered`. A target
     /// that was first asked for at a later tick, `asked`, is in none of the answers yet.
-    #[must_use]
     pub fn after_answer(self, asked: u64, answered: u64) -> Self {
         if self == Self::Running && asked <= answered {
             Self::Done

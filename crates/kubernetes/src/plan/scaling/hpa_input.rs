@@ -80,7 +80,6 @@ pub struct LastStatus {
 impl HpaInput {
     /// The Pods of `observed` with their readings. What has been told is to be known at the first look,
     /// and where the count has changed.
-    #[must_use]
     pub fn new(observed: &TargetObjects, mut readings: Readings, told: LastStatus) -> Self {
         // Those that wait out of traffic carry none of the load: neither they nor what is measured of them counts.
         let parked = &observed.profiles.parked;
@@ -105,7 +104,6 @@ impl HpaInput {
     /// The value of one metric in thousandths, as the HPA's algorithm comes to it, and its times: of a utilisation the
     /// percentage, else the mean over the Pods or the whole value, as its target says. `None` where it has none; a value for
     /// the whole needs no Pod.
-    #[must_use]
     pub fn value(
         &self,
         target: &TargetRef,

@@ -10,7 +10,6 @@ use evenkeel_core::scaling::ScalingMode;
 use evenkeel_core::scaling::hpa;
 
 /// The last status of a target's workload, or of its IHPA.
-#[must_use]
 pub fn told(observed: &TargetObjects) -> LastStatus {
     if let Some(ihpa) = &observed.ihpa {
         let status = ihpa.object.status.clone().unwrap_or_default();

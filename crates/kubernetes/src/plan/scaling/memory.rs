@@ -37,7 +37,6 @@ pub struct PlanMemory {
 
 impl PlanMemory {
     /// The status of the last plan; `None` before the first.
-    #[must_use]
     pub fn status(&self) -> Option<&TargetStatus> {
         self.written.planned()
     }
@@ -52,7 +51,6 @@ impl PlanMemory {
     }
 
     /// The record that was on the object a moment before `now`.
-    #[must_use]
     pub fn record(&self, now: Timestamp) -> Option<&BoundsAnnotation> {
         self.record.as_ref().filter(|_| self.is_recent(now))
     }

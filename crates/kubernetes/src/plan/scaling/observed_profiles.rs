@@ -23,7 +23,6 @@ pub struct ObservedProfiles {
 
 impl ObservedProfiles {
     /// True for a profile that concerns a workload, or the IHPA of it.
-    #[must_use]
     pub fn concern(
         profile: &CheckedReplicaProfile,
         ihpa: Option<&CheckedIhpa>,
@@ -33,7 +32,6 @@ impl ObservedProfiles {
     }
 
     /// The one that belongs to the IHPA.
-    #[must_use]
     pub fn own(&self, ihpa: &CheckedIhpa) -> Option<&CheckedReplicaProfile> {
         let mut all = self.all.iter().filter(|profile| profile.is_there());
         all.find(|profile| is_own(profile, ihpa))

@@ -36,14 +36,12 @@ pub struct Owner<'a> {
 
 impl<'a> Owner<'a> {
     /// The object that scales the workload of a target, where that is neither the workload itself nor KEDA's.
-    #[must_use]
     pub fn scaler(observed: &'a TargetObjects) -> Option<Self> {
         let ihpa = observed.ihpa.as_deref().map(Self::of_ihpa);
         ihpa.or_else(|| observed.autoscaler.as_deref().map(Self::of_autoscaler))
     }
 
     /// The object of a target; `None` where it is not known, as while KEDA's is not.
-    #[must_use]
     pub fn of(observed: &'a TargetObjects) -> Option<Self> {
         if let Some(ihpa) = &observed.ihpa {
             return Some(Self::of_ihpa(ihpa));
@@ -59,7 +57,6 @@ impl<'a> Owner<'a> {
     }
 
     /// An IHPA. Its bounds are its user's alone.
-    #[must_use]
     pub fn of_ihpa(ihpa: &'a CheckedIhpa) -> Self {
         Self {
             kind: Kind::Ihpa,
@@ -71,7 +68,6 @@ impl<'a> Owner<'a> {
     }
 
     /// A ScaledObject, whatever it scales.
-    #[must_use]
     pub fn of_scaled_object(scaled_object: &'a ScaledObject) -> Self {
         let spec = &scaled_object.spec;
         Self {
@@ -90,7 +86,6 @@ impl<'a> Owner<'a> {
     }
 
     /// An HPA, whatever it scales and whatever made it.
-    #[must_use]
     pub fn of_autoscaler(autoscaler: &'a Autoscaler) -> Self {
         let spec = &autoscaler.spec;
         Self {
@@ -107,13 +102,11 @@ impl<'a> Owner<'a> {
     }
 
     /// The workload of a target, where it is known.
-    #[must_use]
     pub fn workload(observed: &'a TargetObjects) -> Option<Self> {
         observed.workload.as_deref().map(Self::of_workload)
     }
 
     /// A workload, whatever scales it.
-    #[must_use]
     pub fn of_workload(workload: &'a Workload) -> Self {
         Self {
             kind: workload.kind,
@@ -177,7 +170,6 @@ impl<'a> Owner<'a> {
     }
 
     /// The object as writes name it; `None` without a name.
-    #[must_use]
     pub fn object(&self, namespace: &str) -> Option<ObjectRef> {
         let name = self.metadata.name.as_deref()?;
         Some(ObjectRef::in_namespace(self.kind, namespace, name))

@@ -64,7 +64,6 @@ impl PodCoverage {
     }
 
     /// True where too few were known at the last look, so that nothing follows from what they use.
-    #[must_use]
     pub const fn are_missing(&self) -> bool {
         self.since.is_some()
     }

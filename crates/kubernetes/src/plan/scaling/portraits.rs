@@ -112,7 +112,6 @@ impl CheckSubject {
 
 impl TargetPortraits {
     /// True while a change is under way, or held: only then a check has something to say.
-    #[must_use]
     pub const fn are_checked(&self) -> bool {
         self.change.is_some() || !self.holds.is_empty()
     }
@@ -135,7 +134,6 @@ impl TargetPortraits {
 
     /// The change of `target` that they are asked about; `None` while there is none. A held change that no provider
     /// wants at present goes from the current counts to the same counts.
-    #[must_use]
     pub fn change_asked(&self, target: &TargetRef) -> Option<ChangeAsked> {
         let asked = |direction, from| ChangeAsked {
             target: ScaledRef {
@@ -162,7 +160,6 @@ impl TargetPortraits {
     }
 
     /// The input of a tick from them; `checks` are the checks of these portraits with their results.
-    #[must_use]
     pub fn input<'a>(&'a self, checks: &'a [StabilityCheck]) -> PortraitInput<'a> {
         PortraitInput {
             given: &self.given,

@@ -153,7 +153,6 @@ impl TargetProblem {
     ];
 
     /// The type of the condition, and the reason of the Event.
-    #[must_use]
     pub const fn kind(&self) -> &'static str {
         Self::KINDS[match self {
             Self::TargetConflict(_) => 0,

@@ -40,7 +40,6 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// Begins with a panic in the work on `observed`; `before` is the last one of the target.
-    #[must_use]
     pub fn begin(
         observed: &TargetObjects,
         panicked: PanicError,
@@ -73,7 +72,6 @@ impl Quarantine {
     }
 
     /// When it ends at the latest.
-    #[must_use]
     pub const fn until(&self) -> Timestamp {
         self.until
     }
@@ -88,7 +86,6 @@ impl Quarantine {
     }
 
     /// True once the target has gone without a panic for as long as it rested before.
-    #[must_use]
     pub fn is_mended(&self, now: Timestamp) -> bool {
         now.duration_since(self.until) >= self.rest
     }
@@ -96,7 +93,6 @@ impl Quarantine {
     /// The resolved form of the target during the quarantine. A floor that stands lapses by its own end, because
     /// the load that asked for it may still be there. If the objects cannot even be resolved, `resolved` is `None`,
     /// and the bounds stay as they are.
-    #[must_use]
     pub fn refuse(&self, resolved: Option<ResolvedTarget>) -> ResolvedTarget {
         let resolved = resolved.unwrap_or(ResolvedTarget {
             mode: ScalingMode::Recommend,

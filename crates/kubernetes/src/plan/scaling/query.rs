@@ -84,7 +84,6 @@ pub(super) fn accepted(
 
 /// True where the question of a query is the same whichever Pods there are, so that what it tells of
 /// the past is of the target as it was then.
-#[must_use]
 pub fn tells_of_the_past(observed: &TargetObjects, query: &PromQl) -> bool {
     !query.query.contains(PODS) || named_by_workload(observed).is_some()
 }

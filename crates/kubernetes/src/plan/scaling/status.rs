@@ -46,7 +46,6 @@ const fn is_zero(seconds: &i64) -> bool {
 
 impl HorizonParts {
     /// The parts of `horizon`, whole seconds of each.
-    #[must_use]
     pub const fn of(horizon: &Horizon) -> Self {
         let Horizon {
             lag: Lag { age, half_window },
@@ -123,7 +122,6 @@ impl TargetStatus {
 
     /// The status that an object holds, as far as it says what a status can say; `None` if it holds none that can
     /// be read. Any user may have written it.
-    #[must_use]
     pub fn held_by(metadata: &Meta) -> Option<Self> {
         let text = metadata.annotation(SCALING_STATUS)?;
         let status = (text.len() <= LONGEST).then(|| serde_json::from_str::<Self>(text).ok());
@@ -178,7 +176,6 @@ impl Status for TargetStatus {
 
 /// True for an object on which bounds or status of a target have been written, which is to be taken
 /// back once it is no target any more.
-#[must_use]
 pub fn is_marked(metadata: &Meta) -> bool {
     [BOUNDS, SCALING_STATUS]
         .into_iter()

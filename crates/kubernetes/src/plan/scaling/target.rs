@@ -66,7 +66,6 @@ impl ScalingTarget {
     }
 
     /// The signals that it scales by and those of its traffic, each once: what is both is forecast where one of them is.
-    #[must_use]
     pub fn measured(&self) -> Cow<'_, [ScaledSignal]> {
         match &self.traffic {
             None => Cow::Borrowed(&self.signals),
@@ -115,7 +114,6 @@ impl ScalingTarget {
 
     /// The input of a tick at `now`, without traffic. `measured` is the input of the HPA's algorithm, if it runs
     /// here; `None` counts as no readings. `checks` are its stability checks, with what was learned for each.
-    #[must_use]
     pub fn input<'a>(
         &'a self,
         now: Timestamp,

@@ -42,7 +42,6 @@ pub struct TargetObjects {
 
 impl TargetObjects {
     /// A target of which no object is known yet.
-    #[must_use]
     pub fn alone(target: TargetRef) -> Self {
         Self {
             namespace: target.namespace().into(),
@@ -60,7 +59,6 @@ impl TargetObjects {
 
     /// The replicas of a workload with one Pod for each replica, if its controller may run surplus Pods for a
     /// while. `None` for any other workload: in unknown kinds, a replica may be a group of Pods.
-    #[must_use]
     pub fn replicas_of_pods(&self) -> Option<i32> {
         let is_known = match self.target.foreign_group() {
             None => self.target.kind() == "Deployment",

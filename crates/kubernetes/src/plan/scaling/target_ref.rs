@@ -19,7 +19,6 @@ impl TargetRef {
     /// The workload that a reference of an object in `namespace` names. The resource of a kind that
     /// is not in the table of kinds is the plural that Kubernetes' own tools guess. What is no group and
     /// version is left out of its name ([`Self::is_named`]), since it would become part of a path.
-    #[must_use]
     pub fn new(api_version: &str, kind: &str, namespace: &str, name: &str) -> Self {
         let object = Kind::of(api_version, kind).map_or_else(
             || {
@@ -45,7 +44,6 @@ impl TargetRef {
     }
 
     /// The workload of a kind in the table of kinds, or of a custom resource that was found.
-    #[must_use]
     pub fn of_kind(kind: Kind, namespace: &str, name: &str) -> Self {
         Self {
             object: ObjectRef::in_namespace(kind, namespace, name).scale(),
@@ -54,38 +52,32 @@ impl TargetRef {
     }
 
     /// The group of a workload with a kind that the table of kinds does not have.
-    #[must_use]
     pub fn foreign_group(&self) -> Option<&str> {
         let group = &*self.object.group;
         (!group.is_empty() && self.object.kind().is_none()).then_some(group)
     }
 
     /// True where the reference names a group and version, so that a workload can be meant at all.
-    #[must_use]
     pub fn is_named(&self) -> bool {
         !self.object.version.is_empty()
     }
 
     /// The subresource through which the workload is scaled.
-    #[must_use]
     pub const fn object(&self) -> &ObjectRef {
         &self.object
     }
 
     /// The kind, for example `Deployment`.
-    #[must_use]
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
     /// The name of the workload.
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.object.name
     }
 
     /// The namespace of the workload.
-    #[must_use]
     pub fn namespace(&self) -> &str {
         self.object.namespace.as_deref().unwrap_or_default()
     }

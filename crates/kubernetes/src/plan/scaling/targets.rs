@@ -52,7 +52,6 @@ pub struct ResolvedTarget {
 impl ResolvedTarget {
     /// True where a floor is wanted and the field is left to another writer. Bounds that are put
     /// back anyway are not contested.
-    #[must_use]
     pub fn is_contested(&self) -> bool {
         let wanted = self.mode == ScalingMode::Floor && self.target.is_some();
         let bounds = self.bounds.as_ref();
@@ -60,20 +59,17 @@ impl ResolvedTarget {
     }
 
     /// The bounds of an autoscaler; `None` where there is a count alone.
-    #[must_use]
     pub fn autoscaler_bounds(&self) -> Option<&ObservedBounds> {
         let bounds = self.bounds.as_ref();
         bounds.filter(|bounds| !bounds.found().is_count())
     }
 
     /// True where the count of the workload is decided here at every tick.
-    #[must_use]
     pub fn is_direct(&self) -> bool {
         self.mode == ScalingMode::Direct && self.target.is_some()
     }
 
     /// True where a ReplicaProfile sets the count of the workload.
-    #[must_use]
     pub fn is_profiled(&self) -> bool {
         let target = self.target.as_ref().filter(|_| self.is_direct());
         let portraits = target.and_then(|target| target.portraits.as_deref());
@@ -100,7 +96,6 @@ impl ResolvedTarget {
     }
 
     /// True where the record of the bounds is damaged, so that the bounds to put back are not known.
-    #[must_use]
     pub fn has_damaged_record(&self) -> bool {
         let bounds = self.bounds.as_ref();
         bounds.is_some_and(ObservedBounds::is_damaged)
@@ -108,7 +103,6 @@ impl ResolvedTarget {
 }
 
 /// For each of the targets, true where it shares its workload with another HPA or IHPA.
-#[must_use]
 pub fn conflicts(targets: &[TargetObjects]) -> Vec<bool> {
     let mut scaled: Vec<&TargetRef> = scaled_by_others(targets).collect();
     scaled.sort_unstable_by(|a, b| a.workload_order(b));
@@ -134,7 +128,6 @@ fn scaled_by_others(targets: &[TargetObjects]) -> impl Iterator<Item = &TargetRe
 
 /// The target of the observed objects. `conflict` is the answer of [`conflicts`] for it, `remembered`
 /// the record that its object had a moment ago.
-#[must_use]
 pub fn resolve(
     observed: &TargetObjects,
     conflict: bool,

@@ -31,7 +31,6 @@ pub struct TargetTraffic {
 impl TargetTraffic {
     /// Its kinds with the amount of each that one Pod carries at the target; none without a model, and where
     /// Pods carry more than that without any traffic.
-    #[must_use]
     pub fn kinds_by(&self, fit: &TrafficFit) -> Vec<ScaledSignal> {
         let TrafficFit::Accepted(accepted) = fit else {
             return Vec::new();
@@ -53,7 +52,6 @@ impl TargetTraffic {
     }
 
     /// The input of a tick from it, with the answer of [`Self::kinds_by`].
-    #[must_use]
     pub const fn input<'a>(
         &'a self,
         kinds: &'a [ScaledSignal],

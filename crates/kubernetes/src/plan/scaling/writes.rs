@@ -25,7 +25,6 @@ use evenkeel_core::scaling::tracker::TickReport;
 /// tell of it. `report` is that of this tick; without one a target stays as it is.
 ///
 /// The plan of what the writes leave behind, at the same time, is empty.
-#[must_use]
 pub fn plan(
     observed: &TargetObjects,
     resolved: &ResolvedTarget,
@@ -264,7 +263,6 @@ impl<'a> TargetPlan<'a> {
 
 /// The writes that leave nothing behind on the objects of a target: the user's own bounds, no record
 /// and no status. None where nothing is left already. A record that is damaged stays with the bounds.
-#[must_use]
 pub fn restore(observed: &TargetObjects, resolved: &ResolvedTarget) -> Vec<Write> {
     let Some(owner) = Owner::of(observed) else {
         return Vec::new();

@@ -34,7 +34,6 @@ pub enum PodResizeEvent {
 
 impl PodResizeEvent {
     /// The cause in one word, as Events and metrics have it.
-    #[must_use]
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Resized(_) => "Resized",
@@ -60,7 +59,6 @@ impl PodResizeEvent {
     }
 
     /// The news in words.
-    #[must_use]
     pub fn note(&self) -> String {
         match self {
             Self::Resized(record) => format!("resized to fit its use:{}", changes(record)),

@@ -52,7 +52,6 @@ pub struct PendingResize {
 
 impl TuningStatus {
     /// The write of the status on its workload, or its removal; `None` if nothing changes.
-    #[must_use]
     pub fn write(
         status: Option<Self>,
         workload: &TunedWorkload,

@@ -22,12 +22,10 @@ pub struct TunedWorkload {
 }
 
 /// The resources that scale a target by their requests: as a share of them, or by one container.
-#[must_use]
 pub fn scaled_by(observed: &TargetObjects) -> CpuMemory<bool> {
     scaled_by_metrics(&counted_by(observed))
 }
 
-#[must_use]
 pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
     let counts = |metric: &MetricSpec, resource: TunedResource| match metric {
         MetricSpec::Known(Signal::Resource(name), Some(MetricTarget::Utilization(_)))

@@ -23,7 +23,6 @@ pub enum InstallationScope {
 
 impl InstallationScope {
     /// The namespace, given Evenkeel's own; `None` for objects of the cluster.
-    #[must_use]
     pub const fn namespace(self, own: &str) -> Option<&str> {
         match self {
             Self::Cluster => None,
@@ -69,14 +68,12 @@ pub const KINDS: [(InstallationScope, Kind); 25] = [
 
 /// The label selector that finds the objects of a kind; `None` for kinds that [`is_own`]
 /// identifies.
-#[must_use]
 pub fn label_selector(kind: Kind) -> Option<&'static str> {
     (![Kind::Lease, Kind::ApiService].contains(&kind)).then_some(LABELLED)
 }
 
 /// True for an unlabelled object of an installation in the namespace `own`: the leader's Lease,
 /// which earlier versions made without a label, or an APIService that Evenkeel serves.
-#[must_use]
 pub fn is_own(kind: Kind, metadata: &ObjectMeta, spec: &Value, own: &str) -> bool {
     match kind {
         Kind::Lease => {

@@ -32,7 +32,6 @@ impl NodeRefusal {
 }
 
 /// Reasons of the first plugin that refuses; empty if the node takes the Pod.
-#[must_use]
 pub fn refusals(pod: &PodRequest, node: &NodeRequest) -> Vec<NodeRefusal> {
     if node.unschedulable && !is_tolerated(&cordon(), &pod.tolerations) {
         return vec![NodeRefusal::unresolvable("node(s) were unschedulable")];

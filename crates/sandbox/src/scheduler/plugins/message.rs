@@ -6,7 +6,6 @@ use super::NodeRefusal;
 
 /// For the Pod's condition. Reasons are counted and sorted, so the text changes only with the
 /// counts.
-#[must_use]
 pub fn unschedulable(refusals: &[Vec<NodeRefusal>]) -> String {
     let nodes = refusals.len();
     if nodes == 0 {

@@ -9,7 +9,6 @@ use evenkeel_core::units::Amount;
 const AFFINITY_WEIGHT: i64 = 2;
 
 /// In-tree sums, in the order given.
-#[must_use]
 pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
     let taints = nodes.iter().map(|node| unborne(pod, node)).collect();
     let affinities = nodes
@@ -33,7 +32,6 @@ pub fn scores(pod: &PodRequest, nodes: &[&NodeRequest]) -> Vec<i64> {
 }
 
 /// Position of a node with the highest score; `choice` in [0, 1) breaks ties.
-#[must_use]
 pub fn best(scores: &[i64], choice: f64) -> Option<usize> {
     let most = scores.iter().max()?;
     let equals: Vec<usize> = (0..scores.len())

@@ -21,7 +21,6 @@ pub enum CronTarget {
 
 /// The target of each CronHPA, in their order. `conflicts` is true for a target that shares its workload with
 /// another HPA.
-#[must_use]
 pub fn assign(
     targets: &[TargetObjects],
     conflicts: &[bool],

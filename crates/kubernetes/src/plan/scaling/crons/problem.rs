@@ -44,7 +44,6 @@ pub enum CronProblem {
 
 impl CronProblem {
     /// The reason of the condition `Ready`, and of the Event.
-    #[must_use]
     pub const fn reason(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "Invalid",

@@ -29,7 +29,6 @@ pub(super) struct WatchedTarget<'a> {
 
 impl TargetKey {
     /// The workload as Pods' names tell it.
-    #[must_use]
     pub fn workload_name(&self) -> WorkloadName {
         WorkloadName {
             namespace: self.namespace.as_ref().into(),
@@ -37,7 +36,6 @@ impl TargetKey {
         }
     }
 
-    #[must_use]
     pub fn of(observed: &TargetObjects) -> Self {
         let scaler = Owner::scaler(observed).map(|scaler| ObjectName {
             kind: scaler.kind.as_str().into(),

@@ -29,7 +29,6 @@ impl ScalingSample {
     /// A round with Pods that count as measured when its nodes are, and no later than they were
     /// asked for. If no node is measured, the time of the request counts.
     /// `pods_as_of` is when the usage of the Pods was asked for, where that was earlier than `at`.
-    #[must_use]
     pub fn new(
         usage: Arc<UsageSample>,
         pods_as_of: Resources<Option<Timestamp>>,
@@ -154,7 +153,6 @@ pub(super) fn unmeasured() -> Readings {
 }
 
 /// The measured resource of a signal; `None` for signals of a kind that is not measured.
-#[must_use]
 pub fn resource_of(signal: &Signal) -> Option<Resource> {
     let Signal::Resource(name) = signal else {
         return None;
