@@ -132,10 +132,7 @@ fn a_hill_is_climbed_ahead_of_its_load() {
             let floor = report.decision.replicas;
             forecast += i32::from(report.decision.grounds == DecisionBasis::Forecast);
             ahead += i32::from(floor > needed);
-            let contributed = report
-                .contribution
-                .as_ref()
-                .and_then(|contribution| contribution.min());
+            let contributed = report.contribution.as_ref().and_then(Recommendation::min);
             assert_eq!(contributed, (floor > 2).then_some(floor), "{report:?}");
             run.current = needed.max(floor);
         }

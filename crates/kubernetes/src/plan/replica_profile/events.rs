@@ -92,8 +92,8 @@ impl ProfileRoundReport<'_, '_> {
             (APPLIED, "ProfileNotApplied"),
             (ENSURED, "ProfileNotEnsured"),
         ] {
-            let against = |status: &'_ ReplicaProfileStatus| -> Option<Condition> {
-                status.condition(kind).filter(is_against).cloned()
+            let against = |status: &ReplicaProfileStatus| -> Option<Condition> {
+                status.condition(kind).cloned().filter(is_against)
             };
             let Some(now) = against(self.status) else {
                 continue;
@@ -160,7 +160,7 @@ impl ProfileRoundReport<'_, '_> {
 }
 
 /// True for a condition that tells of something that does not pass by itself.
-fn is_against(condition: &&Condition) -> bool {
+fn is_against(condition: &Condition) -> bool {
     condition.status == ConditionStatus::False && condition.reason != "Progressing"
 }
 

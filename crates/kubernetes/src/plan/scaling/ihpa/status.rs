@@ -97,13 +97,13 @@ fn value(asked: &SelectedRecommendation) -> PortraitValue {
     }
 }
 
-fn portrait(provided: &Recommendation, before: &IhpaStatus, now: Timestamp) -> PortraitStatus {
+fn portrait(recommended: &Recommendation, before: &IhpaStatus, now: Timestamp) -> PortraitStatus {
     let Recommendation {
         by,
         priority,
         ask,
         until,
-    } = provided;
+    } = recommended;
     let (provider, word) = (by.to_string(), ask.word());
     let mut portraits = before.portraits.iter();
     let same = portraits.find(|one| one.provider == provider && one.outcome == word);
