@@ -133,7 +133,7 @@ fn classify(
     let mut warnings: Vec<String> = asked.invalid.iter().map(ToString::to_string).collect();
     let opted_in = snapshot.map(|snapshot| snapshot.opt_in(pod.namespace()));
     let threshold = match opted_in {
-        Some(OptIn::In(namespace)) => profile_threshold(&namespace, policy),
+        Some(OptIn::In(namespace)) => profile_threshold(namespace, policy),
         _ => policy.profile_threshold,
     };
     if matches!(opted_in, Some(OptIn::Unknown | OptIn::Out)) {

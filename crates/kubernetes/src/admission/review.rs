@@ -220,7 +220,7 @@ fn annotate(
         profile::classify(
             &demand.amounts,
             &free,
-            profile_threshold(&namespace, policy),
+            profile_threshold(namespace, policy),
         )
     });
     if let (Some(given), Some(_)) = (declared, &choice.classification) {

@@ -301,7 +301,7 @@ pub(super) fn profile_of<'a>(
 ) -> ProfileChoice<'a> {
     policy.profiles.choose(pod.annotated_profile(), || {
         let free = median(candidates).free();
-        let threshold = profile_threshold(&judgement.namespace, policy);
+        let threshold = profile_threshold(judgement.namespace, policy);
         profile::classify(&judgement.demand.amounts, &free, threshold)
     })
 }

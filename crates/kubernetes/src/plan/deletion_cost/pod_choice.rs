@@ -156,7 +156,7 @@ fn weights<'a>(
     let choice = policy.profiles.choose(pod.profile.as_deref(), || {
         let free = median(loads).free();
         let usage = (situation.usage)(&pod.uid);
-        profile::classify(&usage, &free, profile_threshold(&namespace, policy))
+        profile::classify(&usage, &free, profile_threshold(namespace, policy))
     });
     choice.weights
 }
