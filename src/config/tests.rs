@@ -204,7 +204,10 @@ fn every_field_of_the_complete_example_is_read() {
         follows_profiles: true,
         asks_checks: true,
     };
-    assert_eq!(config.scaling, scaling, "the metrics API answers no queries");
+    assert_eq!(
+        config.scaling, scaling,
+        "the metrics API answers no queries"
+    );
     let kinds: Vec<String> = config.kinds.iter().map(ToString::to_string).collect();
     assert_eq!(
         kinds,

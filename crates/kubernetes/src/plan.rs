@@ -6,6 +6,7 @@ pub mod annotation_warning;
 pub mod ca_bundle;
 pub mod certificate_secret;
 pub mod conditional_patch;
+pub mod context;
 pub mod deletion_cost;
 pub mod election;
 pub mod event;

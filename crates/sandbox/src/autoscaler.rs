@@ -30,7 +30,7 @@ pub struct Autoscaler {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recommendation {
+pub struct AutoscalerDecision {
     pub replicas: i32,
     /// False while the metric cannot be computed (the condition `ScalingActive`).
     pub is_active: bool,
@@ -75,13 +75,13 @@ impl Autoscaler {
         current: i32,
         pods: &[PodFacts],
         readings: &Readings,
-    ) -> Recommendation {
+    ) -> AutoscalerDecision {
         let observed = observed(current, pods, readings);
         let (controller, memory) = (&self.controller, &mut self.memory);
         let step = hpa::reconcile(controller, &self.hpa, &observed, memory, date(at));
         let HpaOutcome { status, action, .. } = step.written(memory);
         let active = status.condition(&ConditionType::ScalingActive);
-        let recommendation = Recommendation {
+        let recommendation = AutoscalerDecision {
             replicas: match action {
                 Action::None => current,
                 Action::ScaleUp | Action::ScaleDown => status.desired_replicas,
@@ -211,7 +211,11 @@ mod tests {
     }
 
     /// Pods have been ready for an hour and request 1000m each.
-    fn reconcile(autoscaler: &mut Autoscaler, at: i64, usages: &[Option<i64>]) -> Recommendation {
+    fn reconcile(
+        autoscaler: &mut Autoscaler,
+        at: i64,
+        usages: &[Option<i64>],
+    ) -> AutoscalerDecision {
         let at = SECOND(3_600 + at);
         let life = Life {
             started: SignedDuration::ZERO,

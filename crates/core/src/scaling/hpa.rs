@@ -63,7 +63,7 @@ pub use error::{MetricsApi, ReadError, ReplicasError};
 pub use events::{ScaleEvent, ScaleEvents};
 pub use groups::{PodGroups, Startup};
 pub use limits::{legacy_scale_up_limit, scale_down_limit, scale_up_limit};
-pub use memory::{HpaMemory, Recommendation};
+pub use memory::{HpaMemory, TimedRecommendation};
 pub use metrics::resource_quantity;
 pub use normalize::{LimitedReplicas, NormalizedReplicas, Normalizer};
 pub use outcome::{Action, HpaOutcome, ReconcileError};

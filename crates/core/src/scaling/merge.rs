@@ -27,7 +27,7 @@ pub struct SelectedRecommendation {
 
 /// All recommendations together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedRecommendations {
     pub bounds: ObjectBounds,
     /// The count that holds; `None` if no provider asks for one.
     pub asked: Option<SelectedRecommendation>,
@@ -55,12 +55,12 @@ pub struct BoundedReplicas {
 ///
 /// Of several counts the one with the highest priority holds, and of equal priorities the larger one.
 /// A failed provider with at least that priority may be about to ask for more. For [a
-/// while](Merged::keeps_until) the count is not lowered without it.
+/// while](MergedRecommendations::keeps_until) the count is not lowered without it.
 pub fn merge<'a>(
     user: ObjectBounds,
     all: impl IntoIterator<Item = &'a Recommendation>,
     now: Timestamp,
-) -> Merged {
+) -> MergedRecommendations {
     let mut max = user.max;
     let (mut base, mut floor, mut best) = (None, None, None);
     let mut unheard = BTreeMap::new();
@@ -96,7 +96,7 @@ pub fn merge<'a>(
             until: Some(until).filter(|until| *until < Timestamp::MAX),
         },
     );
-    Merged {
+    MergedRecommendations {
         bounds: if changed == user {
             user
         } else {
@@ -123,7 +123,7 @@ fn keeps_until<'a>(
     ends.max().filter(|end| now < *end)
 }
 
-impl Merged {
+impl MergedRecommendations {
     /// The count within the user's `bounds` for a target with `current` replicas online. If no provider
     /// asks for a count, or it may not be lowered yet, the current one stays, as far as the bounds allow.
     pub fn target(&self, current: i32, bounds: ReplicaBounds) -> BoundedReplicas {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::decision_basis::DecisionBasis;
-use super::merge::{BoundedReplicas, Merged};
+use super::merge::{BoundedReplicas, MergedRecommendations};
 use super::recommendation::{Ask, Provider, Recommendation};
 use super::replica_counts::ReplicaCounts;
 use super::stability::{
@@ -121,7 +121,7 @@ pub struct MergedPortraits {
     /// Every provider with its outcome.
     pub provided: Vec<Recommendation>,
     /// The one that holds, and those that were not heard.
-    pub merged: Merged,
+    pub merged: MergedRecommendations,
     /// The count that the target is to have in the end.
     pub target: BoundedReplicas,
     /// The counts that it is to have now, and the change that is under way.

@@ -217,11 +217,7 @@ fn annotate(
     let declared = pod.declared_profile();
     let choice = policy.profiles.choose(declared, || {
         let free = snapshot.nodes.median().free();
-        profile::classify(
-            &demand.amounts,
-            &free,
-            profile_threshold(namespace, policy),
-        )
+        profile::classify(&demand.amounts, &free, profile_threshold(namespace, policy))
     });
     if let (Some(given), Some(_)) = (declared, &choice.classification) {
         let accepted = "compute, memory, io, network, normal, or a profile of the configuration";

@@ -16,8 +16,8 @@ mod writes;
 
 use jiff::Timestamp;
 
+use super::context::ScalingContext;
 use super::scale::set_replicas;
-use super::scaling::ScalingContext;
 use super::status_writer::StatusSubject;
 use super::write::Write;
 use crate::kinds::Kind;

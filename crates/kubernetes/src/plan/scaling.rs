@@ -8,7 +8,6 @@ pub mod bounds;
 mod capacity;
 pub mod conditions;
 pub mod contest;
-mod context;
 pub mod crons;
 mod direct_mode;
 mod events;
@@ -41,8 +40,8 @@ pub mod tick;
 mod traffic;
 mod writes;
 
+pub use crate::plan::context::ScalingContext;
 pub use capacity::counted_by;
-pub use context::ScalingContext;
 pub use fairness::take_turns;
 pub use hpa_input::{HpaInput, LastStatus, MeasuredValue};
 pub(super) use last_status::sleeps;

@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, json};
 
+use super::context::ScalingContext;
 use super::event::{EventContent, RegardingObject};
-use super::scaling::ScalingContext;
 use super::write::{Purpose, Write, WriteOperation};
 use crate::condition::Condition;
 use crate::json::merge_patch;

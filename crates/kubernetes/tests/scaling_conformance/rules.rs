@@ -1,8 +1,8 @@
 //! Rules, recommendations, scale events and settings in the JSON of the cases.
 
 use evenkeel_core::scaling::hpa::{
-    Behavior, BehaviorSpec, HpaMemory, PolicyType, Recommendation, RulesSpec, ScaleEvent,
-    ScaleEvents, ScalingPolicy, ScalingRules, SelectPolicy, Settings,
+    Behavior, BehaviorSpec, HpaMemory, PolicyType, RulesSpec, ScaleEvent, ScaleEvents,
+    ScalingPolicy, ScalingRules, SelectPolicy, Settings, TimedRecommendation,
 };
 use evenkeel_core::units::Quantity;
 use jiff::SignedDuration;
@@ -131,16 +131,16 @@ pub(crate) struct Recommended {
     at_s: i64,
 }
 
-pub(crate) fn recommendations(given: &[Recommended]) -> Vec<Recommendation> {
-    let read = |one: &Recommended| Recommendation {
+pub(crate) fn recommendations(given: &[Recommended]) -> Vec<TimedRecommendation> {
+    let read = |one: &Recommended| TimedRecommendation {
         replicas: one.replicas,
         at: at(one.at_s),
     };
     given.iter().map(read).collect()
 }
 
-pub(crate) fn recommended(found: &[Recommendation]) -> Vec<Recommended> {
-    let write = |one: &Recommendation| Recommended {
+pub(crate) fn recommended(found: &[TimedRecommendation]) -> Vec<Recommended> {
+    let write = |one: &TimedRecommendation| Recommended {
         replicas: one.replicas,
         at_s: relative(one.at),
     };

@@ -16,7 +16,7 @@ use crate::scaling::decision_basis::DecisionBasis;
 use crate::scaling::ds_hpa::{self, PredictiveProposal};
 use crate::scaling::input::DecisionInput;
 use crate::scaling::limit::LimitedBy;
-use crate::scaling::merge::{Merged, merge};
+use crate::scaling::merge::{MergedRecommendations, merge};
 use crate::scaling::merged_portraits::{MergedPortraits, PodsNow, PortraitInput, ProviderRef};
 use crate::scaling::mode::ScalingMode;
 use crate::scaling::policy::{Strategy, TargetPolicy};
@@ -97,7 +97,11 @@ struct PortraitReasons {
 
 impl PortraitReasons {
     /// Those of the provider that holds, with the extent of what it knows.
-    fn of(self, merged: &Merged, portraits: &PortraitInput<'_>) -> (DecisionBasis, String) {
+    fn of(
+        self,
+        merged: &MergedRecommendations,
+        portraits: &PortraitInput<'_>,
+    ) -> (DecisionBasis, String) {
         let Some(asked) = &merged.asked else {
             return (DecisionBasis::LastKnown, String::new());
         };

@@ -10,7 +10,7 @@ const LONGEST_WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// The metrics' replica count before stabilisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recommendation {
+pub struct TimedRecommendation {
     pub replicas: i32,
     pub at: Timestamp,
 }
@@ -19,7 +19,7 @@ pub struct Recommendation {
 pub struct HpaMemory {
     /// A slot is reused once its recommendation is older than every window. `None` until the first
     /// reconciliation.
-    pub recommendations: Option<Vec<Recommendation>>,
+    pub recommendations: Option<Vec<TimedRecommendation>>,
     pub scale_events: ScaleEvents,
 }
 
@@ -28,7 +28,7 @@ impl HpaMemory {
     /// restart of its controller, does not scale down at once.
     pub fn begin(&mut self, current: i32, now: Timestamp) {
         self.recommendations.get_or_insert_with(|| {
-            vec![Recommendation {
+            vec![TimedRecommendation {
                 replicas: current,
                 at: now,
             }]
@@ -43,7 +43,7 @@ impl HpaMemory {
             newest.replicas = newest.replicas.max(replicas);
             return;
         }
-        let is_old = |one: &Recommendation| now.duration_since(one.at) > LONGEST_WINDOW;
+        let is_old = |one: &TimedRecommendation| now.duration_since(one.at) > LONGEST_WINDOW;
         let old = all.iter().rposition(is_old);
         remember(all, old, replicas, now);
     }
@@ -51,12 +51,12 @@ impl HpaMemory {
 
 /// Writes into the `old` slot, or appends if no slot is free.
 pub(super) fn remember(
-    recommendations: &mut Vec<Recommendation>,
+    recommendations: &mut Vec<TimedRecommendation>,
     old: Option<usize>,
     replicas: i32,
     now: Timestamp,
 ) {
-    let newest = Recommendation { replicas, at: now };
+    let newest = TimedRecommendation { replicas, at: now };
     match old.and_then(|index| recommendations.get_mut(index)) {
         Some(slot) => *slot = newest,
         None => recommendations.push(newest),

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::behavior::{Behavior, ScalingRules};
 use super::events::ScaleEvents;
 use super::limits::{legacy_scale_up_limit, scale_down_limit, scale_up_limit};
-use super::memory::{HpaMemory, Recommendation, remember};
+use super::memory::{HpaMemory, TimedRecommendation, remember};
 use super::settings::Settings;
 use super::spec::HpaSpec;
 use super::status::{ConditionReason, reasons};
@@ -89,10 +89,10 @@ impl<'a> Normalizer<'a> {
     pub fn stabilize_without_behavior(
         &self,
         desired: i32,
-        recommendations: &mut Vec<Recommendation>,
+        recommendations: &mut Vec<TimedRecommendation>,
     ) -> i32 {
         let window = self.settings.downscale_stabilization;
-        let is_old = |one: &Recommendation| self.now.duration_since(one.at) > window;
+        let is_old = |one: &TimedRecommendation| self.now.duration_since(one.at) > window;
         let recent = recommendations.iter().filter(|one| !is_old(one));
         let highest = recent.map(|one| one.replicas).fold(desired, i32::max);
         let old = recommendations.iter().rposition(is_old);
@@ -107,11 +107,11 @@ impl<'a> Normalizer<'a> {
         behavior: &Behavior,
         current: i32,
         desired: i32,
-        recommendations: &mut Vec<Recommendation>,
+        recommendations: &mut Vec<TimedRecommendation>,
     ) -> LimitedReplicas {
         let up_window = self.window(&behavior.scale_up);
         let down_window = self.window(&behavior.scale_down);
-        let age = |one: &Recommendation| self.now.duration_since(one.at);
+        let age = |one: &TimedRecommendation| self.now.duration_since(one.at);
         let (mut lowest, mut highest, mut old) = (desired, desired, None);
         for (index, one) in recommendations.iter().enumerate() {
             if age(one) < up_window {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::scaling::cron::{CronSpec, Rule, RuleTiming, Schedule, ScheduleCache, Zone};
 use crate::scaling::limit::LimitedBy;
-use crate::scaling::merge::{self, Merged};
+use crate::scaling::merge::{self, MergedRecommendations};
 use crate::scaling::recommendation::{Ask, Recommendation, Unavailable};
 use crate::scaling::{ObjectBounds, ProviderRef, ReplicaBounds};
 
@@ -47,7 +47,10 @@ fn provided(name: &str, priority: i32, asked: Asked) -> Recommendation {
 }
 
 /// The merge of counts, for a user without bounds.
-fn merge<'a>(all: impl IntoIterator<Item = &'a Recommendation>, now: Timestamp) -> Merged {
+fn merge<'a>(
+    all: impl IntoIterator<Item = &'a Recommendation>,
+    now: Timestamp,
+) -> MergedRecommendations {
     let user = ObjectBounds {
         min: None,
         max: i32::MAX,

@@ -17,7 +17,6 @@ use evenkeel_core::scaling::cron::{CronEffect, CronEvent};
 use evenkeel_core::scaling::recommendation::Recommendation;
 
 use self::cron_tick::{CronOutcome, followed};
-use super::context::ScalingContext;
 use super::owner::Owner;
 use super::schedules::VersionedSchedule;
 use super::target::ScalingTarget;
@@ -25,6 +24,7 @@ use super::target_objects::TargetObjects;
 use super::targets::ResolvedTarget;
 use crate::cron_hpa::{CheckedCronHpa, CronHpaStatus};
 use crate::kinds::Kind;
+use crate::plan::context::ScalingContext;
 use crate::plan::status_writer::{StatusSubject, StatusWriter};
 use crate::plan::write::Write;
 

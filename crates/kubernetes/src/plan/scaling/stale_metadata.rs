@@ -4,13 +4,13 @@
 use jiff::Timestamp;
 
 use super::bounds::ObservedBounds;
-use super::context::ScalingContext;
 use super::events;
 use super::owner::Owner;
 use super::status::TargetStatus;
 use super::target_objects::TargetObjects;
 use crate::annotations::BOUNDS;
 use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::context::ScalingContext;
 use crate::plan::status_writer::Status as _;
 use crate::plan::write::{Purpose, Write, WriteOperation};
 

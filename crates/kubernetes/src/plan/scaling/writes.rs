@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use super::bounds::{BoundsUpdate, FloorChange, ObservedBounds};
 use super::conditions::Circumstances;
-use super::context::ScalingContext;
 use super::direct_mode;
 use super::events::{self, EventPlan};
 use super::ihpa;
@@ -16,6 +15,7 @@ use super::status::TargetStatus;
 use super::target_objects::TargetObjects;
 use super::targets::ResolvedTarget;
 use crate::plan::conditional_patch::ConditionalPatch;
+use crate::plan::context::ScalingContext;
 use crate::plan::status_writer::StatusSubject;
 use crate::plan::write::{Purpose, Write};
 use evenkeel_core::scaling::ScalingMode;

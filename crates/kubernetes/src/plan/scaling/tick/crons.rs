@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::input_output::{PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic};
 use super::key::WatchedTarget;
 use crate::cron_hpa::CheckedCronHpa;
-use crate::plan::scaling::context::ScalingContext;
+use crate::plan::context::ScalingContext;
 use crate::plan::scaling::crons::{self, CronMemory, CronProblem, CronScaleTarget, CronTarget};
 use crate::plan::scaling::target_objects::TargetObjects;
 use crate::plan::scaling::targets::ResolvedTarget;
