@@ -4,6 +4,7 @@
 #![no_main]
 
 use evenkeel_kubernetes::plan::scaling::status::TargetStatus;
+use evenkeel_kubernetes::plan::status_writer::Status as _;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
