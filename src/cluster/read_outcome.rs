@@ -1,4 +1,4 @@
-//! What reading an object of the cluster gave.
+//! The outcome of reading an object of the cluster.
 
 use serde::Deserialize;
 

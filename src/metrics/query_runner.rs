@@ -59,8 +59,8 @@ impl<K: QueueKey + Send + 'static, A: Send + 'static> QueryRunner<K, A> {
     }
 }
 
-/// What a task gave; `None` where it was cancelled, as only the end of the runtime does. Its panic
-/// goes on here.
+/// The result of a task; `None` if it was cancelled, which happens only when the runtime ends. A
+/// panic of the task continues here.
 pub(super) fn completed<T>(joined: Result<T, JoinError>) -> Option<T> {
     match joined.map_err(JoinError::try_into_panic) {
         Ok(given) => Some(given),

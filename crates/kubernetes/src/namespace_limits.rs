@@ -1,6 +1,6 @@
-//! What LimitRanges and ResourceQuotas leave to the containers of a namespace, by the API server's
-//! rules for a resize. A quota with scopes counts for every Pod, so the result is at worst too
-//! small.
+//! The amounts that LimitRanges and ResourceQuotas leave the containers of a namespace, by the
+//! API server's rules for a resize. A quota with scopes counts for every Pod, so the result is at
+//! worst too small.
 
 use std::collections::BTreeMap;
 
@@ -88,7 +88,8 @@ impl NamespaceLimits {
         }
     }
 
-    /// What LimitRanges leave one container of a Pod, beside what its others are `given`.
+    /// The amounts that LimitRanges leave one container of a Pod whose other containers are `given`
+    /// theirs.
     pub fn range(
         &self,
         pod: &ResizablePod,

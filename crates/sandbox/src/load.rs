@@ -76,7 +76,7 @@ pub fn is_under_provisioned(
     pareto_frontier::is_under_provisioned(load, ready, capacity)
 }
 
-/// What one replica wants; `noise` is its own stream.
+/// The load of one replica; `noise` is its own stream.
 pub fn replica(
     workload: &ScenarioWorkload,
     stage: Stage,

@@ -276,7 +276,7 @@ impl ClusterState {
         self.0.profiled.store(Arc::new(targets.collect()));
     }
 
-    /// What profiles need. No other lock is taken while this one is held.
+    /// The state that profiles need. No other lock is taken while this one is held.
     pub(crate) fn profiles(&self) -> MutexGuard<'_, Profiles> {
         locked(&self.0.profiles)
     }

@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What tells queries apart.
+/// The identity of a query.
 pub trait QueueKey: Clone + Eq + Hash {
     /// The index of its lane.
     fn lane(&self) -> usize {

@@ -21,7 +21,7 @@ use crate::state::Api;
 /// After an outage another process may hold the port for a moment.
 const REBIND_PAUSE: Duration = Duration::from_millis(50);
 
-/// What a connection needs.
+/// The state that each connection shares.
 #[derive(Clone)]
 pub(crate) struct ListenerContext {
     pub(crate) api: Arc<Api>,

@@ -108,7 +108,7 @@ pub(super) struct Filler {
     missing: usize,
 }
 
-/// What an observation means for a model that follows the series.
+/// The effect of an observation on a model that follows the series.
 pub(super) enum Arrival {
     /// A value, after those that fill the gap before it.
     Values(GapInterpolation, f64),

@@ -1,6 +1,6 @@
-//! Whether kube-scheduler shows all nodes that pass its own filters. With many nodes it stops at a
-//! number of passing nodes by `percentageOfNodesToScore`. If it shows fewer, a hidden node is no
-//! place for the Pod, however idle. The shipped configuration sets 100, so it shows all.
+//! The check that kube-scheduler shows all nodes that pass its own filters. With many nodes it
+//! stops at a number of passing nodes by `percentageOfNodesToScore`. If it shows fewer, a hidden
+//! node is no place for the Pod, however idle. The shipped configuration sets 100, so it shows all.
 
 /// kube-scheduler looks at all of fewer nodes, and never stops before it has found as many.
 const FEWEST: usize = 100;

@@ -1,5 +1,5 @@
-//! Whether a preemption would make room for a Pod: the headroom rule (`[CLBP]` (4.1)) without the
-//! victims.
+//! The check that a preemption would make room for a Pod: the headroom rule (`[CLBP]` (4.1))
+//! without the victims.
 
 use crate::placement::headroom;
 use crate::placement::node_load::NodeLoad;

@@ -34,7 +34,7 @@ impl ProviderRef {
         Self { by, priority }
     }
 
-    /// What it asks for, and when that ends.
+    /// Its request, with the end of the request.
     pub fn recommend(&self, (ask, until): (Ask, Option<Timestamp>)) -> Recommendation {
         Recommendation {
             by: self.by.clone(),

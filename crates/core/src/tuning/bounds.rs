@@ -27,7 +27,7 @@ pub enum Bound {
     MaxAllowed,
     LimitRange,
     Quota,
-    /// What the node can still give under the headroom rule.
+    /// The amount that the node can still give under the headroom rule.
     NodeHeadroom,
     /// 50 % up or down in one step.
     Step,
@@ -110,7 +110,7 @@ pub struct TuningBounds {
     pub quota_limits: Option<Amount>,
     /// By how much its request may still grow.
     pub quota_requests: Option<Amount>,
-    /// What its node can still give under the headroom rule.
+    /// The amount that its node can still give under the headroom rule.
     pub node: Option<Amount>,
 }
 

@@ -1,5 +1,5 @@
-//! Whether the horizontal scaling of a workload allows a resize: if both change at once, neither
-//! change can be measured.
+//! The check that the horizontal scaling of a workload allows a resize: if both change at
+//! once, neither change can be measured.
 
 use jiff::{SignedDuration, Timestamp};
 

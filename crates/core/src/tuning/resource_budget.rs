@@ -1,5 +1,5 @@
-//! What a node and a namespace's quotas can still give in a round. An amount given to one Pod is
-//! gone for the next.
+//! The amounts that a node and a namespace's quotas can still give in a round. An amount given to
+//! one Pod is gone for the next.
 
 use super::cpu_memory::{CpuMemory, TunedResource};
 use super::resource_decision::{TuningDecision, TuningInput};

@@ -38,7 +38,7 @@ pub(super) struct AutoscalingController {
     pub(super) recorder: Recorder,
 }
 
-/// What all HPAs share in one turn.
+/// The input that all HPAs share in one turn.
 struct HpaSyncInput {
     controller: Controller,
     /// Usage of all Pods; the error says why it could not be read.

@@ -43,7 +43,7 @@ struct UngrantedResize {
 
 #[derive(Debug, Clone, PartialEq)]
 struct ResizeInProgress {
-    /// What the containers have until the resize is done.
+    /// The resources of the containers until the resize is done.
     has: ByContainer,
     since: Timestamp,
 }

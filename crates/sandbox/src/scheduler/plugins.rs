@@ -43,7 +43,7 @@ pub struct NodeRequest {
     pub taints: Vec<Taint>,
     /// Set by `kubectl cordon`.
     pub unschedulable: bool,
-    /// What Pods may request together.
+    /// The sum that Pods may request.
     pub allocatable: Resources<Amount>,
     pub max_pods: u32,
     pub requested: Resources<Amount>,

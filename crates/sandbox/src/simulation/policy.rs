@@ -18,7 +18,7 @@ pub struct NodeCandidate {
     pub sum: i64,
 }
 
-/// Whether kube-scheduler's scores by requests count beside a policy.
+/// The part that kube-scheduler's scores by requests have beside a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InTree {
     Counted,

@@ -5,7 +5,7 @@ use crate::units::{Amount, Resources};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeDetail {
-    /// What Pods may request together, if known.
+    /// The sum that Pods may request, if known.
     pub allocatable: Resources<Option<Amount>>,
     pub measured: Resources<Option<NodeSample>>,
     /// In thousandths of the time.

@@ -19,7 +19,7 @@ fn is_over(since: Timestamp, now: Timestamp, limit: SignedDuration) -> bool {
     now.duration_since(since).abs() >= limit
 }
 
-/// What ends by time for a Pod without a binding.
+/// The part of a wait for a binding that ends by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BindingTimeout {
     /// The doubt: it counts only on its most likely node.

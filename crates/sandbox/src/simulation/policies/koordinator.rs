@@ -47,7 +47,7 @@ struct KoordinatorNode {
     used: Option<Pair>,
     /// Pods that a report may not show wholly.
     assigned: BTreeMap<PodId, AssignedPodEstimate>,
-    /// What they add to the measured use.
+    /// Their addition to the measured use.
     delta: Pair,
 }
 
@@ -151,7 +151,7 @@ impl LoadPolicy for Koordinator {
 }
 
 impl KoordinatorNode {
-    /// What the assigned Pods add: the larger of estimate and use, less the measured part.
+    /// The addition of the assigned Pods: the larger of estimate and use, less the measured part.
     fn estimated(&self) -> Pair {
         let mut delta = [0.0; 2];
         for assigned in self.assigned.values() {
