@@ -113,16 +113,20 @@ impl<S: Status> StatusWriter<S> {
         planned.or_else(|| on.held.cloned())
     }
 
-    /// Forgets everything if the object is another one, or if the last plan is too long ago. If the clock was set
-    /// back, the last plan lies ahead: its Events would silence all until then.
+    /// Forgets everything if the object is another one, and the planned status if it is too old: another replica
+    /// may have planned since. The times of Events and writes stay. Only those that lie ahead go, after a clock was
+    /// set back: they would silence all until then.
     fn recall(&mut self, on: &StatusSubject<'_, S>, now: Timestamp) {
-        let is_old = |(at, _): &(Timestamp, S)| now.duration_since(*at).abs() > REMEMBERED;
-        if self.uid != on.metadata.uid || self.planned.as_ref().is_some_and(is_old) {
+        if self.uid != on.metadata.uid {
             *self = Self {
                 uid: on.metadata.uid.clone(),
                 ..Self::default()
             };
         }
+        let is_recent = |(at, _): &(Timestamp, S)| now.duration_since(*at).abs() <= REMEMBERED;
+        self.planned = self.planned.take().filter(is_recent);
+        self.written = self.written.filter(|at| *at <= now);
+        self.events.retain(|_, at| *at <= now);
     }
 
     /// The status of the last plan.
@@ -202,6 +206,104 @@ mod tests {
         name: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         hold: Option<i32>,
+    }
+
+    #[derive(Debug, Clone, PartialEq, Serialize)]
+    struct Figures {
+        decided: i32,
+        load: i32,
+    }
+
+    impl Status for Figures {
+        const FIGURES_EVERY: SignedDuration = SignedDuration::from_secs(30);
+
+        fn conditions(&self) -> &[Condition] {
+            &[]
+        }
+
+        fn differs_in_figures_only(&self, other: &Self) -> bool {
+            self.decided == other.decided
+        }
+    }
+
+    fn metadata(uid: &str) -> Meta {
+        let metadata = json!({"namespace": "shop", "name": "web", "uid": uid});
+        serde_json::from_value(metadata).unwrap()
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    const fn figures(decided: i32, load: i32) -> Figures {
+        Figures { decided, load }
+    }
+
+    #[test]
+    fn the_planned_status_counts_for_a_minute_on_the_same_object() {
+        let (web, other) = (metadata("u"), metadata("v"));
+        let held = figures(1, 1);
+        let on = |metadata| StatusSubject {
+            kind: Kind::Ihpa,
+            metadata,
+            held: Some(&held),
+        };
+        let mut writer = StatusWriter::default();
+        assert_eq!(writer.before(&on(&web), at(0)), Some(&held));
+        for (now, metadata, known) in [
+            (60, &web, figures(2, 2)),
+            (61, &web, figures(1, 1)),
+            (-61, &web, figures(1, 1)),
+            (10, &other, figures(1, 1)),
+        ] {
+            writer.before(&on(&web), at(0));
+            writer.note(Some(figures(2, 2)), false, at(0));
+            assert_eq!(writer.before(&on(metadata), at(now)), Some(&known), "{now}");
+        }
+    }
+
+    #[test]
+    fn figures_wait_for_their_turn_and_a_decision_does_not() {
+        let mut writer = StatusWriter::default();
+        let held = figures(1, 1);
+        assert!(writer.is_due(Some(&held), &figures(1, 2), at(0)));
+        writer.note(None, true, at(0));
+        for (new, second, is_due) in [
+            (figures(1, 2), 29, false),
+            (figures(1, 2), 30, true),
+            (figures(2, 1), 1, true),
+            (figures(1, 1), 99, false),
+        ] {
+            assert_eq!(writer.is_due(Some(&held), &new, at(second)), is_due);
+        }
+        assert!(writer.is_due(None, &held, at(1)), "there is none yet");
+        let mut leader = StatusWriter::default();
+        leader.spare_figures(at(0));
+        assert!(!leader.is_due(Some(&held), &figures(1, 2), at(29)));
+    }
+
+    /// The harm: a leader that was away for a minute repeated its warnings.
+    #[test]
+    fn an_event_pauses_over_a_break_and_not_after_a_clock_was_set_back() {
+        let (web, other) = (metadata("u"), metadata("v"));
+        let on = |metadata| StatusSubject {
+            kind: Kind::Ihpa,
+            metadata,
+            held: None,
+        };
+        let allowed = |metadata, second| {
+            let mut writer = StatusWriter::<Figures>::default();
+            writer.before(&on(&web), at(1000));
+            assert!(writer.allows_event("Late", at(1000)));
+            assert!(!writer.allows_event("Late", at(1010)));
+            writer.note(Some(figures(1, 1)), true, at(1010));
+            writer.before(&on(metadata), at(second));
+            writer.allows_event("Late", at(second))
+        };
+        assert!(!allowed(&web, 1080));
+        assert!(allowed(&web, 1300));
+        assert!(allowed(&web, 900));
+        assert!(allowed(&other, 1080));
     }
 
     #[test]

@@ -108,6 +108,7 @@ fn has_direct_conflict(resolved: &ResolvedTarget) -> bool {
 /// another writer removes meanwhile, until the bounds are the user's again.
 pub fn follow(resolved: &ResolvedTarget, memory: &mut PlanMemory, now: Timestamp) {
     memory.begin(now);
+    memory.written.forget_planned();
     memory.ihpa.forget_planned();
     let Some(bounds) = &resolved.bounds else {
         return;
