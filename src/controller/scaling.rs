@@ -210,6 +210,7 @@ impl ScalingLoop {
                 crons: &view.crons,
             };
             let mut ticked = targets.tick(&view.targets, &tick);
+            log_panics(&ticked.panics);
             if decides {
                 traces.record(&ticked.shown, now);
             }
@@ -217,7 +218,6 @@ impl ScalingLoop {
             ticked
         });
         let (targets, mut ticked) = worked.await;
-        log_panics(&ticked.panics);
         self.want(&mut ticked);
         let ScalingTickOutput {
             bytes, quarantined, ..

@@ -10,6 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::api::history::{ForecastBand, HistoryPoint};
 use crate::api::scaling::{LoadStatus, ScalingStatus, Word};
 use evenkeel_core::forecast::Resolution;
+use evenkeel_core::panic_error::caught;
 use evenkeel_core::scaling::tracker::UNSCALED;
 use evenkeel_core::units::narrowed;
 
@@ -47,12 +48,27 @@ impl RecentHistory {
         self.lock().get(key)?.points(signal)
     }
 
-    /// Takes the decided targets of a tick, and forgets those that are no longer `shown`.
+    /// Takes the decided targets of a tick, and forgets those that are no longer `shown`. A target whose
+    /// history causes a panic begins without it.
     pub fn record(&self, shown: &[Arc<ScalingStatus>], now: Timestamp) {
+        self.record_with(shown, |history, status| history.record(status, now));
+    }
+
+    fn record_with(
+        &self,
+        shown: &[Arc<ScalingStatus>],
+        draw: impl Fn(&mut RecentTargetHistory, &ScalingStatus),
+    ) {
         let mut histories = self.lock();
         for status in shown.iter().filter(|status| status.decided.is_some()) {
             let history = histories.entry(RecentHistoryKey::of(status)).or_default();
-            history.record(status, now);
+            if let Err(error) = caught(|| draw(history, status)) {
+                histories.remove(&RecentHistoryKey::of(status));
+                tracing::error!(
+                    namespace = %status.namespace, object = %status.object.name, %error,
+                    "the recent history of a target panicked, so it begins anew"
+                );
+            }
         }
         let shown = shown.iter();
         let shown: HashSet<_> = shown.map(|status| RecentHistoryKey::of(status)).collect();
@@ -296,6 +312,34 @@ mod tests {
             forecast: Some(forecast),
             ..load("cpu", known)
         }
+    }
+
+    /// The harm: the service ended with the history of one target.
+    #[test]
+    fn a_history_that_panics_takes_no_other_along() {
+        let named = |name: &str| {
+            let mut one = status(2, &[]);
+            one.decided = Some(2);
+            one.object.name = name.into();
+            Arc::new(one)
+        };
+        let histories = RecentHistory::default();
+        let shown = ["a", "b", "c"].map(named);
+        histories.record(&shown, at(100));
+        assert_eq!(histories.lock().len(), 3);
+        histories.record_with(&shown, |history, status| {
+            assert_ne!(&*status.object.name, "b", "it is to break");
+            history.record(status, at(101));
+        });
+        let mut left: Vec<_> = histories
+            .lock()
+            .keys()
+            .map(|key| key.name.clone())
+            .collect();
+        left.sort_unstable();
+        assert_eq!(left, ["a".into(), "c".into()]);
+        histories.record(&shown, at(102));
+        assert_eq!(histories.lock().len(), 3);
     }
 
     #[test]
