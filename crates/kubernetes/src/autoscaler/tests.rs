@@ -1,8 +1,12 @@
 use serde_json::{Value, json};
 
 use super::*;
+use evenkeel_core::scaling::hpa::request;
 use evenkeel_core::scaling::hpa::{BehaviorSpec, PolicyType, ScalingPolicy, SelectPolicy};
-use evenkeel_core::scaling::signal::{MetricTarget, Signal};
+use evenkeel_core::scaling::pod::PodFacts;
+use evenkeel_core::scaling::signal::{MetricTarget, ResourceName, Signal};
+
+use crate::pod::Pod;
 
 fn autoscaler(value: Value) -> Autoscaler {
     serde_json::from_value(value).unwrap()
@@ -247,5 +251,51 @@ fn keda_manages_what_its_scaled_object_controls() {
             expected,
             "{version} {kind} {controller}"
         );
+    }
+}
+
+#[test]
+fn the_hpa_counts_containers_and_sidecars_and_wants_a_request_of_each() {
+    let requests = |cpu: &str, memory: &str| json!({"resources": {"requests": {"cpu": cpu, "memory": memory}}});
+    let mut helper = requests("100m", "10");
+    helper["restartPolicy"] = json!("Always");
+    let only_cpu = json!({"resources": {"requests": {"cpu": "1"}}});
+    let limited = json!({"resources": {"limits": {"cpu": "1"}}});
+    let (one, large) = (requests("500m", "100"), requests("9", "900"));
+    for (case, spec, cpu, memory) in [
+        ("one", json!({"containers": [one]}), Some(500), Some(100)),
+        (
+            "two and a sidecar, no init container",
+            json!({"containers": [one, one], "initContainers": [helper, large]}),
+            Some(1100),
+            Some(210),
+        ),
+        (
+            "one without memory",
+            json!({"containers": [one, only_cpu]}),
+            Some(1500),
+            None,
+        ),
+        (
+            "a sidecar without any",
+            json!({"containers": [one], "initContainers": [{"restartPolicy": "Always"}]}),
+            None,
+            None,
+        ),
+        ("limits", json!({"containers": [limited]}), None, None),
+        (
+            "the Pod as a whole, and the larger init container for the rest",
+            json!({"containers": [one], "initContainers": [large],
+                "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "1"}}),
+            Some(3000),
+            Some(900),
+        ),
+    ] {
+        let pod: Pod = serde_json::from_value(json!({"spec": spec})).unwrap();
+        let facts = PodFacts::from(&pod);
+        let of = |resource| request(&facts, &resource, None, true).ok();
+        assert_eq!(of(ResourceName::Cpu), cpu, "{case}");
+        let memory = memory.map(|bytes: i64| bytes * 1000);
+        assert_eq!(of(ResourceName::Memory), memory, "{case}");
     }
 }

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::scaling::bounds::ObjectBounds;
+use crate::scaling::bounds_record::BoundsRecord;
 use crate::scaling::merge::merge;
 use crate::scaling::recommendation::Ask;
 
@@ -274,4 +275,36 @@ proptest! {
         prop_assert!(merged.min >= user.min);
         prop_assert!(merged.min <= Some(merged.max));
     }
+}
+
+/// The bounds that follow from a cron contribution beside the floor of a prediction.
+fn merged(cron: Option<i32>, floor: Option<i32>) -> (i32, i32) {
+    let user = bounds(Some(2), 10);
+    let (now, until) = (at(0), at(3600));
+    let mut record = BoundsRecord::of_user(user);
+    if let Some(floor) = floor {
+        record.contribute(Recommendation::of_prediction(floor, until), now);
+    }
+    if let Some(min) = cron {
+        let who = Provider::Cron("shop".to_owned());
+        record.contribute(Recommendation::of_cron(who, min, user, Some(until)), now);
+    }
+    let bounds = record.settle(now);
+    (bounds.min.unwrap(), bounds.max)
+}
+
+#[test]
+fn a_cron_ends_during_a_live_floor_and_the_reverse() {
+    assert_eq!(merged(Some(8), Some(6)), (8, 10));
+    assert_eq!(merged(None, Some(6)), (6, 10), "the cron has ended");
+    assert_eq!(merged(Some(8), None), (8, 10), "the floor has ended");
+    assert_eq!(merged(Some(12), Some(10)), (12, 12));
+    assert_eq!(merged(None, Some(10)), (10, 10), "the most is put back");
+    assert_eq!(
+        merged(Some(1), Some(6)),
+        (6, 10),
+        "a night does not lower a floor"
+    );
+    assert_eq!(merged(Some(1), None), (1, 10));
+    assert_eq!(merged(None, None), (2, 10));
 }

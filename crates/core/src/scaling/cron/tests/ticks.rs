@@ -2,8 +2,6 @@
 
 use super::*;
 use crate::scaling::ObjectBounds;
-use crate::scaling::bounds_record::BoundsRecord;
-use crate::scaling::recommendation::{Provider, Recommendation};
 
 const CREATED: &str = "2026-11-22T00:00:00Z";
 
@@ -526,40 +524,4 @@ fn what_raised_stays_so_whatever_the_user_sets_later_and_what_lowered_too() {
         window.state.rules.get_mut("noon").unwrap().least = None;
         assert_eq!(raises(&mut window, "12:30:00"), Some((6, !raised)), "{own}");
     }
-}
-
-/// The bounds that follow from a cron contribution beside the floor of a prediction.
-fn merged(cron: Option<i32>, floor: Option<i32>) -> (i32, i32) {
-    let user = ObjectBounds {
-        min: Some(2),
-        max: 10,
-    };
-    let now = at("2026-11-22T08:00:00Z");
-    let until = at("2026-11-22T09:00:00Z");
-    let mut record = BoundsRecord::of_user(user);
-    if let Some(floor) = floor {
-        record.contribute(Recommendation::of_prediction(floor, until), now);
-    }
-    if let Some(min) = cron {
-        let who = Provider::Cron("shop".to_owned());
-        record.contribute(Recommendation::of_cron(who, min, user, Some(until)), now);
-    }
-    let bounds = record.settle(now);
-    (bounds.min.unwrap(), bounds.max)
-}
-
-#[test]
-fn a_cron_ends_during_a_live_floor_and_the_reverse() {
-    assert_eq!(merged(Some(8), Some(6)), (8, 10));
-    assert_eq!(merged(None, Some(6)), (6, 10), "the cron has ended");
-    assert_eq!(merged(Some(8), None), (8, 10), "the floor has ended");
-    assert_eq!(merged(Some(12), Some(10)), (12, 12));
-    assert_eq!(merged(None, Some(10)), (10, 10), "the most is put back");
-    assert_eq!(
-        merged(Some(1), Some(6)),
-        (6, 10),
-        "a night does not lower a floor"
-    );
-    assert_eq!(merged(Some(1), None), (1, 10));
-    assert_eq!(merged(None, None), (2, 10));
 }
