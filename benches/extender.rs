@@ -16,7 +16,7 @@ use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use evenkeel::server::paths::{FILTER, PRIORITIZE};
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::pod::Pod;
+use evenkeel_objects::pod::Pod;
 use support::{fleet, percentiles};
 use tokio::runtime::Runtime;
 

@@ -5,31 +5,33 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use evenkeel_core::forecast::{
+use evenkeel::watched_types::WatchedDeployment;
+use evenkeel_forecast::{
     ForecastContext, LoadRingBuffer, Model, ModelAssets, RollingModel, SHpa, Variant,
     window_forecast,
 };
-use evenkeel_core::scaling::horizon::StartTime;
-use evenkeel_core::scaling::hpa::Readings;
-use evenkeel_core::scaling::observation::{LoadSample, SignalSamples, TargetObservation};
-use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
-use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
-use evenkeel_core::scaling::serving_pods::ServingPods;
-use evenkeel_core::scaling::signal::{ResourceName, Signal, ValueScope};
-use evenkeel_core::scaling::tracker::{TargetState, TargetTick, tick_together};
-use evenkeel_core::scaling::{Risk, ScalingMode};
-use evenkeel_core::units::{count_as_f64, i64_ceil};
-use evenkeel_kubernetes::ihpa::CheckedIhpa;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::scaling::ihpa::portray;
-use evenkeel_kubernetes::plan::scaling::{
-    HpaInput, LastStatus, PlanMemory, Queries, ResolvedTarget, ScalingContext, Settings,
-    TargetObjects, TargetPodFacts, TargetRef, plan, resolve,
+use evenkeel_hpa::Readings;
+use evenkeel_metrics::pod::{PodFacts, ResourceRequests};
+use evenkeel_metrics::sample::{ContainerMetrics, Measurement, PodMetrics};
+use evenkeel_metrics::signal::{ResourceName, Signal, ValueScope};
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::plan::context::PlanContext;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::risk::Risk;
+use evenkeel_objects::scaling_mode::ScalingMode;
+use evenkeel_objects::start_time::StartTime;
+use evenkeel_objects::workload::Workload;
+use evenkeel_scaling::ihpa::CheckedIhpa;
+use evenkeel_scaling::observation::{LoadSample, SignalSamples, TargetObservation};
+use evenkeel_scaling::plan::ihpa::portray;
+use evenkeel_scaling::plan::{
+    HpaInput, LastStatus, PlanMemory, Queries, ResolvedTarget, Settings, TargetObjects,
+    TargetPodFacts, TargetRef, plan, resolve,
 };
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::scaling_policy::PredictionModel;
-use evenkeel_kubernetes::watched_types::WatchedDeployment;
-use evenkeel_kubernetes::workload::Workload;
+use evenkeel_scaling::scaling_policy::PredictionModel;
+use evenkeel_scaling::serving_pods::ServingPods;
+use evenkeel_scaling::tracker::{TargetState, TargetTick, tick_together};
+use evenkeel_units::{count_as_f64, i64_ceil};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -135,7 +137,7 @@ fn tick(
     let reports = tick_together(&mut ticks.collect::<Vec<_>>());
     let reports: Result<Vec<_>, _> = reports.into_iter().collect();
     let reports = reports.expect("no target breaks");
-    let context = ScalingContext {
+    let context = PlanContext {
         now,
         reporter: "bench",
     };
@@ -191,7 +193,7 @@ fn observed(target: u32) -> TargetObjects {
         Arc::new(PodFacts::from(&pod))
     };
     TargetObjects {
-        profiles: evenkeel_kubernetes::plan::scaling::ObservedProfiles::default(),
+        profiles: evenkeel_scaling::plan::ObservedProfiles::default(),
         namespace: Arc::from("shop"),
         namespace_policy: Arc::new(NamespacePolicy {
             enabled: true,
@@ -313,7 +315,7 @@ impl Direct {
         );
         let input = target.input(now, shared, Some(&measured), &[]);
         let report = tracker.tick(&target.policy, &input);
-        let context = ScalingContext {
+        let context = PlanContext {
             now,
             reporter: "bench",
         };

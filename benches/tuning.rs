@@ -3,8 +3,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use evenkeel_core::tuning::{CpuMemory, HighestPods};
-use evenkeel_core::units::Amount;
+use evenkeel_tuning::decision::HighestPods;
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::CpuMemory;
 
 const NODES: usize = 5_000;
 const PODS: u64 = 150_000;

@@ -7,14 +7,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use evenkeel_clock as clock;
 use evenkeel_http_client::HeaderValue;
+use evenkeel_objects::truncate::excerpt;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::PostParams;
-
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::truncate::excerpt;
 
 /// The life of a token: the shortest that the API server gives.
 const LIFE: Duration = Duration::from_mins(10);

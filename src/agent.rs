@@ -15,17 +15,17 @@ mod record;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use evenkeel_core::units::BytesPerSecond;
+use evenkeel_units::BytesPerSecond;
+use host::Host;
 use kube::Client;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster;
 use crate::cluster::watch::Watches;
-use crate::controller::{self, WriteQueue, WriteSwitch, Writes};
+use crate::controller::{WriteQueue, WriteSwitch, Writes};
 use crate::telemetry::Registry;
-use host::Host;
+use crate::{cluster, controller};
 pub use host::{HostError, Paths};
 use io_metrics::Figures;
 use limit_events::{DiskLimitEvent, Notices};

@@ -3,7 +3,7 @@
 //! microseconds, never across an await. Readers take the newest [`Snapshot`] without a lock.
 //! Scaling data has a lock of its own.
 //!
-//! [`Snapshot`]: evenkeel_kubernetes::snapshot::Snapshot
+//! [`Snapshot`]: evenkeel_placement::snapshot::Snapshot
 
 pub mod access;
 mod autoscaling;
@@ -14,7 +14,7 @@ pub mod metrics;
 pub mod owners;
 pub(crate) mod paged_list;
 mod profiles;
-mod read_outcome;
+pub mod read_outcome;
 mod readiness_gate;
 pub mod records;
 mod removable_pods;

@@ -26,14 +26,15 @@ mod tuning;
 mod value;
 pub(crate) mod yaml;
 
-use jiff::SignedDuration;
 use std::path::PathBuf;
 
-use evenkeel_core::forecast::Calendar;
-use evenkeel_core::placement::node_table;
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::plan;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
+use evenkeel_forecast::Calendar;
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::scaled_kind::ScaledKind;
+use evenkeel_placement::node_table;
+use evenkeel_placement::plan::{headroom_wakeup, overload};
+use evenkeel_scaling::plan;
+use jiff::SignedDuration;
 use serde_json::{Map, Value};
 
 pub(crate) use check::Checker;
@@ -48,14 +49,15 @@ pub use file::{API_VERSION, ConfigFile, KIND};
 pub use layers::{ConfigSources, ENVIRONMENT_PREFIX, Override};
 pub use reload::Reload;
 
+use evenkeel_placement::SchedulingPolicy;
+use file::tree;
+use layers::ConfigLayers;
+use scheduling::{PolicySections, SchedulingSection};
+
 use crate::cluster;
 use crate::controller::{leadership, writer};
 use crate::metrics::{MetricsSourceSettings, kubelet};
 use crate::telemetry::LogSettings;
-use evenkeel_core::placement::SchedulingPolicy;
-use file::tree;
-use layers::ConfigLayers;
-use scheduling::{PolicySections, SchedulingSection};
 
 /// The ConfigMap that the replicas' configuration is mounted from.
 pub const CONFIGURATION_MAP: &str = "evenkeel";
@@ -76,10 +78,10 @@ pub struct Config {
     /// Rules by which Pods are placed.
     pub policy: SchedulingPolicy,
     /// Taints on overloaded nodes.
-    pub overload: plan::overload::Settings,
+    pub overload: overload::Settings,
     /// Ages and capacities that the record of the cluster goes by.
     pub cluster: cluster::Settings,
-    pub scaling: plan::scaling::Settings,
+    pub scaling: plan::Settings,
     pub tuning: crate::controller::tuning::Settings,
     /// The kinds of custom resources that are scaled.
     pub kinds: Vec<ScaledKind>,
@@ -97,7 +99,7 @@ pub struct Config {
     pub leader_election: leadership::Settings,
     pub writer: writer::Settings,
     /// Pauses between the wakes of Pods that were refused.
-    pub wake: plan::headroom_wakeup::Settings,
+    pub wake: headroom_wakeup::Settings,
     /// Limits that the agents of the nodes set.
     pub agent: crate::agent::Settings,
     pub log: LogSettings,

@@ -9,9 +9,9 @@ mod observation;
 pub(crate) mod registration;
 mod trust;
 
+pub use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
 pub use checks::{CHECKS, DoctorCheck, check};
 pub use finding::{DoctorFinding, FindingSeverity, link};
 pub use observation::{
-    DoctorObservation, ObjectsOfKind, PodOfDryRun, ReadFailure, ReadOutcome, Replica, Right,
-    ServedCertificate, WebhookTrial,
+    DoctorObservation, ObjectsOfKind, PodOfDryRun, Replica, Right, ServedCertificate, WebhookTrial,
 };

@@ -17,8 +17,9 @@ pub use error::CheckError;
 
 use std::time::Duration;
 
+use evenkeel_scaling::external_check::CheckQuestion;
+
 use crate::metrics::target_queries::Questions;
-use evenkeel_kubernetes::external_check::CheckQuestion;
 
 /// The time limit of a query with its token and Service address; the answer may take 10 s.
 pub const TIMEOUT: Duration = Duration::from_secs(20);

@@ -5,10 +5,9 @@ use std::error::Error as _;
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
+use evenkeel_objects::suggestion::did_you_mean;
 use kube::Config;
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig};
-
-use evenkeel_kubernetes::suggestion::did_you_mean;
 
 /// The API server's address and credentials, by the named context, else the current one.
 ///

@@ -1,13 +1,14 @@
 //! Evenkeel keeps a Kubernetes cluster on an even keel: it classifies Pods at admission, steers
 //! kube-scheduler by real load over five resources, and runs the loops around both. This crate is
-//! the service and its command line: clients, sockets and tasks. Decisions are in `evenkeel-core`,
-//! and the meaning of Kubernetes objects in `evenkeel-kubernetes`; both are pure.
+//! the service and its command line: clients, sockets and tasks. Decisions are pure, in a crate
+//! for each domain.
 
 #![forbid(unsafe_code)]
 
 pub mod account_tokens;
 pub mod agent;
 pub mod aggregation;
+pub mod annotation_check;
 pub mod api;
 pub mod certificates;
 pub mod cli;
@@ -25,3 +26,5 @@ pub mod server;
 pub mod service;
 pub mod telemetry;
 pub mod uninstall;
+pub mod uninstall_plan;
+pub mod watched_types;

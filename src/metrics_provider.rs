@@ -1,5 +1,5 @@
 //! The metrics provider: one way to ask for series of a namespace, present and past, from any
-//! source (Prometheus, the metrics APIs). [`evenkeel_kubernetes::series_query`] defines the queries
+//! source (Prometheus, the metrics APIs). [`evenkeel_metrics::series_query`] defines the queries
 //! and their rights. They arrive behind the API server ([`SeriesApi`]) and as Kapacity's gRPC
 //! service ([`GrpcService`]), with places, connections and limits of their own, so that they hold
 //! up no tick or review.

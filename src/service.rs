@@ -32,12 +32,12 @@ pub use self::shutdown::ShutdownTimeouts;
 pub use self::signing::sign;
 #[cfg(feature = "sandbox")] // only `dev` runs one beside the service
 pub(crate) use self::signing::signer;
-use crate::aggregation;
+use evenkeel_certificates::api_service;
+use evenkeel_clock::Clock;
+
 use crate::config::Config;
 use crate::server::{Drain, signals};
-use crate::telemetry;
-use evenkeel_clock::Clock;
-use evenkeel_kubernetes::api_service;
+use crate::{aggregation, telemetry};
 
 /// Runs the service until it has drained after a signal.
 ///

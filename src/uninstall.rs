@@ -1,6 +1,6 @@
 //! Finds what Evenkeel has left in a cluster, and undoes its writes on foreign objects. The
 //! installation's own objects are listed and left to `kubectl delete`.
-//! [`evenkeel_kubernetes::plan::uninstall`] decides the writes; each names the object version of
+//! [`crate::uninstall_plan`] decides the writes; each names the object version of
 //! its decision, and one that comes too late is decided anew. The same code restores abandoned
 //! bounds ([`lapsed`]), beside a living leader or without one.
 
@@ -8,12 +8,12 @@ mod inventory;
 mod inventory_reader;
 mod leader;
 mod namespace_check;
-mod release;
+pub mod release;
 mod resize;
 mod restore;
 mod single;
 
-pub use evenkeel_kubernetes::plan::uninstall::Extent;
+pub use crate::uninstall_plan::Extent;
 pub use inventory::{
     Inventory, InventoryObjectRef, ListFailure, ModifiedObject, UninstallOutcome, UserAnnotations,
 };

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use evenkeel::cluster::owners::Owner;
 use evenkeel::cluster::{ClusterState, ScalingObject};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::autoscaler::Autoscaler;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::node::Node;
-use evenkeel_kubernetes::pod::Pod;
+use evenkeel_hpa::autoscaler::Autoscaler;
+use evenkeel_metrics::usage::{NodeSample, UsageSample};
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::node::Node;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_units::{Amount, Resources};
 use jiff::{SignedDuration, Timestamp};
 
 /// The namespace of all Pods.

@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_kubernetes::annotations::{
+use evenkeel_objects::annotations::{
     DISK_IO, DISK_IO_LIMIT, EGRESS_BANDWIDTH, ENABLED, HEADROOM, INGRESS_BANDWIDTH, NETWORK_IO,
     NO_HEADROOM, PROFILE_THRESHOLD, RELAX_AFTER, SKIP,
 };
-use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::pod::Pod;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::pod::Pod;
+use evenkeel_placement::demand::demand;
 use libfuzzer_sys::fuzz_target;
 
 /// One value a line, in this order.

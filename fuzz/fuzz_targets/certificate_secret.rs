@@ -8,9 +8,12 @@
 
 use std::sync::OnceLock;
 
-use evenkeel::certificates::{Bundle, Names, SignerSecret, SignerSecretAnnotations, Validity};
-use evenkeel_kubernetes::plan::certificate_secret::Files;
-use evenkeel_kubernetes::plan::key_rotation::{REQUEST, ROTATION};
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::certificate_secret::Files;
+use evenkeel_certificates::key_rotation::{REQUEST, ROTATION};
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::signer_secret::{SignerSecret, SignerSecretAnnotations};
+use evenkeel_certificates::subject_alt_names::Names;
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
 

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel_cgroup::{IoMax, Limit, Mounts, Sides, disk_stat, io_stat, plan, pressure};
+use evenkeel_disk_io::cgroup::{IoMax, Limit, Mounts, Sides, disk_stat, io_stat, plan, pressure};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::scaling::cron::{
+use evenkeel_cron::{
     CronSpec, CronState, ExcludedDay, ExcludedDays, Rule, RuleTiming, Schedule, Zone, upcoming,
 };
 use jiff::{SignedDuration, Timestamp};

@@ -3,9 +3,9 @@
 
 #![no_main]
 
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::node::{Node, node_facts};
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::node::{Node, node_facts};
+use evenkeel_units::{Amount, Resources};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -3,14 +3,14 @@
 
 #![no_main]
 
-use evenkeel_kubernetes::autoscaler::Autoscaler;
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::node::{Node, node_facts};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::pod_metrics;
-use evenkeel_kubernetes::scaled_object::ScaledObject;
-use evenkeel_kubernetes::watched_types::{WatchedDeployment, WatchedStatefulSet};
+use evenkeel::watched_types::{WatchedDeployment, WatchedStatefulSet};
+use evenkeel_hpa::autoscaler::Autoscaler;
+use evenkeel_metrics::pod_metrics;
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::node::{Node, node_facts};
+use evenkeel_objects::pod::Pod;
+use evenkeel_placement::demand::demand;
+use evenkeel_scaling::scaled_object::ScaledObject;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {

@@ -4,11 +4,13 @@
 
 #![no_main]
 
-use evenkeel_core::scaling::cron::ScheduleCache;
-use evenkeel_core::scaling::portrait::Portrait;
-use evenkeel_core::scaling::recommendation::Ask;
-use evenkeel_kubernetes::ihpa::{IhpaSpec, PortraitSource, check};
-use evenkeel_kubernetes::portrait_data::{ResultData, read_result};
+use evenkeel_api::ihpa::spec::IhpaSpec;
+use evenkeel_api::portrait_data::{ResultData, read_result};
+use evenkeel_cron::ScheduleCache;
+use evenkeel_scaling::ihpa::{PortraitSource, check};
+use evenkeel_scaling::portrait::Portrait;
+use evenkeel_scaling::portrait_check::portrait;
+use evenkeel_scaling::recommendation::Ask;
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 
@@ -42,7 +44,7 @@ fuzz_target!(|text: &str| {
         time_series: Some(series.to_owned()),
     };
     if let Ok(data) = read_result(&data)
-        && let Ok(portrait) = data.check("data")
+        && let Ok(portrait) = portrait(&data, "data")
     {
         assert!(is_count_or_nothing(&portrait, at), "{text:?}");
     }

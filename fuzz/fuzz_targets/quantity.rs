@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use evenkeel_core::units::{BytesPerSecond, Quantity};
+use evenkeel_quantity::Quantity;
+use evenkeel_units::BytesPerSecond;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

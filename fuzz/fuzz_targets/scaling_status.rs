@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use evenkeel_kubernetes::plan::scaling::status::TargetStatus;
-use evenkeel_kubernetes::plan::status_writer::Status as _;
+use evenkeel_objects::plan::status_writer::Status as _;
+use evenkeel_scaling::plan::status::TargetStatus;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -5,11 +5,10 @@
 use std::sync::{Arc, LazyLock};
 
 use evenkeel::config::{Config, ConfigSources};
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_kubernetes::extender::wire::{filter_answer, prioritize_answer};
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::snapshot::Snapshot;
-use evenkeel_kubernetes::{admission, extender};
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_placement::extender::wire::{filter_answer, prioritize_answer};
+use evenkeel_placement::snapshot::Snapshot;
+use evenkeel_placement::{SchedulingPolicy, admission, extender};
 use libfuzzer_sys::fuzz_target;
 
 static POLICY: LazyLock<SchedulingPolicy> = LazyLock::new(|| {

@@ -3,16 +3,17 @@
 //! mapper. I/O is counted once, on the disks below those.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
-use evenkeel_cgroup::{
+use evenkeel_disk_io::cgroup::{
     BackingDevice, Device, IoByteCounts, Mounts, Pressure, disk_stat, io_stat, pressure,
 };
-use evenkeel_kubernetes::node_pod::NodePod;
-use evenkeel_kubernetes::pod_cgroup::{NotKubepods, PodCgroups};
+use evenkeel_disk_io::node_pod::NodePod;
+use evenkeel_disk_io::pod_cgroup::{NotKubepods, PodCgroups};
 
 /// The places at which the agent finds its node.
 #[derive(Debug, Clone, PartialEq, Eq)]

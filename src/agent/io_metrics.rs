@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use evenkeel_cgroup::{Device, IoByteCounts, Pressure};
+use evenkeel_disk_io::cgroup::{Device, IoByteCounts, Pressure};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::MetricType;

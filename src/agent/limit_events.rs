@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::disk_io_limit::{DiskIoLimit, LimitRefusal};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::node_pod::NodePod;
-use evenkeel_kubernetes::plan::Purpose;
-use evenkeel_kubernetes::plan::event::{EventContent, EventSeverity, RegardingObject};
+use evenkeel_disk_io::disk_io_limit::{DiskIoLimit, LimitRefusal};
+use evenkeel_disk_io::node_pod::NodePod;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::plan::Purpose;
+use evenkeel_objects::plan::event::{EventContent, EventSeverity, RegardingObject};
 
 use crate::controller::WriteQueue;
 

@@ -6,15 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evenkeel_cgroup::{Device, IoLimitChange, IoLimitPlan, IoMax, IoMaxError, Limit, plan};
-use evenkeel_kubernetes::disk_io_limit::DiskIoLimit;
-use evenkeel_kubernetes::node_pod::NodePod;
+use evenkeel_clock as clock;
+use evenkeel_disk_io::cgroup::{
+    Device, IoLimitChange, IoLimitPlan, IoMax, IoMaxError, Limit, plan,
+};
+use evenkeel_disk_io::disk_io_limit::DiskIoLimit;
+use evenkeel_disk_io::node_pod::NodePod;
 
 use super::host::Host;
 use super::limit_events::DiskLimitEvent;
 use super::record::{DiskLimitRecord, RecordError};
 use crate::telemetry::RateLimited;
-use evenkeel_clock as clock;
 
 #[derive(Debug)]
 pub(super) struct PodDiskLimit {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_kubernetes::node_pod::NodePod;
+use evenkeel_disk_io::node_pod::NodePod;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

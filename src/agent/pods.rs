@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use evenkeel_core::units::BytesPerSecond;
-use evenkeel_kubernetes::disk_io_limit::{self, DiskIoLimit, LimitRefusal};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::node_pod::NodePod;
-use evenkeel_kubernetes::watched_types::{WatchedNamespace, WatchedNodePod};
+use evenkeel_disk_io::disk_io_limit;
+use evenkeel_disk_io::disk_io_limit::{DiskIoLimit, LimitRefusal};
+use evenkeel_disk_io::node_pod::NodePod;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_units::BytesPerSecond;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Client;
 use kube::runtime::watcher::Config;
@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 
 use crate::cluster;
 use crate::cluster::watch::{WatchFeed, WatchSink, WatchedObject, Watches};
+use crate::watched_types::{WatchedNamespace, WatchedNodePod};
 
 /// Pause between two looks whether all is known.
 const LOOK: Duration = Duration::from_millis(100);

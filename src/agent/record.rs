@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use evenkeel_cgroup::{Device, Limit};
+use evenkeel_disk_io::cgroup::{Device, Limit};
 use serde::{Deserialize, Serialize};
 
 /// A record that cannot be read or kept.

@@ -6,15 +6,15 @@ mod node_tree;
 
 use std::path::PathBuf;
 
+use evenkeel_disk_io::node_pod::NodePod;
+use evenkeel_objects::kinds::Kind;
 use serde_json::{Value, json};
 
 use self::node_tree::{NodeTree, write};
 use super::*;
 use crate::cluster::watch::{WatchSink as _, WatchedObject as _};
 use crate::telemetry;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::node_pod::NodePod;
-use evenkeel_kubernetes::watched_types::{WatchedNamespace, WatchedNodePod};
+use crate::watched_types::{WatchedNamespace, WatchedNodePod};
 
 const SLICE: &str = "kubepods-burstable.slice/kubepods-burstable-podu_1.slice";
 const LIMITED: &str = "8:0 rbps=10485760 wbps=10485760";

@@ -7,12 +7,12 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::on;
+use evenkeel_objects::api_status;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIGroupList};
 
 use super::caller_identity::Introductions;
 use super::endpoints::{EVERY, StatusErrorResponse, endpoint, is_read, routes};
 use crate::server::{Routes, paths};
-use evenkeel_kubernetes::api_status;
 
 #[derive(Debug)]
 pub struct Groups {

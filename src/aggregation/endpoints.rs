@@ -8,10 +8,10 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, MethodRouter};
+use evenkeel_units::Bytes;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 
 use crate::server::{BodyPace, PathLimits, RouteEndpoint, Routes};
-use evenkeel_core::units::Bytes;
 
 /// No body is read of any request, and its bounds are those of none.
 const NO_BODY: Bytes = Bytes(0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::request_header::{
+use evenkeel_objects::request_header::{
     CONFIG_MAP, HeaderNames, NAMESPACE, RequestHeaders, RequestHeadersError,
 };
 use k8s_openapi::api::core::v1::ConfigMap;

@@ -1,10 +1,10 @@
 //! Checks that Evenkeel may serve an API group: another server that holds the group's APIService
 //! would lose its clients.
 
+use evenkeel_certificates::api_service;
+use evenkeel_certificates::api_service::Holder;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::{Api, Client};
-
-use evenkeel_kubernetes::api_service::{self, Holder};
 
 /// Checks at the start whether another server holds the group of this APIService, which `field` of
 /// the configuration has served. If the API server does not answer, the service starts anyway, and

@@ -5,11 +5,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use evenkeel_placement::extender::explain::Explanation;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::owners::Owner;
-use evenkeel_kubernetes::extender::explain::Explanation;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

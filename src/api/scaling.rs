@@ -8,13 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 pub(crate) mod sample;
 
-pub use evenkeel_kubernetes::condition::{Condition, ConditionStatus};
-pub use evenkeel_kubernetes::plan::scaling::history_backfill::RefillState;
-pub use evenkeel_kubernetes::plan::scaling::scaling_status::{
-    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
-    TrafficKindStatus, TrafficModelStatus, TrafficNeedStatus, TrafficStatus, Word,
-};
-pub use evenkeel_kubernetes::plan::scaling::status::HorizonParts;
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
 
 /// The answer: all targets, or those of one namespace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

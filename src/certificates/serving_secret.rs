@@ -4,17 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_certificates::certificate_secret::Files;
+use evenkeel_certificates::error::CertificateError;
+use evenkeel_certificates::files::{SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE, SERVER_KEY};
+use evenkeel_certificates::secret::contents;
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::plan::certificate_secret::Files;
 use k8s_openapi::api::core::v1::Secret;
 use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-use super::bundle::Bundle;
-use super::error::CertificateError;
-use super::files::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE, SERVER_KEY};
-use super::secret::contents;
 use crate::server::tls::{
     Authority, CertificateStore, CertificateUpdate, ClientAuthorities, ServerCertificate, TlsError,
 };
@@ -24,21 +23,6 @@ const FIRST: Duration = Duration::from_secs(1);
 
 /// Pause between two looks afterwards. Every change of the served data waits longer than that.
 const LATER: Duration = Duration::from_secs(10);
-
-impl Bundle {
-    /// The data of the Secret that replicas serve from: no authority's key is among it.
-    pub fn serving_files(&self) -> Files {
-        [
-            (AUTHORITIES, self.ca_bundle()),
-            (SERVER_CERTIFICATE, self.server_certificate()),
-            (SERVER_KEY, self.server_key()),
-            (SCHEDULER_AUTHORITIES, self.scheduler_ca_bundle()),
-        ]
-        .into_iter()
-        .map(|(file, pem)| (file.to_owned(), pem.into_bytes()))
-        .collect()
-    }
-}
 
 #[derive(Debug, thiserror::Error)]
 enum Error {

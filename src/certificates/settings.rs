@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evenkeel_kubernetes::plan::rotation::Validity;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
 
-use super::subject_alt_names::Names;
 use crate::server::tls::ServerFiles;
 
 /// Source of the serving certificate, and trust in callers of the extender.

@@ -10,10 +10,15 @@ mod metrics;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::error::CertificateError;
+use evenkeel_certificates::key_rotation::KeyRotationError;
+use evenkeel_certificates::signer_secret::SignerSecret;
+use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_certificates::{ca_bundle, certificate_secret};
 use evenkeel_clock as clock;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::key_rotation::KeyRotationError;
-use evenkeel_kubernetes::plan::{ObjectChange, ca_bundle, certificate_secret};
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::plan::ObjectChange;
 use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::core::DynamicObject;
@@ -21,12 +26,8 @@ use kube::{Api, Client};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::bundle::Bundle;
-use super::error::CertificateError;
 use super::serving_secret::files_of;
 use super::settings::SelfManagedSettings;
-use super::signer_secret::SignerSecret;
-use super::subject_alt_names::Names;
 use crate::controller::writer;
 use crate::telemetry::RateLimited;
 

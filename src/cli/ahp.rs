@@ -1,16 +1,18 @@
 //! `evenkeel ahp`: the weights that follow from pairwise judgements, and whether these agree.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::PathBuf;
 
 use comfy_table::Cell;
+use evenkeel_placement::ahp::{CONSISTENCY_LIMIT, JudgementMatrix, RandomIndex};
+use evenkeel_placement::profile::{Profile, judgements};
+use evenkeel_units::Resource;
 use serde::Serialize;
 
-use super::output::{self, CliFailure, Format, Report, Style, fit_to_width, right};
+use super::output;
+use super::output::{CliFailure, Format, Report, Style, fit_to_width, right};
 use crate::config::parse_judgement;
-use evenkeel_core::ahp::{CONSISTENCY_LIMIT, JudgementMatrix, RandomIndex};
-use evenkeel_core::profile::{Profile, judgements};
-use evenkeel_core::units::Resource;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -15,13 +15,14 @@ use bytes::Bytes;
 use clap::ValueEnum;
 use evenkeel_http_client::{Identity, TrustAnchors, Uri, tls_config};
 use jiff::SignedDuration;
-
-use super::output::{self, CliFailure, Format};
-use super::runtime::runtime;
-use crate::server::paths;
 use load::{BenchLoad, BenchTarget};
 use report::BenchReport;
 use service::LoopbackService;
+
+use super::output;
+use super::output::{CliFailure, Format};
+use super::runtime::runtime;
+use crate::server::paths;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,24 +1,23 @@
 //! `evenkeel classify`: the demand of Pods, and the profile that admission would give them.
 
-use evenkeel_kubernetes::extender::profile_threshold;
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::PathBuf;
 
 use comfy_table::Cell;
+use evenkeel_placement::demand::demand;
+use evenkeel_placement::extender::explain::ResourceMap;
+use evenkeel_placement::extender::profile_threshold;
+use evenkeel_placement::snapshot::{OptIn, Snapshot};
+use evenkeel_placement::{NodeLoad, SchedulingPolicy, profile};
+use evenkeel_units::{Amount, Resource, Resources};
 use serde::Serialize;
 
-use super::cluster_file;
-use super::output::{self, CliFailure, Format, Report, Style, fit_to_width};
-use super::pod_file::{self, PodManifest};
-use super::resource_units;
+use super::output::{CliFailure, Format, Report, Style, fit_to_width};
+use super::pod_file::PodManifest;
 use super::settings::ConfigArgs;
+use super::{cluster_file, output, pod_file, resource_units};
 use crate::config::Config;
-use evenkeel_core::placement::{NodeLoad, SchedulingPolicy};
-use evenkeel_core::profile;
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::extender::explain::ResourceMap;
-use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -256,11 +255,11 @@ fn demand_source(name: &str) -> &str {
 mod tests {
     use std::path::Path;
 
+    use evenkeel_placement::admission::{AdmissionContext, AdmissionRequestView, review, ungated};
     use serde_json::{Value, json};
 
     use super::*;
     use crate::config::{ConfigSources, yaml};
-    use evenkeel_kubernetes::admission::{AdmissionContext, AdmissionRequestView, review, ungated};
 
     /// The profile that the webhook gives to a Pod.
     fn reviewed(pod: &Value, snapshot: &Snapshot, policy: &SchedulingPolicy) -> Option<String> {

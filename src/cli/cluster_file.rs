@@ -6,19 +6,23 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use evenkeel_metrics::usage::{NodeSample, UsageSample};
+use evenkeel_objects::bound_pod::BoundPod;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::node_facts::NodeFacts;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_objects::serde_message::reworded;
+use evenkeel_objects::yaml_values::{AmountTexts, YamlText};
+use evenkeel_placement::SchedulingPolicy;
+use evenkeel_placement::node_table::{NodeTable, Settings};
+use evenkeel_placement::snapshot::{Namespaces, Snapshot};
+use evenkeel_units::{Amount, Resources};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
-use super::output::{self, CliFailure};
+use super::output;
+use super::output::CliFailure;
 use crate::config::{API_VERSION, Checker, yaml};
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_core::placement::node_table::{BoundPod, NodeFacts, NodeTable, Settings};
-use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::serde_message::reworded;
-use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
-use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
 const KIND: &str = "ClusterSnapshot";
 
@@ -263,10 +267,11 @@ fn amounts(texts: &AmountTexts, path: &str, check: &mut Checker) -> Resources<Op
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_placement::snapshot::OptIn;
+    use evenkeel_units::Resource;
+
     use super::*;
     use crate::config::{Config, ConfigSources};
-    use evenkeel_core::units::Resource;
-    use evenkeel_kubernetes::snapshot::OptIn;
 
     const HEAD: &str = "apiVersion: config.evenkeel.dev/v1alpha1\nkind: ClusterSnapshot\n";
 

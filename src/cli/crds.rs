@@ -2,8 +2,9 @@
 
 use std::io::Write as _;
 
+use evenkeel_api::custom_resources::definitions;
+
 use super::output::{CliFailure, yaml};
-use evenkeel_kubernetes::custom_resources::definitions;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -19,12 +19,17 @@ mod text_lines;
 mod view;
 
 use std::fs::Permissions;
-use std::io::{self, IsTerminal as _};
+use std::io;
+use std::io::IsTerminal as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::ValueEnum;
+use evenkeel_sandbox::engine::summary::RunSummary;
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::scenario::faults::Fault;
+use evenkeel_units::Ratio;
 use jiff::SignedDuration;
 
 use self::cluster::DevClusterOptions;
@@ -37,14 +42,10 @@ use self::settings::DevServiceConfig;
 use self::show::RunDisplay;
 use self::terminal::View;
 use self::text_lines::Lines;
-use super::output::{self, CliFailure};
-use super::scenario_file;
+use super::output::CliFailure;
 use super::settings::ConfigArgs;
+use super::{output, scenario_file};
 use crate::cli::dev::cluster::SPEED;
-use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::engine::summary::RunSummary;
-use evenkeel_sandbox::scenario::Scenario;
-use evenkeel_sandbox::scenario::faults::Fault;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,16 +1,17 @@
 //! An explanation for people: tables of loads with verdicts, of scores, and of all terms of a node.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::{Cell, Table};
+use evenkeel_placement::SELDOM_DEMANDED;
+use evenkeel_placement::balance::Normalization;
+use evenkeel_placement::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
+use evenkeel_placement::extender::placement_rules::Exemption;
+use evenkeel_units::{Amount, Resource};
 
 use crate::cli::output::{Style, fit_to_width, percent, right};
 use crate::cli::resource_units::{in_unit, title, unit};
-use evenkeel_core::placement::SELDOM_DEMANDED;
-use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::units::{Amount, Resource};
-use evenkeel_kubernetes::extender::explain::{Explanation, NodeExplanation, ResourceExplanation};
-use evenkeel_kubernetes::extender::placement_rules::Exemption;
 
 /// The reason why a Pod is not judged as others are, by its name in an explanation.
 pub(super) fn exemption(name: &str) -> String {

@@ -4,16 +4,17 @@ use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use evenkeel_clock as clock;
+use evenkeel_cron::Zone;
+use evenkeel_scaling::migration::{
+    ACCEPTED, Circumstances, ConvertedManifest, migrate, passed_over,
+};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::output::{self, CliFailure, Format, yaml};
+use super::output;
+use super::output::{CliFailure, Format, yaml};
 use crate::config;
-use evenkeel_clock as clock;
-use evenkeel_core::scaling::cron::Zone;
-use evenkeel_kubernetes::migration::{
-    ACCEPTED, Circumstances, ConvertedManifest, migrate, passed_over,
-};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::serde_message::reworded;
 use serde_json::{Map, Value, json};
 
-use super::output::{self, CliFailure};
+use super::output;
+use super::output::CliFailure;
 use crate::config::yaml;
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::serde_message::reworded;
 
 /// Path of the Pod template in each kind of workload.
 const TEMPLATES: [(&str, &str); 7] = [

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_scaling::history_backfill::{
+    BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
+};
 use jiff::Timestamp;
 
 use super::output::CliFailure;
@@ -11,10 +15,6 @@ use crate::controller::scaling::HistorySource;
 use crate::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::{MetricsError, MetricsSourceSettings};
-use evenkeel_clock as clock;
-use evenkeel_core::scaling::history_backfill::{
-    BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
-};
 
 /// Times that a question is asked again while the server does not answer.
 const AGAIN: u32 = 3;

@@ -1,6 +1,6 @@
 //! Resources and amounts as people read them.
 
-use evenkeel_core::units::{Amount, Resource, figure};
+use evenkeel_units::{Amount, Resource, figure};
 
 pub(super) const fn title(resource: Resource) -> &'static str {
     match resource {

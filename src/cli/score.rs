@@ -5,17 +5,18 @@ mod table;
 
 use std::path::PathBuf;
 
+use evenkeel_placement::SchedulingPolicy;
+use evenkeel_placement::extender::PlacementContext;
+use evenkeel_placement::extender::explain::{Explanation, explain};
+use evenkeel_placement::snapshot::Snapshot;
 use serde::Serialize;
 
-use super::cluster_file::{self, NOW};
-use super::output::{self, CliFailure, Format};
-use super::pod_file::{self, PodManifest};
+use super::cluster_file::NOW;
+use super::output::{CliFailure, Format};
+use super::pod_file::PodManifest;
 use super::settings::ConfigArgs;
+use super::{cluster_file, output, pod_file};
 use crate::config::{Config, Override};
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_kubernetes::extender::PlacementContext;
-use evenkeel_kubernetes::extender::explain::{Explanation, explain};
-use evenkeel_kubernetes::snapshot::Snapshot;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -61,7 +61,7 @@ struct FieldArgs {
     #[arg(long, value_name = "URL")]
     prometheus_url: Option<String>,
 
-    /// error, warn, info, debug, trace, or by module: info,evenkeel::extender=debug [log.level]
+    /// error, warn, info, debug, trace, or by module: info,evenkeel::server=debug [log.level]
     #[arg(long, value_name = "LEVEL")]
     log_level: Option<String>,
 

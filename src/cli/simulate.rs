@@ -11,21 +11,23 @@ mod table;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
+use evenkeel_sandbox::engine::summary::RunSummary;
+use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::simulation::ScenarioComparison;
+use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
+use evenkeel_sandbox::simulation::replicas::ScalingMethod;
+use evenkeel_units::Ratio;
+use report::{PolicyReport, SimulateReport};
+use seed_runs::in_parallel_with_bar;
+
 use super::forecast::flag_values::{ForecastOutput, parse_output};
 use super::forecast::output_file;
 use super::forecast::replay::own_models::AS_SHIPPED;
-use super::output::{self, CliFailure};
-use super::scenario_file;
+use super::output::CliFailure;
 use super::settings::ConfigArgs;
+use super::{output, scenario_file};
 use crate::config::Config;
-use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::scenario::Scenario;
-use evenkeel_sandbox::simulation::policies::{OwnSettings, PolicyName};
-use evenkeel_sandbox::simulation::replicas::ScalingMethod;
-use evenkeel_sandbox::simulation::{RunSummary, ScenarioComparison};
-use report::{PolicyReport, SimulateReport};
-use seed_runs::in_parallel_with_bar;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -3,22 +3,24 @@
 mod report;
 
 use anyhow::Context as _;
+use evenkeel_clock as clock;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use serde::Serialize;
 
 use super::cluster_args::ClusterArgs;
-use super::output::{self, CliFailure, Format};
+use super::output;
+use super::output::{CliFailure, Format};
 use super::runtime::runtime;
 use super::settings::ConfigArgs;
 use crate::cluster::server_time;
-use crate::config::{CONFIGURATION_FILE, CONFIGURATION_MAP};
-use crate::config::{Config, ConfigError, Writes};
+use crate::config::{CONFIGURATION_FILE, CONFIGURATION_MAP, Config, ConfigError};
+use crate::controller::switch::Writes;
+use crate::uninstall;
 use crate::uninstall::{
-    self, Election, Extent, Inventory, Judgement, ListFailure, NamespaceMismatch, OnPods,
+    Election, Extent, Inventory, Judgement, ListFailure, NamespaceMismatch, OnPods,
 };
-use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:

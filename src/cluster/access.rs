@@ -3,12 +3,13 @@
 
 mod rbac_rule;
 
-use evenkeel_kubernetes::custom_kind::CustomKind;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::uninstall::BOUNDED;
-use evenkeel_kubernetes::{api_service, request_header};
+use evenkeel_certificates::api_service;
+use evenkeel_objects::custom_kind::CustomKind;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::request_header;
 
 use super::records::WATCHED;
+use crate::uninstall_plan::BOUNDED;
 pub use rbac_rule::{Identity, Need, RbacRule, Scope};
 
 /// Everything that Evenkeel asks of the API server.

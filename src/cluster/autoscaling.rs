@@ -15,26 +15,27 @@ mod view;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-
 use checked_resources::{CheckedObjects, OptInState};
 use custom_kinds::CustomKinds;
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_kubernetes::annotation_check::{self, Carrier};
-use evenkeel_kubernetes::autoscaler::Autoscaler;
-use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
-use evenkeel_kubernetes::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
-use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
-use evenkeel_kubernetes::plan::opt_in_notice::UnnoticedObject;
-use evenkeel_kubernetes::plan::scaling::TargetObjects;
-use evenkeel_kubernetes::scaled_object::ScaledObject;
-use evenkeel_kubernetes::workload::Workload;
+use evenkeel_hpa::autoscaler::Autoscaler;
+use evenkeel_metrics::pod::PodFacts;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::meta::Meta;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::workload::Workload;
+use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
+use evenkeel_scaling::cron_hpa::{CheckedCronHpa, CronHpa};
+use evenkeel_scaling::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use evenkeel_scaling::ihpa::{CheckedIhpa, Ihpa};
+use evenkeel_scaling::opt_in_notice::UnnoticedObject;
+use evenkeel_scaling::plan::TargetObjects;
+use evenkeel_scaling::scaled_object::ScaledObject;
+use foldhash::fast::RandomState;
 use keys::keys_of;
 use pods::PodIndex;
+
+use crate::annotation_check;
+use crate::annotation_check::Carrier;
 
 pub(super) use pods::WorkloadKey;
 pub(super) use profile_workloads::ProfiledWorkload;

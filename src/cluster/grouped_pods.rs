@@ -3,9 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use evenkeel_objects::controller_key::ControllerKey;
 use foldhash::fast::RandomState;
-
-use evenkeel_kubernetes::controller_key::ControllerKey;
 
 /// The Pods that are looked for together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -8,19 +8,20 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
+use evenkeel_metrics::usage::UsageSample;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::meta::OwnerReference;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::demand::{Demand, DemandSource};
+use evenkeel_placement::usage_history::UsageHistory;
+use evenkeel_units::{Amount, Resource, Resources};
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
 use super::autoscaling::WorkloadKey;
 use super::lock::locked;
 use super::owners::Owner;
-use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::placement::usage_history::UsageHistory;
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::demand::{Demand, DemandSource};
-use evenkeel_kubernetes::meta::OwnerReference;
-use evenkeel_kubernetes::pod::Pod;
 
 type UsageHistoryMap<K, V> = HashMap<K, V, RandomState>;
 
@@ -192,10 +193,10 @@ fn add(
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_placement::demand::demand;
     use serde_json::{Value, json};
 
     use super::*;
-    use evenkeel_kubernetes::demand::demand;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_700_000_000 + second).unwrap()
@@ -304,7 +305,7 @@ mod tests {
         apply(&history, "a", &json!({"containers": []}));
         assert_eq!(locked(&history.0.groups).len(), 1);
         let mut ended = pod("b", &json!({"containers": []}));
-        ended.status.phase = evenkeel_kubernetes::pod::PodStatusPhase::Succeeded;
+        ended.status.phase = evenkeel_objects::pod::PodStatusPhase::Succeeded;
         ended.metadata.owner_references[0].uid = "other".to_owned();
         history.apply(&ended, &PodName::new("shop", "b"), &demand(&ended, false));
         assert_eq!(locked(&history.0.groups).len(), 1);

@@ -2,6 +2,9 @@
 
 mod choices;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_placement::node_table::{Freshness, NodeState};
+use evenkeel_units::Resource;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -10,9 +13,6 @@ use prometheus_client::registry::Registry;
 
 use self::choices::ChoiceMetrics;
 use super::state::{ClusterState, SecondScheduler};
-use evenkeel_core::placement::node_table::{Freshness, NodeState};
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::kinds::Kind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WatchOutcome {
@@ -253,18 +253,18 @@ impl ClusterMetrics {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_objects::node::Node;
     use jiff::Timestamp;
     use serde_json::json;
 
     use super::*;
     use crate::cluster::Settings;
-    use evenkeel_kubernetes::capacities::Capacities;
-    use evenkeel_kubernetes::node::Node;
 
     #[test]
     fn nodes_are_counted_by_the_capacities_that_they_tell() {
         let state = ClusterState::new(Settings {
-            table: evenkeel_core::placement::node_table::Settings::default(),
+            table: evenkeel_placement::node_table::Settings::default(),
             capacities: Capacities::default(),
             caps_as_demand: false,
             expects_metrics: true,

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::{Kind, foreign_group};
+use evenkeel_objects::meta::OwnerReference;
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
-
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::kinds::{Kind, foreign_group};
-use evenkeel_kubernetes::meta::OwnerReference;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Owner {

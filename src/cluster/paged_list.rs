@@ -5,14 +5,13 @@
 use std::marker::PhantomData;
 use std::pin::Pin;
 
+use evenkeel_objects::lenient_object::{LenientObject, UnreadableItems};
+use evenkeel_objects::list_text::ListText;
 use futures::io::{AsyncBufRead, AsyncBufReadExt as _};
 use kube::api::{ListMeta, ListParams};
 use kube::core::Request;
 use kube::{Api, Client, Error, Resource};
 use serde::de::DeserializeOwned;
-
-use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableItems};
-use evenkeel_kubernetes::list_text::ListText;
 
 /// The most objects in one answer, where nothing else is asked for.
 const PAGE: u32 = 500;
@@ -193,12 +192,12 @@ mod tests {
 
     use axum::body::Body;
     use axum::http::{Request, Response};
-    use evenkeel_kubernetes::meta::Meta;
+    use evenkeel_objects::kinds::Kind;
+    use evenkeel_objects::meta::Meta;
     use kube::api::DynamicObject;
     use serde::Deserialize;
 
     use super::*;
-    use evenkeel_kubernetes::kinds::Kind;
 
     #[derive(Deserialize)]
     struct NamedObject {

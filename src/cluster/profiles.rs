@@ -5,14 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use evenkeel_api::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
+use evenkeel_objects::disruption_budget::DisruptionBudget;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod::Pod;
+use evenkeel_replica_profile::online_condition;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
-
-use evenkeel_kubernetes::disruption_budget::DisruptionBudget;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::online_condition;
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
 
 /// The kinds that must be fully listed before Pods are changed for a profile.
 pub(super) const NEEDED: [Kind; 2] = [Kind::ReplicaProfile, Kind::PodDisruptionBudget];

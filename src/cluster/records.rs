@@ -4,15 +4,14 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use moka::sync::Cache;
-
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
-use evenkeel_kubernetes::pod::Pod;
 
 pub const WATCHED: [Kind; 15] = [
     Kind::Node,
@@ -136,8 +135,9 @@ impl Extend<AnnotationWarning> for WarningQueue {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::plan::event::RegardingObject;
+
     use super::*;
-    use evenkeel_kubernetes::plan::event::RegardingObject;
 
     fn warning(number: usize) -> AnnotationWarning {
         AnnotationWarning {

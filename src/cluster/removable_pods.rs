@@ -5,14 +5,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::node::Node;
+use evenkeel_objects::pod::Pod;
+use evenkeel_placement::plan::deletion_cost::NodeLabels;
+use evenkeel_placement::removable_pod::{Cost, RemovablePod};
 use foldhash::fast::RandomState;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::node::Node;
-use evenkeel_kubernetes::plan::deletion_cost::NodeLabels;
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::removable_pod::{Cost, RemovablePod};
 
 #[derive(Debug)]
 pub(crate) struct RemovablePods {

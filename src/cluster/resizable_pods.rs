@@ -6,13 +6,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use evenkeel_objects::annotations::RESIZED;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::pod::Pod;
+use evenkeel_tuning::resizable_pod::ResizablePod;
 use foldhash::fast::RandomState;
 
 use super::grouped_pods::{GroupedPod, GroupedPods, PodGroup};
-use evenkeel_kubernetes::annotations::RESIZED;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
 /// The Pods that may be resized.
 #[derive(Debug, Default)]
@@ -100,7 +100,7 @@ impl ResizablePods {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_kubernetes::managed_fields::MANAGER;
+    use evenkeel_objects::managed_fields::MANAGER;
     use serde_json::{Value, json};
 
     use super::*;

@@ -14,6 +14,7 @@ mod watch_loop;
 use std::collections::HashMap;
 use std::time::Duration;
 
+use custom_resources::CustomWatch;
 use kube::Client;
 use kube::runtime::watcher::Config;
 use tokio::task::{Id, JoinSet};
@@ -21,11 +22,11 @@ use tokio::task::{Id, JoinSet};
 use super::metrics::ClusterMetrics;
 use super::state::ClusterState;
 use crate::telemetry::RateLimited;
-use custom_resources::CustomWatch;
 pub use custom_resources::{LookError, look, look_in_any_version};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use evenkeel_kubernetes::watched_types::{
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::scaled_kind::ScaledKind;
+
+use crate::watched_types::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
     WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedJob, WatchedNamespace,
     WatchedNode, WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject,

@@ -1,10 +1,11 @@
 //! `agent`: what the agent of each node limits, and how often it looks.
 
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_units::BytesPerSecond;
+
 use super::check::Checker;
 use super::section::section;
 use crate::agent::{DiskLimitMode, Settings};
-use evenkeel_core::units::BytesPerSecond;
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `agent` as it is written.

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::capacities::LabelledCapacity;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_units::{Amount, Resource, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::capacities::LabelledCapacity;
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// One type of nodes as it is written.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

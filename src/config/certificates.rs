@@ -3,16 +3,15 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use evenkeel_kubernetes::plan::rotation::Validity;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_objects::yaml_values::YamlText;
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::section::section;
-use crate::certificates::{
-    FileSettings, Names, SelfManagedSettings, ServingCertificateSource, Settings,
-};
+use crate::certificates::{FileSettings, SelfManagedSettings, ServingCertificateSource, Settings};
 use crate::server::tls::ServerFiles;
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `certificates` as it is written.

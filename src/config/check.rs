@@ -8,12 +8,13 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 use std::time::Duration;
 
+use evenkeel_objects::duration;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_quantity::Quantity;
+use evenkeel_units::{Bytes, BytesPerSecond, Ratio};
 use jiff::SignedDuration;
 
 use super::value::{Count, Number};
-use evenkeel_core::units::{Bytes, BytesPerSecond, Quantity, Ratio};
-use evenkeel_kubernetes::duration;
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// A path and what is wrong there.
 #[derive(Debug)]

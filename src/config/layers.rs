@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
+use evenkeel_objects::suggestion::did_you_mean;
 use serde_json::{Map, Value};
 
 use super::error::{ConfigError, ConfigProblem, Origin};
 use super::yaml;
-use evenkeel_kubernetes::suggestion::did_you_mean;
 
 /// The prefix of all environment variables that are read.
 pub const ENVIRONMENT_PREFIX: &str = "EVENKEEL_";

@@ -1,13 +1,13 @@
 //! Reads the layered tree into the file's types, going on after a mistake. serde stops at the first
 //! bad field; that field is removed and the rest read again, so that one run reports them all.
 
+use evenkeel_objects::serde_message::reworded;
 use serde_json::{Map, Value};
 use serde_path_to_error::{Path, Segment};
 
 use super::error::ConfigProblem;
 use super::file::ConfigFile;
 use super::layers::ConfigLayers;
-use evenkeel_kubernetes::serde_message::reworded;
 
 /// The most mistakes that are listed. A file with more of them is of some other kind.
 const MOST: usize = 20;

@@ -5,19 +5,18 @@ mod queries;
 
 use std::time::Duration;
 
-use evenkeel_core::max_age;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_units::max_age;
 use jiff::SignedDuration;
+use prometheus::PrometheusSection;
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::section::section;
 use crate::metrics::{
     ApiCallLimits, Authorization, BODY_LIMIT, EndpointAccess, MetricsSourceSettings,
-    QueryTimeLimits, Settings,
+    QueryTimeLimits, Settings, kubelet, poller, signals,
 };
-use crate::metrics::{kubelet, poller, signals};
-use evenkeel_kubernetes::yaml_values::YamlText;
-use prometheus::PrometheusSection;
 
 section! {
     /// `metrics` as it is written.

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use evenkeel_kubernetes::series_query::RangeLimits;
-use evenkeel_kubernetes::yaml_values::YamlText;
+use evenkeel_metrics::series_query::RangeLimits;
+use evenkeel_objects::yaml_values::YamlText;
 
 use super::check::Checker;
 use super::section::section;

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use evenkeel_kubernetes::plan::election::Timing;
-use evenkeel_kubernetes::plan::headroom_wakeup;
+use evenkeel_objects::plan::election::Timing;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_placement::plan::headroom_wakeup;
 
 use super::check::{Checker, NamedDuration};
 use super::section::section;
 use super::value::Count;
 use crate::controller::{leadership, writer};
 use crate::telemetry::{LogFilter, LogFormat, LogSettings};
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `leaderElection` as it is written.

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_placement::ahp::{JudgementMatrix, RandomIndex};
+use evenkeel_placement::profile::{ProfileTable, Weights};
+use evenkeel_units::{Resource, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::check::Checker;
 use super::value::Number;
-use evenkeel_core::ahp::{JudgementMatrix, RandomIndex};
-use evenkeel_core::profile::{ProfileTable, Weights};
-use evenkeel_core::units::{Resource, Resources};
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// One profile as it is written: either field, never both.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ pub(crate) fn parse_judgement(text: &str) -> Result<f64, NoJudgement> {
 }
 
 impl WeightsSection {
-    fn check(&self) -> Result<Weights, evenkeel_core::profile::WeightsError> {
+    fn check(&self) -> Result<Weights, evenkeel_placement::profile::WeightsError> {
         let Self {
             cpu: Number(cpu),
             memory: Number(memory),

@@ -5,7 +5,8 @@
 
 use super::file::{changes, tree};
 use super::layers::ConfigLayers;
-use super::{Config, ConfigError, ConfigFile, ConfigSources, Writes};
+use super::{Config, ConfigError, ConfigFile, ConfigSources};
+use crate::controller::switch::Writes;
 
 /// Effect of a changed file.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,19 +2,22 @@
 
 use std::path::PathBuf;
 
-use evenkeel_core::forecast::Calendar;
-use evenkeel_core::scaling::{Risk, ScalingMode};
-use evenkeel_kubernetes::plan::scaling::{Queries, Settings};
-use evenkeel_kubernetes::scaled_kind::{self, ScaledKind};
-use evenkeel_kubernetes::scaling_policy::PredictionModel;
+use evenkeel_forecast::Calendar;
+use evenkeel_objects::risk::Risk;
+use evenkeel_objects::scaled_kind;
+use evenkeel_objects::scaled_kind::ScaledKind;
+use evenkeel_objects::scaling_mode::ScalingMode;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_scaling::plan::{Queries, Settings};
+use evenkeel_scaling::scaling_policy::PredictionModel;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::check::{Checker, NamedDuration};
 use super::section::section;
-use crate::external_checks::{self, AllowedUrl};
-use evenkeel_kubernetes::yaml_values::YamlText;
+use crate::external_checks;
+use crate::external_checks::AllowedUrl;
 
 section! {
     /// `scaling` as it is written.

@@ -2,21 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
-use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy, node_table};
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_objects::capacities::LabelledCapacity;
+use evenkeel_objects::no_headroom::NoHeadroom;
+use evenkeel_objects::taint::{TaintEffect, TaintKey};
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_placement::plan::overload;
+use evenkeel_placement::{NodesToScore, SchedulingPolicy, node_table};
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::capacities::{self, CapacitySection};
+use super::capacities::CapacitySection;
 use super::check::Checker;
-use super::profiles::{self, ProfileSection};
+use super::profiles::ProfileSection;
 use super::section::section;
 use super::value::{Count, Number};
-use evenkeel_kubernetes::capacities::LabelledCapacity;
-use evenkeel_kubernetes::plan::overload;
-use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
-use evenkeel_kubernetes::yaml_values::YamlText;
+use super::{capacities, profiles};
 
 section! {
     /// `scheduling` as it is written.

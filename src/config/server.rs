@@ -5,15 +5,16 @@ use std::str::FromStr as _;
 use std::time::Duration;
 
 use axum::http::uri::Authority;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_units::Bytes;
 
 use super::check::Checker;
 use super::section::section;
 use super::value::Count;
 use crate::metrics_provider;
-use crate::server::handlers;
-use crate::server::{BodyPace, DrainSettings, ListenerSettings, MetricsAuthentication, Settings};
-use evenkeel_core::units::Bytes;
-use evenkeel_kubernetes::yaml_values::YamlText;
+use crate::server::{
+    BodyPace, DrainSettings, ListenerSettings, MetricsAuthentication, Settings, handlers,
+};
 
 /// Between SIGTERM and the end of accepting: each connection in use gets one more answer, which
 /// says that it closes.

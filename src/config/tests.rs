@@ -3,20 +3,21 @@
 use std::path::Path;
 use std::time::Duration;
 
-use evenkeel_kubernetes::plan::election::Timing;
-use evenkeel_kubernetes::plan::scaling::Queries;
+use evenkeel_objects::no_headroom::NoHeadroom;
+use evenkeel_objects::plan::election::Timing;
+use evenkeel_objects::risk::Risk;
+use evenkeel_objects::scaling_mode::ScalingMode;
+use evenkeel_objects::taint::TaintEffect;
+use evenkeel_placement::balance::Normalization;
+use evenkeel_scaling::plan::Queries;
+use evenkeel_scaling::scaling_policy::PredictionModel;
+use evenkeel_units::{Amount, BytesPerSecond, Resource, Resources};
+use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use super::*;
 use crate::external_checks::AllowedUrl;
 use crate::metrics::Authorization;
-use evenkeel_core::placement::NoHeadroom;
-use evenkeel_core::placement::balance::Normalization;
-use evenkeel_core::scaling::{Risk, ScalingMode};
-use evenkeel_core::units::{Amount, BytesPerSecond, Resource, Resources};
-use evenkeel_kubernetes::scaling_policy::PredictionModel;
-use evenkeel_kubernetes::taint::TaintEffect;
-use jiff::SignedDuration;
 
 /// Loads `yaml` as a file called `config.yaml`.
 fn load(yaml: &str) -> Result<Config, ConfigError> {
@@ -63,7 +64,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         config.cluster.table.provisional,
         SignedDuration::from_secs(10)
     );
-    let scaling = plan::scaling::Settings {
+    let scaling = plan::Settings {
         mode: ScalingMode::Recommend,
         predict: PredictionModel::Auto,
         interval: SignedDuration::from_secs(15),
@@ -74,7 +75,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         asks_checks: false,
     };
     assert_eq!(config.scaling, scaling);
-    assert_eq!(scaling, plan::scaling::Settings::default());
+    assert_eq!(scaling, plan::Settings::default());
     assert_eq!(config.kinds, []);
     assert_eq!(config.external_checks, None);
     assert_eq!(config.calendar, Calendar::default());
@@ -176,7 +177,7 @@ fn every_field_of_the_complete_example_is_read() {
     );
     assert_eq!(
         config.overload,
-        plan::overload::Settings {
+        overload::Settings {
             effect: Some(TaintEffect::NoSchedule),
             key: "status-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded"
                 .parse()
@@ -186,15 +187,15 @@ fn every_field_of_the_complete_example_is_read() {
     );
     assert!(config.cluster.balances_scale_in);
     let tuning = crate::controller::tuning::Settings {
-        mode: evenkeel_core::tuning::TuningMode::On,
+        mode: evenkeel_objects::tuning_mode::TuningMode::On,
         resizes: true,
         interval: SignedDuration::from_mins(20),
-        elasticity: evenkeel_core::tuning::Elasticity::new(0.3).unwrap(),
+        elasticity: evenkeel_tuning::decision::Elasticity::new(0.3).unwrap(),
         withdraw_after: SignedDuration::from_mins(15),
         after_scaling: SignedDuration::from_mins(10),
     };
     assert_eq!(config.tuning, tuning);
-    let scaling = plan::scaling::Settings {
+    let scaling = plan::Settings {
         mode: ScalingMode::Floor,
         predict: PredictionModel::DsHpa,
         interval: SignedDuration::from_secs(30),

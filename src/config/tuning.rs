@@ -1,7 +1,8 @@
 //! `tuning`: how far the Pods of workloads are tuned that do not say it themselves, and how fast.
 
-use evenkeel_core::tuning::{Elasticity, TuningMode};
-use evenkeel_kubernetes::yaml_values::YamlText;
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_tuning::decision::Elasticity;
 use jiff::SignedDuration;
 
 use super::check::Checker;

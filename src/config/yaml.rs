@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use evenkeel_core::units::{i64_as_f64, i64_nearest};
+use evenkeel_units::{i64_as_f64, i64_nearest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -11,8 +11,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use futures::stream;
+use evenkeel_clock as clock;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_objects::plan::Write;
+use evenkeel_scaling::external_portraits::{
+    ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, jobs, key_of,
+    portraits, restore, result, result_name, vouch, vouched,
+};
+use evenkeel_scaling::horizontal_portrait::CheckedHorizontalPortrait;
+use evenkeel_scaling::portrait_job::job_name;
+use futures::{StreamExt as _, stream};
 use jiff::SignedDuration;
 use kube::Client;
 use kube::api::GetParams;
@@ -25,16 +34,6 @@ use super::queue::WriteQueue;
 use super::switch::{WriteSwitch, Writes};
 use super::writer;
 use crate::cluster::{ClusterState, PortraitObjects};
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::horizontal_portrait::CheckedHorizontalPortrait;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::external_portraits::{
-    ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, jobs, key_of,
-    portraits, restore, result, result_name, vouch, vouched,
-};
-use evenkeel_kubernetes::portrait_job::job_name;
 
 const ROUND: SignedDuration = SignedDuration::from_secs(30);
 
@@ -260,6 +259,9 @@ async fn get<T: DeserializeOwned>(
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_objects::plan::{Purpose, WriteOperation};
+    use evenkeel_placement::node_table;
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -268,9 +270,6 @@ mod tests {
     use crate::controller::fake_api::{FakeApi, FakeApiBehavior};
     use crate::controller::metrics::ControllerMetrics;
     use crate::controller::writer::Writer;
-    use evenkeel_core::placement::node_table;
-    use evenkeel_kubernetes::capacities::Capacities;
-    use evenkeel_kubernetes::plan::{Purpose, WriteOperation};
 
     const CRON_JOB: &str = "/apis/batch/v1/namespaces/shop/cronjobs/web-predictive";
     const RESULT: &str = "/api/v1/namespaces/shop/configmaps/web-predictive-result";

@@ -5,29 +5,32 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use evenkeel_clock as clock;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_objects::plan::Write;
+use evenkeel_placement::SchedulingPolicy;
+use evenkeel_placement::extender::placement_rules::PlacementContext;
+use evenkeel_placement::plan::headroom_wakeup::{RefusedPod, Settings as WakeSettings, Wake};
+use evenkeel_placement::plan::overload::PendingTaintChanges;
+use evenkeel_placement::plan::{headroom_wakeup, opt_in_label};
+use evenkeel_scaling::opt_in_notice;
+use evenkeel_scaling::opt_in_notice::NoticeMemory;
+use evenkeel_scaling::plan::Settings as ScalingSettings;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::leadership::Leadership;
 use super::metrics::ControllerMetrics;
-use super::overload::{self, OverloadWatch};
-use super::profiles::{self, ProfileRounds};
+use super::overload::OverloadWatch;
+use super::profiles::ProfileRounds;
 use super::queue::WriteQueue;
-use super::scale_in::{self, Costs, ScaleIns};
+use super::scale_in::{Costs, ScaleIns};
 use super::switch::{WriteSwitch, Writes};
 use super::work::work;
+use super::{overload, profiles, scale_in};
 use crate::cluster::ClusterState;
 use crate::cluster::records::WaitingPod;
-use evenkeel_clock as clock;
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_kubernetes::extender::placement_rules::PlacementContext;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::headroom_wakeup::{RefusedPod, Settings as WakeSettings, Wake};
-use evenkeel_kubernetes::plan::opt_in_notice::NoticeMemory;
-use evenkeel_kubernetes::plan::overload::PendingTaintChanges;
-use evenkeel_kubernetes::plan::scaling::Settings as ScalingSettings;
-use evenkeel_kubernetes::plan::{Write, headroom_wakeup, opt_in_label, opt_in_notice};
 
 /// The time between two rounds: a woken Pod waits no longer than this for its headroom to be seen.
 const ROUND: SignedDuration = SignedDuration::from_secs(1);

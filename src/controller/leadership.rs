@@ -14,6 +14,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use evenkeel_clock as clock;
+use evenkeel_objects::lease::LeaseRecord;
+use evenkeel_objects::plan::election::{Election, ElectionStep, Timing};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -24,10 +27,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::telemetry::RateLimited;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::lease::LeaseRecord;
-use evenkeel_kubernetes::plan::election::{Election, ElectionStep, Timing};
-use evenkeel_kubernetes::plan::uninstall::installation::LEASE_LABEL;
+use crate::uninstall_plan::installation::LEASE_LABEL;
 
 /// The Lease, and the times of holding it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -298,6 +298,9 @@ fn keep_acquire_time(renewed: &mut Lease, known: &Lease) {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::kinds::Kind;
+    use evenkeel_objects::object_ref::ObjectRef;
+    use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
     use serde_json::{Value, json};
     use tokio::task::JoinHandle;
 
@@ -305,10 +308,8 @@ mod tests {
     use crate::controller::fake_api::{FakeApi, FakeApiBehavior, eventually};
     use crate::controller::metrics::ControllerMetrics;
     use crate::controller::switch::{WriteSwitch, Writes};
-    use crate::controller::writer::{self, Writer};
-    use evenkeel_kubernetes::kinds::Kind;
-    use evenkeel_kubernetes::object_ref::ObjectRef;
-    use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation};
+    use crate::controller::writer;
+    use crate::controller::writer::Writer;
 
     const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/system/leases/evenkeel";
 

@@ -14,6 +14,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use evenkeel_clock as clock;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_objects::pod::Pod;
+use evenkeel_replica_profile::online_condition;
+use evenkeel_replica_profile::online_condition::OnlinePatch;
 use futures::StreamExt as _;
 use kube::Client;
 use kube::api::Patch;
@@ -28,11 +34,6 @@ use super::switch::{WriteSwitch, Writes};
 use super::writer::{accepted, api, by_us};
 use crate::cluster::ClusterState;
 use crate::telemetry::RateLimited;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::online_condition::{self, OnlinePatch};
-use evenkeel_kubernetes::pod::Pod;
 
 /// The deadline of one request.
 const TIMEOUT: Duration = Duration::from_secs(3);

@@ -4,15 +4,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use evenkeel_objects::plan::{Purpose, Write};
+use evenkeel_placement::node_table::NodeSet;
+use evenkeel_placement::overload::{Overload, Settings as Judging, TaintCandidate};
+use evenkeel_placement::plan::overload::{
+    OverloadContext, PendingTaintChanges, Settings, TaintedNode, clear,
+};
 use jiff::Timestamp;
 
 use super::switch::Writes;
-use evenkeel_core::placement::node_table::NodeSet;
-use evenkeel_core::placement::overload::{Overload, Settings as Judging, TaintCandidate};
-use evenkeel_kubernetes::plan::overload::{
-    OverloadContext, PendingTaintChanges, Settings, TaintedNode, clear,
-};
-use evenkeel_kubernetes::plan::{Purpose, Write};
 
 /// The samples of all nodes, which the rounds of measurements feed; clones share them.
 #[derive(Debug, Clone)]

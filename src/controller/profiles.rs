@@ -4,16 +4,16 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use evenkeel_objects::plan::{Purpose, Write};
+use evenkeel_replica_profile::plan::{
+    GiveBacks, ProfileContext, ProfileMemory, ProfileOutcome, bring_online, plan, release,
+};
+use evenkeel_scaling::plan::Settings;
 use jiff::Timestamp;
 
 use super::metrics::ControllerMetrics;
 use super::switch::Writes;
 use crate::cluster::ClusterState;
-use evenkeel_kubernetes::plan::replica_profile::{
-    GiveBacks, ProfileContext, ProfileMemory, ProfileOutcome, bring_online, plan, release,
-};
-use evenkeel_kubernetes::plan::scaling::Settings;
-use evenkeel_kubernetes::plan::{Purpose, Write};
 
 pub(super) struct ProfileRounds {
     pub(super) cluster: ClusterState,

@@ -7,14 +7,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use evenkeel_clock as clock;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_objects::plan::failed_writes::{FailedWrites, Fault};
+use evenkeel_objects::plan::write_priority::{Lanes, WritePriority};
+use evenkeel_objects::plan::{Write, WriteOperation, scale};
 use tokio::sync::Notify;
 
 use super::metrics::{ControllerMetrics, WriteOutcome};
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::failed_writes::{FailedWrites, Fault};
-use evenkeel_kubernetes::plan::write_priority::{Lanes, WritePriority};
-use evenkeel_kubernetes::plan::{Write, WriteOperation, scale};
 
 type QueuedWriteKey = (WritePriority, ObjectRef);
 
@@ -184,12 +184,12 @@ const fn is_lost(outcome: WriteOutcome) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::kinds::Kind;
+    use evenkeel_objects::meta::Meta;
+    use evenkeel_objects::plan::Purpose;
     use serde_json::json;
 
     use super::*;
-    use evenkeel_kubernetes::kinds::Kind;
-    use evenkeel_kubernetes::meta::Meta;
-    use evenkeel_kubernetes::plan::Purpose;
 
     fn write(purpose: Purpose, name: &str) -> Write {
         versioned(purpose, name, 1)

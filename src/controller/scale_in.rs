@@ -11,23 +11,24 @@ mod tick_scale_ins;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_objects::plan::{Purpose, Write};
+use evenkeel_placement::SchedulingPolicy;
+use evenkeel_placement::deletion_cost::DeletionBasis;
+use evenkeel_placement::plan::deletion_cost;
+use evenkeel_placement::plan::deletion_cost::{
+    DeletionCostChoice, DeletionCostRefusal, DueCostWrites, Rounds, Situation, choose, clear,
+    count_to_mark, looks,
+};
+use evenkeel_placement::removable_pod::RemovablePod;
+use evenkeel_placement::snapshot::OptIn;
+use evenkeel_scaling::plan::{PendingScaleIn, ScaleInWrite};
 use jiff::Timestamp;
 
 use super::metrics::ControllerMetrics;
 use super::switch::Writes;
 use crate::cluster::ClusterState;
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_core::placement::deletion_cost::DeletionBasis;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::deletion_cost::{
-    self, DeletionCostChoice, DeletionCostRefusal, DueCostWrites, Rounds, Situation, choose, clear,
-    count_to_mark, looks,
-};
-use evenkeel_kubernetes::plan::scaling::{PendingScaleIn, ScaleInWrite};
-use evenkeel_kubernetes::plan::{Purpose, Write};
-use evenkeel_kubernetes::removable_pod::RemovablePod;
-use evenkeel_kubernetes::snapshot::OptIn;
 
 pub(super) use memory::ScaleInMemory;
 use memory::{HeldLowering, UpcomingScaleIn, has_waited};

@@ -23,6 +23,16 @@ pub use status_store::StatusStore;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use evenkeel_clock as clock;
+use evenkeel_forecast::ModelAssets;
+use evenkeel_scaling::plan::Settings as PlanSettings;
+use evenkeel_scaling::plan::history_backfill::BackfillRequest;
+use evenkeel_scaling::plan::tick::{
+    ContestedTarget, FitLane, FitTold, FitWork, PanickedWork, Plans, ScalingTargets,
+    ScalingTickInput, ScalingTickOutput, WorkPanic,
+};
+use evenkeel_scaling::query_answers::CheckAnswers;
+use evenkeel_scaling::tick_schedule::TickSchedule;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -37,16 +47,6 @@ use super::work::work;
 use crate::cluster::ClusterState;
 use crate::external_checks::CheckQuestions;
 use crate::metrics::signals::Signals;
-use evenkeel_clock as clock;
-use evenkeel_core::forecast::ModelAssets;
-use evenkeel_core::scaling::tick_schedule::TickSchedule;
-use evenkeel_kubernetes::plan::scaling::Settings as PlanSettings;
-use evenkeel_kubernetes::plan::scaling::history_backfill::BackfillRequest;
-use evenkeel_kubernetes::plan::scaling::tick::{
-    ContestedTarget, FitLane, FitTold, FitWork, PanickedWork, Plans, ScalingTargets,
-    ScalingTickInput, ScalingTickOutput, WorkPanic,
-};
-use evenkeel_kubernetes::query_answers::CheckAnswers;
 
 /// Parts of the past that may wait to be taken: one, since each is some megabytes.
 const PARTS: usize = 1;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use evenkeel_kubernetes::plan::Purpose;
+use evenkeel_objects::plan::Purpose;
 use serde::{Deserialize, Serialize};
 
 /// The positions of the switch in front of everything that Evenkeel changes in the cluster.

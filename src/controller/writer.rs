@@ -6,6 +6,10 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use evenkeel_clock as clock;
+use evenkeel_objects::managed_fields::MANAGER;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
@@ -18,13 +22,10 @@ use tracing::{debug, warn};
 
 use super::leadership::Leadership;
 use super::metrics::{ControllerMetrics, WriteOutcome};
-use super::queue::{self, WriteQueue, WriteQueueReceiver};
+use super::queue;
+use super::queue::{WriteQueue, WriteQueueReceiver};
 use super::switch::WriteSwitch;
 use crate::telemetry::RateLimited;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::managed_fields::MANAGER;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::{Purpose, Write, WriteOperation};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
@@ -282,13 +283,13 @@ pub(super) fn api(client: &Client, object: &ObjectRef) -> Api<DynamicObject> {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::kinds::Kind;
+    use evenkeel_objects::plan::conditional_patch::ConditionalPatch;
     use serde_json::json;
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, FakeApiBehavior, eventually};
     use crate::controller::switch::Writes;
-    use evenkeel_kubernetes::kinds::Kind;
-    use evenkeel_kubernetes::plan::conditional_patch::ConditionalPatch;
 
     const NODE: &str = "/api/v1/nodes/a";
 

@@ -8,6 +8,11 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::routing::get;
 use axum::{Json, Router};
+use evenkeel_objects::json;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::extender::explain::{explain, explain_among};
+use evenkeel_placement::extender::placement_rules;
 use serde::Deserialize;
 
 use super::query::parameters;
@@ -15,11 +20,6 @@ use crate::api;
 use crate::api::explain::{DeletionCost, PodExplanation};
 use crate::server::ApiError;
 use crate::server::handlers::Handlers;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::extender::explain::{explain, explain_among};
-use evenkeel_kubernetes::extender::placement_rules;
-use evenkeel_kubernetes::json;
-use evenkeel_kubernetes::pod::Pod;
 
 /// The path of explanations, for decisions of `handlers`.
 pub fn explanations(handlers: &Handlers) -> Router {

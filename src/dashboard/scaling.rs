@@ -3,23 +3,23 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
+use axum::{Json, Router};
+use evenkeel_objects::kinds::Kind;
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
 use serde::Deserialize;
 
 use super::query::parameters;
 use crate::api;
 use crate::api::history::ScalingHistory;
-use crate::api::scaling::{ScalingStatus, TargetList};
+use crate::api::scaling::TargetList;
 use crate::controller::scaling::StatusStore;
 use crate::controller::scaling::recent_history::{RecentHistory, RecentHistoryKey, STEP};
 use crate::server::ApiError;
 use crate::server::handlers::json_body;
-use evenkeel_kubernetes::kinds::Kind;
 
 /// State that the scaling loop leaves behind at each tick.
 #[derive(Debug, Clone, Default)]

@@ -10,9 +10,14 @@ mod replicas;
 mod rights;
 mod webhook_dry_run;
 
-use crate::config::CONFIGURATION_MAP;
 use std::collections::BTreeMap;
 
+use api_reader::{ClusterReader, LeftOut};
+use evenkeel_certificates::api_service;
+use evenkeel_certificates::files::SERVER_CERTIFICATE;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::node::Node;
+use evenkeel_objects::pod;
 use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -26,18 +31,14 @@ use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::Client;
 
-use super::observation::{DoctorObservation, ReadOutcome, SIGNING_SECRET, ServedCertificate};
-use crate::certificates::SERVER_CERTIFICATE;
+use super::observation::{DoctorObservation, SIGNING_SECRET, ServedCertificate};
 use crate::certificates::ServingCertificateSource;
-use crate::config::Config;
+use crate::cluster::read_outcome::ReadOutcome;
+use crate::config::{CONFIGURATION_MAP, Config};
 use crate::server::paths::EXTENDER_SERVICE;
-use api_reader::{ClusterReader, LeftOut};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::node::Node;
-use evenkeel_kubernetes::watched_types::{
+use crate::watched_types::{
     Namespace, WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod,
 };
-use evenkeel_kubernetes::{api_service, pod};
 
 /// Name of Evenkeel's own objects.
 const NAME: &str = "evenkeel";

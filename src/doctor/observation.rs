@@ -1,9 +1,14 @@
 //! Everything that the checks look at, as it was read. Nothing secret is in it: of Secrets only
 //! certificates are kept.
 
-pub use crate::cluster::{ReadFailure, ReadOutcome};
+pub(super) use crate::cluster::{ReadFailure, ReadOutcome};
 use std::collections::BTreeMap;
 
+use evenkeel_hpa::autoscaler::Autoscaler;
+use evenkeel_objects::annotated_object::AnnotatedObject;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::node::Node;
+use evenkeel_objects::pod;
 use jiff::Timestamp;
 use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
@@ -18,11 +23,9 @@ use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde::Deserialize;
 
 use super::DoctorFinding;
+use crate::annotation_check::Carrier;
 use crate::config::{CONFIGURATION_FILE, Config, ConfigError, ConfigSources};
-use evenkeel_kubernetes::annotated_object::AnnotatedObject;
-use evenkeel_kubernetes::annotation_check::Carrier;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::{autoscaler::Autoscaler, node::Node, pod, watched_types::Namespace};
+use crate::watched_types::Namespace;
 
 /// The Secret that the signer keeps keys in, where no configuration names another.
 pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";

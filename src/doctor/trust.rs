@@ -100,10 +100,12 @@ pub(super) fn verify(
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_certificates::bundle::Bundle;
+    use evenkeel_certificates::rotation_plan::Validity;
+    use evenkeel_certificates::subject_alt_names::Names;
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
-    use crate::certificates::{Bundle, Names, Validity};
 
     const DAY: SignedDuration = SignedDuration::from_hours(24);
 

@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 
 use evenkeel_http_client::{Uri, server_address};
+use evenkeel_objects::truncate::excerpt;
 use k8s_openapi::api::core::v1::{Service, ServiceSpec};
 
 use super::Settings;
 use super::allowed_urls::{AllowedUrl, origin};
 use super::error::CheckError;
-use evenkeel_kubernetes::truncate::excerpt;
 
 /// The characters of an address that an error repeats.
 const TOLD: usize = 100;

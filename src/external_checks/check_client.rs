@@ -3,8 +3,12 @@
 use std::sync::OnceLock;
 
 use async_trait::async_trait;
+use evenkeel_http_client as http;
 use evenkeel_http_client::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE};
-use evenkeel_http_client::{self as http, Request, StatusCode, TrustAnchors};
+use evenkeel_http_client::{Request, StatusCode, TrustAnchors};
+use evenkeel_objects::truncate::excerpt;
+use evenkeel_scaling::external_check::{ChangeAsked, CheckAnswer, CheckQuestion, StepCheckAnswer};
+use evenkeel_scaling::ihpa::Endpoint;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use kube::Api;
@@ -14,11 +18,6 @@ use super::address::{CheckAddress, cluster_ip};
 use super::error::CheckError;
 use crate::account_tokens::AccountTokens;
 use crate::metrics::target_queries::TargetQuerySource;
-use evenkeel_kubernetes::external_check::{
-    ChangeAsked, CheckAnswer, CheckQuestion, StepCheckAnswer,
-};
-use evenkeel_kubernetes::ihpa::Endpoint;
-use evenkeel_kubernetes::truncate::excerpt;
 
 /// The ServiceAccount of the tokens for checks: it has no right at all.
 const ACCOUNT: &str = "evenkeel-checks";

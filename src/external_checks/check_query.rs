@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use evenkeel_scaling::external_check::{ChangeAsked, CheckQuestion, StepCheckAnswer};
+
 use super::error::CheckError;
 use crate::metrics::cache::RefreshError;
 use crate::metrics::query_queue::QueueKey;
 use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
-use evenkeel_kubernetes::external_check::{ChangeAsked, CheckQuestion, StepCheckAnswer};
 
 /// The memory of an answer with its question beside the config, in bytes.
 const OVERHEAD: usize = 2048;

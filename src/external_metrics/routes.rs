@@ -10,6 +10,10 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::on;
 use evenkeel_clock::Clock;
+use evenkeel_objects::api_group;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_scaling::external_metrics;
+use evenkeel_scaling::external_metrics::{EXPECTED_LOAD, ExternalMetricsRefusal};
 use jiff::SignedDuration;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::authorization::v1::ResourceAttributes;
@@ -21,9 +25,6 @@ use crate::aggregation::{
 };
 use crate::controller::scaling::ServedLoads;
 use crate::server::{Routes, paths};
-use evenkeel_kubernetes::api_group;
-use evenkeel_kubernetes::external_metrics::{self, EXPECTED_LOAD, ExternalMetricsRefusal};
-use evenkeel_kubernetes::kinds::Kind;
 
 #[derive(Debug)]
 pub struct ExternalMetrics {

@@ -5,12 +5,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use evenkeel_metrics::usage::UsageSample;
+use evenkeel_units::Resource;
 use jiff::Timestamp;
 
 use super::query::UsageQuery;
 use super::rejected_samples::RejectedSamples;
-use evenkeel_core::placement::usage::UsageSample;
-use evenkeel_core::units::Resource;
 
 #[derive(Debug, Default)]
 pub struct QueryAnswer {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_units::Bytes;
 use http_body_util::BodyExt;
 use hyper::{Request, StatusCode};
 use kube::client::Body;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::{MetricsError, excerpt};
-use evenkeel_core::units::Bytes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiCallLimits {

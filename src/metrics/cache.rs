@@ -8,12 +8,12 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_scaling::query_answers::CachedValue;
 use jiff::Timestamp;
 use moka::future::Cache;
 use moka::policy::EvictionPolicy;
 
 use super::error::MetricsError;
-use evenkeel_kubernetes::query_answers::CachedValue;
 
 /// Why a key has no newer value.
 pub trait RefreshError: fmt::Display + Send + Sync + 'static {

@@ -1,9 +1,8 @@
 //! The usage of one container, by its names.
 
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::CpuMemory;
 use jiff::Timestamp;
-
-use evenkeel_core::tuning::CpuMemory;
-use evenkeel_core::units::Amount;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContainerName {

@@ -3,17 +3,19 @@
 
 use std::sync::Arc;
 
+use evenkeel_metrics::pod_metrics;
+use evenkeel_metrics::pod_metrics::PodUsage;
+use evenkeel_metrics::sample::PodMetrics;
+use evenkeel_metrics::signal::ResourceName;
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::CpuMemory;
+
 use super::api_call::ApiCallLimits;
 use super::blocking_pool::aside;
 use super::container_usage::{ContainerName, ContainerUsage};
 use super::error::MetricsError;
 use super::prometheus::PrometheusSource;
 use super::resource_metrics::ResourceMetrics;
-use evenkeel_core::scaling::sample::PodMetrics;
-use evenkeel_core::scaling::signal::ResourceName;
-use evenkeel_core::tuning::CpuMemory;
-use evenkeel_core::units::Amount;
-use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
 
 /// Namespaces that are asked for one by one; of more the list of all is asked for.
 const ONE_BY_ONE: usize = 10;

@@ -6,11 +6,13 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::account_tokens::TokenError;
-use evenkeel_core::units::Bytes;
 use evenkeel_http_client as http_client;
-use evenkeel_kubernetes::metric_query::{QueryError, ValuesError};
-use evenkeel_kubernetes::truncate;
+use evenkeel_metrics::metric_query::QueryError;
+use evenkeel_metrics::metric_values::ValuesError;
+use evenkeel_objects::truncate;
+use evenkeel_units::Bytes;
+
+use crate::account_tokens::TokenError;
 
 /// The longest text of the other side that an error repeats, in characters.
 const EXCERPT: usize = 200;

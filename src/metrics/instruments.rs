@@ -1,16 +1,16 @@
 //! Prometheus metrics of the measuring itself. Every label value comes from a closed set: queries,
 //! reasons, causes, resources, states.
 
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use jiff::SignedDuration;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
-use std::sync::atomic::AtomicU64;
-use std::time::Duration;
-
-use jiff::SignedDuration;
 
 use super::error::MetricsError;
 use super::round::MetricsRound;
@@ -193,13 +193,13 @@ impl QueryMetrics {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
-    use std::sync::Arc;
+    use evenkeel_units::Resource;
 
     use super::*;
     use crate::metrics::{DropCause, QueryReport, RejectedSamples, UsageQuery};
-    use evenkeel_core::units::Resource;
 
     #[test]
     fn rounds_show_in_the_export() {

@@ -6,6 +6,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use evenkeel_metrics::pod_metrics;
+use evenkeel_metrics::pod_metrics::PodUsage;
+use evenkeel_metrics::signal::ResourceName;
+use evenkeel_metrics::usage::{NodeSample, Span, UsageSample};
+use evenkeel_objects::lenient_object::{LenientObject, UnreadableItems};
+use evenkeel_objects::pod_name::PodNames;
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_quantity::Quantity;
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
@@ -17,12 +26,6 @@ use super::query::UsageQuery;
 use super::rejected_samples::{DropCause, RejectedSamples};
 use super::resource_metrics::ResourceMetrics;
 use super::source::MetricsSource;
-use evenkeel_core::placement::usage::{NodeSample, PodNames, Span, UsageSample};
-use evenkeel_core::scaling::signal::ResourceName;
-use evenkeel_core::units::{Amount, Quantity, Resource, Resources};
-use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableItems};
-use evenkeel_kubernetes::pod_metrics::{self, PodUsage};
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 pub struct MetricsApiSource {
     api: ResourceMetrics,
@@ -211,14 +214,14 @@ mod tests {
     use std::convert::Infallible;
     use std::time::Duration;
 
+    use evenkeel_objects::pod_name::PodName;
+    use evenkeel_units::Bytes;
     use hyper::{Request, Response};
     use kube::client::Body;
 
     use super::*;
     use crate::metrics::query_rounds::{QueryRounds, QueryTimeLimits};
     use crate::metrics::round::MetricsRound;
-    use evenkeel_core::placement::usage::PodName;
-    use evenkeel_core::units::Bytes;
 
     const NODES: &str = include_str!("../../tests/fixtures/metrics/node-metrics-list.json");
     const PODS: &str = include_str!("../../tests/fixtures/metrics/pod-metrics-list.json");

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_clock::Clock;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +14,6 @@ use super::instruments::QueryMetrics;
 use super::query_rounds::{QueryRounds, QueryTimeLimits};
 use super::round::MetricsRound;
 use super::source::MetricsSource;
-use evenkeel_clock::Clock;
 
 /// While a fault lasts it is logged this often.
 const FAULT_LOG_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
@@ -116,14 +116,14 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
     use async_trait::async_trait;
+    use evenkeel_metrics::usage::{NodeSample, UsageSample};
+    use evenkeel_units::{Amount, Resource, Resources};
     use prometheus_client::registry::Registry;
     use tokio::sync::mpsc;
 
     use super::*;
     use crate::metrics::answer::{Answers, QueryAnswer};
     use crate::metrics::query::UsageQuery;
-    use evenkeel_core::placement::usage::{NodeSample, UsageSample};
-    use evenkeel_core::units::{Amount, Resource, Resources};
 
     /// A source of two queries, each answered while it is `up` and after it took so long.
     #[derive(Default)]

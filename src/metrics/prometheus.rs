@@ -26,7 +26,6 @@ mod value;
 
 pub use client::PrometheusConnection;
 pub use containers::Harm;
-pub use evenkeel_kubernetes::pod_names::WorkloadName;
 pub use grid::Grid;
 pub(crate) use label_matchers::literal;
 pub use label_matchers::{LabelMatchers, UnfitLabel};

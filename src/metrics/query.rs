@@ -2,7 +2,7 @@
 //! reads, and of what: all nodes, all Pods, or the exporters behind the nodes. Query and source
 //! identify an answer.
 
-use evenkeel_core::units::Resource;
+use evenkeel_units::Resource;
 
 /// Key of an answer: two queries with equal keys read the same numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

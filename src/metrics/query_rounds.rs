@@ -12,11 +12,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_scaling::query_answers::CachedValue;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::{JoinError, JoinSet};
 
 use super::answer::{Answers, QueryAnswer};
-use super::cache::{self, MetricsCache};
+use super::cache;
+use super::cache::MetricsCache;
 use super::error::MetricsError;
 use super::query::{QueryKey, UsageQuery};
 use super::query_queue::{Backoff, LanePolicy, QueryEnd, QueueKey};
@@ -24,8 +27,6 @@ use super::query_runner::completed;
 use super::query_turns::QueryTurns;
 use super::round::{FinishedQuery, MetricsRound, QueryCompletion};
 use super::source::MetricsSource;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::query_answers::CachedValue;
 
 /// Queries under way at once: a round is done in a few turns, and the server is left to others.
 const AT_ONCE: usize = 4;

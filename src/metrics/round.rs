@@ -4,15 +4,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_metrics::usage::UsageSample;
+use evenkeel_scaling::query_answers::CachedValue;
+use evenkeel_units::{Resource, Resources};
 use jiff::Timestamp;
 
 use super::answer::{Answers, QueryAnswer};
 use super::error::MetricsError;
 use super::query::UsageQuery;
 use super::rejected_samples::RejectedSamples;
-use evenkeel_core::placement::usage::UsageSample;
-use evenkeel_core::units::{Resource, Resources};
-use evenkeel_kubernetes::query_answers::CachedValue;
 
 /// Outcome of asking the queries of a source.
 #[derive(Debug, Default)]

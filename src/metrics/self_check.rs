@@ -8,12 +8,13 @@ mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evenkeel_units::Resource;
+use jiff::{SignedDuration, Timestamp};
+
 use super::query::UsageQuery;
 use super::rejected_samples::DropCause;
 use super::round::MetricsRound;
 use super::series::{LabelSet, without_port};
-use evenkeel_core::units::Resource;
-use jiff::{SignedDuration, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeIdentity {
@@ -345,11 +346,12 @@ fn address_label(nodes: &[NodeIdentity], series: &[LabelSet]) -> Option<MetricsF
 mod tests {
     use std::sync::Arc;
 
+    use evenkeel_metrics::usage::NodeSample;
+    use evenkeel_units::{Amount, Resources};
+
     use super::*;
     use crate::metrics::rejected_samples::RejectedSamples;
     use crate::metrics::round::QueryReport;
-    use evenkeel_core::placement::usage::NodeSample;
-    use evenkeel_core::units::{Amount, Resources};
 
     fn nodes(count: usize) -> Vec<NodeIdentity> {
         (1..=count)
@@ -561,7 +563,7 @@ mod tests {
     #[test]
     fn a_resource_that_no_container_runtime_tells_of_pods_is_named() {
         let mut round = measured(&["node-1"]);
-        let pod = evenkeel_core::placement::usage::PodName::new("shop", "web");
+        let pod = evenkeel_objects::pod_name::PodName::new("shop", "web");
         let mut used = Resources::default();
         used[Resource::Cpu] = Some(Amount::ZERO);
         Arc::make_mut(&mut round.usage).insert_pod(&pod, &used);

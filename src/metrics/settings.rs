@@ -1,6 +1,6 @@
 //! Settings of the measuring, as the configuration gives them.
 
-use evenkeel_core::units::Bytes;
+use evenkeel_units::Bytes;
 
 use super::api_call::ApiCallLimits;
 use super::{kubelet, poller, prometheus, signals};

@@ -10,9 +10,10 @@ pub use source::SignalSources;
 
 use std::time::Duration;
 
+use evenkeel_metrics::metric_query::MetricQuery;
+use evenkeel_units::Bytes;
+
 use super::target_queries::Questions;
-use evenkeel_core::units::Bytes;
-use evenkeel_kubernetes::metric_query::MetricQuery;
 
 /// The longest answer to one question: the values of some 10,000 Pods.
 pub(crate) const BODY_LIMIT: Bytes = Bytes(4 * 1024 * 1024);

@@ -16,7 +16,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, header};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
-use evenkeel_kubernetes::series_query::{SeriesRefusal, SeriesRequest, words};
+use evenkeel_metrics::series_query::{SeriesRefusal, SeriesRequest, words};
+use evenkeel_units::Bytes;
 use tonic::server::Grpc;
 use tonic::{Code, Status};
 use tonic_prost::ProstCodec;
@@ -26,12 +27,12 @@ use self::messages::{QueryLatestRequest, QueryLatestResponse, QueryRequest, Quer
 use super::pod_callers::PodCallers;
 use super::provider::{HeldSeriesAnswer, MetricsProvider, SeriesQueryTurn};
 use super::response_body::until_sent;
+use crate::server;
 use crate::server::access_reviews::AuthorizationAttributes;
 use crate::server::{
-    self, BodyPace, BufferedRequest, GrpcCall, LoadShedDecision, PathLimits, PeerAddress, Reviewer,
+    BodyPace, BufferedRequest, GrpcCall, LoadShedDecision, PathLimits, PeerAddress, Reviewer,
     RouteEndpoint, Routes, paths, token,
 };
-use evenkeel_core::units::Bytes;
 
 /// The longest message of a question: one with two selectors takes a few kilobytes.
 const MESSAGE: Bytes = Bytes(64 * 1024);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evenkeel_kubernetes::series_query::{QueryKind, SeriesRefusal};
+use evenkeel_metrics::series_query::{QueryKind, SeriesRefusal};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;

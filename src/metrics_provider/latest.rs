@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use evenkeel_clock as clock;
-use evenkeel_core::scaling::hpa::MetricsApiReading;
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::sample::{PodSample, ValueSample};
-use evenkeel_core::scaling::signal::{MetricIdentifier, ObjectReference};
-use evenkeel_core::units::i64_as_f64;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::metric_query::ServedMetric;
-use evenkeel_kubernetes::series_query::{
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::metric_query::ServedMetric;
+use evenkeel_metrics::pod::PodFacts;
+use evenkeel_metrics::sample::{PodSample, ValueSample};
+use evenkeel_metrics::series_query::{
     GroupKind, LabelledSeries, ObjectSelection, SeriesAnswer, SeriesPoint, SeriesQuery,
     SeriesRefusal, SeriesSubject, UsageSubject, WorkloadReference,
 };
+use evenkeel_metrics::signal::{MetricIdentifier, ObjectReference};
+use evenkeel_objects::kinds::Kind;
+use evenkeel_units::i64_as_f64;
 use jiff::{SignedDuration, Timestamp};
 
 use super::provider::{MetricsProvider, served};
@@ -342,7 +342,7 @@ const fn shapeless(asked: &'static str) -> SeriesRefusal {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::scaling::sample::Measurement;
+    use evenkeel_metrics::sample::Measurement;
 
     use super::*;
 
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn the_metrics_api_tells_two_resources() {
-        use evenkeel_core::units::Resource;
+        use evenkeel_units::Resource;
         let told: Vec<_> = Resource::ALL.into_iter().filter_map(served).collect();
         assert_eq!(told, ["cpu", "memory"]);
     }

@@ -8,8 +8,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use evenkeel_kubernetes::series_query::{SeriesQuery, SeriesRefusal};
-use evenkeel_kubernetes::truncate::excerpt;
+use evenkeel_metrics::series_query::{SeriesQuery, SeriesRefusal};
+use evenkeel_objects::truncate::excerpt;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;

@@ -5,12 +5,11 @@
 use std::sync::Arc;
 
 use evenkeel_clock as clock;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::lenient_object::LenientObject;
-use evenkeel_kubernetes::series_query::{
+use evenkeel_metrics::series_query::{
     ObjectSelection, SeriesAnswer, SeriesRange, SeriesRefusal, SeriesRequest, WorkloadReference,
 };
-use evenkeel_kubernetes::watched_types::OwnedObject;
+use evenkeel_objects::lenient_object::LenientObject;
+use evenkeel_units::Resource;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::ListParams;
@@ -25,6 +24,7 @@ use crate::metrics::query_queue::{Backoff, LanePolicy, NotAdded};
 use crate::metrics::query_turns::{QueryNumber, QueryTurn, QueryTurns};
 use crate::metrics::signals::ServedSource;
 use crate::telemetry::RateLimited;
+use crate::watched_types::OwnedObject;
 
 /// Points of one answer: four series of a month by the minute.
 const POINTS: usize = 200_000;

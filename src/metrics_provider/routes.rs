@@ -13,6 +13,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::on;
+use evenkeel_metrics::series_query;
+use evenkeel_metrics::series_query::{SeriesQuery, SeriesRefusal};
+use evenkeel_objects::api_group;
+use evenkeel_objects::kinds::Kind;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use sha2::{Digest as _, Sha256};
 
@@ -23,9 +27,6 @@ use crate::aggregation::{
     endpoint, is_read, parameters, routes,
 };
 use crate::server::{Routes, paths};
-use evenkeel_kubernetes::api_group;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::series_query::{self, SeriesQuery, SeriesRefusal};
 
 /// Hexadecimal digits of the hash of a document.
 const HASH: usize = 16;

@@ -3,16 +3,17 @@
 //! ([`pod_names`]). For other kinds the past is refused: the sum of the present Pods is smaller
 //! than the real one, the longer ago the smaller.
 
-use evenkeel_core::scaling::signal::MetricIdentifier;
-use evenkeel_kubernetes::pod_names;
-use evenkeel_kubernetes::series_query::{
+use evenkeel_metrics::series_query::{
     ObjectSelection, SeriesAnswer, SeriesQuery, SeriesRange, SeriesRefusal, SeriesSubject,
     UsageSubject, WorkloadReference,
 };
+use evenkeel_metrics::signal::MetricIdentifier;
+use evenkeel_objects::pod_names;
+use evenkeel_objects::pod_names::WorkloadName;
 
 use super::provider::{MetricsProvider, times};
 use crate::metrics::prometheus::{
-    LabelMatchers, PodSelection, PodsAsked, PrometheusSource, SeriesTimes, WorkloadName, literal,
+    LabelMatchers, PodSelection, PodsAsked, PrometheusSource, SeriesTimes, literal,
 };
 
 impl MetricsProvider {
@@ -178,7 +179,7 @@ fn ending(workload: &WorkloadReference) -> Result<&'static str, SeriesRefusal> {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_kubernetes::series_query::GroupKind;
+    use evenkeel_metrics::series_query::GroupKind;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use evenkeel_kubernetes::series_query::RangeLimits;
+use evenkeel_metrics::series_query::RangeLimits;
 
 use crate::metrics::prometheus;
 

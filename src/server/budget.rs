@@ -10,13 +10,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use evenkeel_units::Bytes;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::error::ApiError;
 use super::metrics::{ListenerMetrics, RoomMetrics};
-use evenkeel_core::units::Bytes;
 
 /// Time for which a body waits for room: half of kube-scheduler's 200 ms for an answer, and many
 /// times the time of a body in transit.

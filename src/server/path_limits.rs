@@ -4,11 +4,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use evenkeel_units::Bytes;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::budget::{BodyBudget, Charge};
-use evenkeel_core::units::Bytes;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathLimits {

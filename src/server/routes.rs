@@ -16,6 +16,8 @@ use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
+use evenkeel_clock as clock;
+use evenkeel_units::Bytes;
 use futures::FutureExt;
 use hyper::body::Body as _;
 use jiff::Timestamp;
@@ -26,8 +28,6 @@ use super::error::ApiError;
 use super::metrics::{GaugeGuard, ListenerMetrics, PathMetrics};
 use super::path_limits::{Arrival, ConcurrencyLimiter, PathLimits};
 use super::tls::{Authority, Peer, PeerAuthorisationError};
-use evenkeel_clock as clock;
-use evenkeel_core::units::Bytes;
 
 /// A path of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

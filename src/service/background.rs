@@ -4,27 +4,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_forecast::ModelAssets;
+use evenkeel_scaling::external_portraits::Settings;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use super::components::{Components, Tasks, lasting};
 use super::{checks, metrics_sources, reload};
 use crate::certificates::CertificateProvider;
-use crate::cluster::ClusterState;
-use crate::cluster::watch::{self, LeaseName, OptionalWatches, Watches};
+use crate::cluster::watch::{LeaseName, OptionalWatches, Watches};
+use crate::cluster::{ClusterState, watch};
 use crate::config::ExternalAlgorithms;
 use crate::controller::external_portraits::PortraitWorkerRole;
-use crate::controller::scaling::{self, HistorySource, ScalingLoop};
+use crate::controller::scaling::{HistorySource, ScalingLoop};
 use crate::controller::{
     Elector, ExternalPortraits, Leadership, OnlineConditions, Rounds, TuningLoop, WriteQueue,
-    Writer,
+    Writer, scaling,
 };
 use crate::metrics::Containers;
 use crate::server::ReadinessCondition;
 use crate::telemetry::RateLimited;
-use evenkeel_clock as clock;
-use evenkeel_core::forecast::ModelAssets;
-use evenkeel_kubernetes::plan::external_portraits::Settings;
 
 /// Pause between two looks whether all stores are filled.
 const SYNC: Duration = Duration::from_millis(100);

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::scaled_kind::ScaledKind;
 use kube::Client;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -13,11 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::components::Components;
 use crate::cluster::ClusterState;
 use crate::controller::WriteSwitch;
-use crate::uninstall::{
-    self, Extent, Inventory, ModifiedObject, OnPods, ReleaseError, UninstallOutcome,
-};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
+use crate::uninstall;
+use crate::uninstall::{Extent, Inventory, ModifiedObject, OnPods, ReleaseError, UninstallOutcome};
 
 const LOOK: Duration = Duration::from_secs(3);
 /// The longest that a look takes.
@@ -225,8 +224,8 @@ mod tests {
 
     use axum::body::Body;
     use axum::http::{Method, Request, Response};
-    use evenkeel_core::placement::node_table;
-    use evenkeel_kubernetes::capacities::Capacities;
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_placement::node_table;
     use serde_json::{Value, json};
 
     use super::*;

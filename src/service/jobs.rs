@@ -3,19 +3,19 @@
 //! jobs by that.
 
 use anyhow::Context as _;
+use evenkeel_clock::Clock;
+use evenkeel_scaling::external_portraits::Settings;
 
 use super::components::lasting;
 use super::file_limits;
 use super::process::Process;
+use crate::cluster::ClusterState;
 use crate::cluster::watch::Watches;
-use crate::cluster::{self, ClusterState};
 use crate::config::{Config, ExternalAlgorithms};
 use crate::controller::external_portraits::{ExternalPortraits, PortraitWorkerRole};
 use crate::controller::{Leadership, WriteQueue};
 use crate::server::signals;
-use crate::telemetry;
-use evenkeel_clock::Clock;
-use evenkeel_kubernetes::plan::external_portraits::Settings;
+use crate::{cluster, telemetry};
 
 /// Runs the jobs until a signal.
 ///

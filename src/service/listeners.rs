@@ -5,24 +5,25 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
+use evenkeel_objects::api_group;
+use evenkeel_objects::kinds::Kind;
 use tokio_util::sync::CancellationToken;
 
 use super::components::{Components, Instruments, Tasks};
-use super::provider::{self, Grpc};
+use super::provider;
+use super::provider::Grpc;
 use crate::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
 use crate::certificates::CertificateProvider;
 use crate::config::Config;
-use crate::dashboard;
 use crate::external_metrics::ExternalMetrics;
 use crate::metrics_provider::{MetricsProvider, SeriesApi};
 use crate::server::tls::CertificateStore;
 use crate::server::{
-    self, Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, Readiness,
+    Drain, Listener, ListenerSettings, MetricsAuthentication, MetricsPage, Probes, Readiness,
     Routes, ScrapeAccess, Transport,
 };
-use crate::telemetry::{self, Registry};
-use evenkeel_kubernetes::api_group;
-use evenkeel_kubernetes::kinds::Kind;
+use crate::telemetry::Registry;
+use crate::{dashboard, server, telemetry};
 
 pub(super) fn metrics_page(parts: &Components) -> MetricsPage {
     let mut registry = telemetry::registry();

@@ -4,6 +4,7 @@ mod measurement_check;
 
 use std::sync::Arc;
 
+use measurement_check::MeasurementCheck;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -11,14 +12,14 @@ use super::components::{Components, Tasks, lasting};
 use crate::account_tokens::AccountTokens;
 use crate::cluster::ClusterState;
 use crate::cluster::state::NodeContact;
-use crate::metrics::kubelet::{self, Disks, Kubelet, KubeletPoller, WithDisks};
+use crate::metrics::kubelet::{Disks, Kubelet, KubeletPoller, WithDisks};
 use crate::metrics::metrics_api::MetricsApiSource;
 use crate::metrics::prometheus::PrometheusSource;
-use crate::metrics::signals::{self, ServedSource, Signals};
+use crate::metrics::signals::{ServedSource, Signals};
 use crate::metrics::{
     ApiCallLimits, BODY_LIMIT, Containers, MetricsSource, MetricsSourceSettings, NoMetrics, Poller,
+    kubelet, signals,
 };
-use measurement_check::MeasurementCheck;
 
 /// The sources that the scaling loop reads beside the rounds of measurements.
 pub(super) struct ScalingMetricSources {
@@ -196,8 +197,8 @@ fn source(parts: &Components) -> MetricsSourcePair {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::placement::node_table;
-    use evenkeel_kubernetes::capacities::Capacities;
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_placement::node_table;
     use serde_json::json;
 
     use super::*;

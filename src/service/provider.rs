@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use evenkeel_units::Bytes;
 
 use super::components::Components;
 use crate::metrics::prometheus::PrometheusSource;
@@ -11,7 +12,6 @@ use crate::metrics::signals::ServedSource;
 use crate::metrics::{ApiCallLimits, MetricsSourceSettings};
 use crate::metrics_provider::{Callers, GrpcService, MetricsProvider, PodCallers, SeriesSources};
 use crate::server::{ListenerSettings, Routes};
-use evenkeel_core::units::Bytes;
 
 /// The longest answer that is read: that of some hundred thousand points.
 const BODY_LIMIT: Bytes = Bytes(16 * 1024 * 1024);

@@ -4,15 +4,16 @@
 use std::time::Duration;
 
 use evenkeel_clock::Clock;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::Purpose;
-use evenkeel_kubernetes::plan::event::{EventContent, EventSeverity, RegardingObject};
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::plan::Purpose;
+use evenkeel_objects::plan::event::{EventContent, EventSeverity, RegardingObject};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Config, ConfigError, Reload, Writes};
+use crate::config::{Config, ConfigError, Reload};
+use crate::controller::switch::Writes;
 use crate::controller::{Replica, WriteQueue, WriteSwitch};
 use crate::telemetry::Registry;
 
@@ -162,8 +163,8 @@ mod tests {
     use super::*;
     use crate::config::ConfigSources;
     use crate::controller::fake_api::{FakeApi, eventually};
-    use crate::controller::{self, Leadership, Writer, writer};
-    use crate::telemetry;
+    use crate::controller::{Leadership, Writer, writer};
+    use crate::{controller, telemetry};
 
     /// The time of the cluster's clock at the machine's epoch: it is two days behind.
     const BEHIND: Timestamp = Timestamp::constant(-2 * 24 * 60 * 60, 0);

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
+use evenkeel_objects::bounds::ObjectBounds;
+use evenkeel_objects::kinds::Kind;
 use serde::{Serialize, Serializer};
 
-use crate::doctor::ReadFailure;
-use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_kubernetes::kinds::Kind;
+use crate::cluster::read_outcome::ReadFailure;
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,5 +1,11 @@
 //! Reads the traces of an installation, kind by kind; a kind that the cluster lacks has none.
 
+use evenkeel_objects::annotations::ONLINE;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::lenient_object::{UnreadableItems, UnreadableObject};
+use evenkeel_objects::scaled_kind::{ScaledKind, UnscalableKind};
+use evenkeel_objects::shallow_object::ShallowObject;
+use evenkeel_scaling::plan::bounds::ObservedBounds;
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt as _};
@@ -8,19 +14,11 @@ use super::inventory::{
     Inventory, InventoryObjectRef, ListFailure, ModifiedObject, UserAnnotations,
 };
 use crate::cluster::paged_list::{Listing, for_each, list};
+use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
 use crate::cluster::watch::{LookError, look_in_any_version};
 use crate::config::Config;
-use crate::doctor::{ReadFailure, ReadOutcome};
-use evenkeel_kubernetes::annotations::ONLINE;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lenient_object::{UnreadableItems, UnreadableObject};
-use evenkeel_kubernetes::plan::scaling::bounds::ObservedBounds;
-use evenkeel_kubernetes::plan::uninstall::installation::{
-    self, InstallationScope, is_own, label_selector,
-};
-use evenkeel_kubernetes::plan::uninstall::{BOUNDED, Extent, WRITTEN, traces};
-use evenkeel_kubernetes::scaled_kind::{ScaledKind, UnscalableKind};
-use evenkeel_kubernetes::shallow_object::ShallowObject;
+use crate::uninstall_plan::installation::{InstallationScope, is_own, label_selector};
+use crate::uninstall_plan::{BOUNDED, Extent, WRITTEN, installation, traces};
 
 /// The most named annotations of the user for one object. There are about thirty, and a user with
 /// write access may make up more.

@@ -4,13 +4,14 @@
 
 use std::time::Duration;
 
-use evenkeel_kubernetes::lease::LeaseRecord;
-use evenkeel_kubernetes::plan::uninstall::Extent;
-use evenkeel_kubernetes::plan::uninstall::installation::{LEASE, LEASE_LABELLED};
+use evenkeel_objects::lease::LeaseRecord;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt as _};
+
+use crate::uninstall_plan::Extent;
+use crate::uninstall_plan::installation::{LEASE, LEASE_LABELLED};
 
 /// A Lease without a renewal for so long has no leader: all replicas renew within seconds.
 const ABANDONED: SignedDuration = SignedDuration::from_hours(1);

@@ -6,13 +6,12 @@
 
 use std::time::Duration;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::managed_fields::MANAGER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, Preconditions};
 use kube::{Api, Client};
 use serde_json::{Value, json};
-
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::managed_fields::MANAGER;
 
 pub const FINALIZER: &str = "evenkeel.dev/clean-up";
 /// The finalizer of an owner that is deleted in the foreground. The garbage collector removes it

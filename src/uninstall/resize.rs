@@ -3,17 +3,17 @@
 
 use std::time::Duration;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::plan::Purpose;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::shallow_object::ShallowObject;
+use evenkeel_tuning::resizable_pod::ResizablePod;
+use evenkeel_tuning::resize::{ResizeRules, put_back};
 use kube::Client;
 use serde::Deserialize as _;
 
 use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::writer::{is_lost_race, send};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::Purpose;
-use evenkeel_kubernetes::plan::resize::{ResizeRules, put_back};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::resizable_pod::ResizablePod;
-use evenkeel_kubernetes::shallow_object::ShallowObject;
 
 /// The number of steps, including those lost to a faster writer.
 const TRIES: usize = 8;

@@ -1,6 +1,12 @@
 //! Removes one mark: decided on the present object, and written only if it is unchanged. If another
 //! writer was faster, it begins anew from a fresh read.
 
+use evenkeel_objects::annotations::RESIZED;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::shallow_object::ShallowObject;
+use evenkeel_replica_profile::online_condition;
+use evenkeel_tuning::resize::ResizeRules;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
 use kube::Client;
@@ -12,13 +18,7 @@ use super::resize::{NotPutBack, put_resources_back};
 use super::single::{SingleObjects, is_about_the_object};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::controller::writer::is_lost_race;
-use evenkeel_kubernetes::annotations::RESIZED;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::online_condition;
-use evenkeel_kubernetes::plan::resize::ResizeRules;
-use evenkeel_kubernetes::plan::uninstall::{Extent, patch};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::shallow_object::ShallowObject;
+use crate::uninstall_plan::{Extent, patch};
 
 /// The number of attempts, each lost to a faster writer.
 const TRIES: usize = 8;
@@ -145,10 +145,10 @@ mod tests {
 
     use axum::body::Body;
     use axum::http::{Method, Request, Response};
+    use evenkeel_objects::annotations::SCALING_STATUS;
     use serde_json::json;
 
     use super::*;
-    use evenkeel_kubernetes::annotations::SCALING_STATUS;
 
     /// A Deployment with a status, which managed fields make nest deeper than JSON is read.
     fn deep() -> String {

@@ -1,7 +1,7 @@
 //! Single objects of one kind, read and changed without what nests too deep in them.
 
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::shallow_object::ShallowObject;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::shallow_object::ShallowObject;
 use kube::api::{DynamicObject, GetParams, Patch};
 use kube::core::{Request, Status};
 use kube::{Api, Client, Error};

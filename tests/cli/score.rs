@@ -1,9 +1,9 @@
 //! `score`: what it prints is what the library decides.
 
-use evenkeel_core::placement::balance::{Normalization, ScoringStrategy, detail};
-use evenkeel_core::placement::{NodeLoad, SELDOM_DEMANDED, headroom};
-use evenkeel_core::profile::ProfileTable;
-use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
+use evenkeel_placement::balance::{Normalization, ScoringStrategy, detail};
+use evenkeel_placement::profile::ProfileTable;
+use evenkeel_placement::{NodeLoad, SELDOM_DEMANDED, headroom};
+use evenkeel_units::{Amount, Ratio, Resource, Resources};
 use serde_json::{Value, json};
 
 use super::{MIXED, PROXY, evenkeel, evenkeel_with_input};

@@ -6,9 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::support::answering::{ADMISSION_BODY, Answer, Asked, add_namespace, cluster, policy};
-use crate::support::hostile::{self, Damage};
-use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,21 +14,27 @@ use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::owners::Owner;
 use evenkeel::server::paths::MUTATE;
 use evenkeel_clock as clock;
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::admission::{
+use evenkeel_metrics::usage::UsageSample;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::lease::LeaseRecord;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::admission::{
     AdmissionContext, AdmissionOutcome, AdmissionRequestView, review, ungated,
 };
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::demand::{self, DemandSource};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lease::LeaseRecord;
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::snapshot::Snapshot;
+use evenkeel_placement::demand::DemandSource;
+use evenkeel_placement::snapshot::Snapshot;
+use evenkeel_placement::{SchedulingPolicy, demand};
+use evenkeel_units::{Amount, Resource, Resources};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
+
+use crate::support::answering::{ADMISSION_BODY, Answer, Asked, add_namespace, cluster, policy};
+use crate::support::hostile;
+use crate::support::hostile::Damage;
+use crate::support::recorded::{Recorded, requests};
 
 const NAMESPACE: &str = "e2e-admission";
 const PREFIX: &str = "evenkeel.dev/";

@@ -8,8 +8,10 @@ use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::doctor::{CHECKS, DoctorFinding, DoctorObservation, FindingSeverity, check};
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -7,26 +7,28 @@ mod choices;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::support::answering::{
-    Answer, Asked, Certificates, EXTENDER_BODY, add_namespace, cluster, policy,
-};
-use crate::support::hostile;
-use crate::support::recorded::{Recorded, requests};
 use axum::http::StatusCode;
 use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::owners::Owner;
 use evenkeel::config::{Config, ConfigSources};
 use evenkeel::server::paths::{BIND, FILTER, PREEMPT, PRIORITIZE};
 use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::extender::REFUSAL;
-use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_metrics::usage::{NodeSample, UsageSample};
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::extender::REFUSAL;
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+
+use crate::support::answering::{
+    Answer, Asked, Certificates, EXTENDER_BODY, add_namespace, cluster, policy,
+};
+use crate::support::hostile;
+use crate::support::recorded::{Recorded, requests};
 
 const NAMESPACE: &str = "e2e-extender";
 

@@ -16,7 +16,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use evenkeel::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
-use evenkeel::certificates::{Bundle, ClientCertificate};
 use evenkeel::controller::scaling::ServedLoads;
 use evenkeel::external_metrics::ExternalMetrics;
 use evenkeel::server::tls::{Authority, CertificateStore};
@@ -24,12 +23,14 @@ use evenkeel::server::{
     BodyPace, BufferedRequest, Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings,
     PathLimits, RouteEndpoint, Routes, Transport,
 };
+use evenkeel_certificates::authority::ClientCertificate;
+use evenkeel_certificates::bundle::Bundle;
 use evenkeel_clock::Clock;
-use evenkeel_core::scaling::LoadBasis;
-use evenkeel_core::scaling::load_unit::LoadUnit;
-use evenkeel_kubernetes::api_group;
-use evenkeel_kubernetes::external_metrics::{KnownLoad, ServedLoad};
-use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_metrics::load_unit::LoadUnit;
+use evenkeel_objects::api_group;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_scaling::LoadBasis;
+use evenkeel_scaling::external_metrics::{KnownLoad, ServedLoad};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use rcgen::{
@@ -137,10 +138,10 @@ pub(super) fn certificate(authority: &Authorities, name: &str) -> ClientCertific
 }
 
 const LIMITS: PathLimits = PathLimits {
-    body: evenkeel_core::units::Bytes(1024),
+    body: evenkeel_units::Bytes(1024),
     body_pace: BodyPace {
         grace: Duration::from_mins(1),
-        rate: evenkeel_core::units::Bytes(1),
+        rate: evenkeel_units::Bytes(1),
         longest: Duration::from_mins(1),
     },
     concurrency: NonZeroUsize::MIN,

@@ -13,13 +13,14 @@ use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
 use evenkeel::account_tokens::AccountTokens;
-use evenkeel::metrics::kubelet::{self, Disks, Kubelet, KubeletPoller, Settings, WithDisks};
+use evenkeel::metrics::kubelet::{Disks, Kubelet, KubeletPoller, Settings, WithDisks};
 use evenkeel::metrics::{
     Authorization, EndpointAccess, MetricsRound, MetricsSource, NoMetrics, QueryMetrics,
-    QueryRounds, QueryTimeLimits,
+    QueryRounds, QueryTimeLimits, kubelet,
 };
-use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::units::{Amount, Resource};
+use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
+use evenkeel_units::{Amount, Resource};
 use hyper::{Request, Response};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;

@@ -3,26 +3,28 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-use crate::support::metrics_stand_in as stand_in;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::support::metrics_stand_in::{Reply, StandIn, certificate, start, vector};
 use evenkeel::metrics::prometheus::{
     ExporterMatchers, Grid, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
-    WorkloadName, Workloads,
+    Workloads,
 };
 use evenkeel::metrics::{
     Authorization, DropCause, EndpointAccess, IdentityFiles, MetricsError, MetricsRound,
     MetricsSource, QueryRounds, QueryTimeLimits, self_check,
 };
 use evenkeel_clock as clock;
-use evenkeel_core::units::{Amount, Bytes, Resource};
 use evenkeel_http_client::{HeaderMap, HeaderValue};
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
 use tokio::net::TcpListener;
+
+use crate::support::metrics_stand_in as stand_in;
+use crate::support::metrics_stand_in::{Reply, StandIn, certificate, start, vector};
 
 /// For servers that answer: never met, however busy the machine.
 const PATIENT: Duration = Duration::from_mins(1);

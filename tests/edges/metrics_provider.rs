@@ -16,8 +16,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use evenkeel::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
-use evenkeel::certificates::Bundle;
-use evenkeel::cluster::{self, ClusterState, SCALING};
+use evenkeel::cluster;
+use evenkeel::cluster::{ClusterState, SCALING};
 use evenkeel::metrics::prometheus::{
     ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries,
 };
@@ -31,11 +31,12 @@ use evenkeel::server::tls::CertificateStore;
 use evenkeel::server::{
     Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings, Routes, Transport,
 };
-use evenkeel_core::placement::node_table;
-use evenkeel_kubernetes::api_group;
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::series_query::RangeLimits;
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_metrics::series_query::RangeLimits;
+use evenkeel_objects::api_group;
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_placement::node_table;
 use http_body_util::Full;
 use jiff::SignedDuration;
 use messages::{
@@ -48,7 +49,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::external_metrics::{Authorities, PROXY, authority, certificate};
-use crate::support::metrics_stand_in::{self, Reply, StandIn};
+use crate::support::metrics_stand_in;
+use crate::support::metrics_stand_in::{Reply, StandIn};
 use crate::support::server_client::{Answer, Connection, Http, Trust};
 use crate::support::server_fixture::{bundle, change, until};
 
@@ -296,7 +298,7 @@ impl Stage {
 fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> MetricsProvider {
     let bounds = ApiCallLimits {
         timeout,
-        body_limit: evenkeel_core::units::Bytes(1 << 20),
+        body_limit: evenkeel_units::Bytes(1 << 20),
     };
     let prometheus = prometheus.map(|stand_in| {
         PrometheusSource::new(prometheus::Settings {
@@ -305,7 +307,7 @@ fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> Metri
                 headers: evenkeel_http_client::HeaderMap::new(),
                 access: EndpointAccess::default(),
                 timeout,
-                body_limit: evenkeel_core::units::Bytes(1 << 20),
+                body_limit: evenkeel_units::Bytes(1 << 20),
             },
             window: SignedDuration::from_mins(2),
             node_label: NodeLabel::Automatic,

@@ -269,7 +269,7 @@ async fn stalled_bodies_are_cut_and_give_their_room_back() {
         body_pace: BodyPace {
             grace: Duration::from_millis(200),
             // A day for what has come: the grace and nothing more would cut them too.
-            rate: evenkeel_core::units::Bytes(1 << 30),
+            rate: evenkeel_units::Bytes(1 << 30),
             ..PATIENT
         },
         ..Options::default()

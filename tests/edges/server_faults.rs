@@ -3,25 +3,26 @@
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 
-use crate::support::server_fixture as fixture;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::support::server_client::{Connection, Http, NoAnswer, Trust, agreed, connect_tls, post};
-use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, PATIENT, Running, until};
 use axum::http::{Request, StatusCode, header};
-use evenkeel::certificates::{ClientCertificate, SigningAuthority};
 use evenkeel::server::tls::{Authority, CertificateStore, CertificateUpdate, ClientAuthorities};
 use evenkeel::server::{
     BodyPace, DrainOutcome, DrainSettings, ListenerMetrics, ListenerSettings, ShutdownPhase,
 };
+use evenkeel_certificates::authority::{ClientCertificate, SigningAuthority};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+
+use crate::support::server_client::{Connection, Http, NoAnswer, Trust, agreed, connect_tls, post};
+use crate::support::server_fixture as fixture;
+use crate::support::server_fixture::{BODY_LIMIT, Options, PATIENCE, PATIENT, Running, until};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 

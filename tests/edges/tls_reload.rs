@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)] // the helpers of tests are tests too
 
-use crate::support::server_fixture as fixture;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -10,18 +9,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::support::server_client::{Connection, Http, Trust};
-use crate::support::server_fixture::{Options, Running, bundle, change, until};
-use evenkeel::certificates::{Bundle, ClientCertificate, Names, SignerSecret, Validity, next};
 use evenkeel::server::tls::{
     Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
 };
 use evenkeel::server::{Drain, ListenerMetrics, Shutdown};
+use evenkeel_certificates::authority::ClientCertificate;
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::rotation::next;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::signer_secret::SignerSecret;
+use evenkeel_certificates::subject_alt_names::Names;
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
+
+use crate::support::server_client::{Connection, Http, Trust};
+use crate::support::server_fixture as fixture;
+use crate::support::server_fixture::{Options, Running, bundle, change, until};
 
 const LOOK: Duration = Duration::from_millis(5);
 const DAY: SignedDuration = SignedDuration::from_hours(24);

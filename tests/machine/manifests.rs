@@ -12,23 +12,25 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use evenkeel::certificates::ServingCertificateSource;
-use evenkeel::cluster::access::{self, Identity, Need, Scope};
+use evenkeel::cluster::access;
+use evenkeel::cluster::access::{Identity, Need, Scope};
 use evenkeel::config::{Config, ConfigSources};
 use evenkeel::server::MetricsAuthentication;
 use evenkeel::service::ShutdownTimeouts;
-use evenkeel_core::placement::kube_scheduler_scores::EXTENDER_WEIGHT;
-use evenkeel_kubernetes::managed_fields::MANAGER;
-use evenkeel_kubernetes::plan::WriteOperation;
-use evenkeel_kubernetes::plan::certificate_secret::{self, Files};
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use evenkeel_kubernetes::taint::{TaintEffect, TaintKey};
-use serde_json::{Value, json};
-
-use crate::support::trial::Requirement;
+use evenkeel_certificates::certificate_secret;
+use evenkeel_certificates::certificate_secret::Files;
+use evenkeel_objects::managed_fields::MANAGER;
+use evenkeel_objects::plan::WriteOperation;
+use evenkeel_objects::scaled_kind::ScaledKind;
+use evenkeel_objects::taint::{TaintEffect, TaintKey};
+use evenkeel_placement::kube_scheduler_scores::EXTENDER_WEIGHT;
 use read::{
     base, built, built_in, combined, documents, environment, find, named, overlays, root, strings,
     text,
 };
+use serde_json::{Value, json};
+
+use crate::support::trial::Requirement;
 
 /// Values on which the manifests have to agree with the code.
 mod code {
@@ -38,7 +40,7 @@ mod code {
         BIND, EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, METRICS_PROVIDER_VERSION, MUTATE,
         PREEMPT, PRIORITIZE, READYZ,
     };
-    pub(super) use evenkeel_kubernetes::annotations::{
+    pub(super) use evenkeel_objects::annotations::{
         BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, ONLINE, POD_DELETION_COST, POD_STATE,
         RESIZED, SCALING_STATUS, TUNING_STATUS,
     };
@@ -479,7 +481,7 @@ fn granted(objects: &[Value], identity: Identity) -> BTreeSet<Right> {
                 scope,
                 group: String::new(),
                 resource: "configmaps".to_owned(),
-                name: evenkeel_kubernetes::request_header::CONFIG_MAP.to_owned(),
+                name: evenkeel_objects::request_header::CONFIG_MAP.to_owned(),
                 verb: "get".to_owned(),
             });
             continue;
@@ -525,7 +527,7 @@ fn rule_rights(scope: Scope, rule: &Value) -> Vec<Right> {
 
 fn the_kinds_that_are_installed_are_those_of_the_code() {
     let installed = documents("deploy/base/custom-resources.yaml");
-    let ours = evenkeel_kubernetes::custom_resources::definitions();
+    let ours = evenkeel_api::custom_resources::definitions();
     assert!(
         installed == ours,
         "run: evenkeel crds > deploy/base/custom-resources.yaml"
@@ -1195,7 +1197,7 @@ fn the_metrics_provider_brings_its_rights_its_ports_and_its_switch() {
 
 /// The role for callers of series holds the rights that every question takes.
 fn the_reader_of_series_may_ask_every_question() {
-    use evenkeel_kubernetes::series_query::{QueryKind as K, WrittenQuery};
+    use evenkeel_metrics::series_query::{QueryKind as K, WrittenQuery};
     let objects = built("deploy/overlays/metrics-provider");
     let role = find(&objects, "ClusterRole", "evenkeel-metrics-provider-reader");
     let rules = role["rules"].as_array().unwrap();
@@ -1502,7 +1504,7 @@ fn agents_are_called_as_the_program_takes_it_with_the_file_of_the_replicas() {
         }
         let host = &named(volumes, "kubepods")["hostPath"];
         assert_eq!(host["path"], format!("/sys/fs/cgroup/{kubepods}"));
-        assert!(evenkeel_kubernetes::pod_cgroup::PodCgroups::named(kubepods).is_ok());
+        assert!(evenkeel_disk_io::pod_cgroup::PodCgroups::named(kubepods).is_ok());
         assert_eq!(named(volumes, "config")["configMap"]["name"], "evenkeel");
         let node = &named(&container["env"], "EVENKEEL_NODE")["valueFrom"];
         assert_eq!(node["fieldRef"]["fieldPath"], "spec.nodeName");
@@ -1811,7 +1813,7 @@ fn the_guards_know_the_keys_of_taints() {
 
 /// Applying it would take the group away from its present holder.
 fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel() {
-    use evenkeel_kubernetes::api_service;
+    use evenkeel_certificates::api_service;
     let applied = [vec!["deploy".to_owned()], overlays()].concat();
     for folder in applied {
         let objects = built(&folder);
@@ -1866,9 +1868,9 @@ fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel(
 }
 
 fn the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of() {
-    use evenkeel_core::scaling::signal::{MetricTarget, Signal};
-    use evenkeel_kubernetes::autoscaler::Autoscaler;
-    use evenkeel_kubernetes::external_metrics::is_own;
+    use evenkeel_hpa::autoscaler::Autoscaler;
+    use evenkeel_metrics::signal::{MetricTarget, Signal};
+    use evenkeel_scaling::external_metrics::is_own;
     let example = documents("examples/external-metrics/hpa.yaml").remove(0);
     let labels = &example["spec"]["metrics"][1]["external"]["metric"]["selector"]["matchLabels"];
     let target = &example["spec"]["scaleTargetRef"];

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use evenkeel::metrics::{DropCause, MetricsRound};
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::Resource;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_units::Resource;
 
 use super::metrics_prometheus::{near, source, until};
 use crate::support::metrics_exporter as exporter;
@@ -42,7 +42,7 @@ fn of_node(round: &MetricsRound, number: u32) -> Option<u64> {
 
 fn of_pod(round: &MetricsRound, name: &str) -> Option<u64> {
     let row = round.usage.pod(&PodName::new("shop", name));
-    row[Resource::DiskIo].map(evenkeel_core::units::Amount::get)
+    row[Resource::DiskIo].map(evenkeel_units::Amount::get)
 }
 
 async fn agents_alone_measure_disk_io_and_its_pressure() {

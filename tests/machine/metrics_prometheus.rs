@@ -4,29 +4,31 @@
 
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 
-use crate::support::metrics_exporter as exporter;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::metrics_exporter::Exporter;
-use crate::support::metrics_server::Prometheus;
 use evenkeel::metrics::prometheus::{
     ExporterMatchers, Grid, LabelMatchers, NodeLabel, PodSelection, PodsAsked, PromSeriesError,
-    PrometheusConnection, PrometheusSource, Queries, SeriesTimes, Settings, WorkloadName,
-    Workloads,
+    PrometheusConnection, PrometheusSource, Queries, SeriesTimes, Settings, Workloads,
 };
-use evenkeel::metrics::self_check::{self, MetricsFinding, NodeIdentity};
+use evenkeel::metrics::self_check::{MetricsFinding, NodeIdentity};
 use evenkeel::metrics::{
     EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits, UsageQuery,
+    self_check,
 };
 use evenkeel_clock as clock;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Bytes, Resource, Resources};
 use evenkeel_http_client::HeaderMap;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_units::{Bytes, Resource, Resources};
 use jiff::SignedDuration;
+
+use crate::support::metrics_exporter as exporter;
+use crate::support::metrics_exporter::Exporter;
+use crate::support::metrics_server::Prometheus;
 
 /// The longest wait for a condition; only a broken program takes so long.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -176,7 +178,7 @@ fn true_pod(round: &MetricsRound, name: &str, network: Option<f64>) -> Result<()
     let row = round.usage.pod(&PodName::new("shop", name));
     let truth = Resources::new([Some(400.0), Some(2e8), network, Some(3e5), Some(4e7)]);
     for (resource, truth) in truth.iter() {
-        let measured = row[resource].map(evenkeel_core::units::Amount::get);
+        let measured = row[resource].map(evenkeel_units::Amount::get);
         match truth {
             Some(truth) => near(&format!("{resource} of {name}"), measured, *truth)?,
             None if measured.is_some() => return Err(format!("{resource} of {name} is counted")),
@@ -258,7 +260,7 @@ async fn counters_that_begin_anew_are_no_load(
     exporter.restarted.lock().unwrap().insert(1, begun);
     until(source, prometheus, |round| {
         let used = round.usage.of_pod("shop", "web-1", Resource::Cpu);
-        let used = used.map_or(0, evenkeel_core::units::Amount::get);
+        let used = used.map_or(0, evenkeel_units::Amount::get);
         assert!(used <= 520, "{used} of 400 after a restart");
         // All of the window lies after it.
         if begun.elapsed() < WINDOW.unsigned_abs() + Duration::from_secs(2) {

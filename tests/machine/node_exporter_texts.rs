@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::support::metrics_server::Prometheus;
 use evenkeel::metrics::prometheus::{
     ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
 };
@@ -15,12 +14,16 @@ use evenkeel::metrics::{
     EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits,
 };
 use evenkeel_clock as clock;
-use evenkeel_core::placement::node_table::{self, NodeFacts, NodeTable};
-use evenkeel_core::placement::overload::{self, Overload, TaintCandidate};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::{Amount, Bytes, Resource};
 use evenkeel_http_client::HeaderMap;
+use evenkeel_objects::node_facts::NodeFacts;
+use evenkeel_placement::node_table::NodeTable;
+use evenkeel_placement::overload::{Overload, TaintCandidate};
+use evenkeel_placement::{node_table, overload};
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
+
+use crate::support::metrics_server::Prometheus;
 
 /// Series in the text format, each with a value.
 type Series = Vec<(String, f64)>;

@@ -17,8 +17,8 @@ use evenkeel::metrics::prometheus::{
 };
 use evenkeel::metrics::{Answers, EndpointAccess, MetricsSource, UsageQuery};
 use evenkeel_clock as clock;
-use evenkeel_core::units::{Bytes, Resource};
 use evenkeel_http_client::HeaderMap;
+use evenkeel_units::{Bytes, Resource};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 

@@ -1,15 +1,13 @@
 //! CronHPAs on a real control plane: what its schema refuses and in which words, and an HPA that is
 //! raised by one, scaled by kube-controller-manager, and put back when it goes.
 
-use evenkeel_kubernetes::custom_resources::definitions;
+use evenkeel_api::custom_resources::definitions;
 use kube::Client;
 use serde_json::{Value, json};
 
 use super::world::{OPTED_IN, Patience, World};
-use crate::support::control_plane::manifests;
-use crate::support::control_plane::objects;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::with_control_plane;
+use crate::support::control_plane::{manifests, objects, with_control_plane};
 use crate::support::dev_api::{ask, create, get};
 
 const NAMESPACE: &str = "calendar";

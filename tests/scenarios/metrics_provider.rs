@@ -7,7 +7,8 @@ use evenkeel::metrics_provider::messages::{
     GroupKind, KapacityQuery, KapacityQuerySubject, QueryRequest, QueryResponse, QueryType,
     WorkloadResourceQuery,
 };
-use evenkeel_clock::{self as clock, Clock};
+use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -17,15 +18,15 @@ use prost::Message;
 use serde_json::{Value, json};
 use tokio::net::TcpSocket;
 
+use super::resource_metrics::ResourceMetrics;
+use super::world;
+use super::world::{OPTED_IN, Patience, World};
 use crate::support::control_plane::manifests::token;
-use crate::support::control_plane::nodes::{self, NodeShape};
+use crate::support::control_plane::nodes::NodeShape;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::{ControlPlane, free_port, objects, with_control_plane};
+use crate::support::control_plane::{ControlPlane, free_port, nodes, objects, with_control_plane};
 use crate::support::dev_api::{ask, create, get, patch};
 use crate::support::load::Prometheus;
-
-use super::resource_metrics::ResourceMetrics;
-use super::world::{self, OPTED_IN, Patience, World};
 
 const GROUP: &str = "/apis/metrics.evenkeel.dev/v1alpha1";
 const API_SERVICE: &str =

@@ -1,14 +1,12 @@
 //! Autoscalers by portraits and HorizontalPortraits on a real API server: what their schemas refuse and in which
 //! words, and that nothing of them is dropped.
 
-use evenkeel_kubernetes::custom_resources::definitions;
+use evenkeel_api::custom_resources::definitions;
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::support::control_plane::manifests;
-use crate::support::control_plane::objects;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::with_control_plane;
+use crate::support::control_plane::{manifests, objects, with_control_plane};
 use crate::support::dev_api::{ask, create, get};
 
 fn of(namespace: &str, plural: &str) -> String {

@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::recommendation::Recommendation;
-use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
+use evenkeel_objects::bounds::ObjectBounds;
+use evenkeel_scaling::bounds_annotation::BoundsAnnotation;
+use evenkeel_scaling::recommendation::Recommendation;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -18,10 +18,8 @@ use serde_json::{Value, json};
 
 use super::guard::{annotated, client, define_scaled_objects};
 use super::world::{Patience, World};
-use crate::support::control_plane::manifests;
-use crate::support::control_plane::objects;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::{ControlPlane, with_control_plane};
+use crate::support::control_plane::{ControlPlane, manifests, objects, with_control_plane};
 
 /// The field manager that makes a record valid.
 const MANAGER: &str = "evenkeel";

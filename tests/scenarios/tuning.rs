@@ -4,24 +4,21 @@
 //! The control plane's stand-in for kubelets shows every resize as done. Conditions that the test
 //! writes show what kubelets defer.
 
-use evenkeel_kubernetes::managed_fields::MANAGER;
-use evenkeel_kubernetes::plan::resize::{ResizeRules, put_back, record, resize};
-use evenkeel_kubernetes::plan::{Purpose, WriteOperation};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::pod::ResourceRequirements;
-use evenkeel_kubernetes::resizable_pod::ResizablePod;
-use evenkeel_kubernetes::resize_record::{ContainerValues, Resizer};
+use evenkeel_objects::managed_fields::MANAGER;
+use evenkeel_objects::plan::{Purpose, WriteOperation};
+use evenkeel_objects::pod::{Pod, ResourceRequirements};
+use evenkeel_tuning::resizable_pod::ResizablePod;
+use evenkeel_tuning::resize::{ResizeRules, put_back, record, resize};
+use evenkeel_tuning::resize_record::{ContainerValues, Resizer};
 use k8s_openapi::api::core::v1::Pod as ListedPod;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use crate::support::control_plane::manifests;
-use crate::support::control_plane::nodes::{self, NodeShape};
-use crate::support::control_plane::objects;
+use crate::support::control_plane::nodes::NodeShape;
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::control_plane::{ControlPlane, with_control_plane};
+use crate::support::control_plane::{ControlPlane, manifests, nodes, objects, with_control_plane};
 use crate::support::dev_api::create;
 
 /// Where what the plan says is held against the API server.

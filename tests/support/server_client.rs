@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, Request, StatusCode, Version, header};
 use bytes::Bytes;
-use evenkeel::certificates::ClientCertificate;
+use evenkeel_certificates::authority::ClientCertificate;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};

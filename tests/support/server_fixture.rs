@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use evenkeel::certificates::{Bundle, Names, Validity};
 use evenkeel::server::tls::{
     Authority, CertificateStore, CertificateUpdate, ClientAuthorities, ServerCertificate,
 };
@@ -19,8 +18,12 @@ use evenkeel::server::{
     ListenerSettings, LoadShedDecision, MetricsPage, PathLimits, Probes, Readiness, RouteEndpoint,
     Routes, ScrapeAccess, Shutdown, Transport,
 };
-use evenkeel::telemetry::{self, Registry};
-use evenkeel_core::units::Bytes;
+use evenkeel::telemetry;
+use evenkeel::telemetry::Registry;
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_units::Bytes;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;

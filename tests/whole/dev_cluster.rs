@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use evenkeel::cli::dev::cluster::TimedEvent;
-use evenkeel::cli::dev::cluster::{DevCluster, DevClusterOptions};
-use evenkeel::cli::dev::cluster::{DevEvent, DevEventBus};
+use evenkeel::cli::dev::cluster::{
+    DevCluster, DevClusterOptions, DevEvent, DevEventBus, TimedEvent,
+};
 use evenkeel::cli::dev::embedded_service;
-use evenkeel_core::units::Ratio;
+use evenkeel_units::Ratio;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;

@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::metrics_stand_in::{self, Reply, StandIn};
+use crate::support::metrics_stand_in;
+use crate::support::metrics_stand_in::{Reply, StandIn};
 
 /// The end of what is recorded, and the same for a flag.
 const END: i64 = 1_773_532_800;
@@ -37,7 +38,7 @@ fn requests(form: &str) -> String {
     let mut values = Vec::new();
     let mut at = start;
     while at <= end {
-        let second = evenkeel_core::units::i64_ceil(at);
+        let second = evenkeel_units::i64_ceil(at);
         if second >= BEGIN && !(form.contains("gap") && gap.contains(&second)) {
             let day = std::f64::consts::TAU * at / 86_400.0;
             values.push(serde_json::json!([

@@ -3,21 +3,22 @@
 
 use std::time::Duration;
 
+use evenkeel::cluster::watch::{OptionalWatches, Watches};
+use evenkeel::cluster::{ClusterMetrics, ClusterState, Settings};
+use evenkeel::telemetry;
+use evenkeel_metrics::signal::ResourceName;
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::scaled_kind::ScaledKind;
+use evenkeel_placement::node_table;
+use evenkeel_scaling::plan::TargetObjects;
+use kube::Client;
+use serde_json::{Value, json};
+
 use crate::support::control_plane::wait::{eventually, holds};
 use crate::support::custom_kind::{DEFINITIONS, KEDA, definition};
 use crate::support::dev_api::{
     ask, create, deployment, gone, namespace, patch, path, with_embedded, with_real,
 };
-use evenkeel::cluster::watch::{OptionalWatches, Watches};
-use evenkeel::cluster::{ClusterMetrics, ClusterState, Settings};
-use evenkeel::telemetry;
-use evenkeel_core::placement::node_table;
-use evenkeel_core::scaling::signal::ResourceName;
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::plan::scaling::TargetObjects;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use kube::Client;
-use serde_json::{Value, json};
 
 fn embedded_targets_follow_their_objects() {
     with_embedded(async |client| targets_follow_their_objects(client, false).await);

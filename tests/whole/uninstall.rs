@@ -7,18 +7,20 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::custom_kind::{KEDA, define};
-use crate::support::dev_api::{ask, create, get, patch, path, settings, with_settings};
 use axum::http::{Method, Request};
-use evenkeel::uninstall::{self, Extent};
+use evenkeel::uninstall;
+use evenkeel::uninstall::Extent;
 use evenkeel_apiserver::{ApiServer, Settings};
-use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_core::scaling::recommendation::Recommendation;
-use evenkeel_kubernetes::bounds_annotation::BoundsAnnotation;
+use evenkeel_objects::bounds::ObjectBounds;
+use evenkeel_scaling::bounds_annotation::BoundsAnnotation;
+use evenkeel_scaling::recommendation::Recommendation;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
+
+use crate::support::custom_kind::{KEDA, define};
+use crate::support::dev_api::{ask, create, get, patch, path, settings, with_settings};
 
 const OWN: &str = "evenkeel-system";
 

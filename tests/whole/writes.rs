@@ -7,20 +7,24 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{Method, Request, Response};
+use evenkeel::cluster;
+use evenkeel::cluster::ClusterState;
 use evenkeel::cluster::watch::{OptionalWatches, Watches};
-use evenkeel::cluster::{self, ClusterState};
-use evenkeel::controller::leadership::{self, Elector, Leadership, Replica};
-use evenkeel::controller::writer::{self, Writer};
-use evenkeel::controller::{ControllerMetrics, WriteQueue, WriteSwitch, Writes};
-use evenkeel_core::placement::node_table;
-use evenkeel_core::scaling::horizon::Horizon;
-use evenkeel_core::scaling::recommendation::Recommendation;
-use evenkeel_core::scaling::tracker::TickReport;
-use evenkeel_core::scaling::{DecisionBasis, ScalingDecision};
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::plan::election::Timing;
-use evenkeel_kubernetes::plan::scaling::{self, PlanMemory, ScalingContext, TargetObjects};
-use evenkeel_kubernetes::plan::{Purpose, Write};
+use evenkeel::controller::leadership::{Elector, Leadership, Replica};
+use evenkeel::controller::writer::Writer;
+use evenkeel::controller::{
+    ControllerMetrics, WriteQueue, WriteSwitch, Writes, leadership, writer,
+};
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::plan::context::PlanContext;
+use evenkeel_objects::plan::election::Timing;
+use evenkeel_objects::plan::{Purpose, Write};
+use evenkeel_placement::node_table;
+use evenkeel_scaling::horizon::Horizon;
+use evenkeel_scaling::plan::{PlanMemory, TargetObjects};
+use evenkeel_scaling::recommendation::Recommendation;
+use evenkeel_scaling::tracker::TickReport;
+use evenkeel_scaling::{DecisionBasis, ScalingDecision, plan as scaling};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;
@@ -180,7 +184,7 @@ fn queue_floors(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) {
         };
         let settings = scaling::Settings::default();
         let resolved = scaling::resolve(observed, false, &settings, None, now);
-        let context = ScalingContext {
+        let context = PlanContext {
             now,
             reporter: "evenkeel-0",
         };
@@ -200,7 +204,7 @@ fn queue_floors(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) {
 fn plan_without_floor(observed: &TargetObjects, now: Timestamp) -> Vec<Write> {
     let settings = scaling::Settings::default();
     let resolved = scaling::resolve(observed, false, &settings, None, now);
-    let context = ScalingContext {
+    let context = PlanContext {
         now,
         reporter: "evenkeel-0",
     };

@@ -5,12 +5,13 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_apiserver::{CustomMetrics, DescribedObject, MetricReading};
+use evenkeel_units::i64_ceil;
+
 use crate::Timeline;
 use crate::engine::requests::{RequestCounterKey, RequestRate};
 use crate::machines::Machines;
 use crate::prometheus::Behaviour;
-use evenkeel_apiserver::{CustomMetrics, DescribedObject, MetricReading};
-use evenkeel_core::units::i64_ceil;
 
 pub const REQUESTS: &str = "http_requests_per_second";
 

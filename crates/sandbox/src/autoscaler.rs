@@ -2,18 +2,16 @@
 //! default settings. Times count from the begin of the run. Every write of the replica count
 //! succeeds.
 
+use evenkeel_hpa as hpa;
+use evenkeel_hpa::{
+    Action, Behavior, ConditionType, Controller, HorizontalPodAutoscaler, HpaMemory, HpaOutcome,
+    HpaSpec, HpaStatus, MetricSpec, ObservedTarget, Readings, Settings, TargetScale,
+};
+use evenkeel_metrics::pod::{ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests};
+use evenkeel_metrics::sample::{ContainerMetrics, Measurement, PodMetrics};
+use evenkeel_metrics::signal::{ObjectReference, ResourceName};
+use evenkeel_objects::condition::ConditionStatus;
 use jiff::{SignedDuration, Timestamp};
-
-use evenkeel_core::scaling::hpa::{
-    self, Action, Behavior, ConditionStatus, ConditionType, Controller, HorizontalPodAutoscaler,
-    HpaMemory, HpaOutcome, HpaSpec, HpaStatus, MetricSpec, ObservedTarget, Readings, Settings,
-    TargetScale,
-};
-use evenkeel_core::scaling::pod::{
-    ContainerFacts, PodFacts, PodPhase, ReadyCondition, ResourceRequests,
-};
-use evenkeel_core::scaling::sample::{ContainerMetrics, Measurement, PodMetrics};
-use evenkeel_core::scaling::signal::{ObjectReference, ResourceName};
 
 /// Interval of reconciliations.
 pub const SYNC: SignedDuration = Settings::DEFAULT.sync_period;
@@ -200,8 +198,9 @@ pub fn measurement(at: SignedDuration, window: SignedDuration, value: i64) -> Me
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_metrics::signal::{MetricTarget, Signal};
+
     use super::*;
-    use evenkeel_core::scaling::signal::{MetricTarget, Signal};
 
     const SECOND: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 

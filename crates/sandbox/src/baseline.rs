@@ -6,10 +6,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evenkeel_hpa::{MetricSpec, Readings};
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::pod::ResourceRequests;
+use evenkeel_metrics::sample::{PodMetrics, PodSample};
+use evenkeel_metrics::signal::{MetricIdentifier, MetricTarget, ResourceName, Signal};
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_objects::scaling_mode::ScalingMode;
+use evenkeel_placement::deletion_order::in_order;
+use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Ratio, Resource, i64_ceil, i64_nearest};
 use jiff::SignedDuration;
 
 use crate::adapter::REQUESTS;
-use crate::autoscaler::{self, Autoscaler, Life};
+use crate::autoscaler;
+use crate::autoscaler::{Autoscaler, Life};
 use crate::deletion_order::victim;
 use crate::engine::lag::Lags;
 use crate::engine::requests::RequestCounterKey;
@@ -21,16 +33,6 @@ use crate::pod_ordinals::Ordinals;
 use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload};
 use crate::scheduler::plugins;
 use crate::scrape::ScrapedSample;
-use evenkeel_core::placement::deletion_order::in_order;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::ScalingMode;
-use evenkeel_core::scaling::hpa::{MetricSpec, MetricsApiReading, Readings};
-use evenkeel_core::scaling::pod::ResourceRequests;
-use evenkeel_core::scaling::sample::{PodMetrics, PodSample};
-use evenkeel_core::scaling::signal::{MetricIdentifier, MetricTarget, ResourceName, Signal};
-use evenkeel_core::units::{Ratio, Resource, i64_ceil, i64_nearest};
-use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 /// The first node is the lost one.
 const LOST: usize = 0;

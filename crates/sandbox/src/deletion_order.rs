@@ -1,6 +1,6 @@
 //! Pods of the sandbox in the form for the order of deletion.
 
-use evenkeel_core::placement::deletion_order::{ActivePodPhase, Victim};
+use evenkeel_placement::deletion_order::{ActivePodPhase, Victim};
 use jiff::SignedDuration;
 
 use crate::lifecycle::{Lifecycle, Stage};

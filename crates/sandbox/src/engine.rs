@@ -18,19 +18,21 @@ use jiff::SignedDuration;
 pub use self::loads::{Loads, NodeLoads, WorkloadLoad};
 pub use self::pods::{BoundPod, ContainerShare};
 
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_units::Ratio;
+use evenkeel_units::random::RandomSource;
+
 use self::pods::{RunningPod, unknown_workload};
 use self::requests::{RequestCounterKey, RequestCounters, RequestRate};
 use self::summary::{RunSummary, SummaryBuilder};
 use crate::lifecycle::{Lifecycle, Stage};
-use crate::load::{self, NodeUse, ServedRequestRates};
+use crate::load::{NodeUse, ServedRequestRates};
 use crate::scenario::{NodeShape, ScaleBy, Scenario, ScenarioWorkload};
 use crate::scrape::{Exporter, ScrapedSample, Scraper};
 use crate::scrape_timing::Timing;
-use crate::usage::{self, ClusterUsage, PodNow};
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::Ratio;
+use crate::usage::{ClusterUsage, PodNow};
+use crate::{load, usage};
 
 /// Virtual time step: shorter than anything in a Pod's life.
 pub const STEP: SignedDuration = SignedDuration::from_secs(5);
@@ -355,8 +357,9 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_units::{Resource, Resources};
+
     use super::*;
-    use evenkeel_core::units::{Resource, Resources};
 
     fn engine() -> Engine {
         Engine::new(Scenario::mixed(), 1, Ratio::new(0.8).unwrap())

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use evenkeel_objects::pod_name::PodName;
 use jiff::SignedDuration;
 
 use crate::engine::Loads;
-use evenkeel_core::placement::usage::PodName;
 
 #[derive(Debug, Clone)]
 pub enum SandboxEvent {

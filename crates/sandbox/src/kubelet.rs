@@ -11,6 +11,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_objects as kubernetes;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::demand::demand;
 use futures::future::join_all;
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -29,9 +32,6 @@ use super::store::Stores;
 use crate::engine::BoundPod;
 use crate::lifecycle::Lifecycle;
 use crate::machines::{Machines, steps};
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes as kubernetes;
-use evenkeel_kubernetes::demand::demand;
 
 /// Changes within this time are handled together.
 const SETTLE: Duration = Duration::from_millis(2);

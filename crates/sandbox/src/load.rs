@@ -3,15 +3,14 @@
 //! up to its capacity. A node uses what its Pods use and a share for the system; demand above its
 //! capacity is not met.
 
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::pareto_frontier;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
-
 use crate::scenario::{NodeShape, ReplicaUsage, ScaleBy, ScenarioWorkload, Traffic};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::pareto_frontier;
-use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// Interval of changes of noise: faster changes would vanish in the mean over a sample window.
 const NOISE_STEP: SignedDuration = SignedDuration::from_secs(20);
@@ -152,12 +151,12 @@ impl NodeUse {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_units::Ratio;
     use proptest::prelude::*;
 
     use super::*;
     use crate::scenario::trace::TrafficTrace;
     use crate::scenario::{Scenario, ScenarioHpa};
-    use evenkeel_core::units::Ratio;
 
     proptest! {
         #[test]

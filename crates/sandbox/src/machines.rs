@@ -7,6 +7,9 @@ mod pending_pods;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use evenkeel_clock::Clock;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_units::Ratio;
 use jiff::SignedDuration;
 use tokio::time::{Interval, MissedTickBehavior};
 
@@ -20,9 +23,6 @@ use crate::scenario::Scenario;
 use crate::scrape::ScrapedSample;
 use crate::scrape_timing::Timing;
 use crate::{SandboxEvent, SandboxEventSink, Timeline};
-use evenkeel_clock::Clock;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::Ratio;
 
 /// Shortest pause between steps, for the machine's sake.
 const SHORTEST: Duration = Duration::from_millis(20);

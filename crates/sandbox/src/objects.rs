@@ -1,5 +1,6 @@
 //! The scenario as Kubernetes objects.
 
+use evenkeel_units::{Amount, Resource, Resources};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::{Namespace, Node};
@@ -8,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::adapter::REQUESTS;
 use crate::scenario::{NodeShape, ScaleBy, ScenarioHpa, ScenarioWorkload};
-use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The workload of a Pod.
 pub const APP: &str = "app.kubernetes.io/name";
@@ -150,7 +150,7 @@ pub fn stamp(now: jiff::Timestamp) -> String {
 }
 
 /// Since when a condition holds: unchanged if it held before.
-pub(super) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str) -> String {
+pub(crate) fn condition_since(status: &Value, kind: &str, holds: &str, now: &str) -> String {
     let conditions = status["conditions"].as_array().into_iter().flatten();
     let mut same = conditions.filter(|is| is["type"] == kind && is["status"] == holds);
     let since = same.next().and_then(|is| is["lastTransitionTime"].as_str());

@@ -1,16 +1,16 @@
 //! The scenario's objects with the annotations by which a cluster opts in to Evenkeel and announces
 //! network and disk.
 
+use evenkeel_objects::annotations::{
+    DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
+};
+use evenkeel_units::{Amount, BytesPerSecond, Resource};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::ResourceExt as _;
 
 use crate::objects;
 use crate::scenario::{NodeShape, ScenarioWorkload};
-use evenkeel_core::units::{Amount, BytesPerSecond, Resource};
-use evenkeel_kubernetes::annotations::{
-    DISK_IO, DISK_IO_CAPACITY, ENABLED, NETWORK_CAPACITY, NETWORK_IO,
-};
 
 pub fn namespace(name: &str) -> Namespace {
     let mut namespace = objects::namespace(name);
@@ -57,11 +57,12 @@ pub fn deployment(workload: &ScenarioWorkload) -> Deployment {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_objects::node::node_facts;
+    use evenkeel_placement::demand::demand;
+
     use super::*;
     use crate::scenario::Scenario;
-    use evenkeel_kubernetes::capacities::Capacities;
-    use evenkeel_kubernetes::demand::demand;
-    use evenkeel_kubernetes::node::node_facts;
 
     #[test]
     fn what_evenkeel_reads_of_the_objects_is_what_the_scenario_says() {

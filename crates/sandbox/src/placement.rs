@@ -3,9 +3,11 @@
 //! [`simulation`](crate::simulation) place Pods by it. [`Scheduler`](crate::scheduler::Scheduler)
 //! reads the same from objects, with the same [`plugins`](crate::scheduler::plugins).
 
+use evenkeel_units::random::RandomSource;
+
 use crate::scenario::{NodeShape, ScenarioWorkload};
-use crate::scheduler::plugins::{self, NodeRequest, PodRequest};
-use evenkeel_core::random::RandomSource;
+use crate::scheduler::plugins;
+use crate::scheduler::plugins::{NodeRequest, PodRequest};
 
 /// Requests on nodes, and of each workload's Pods. Nodes and workloads are positions in the
 /// scenario.

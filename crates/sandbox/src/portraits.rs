@@ -1,12 +1,12 @@
 //! The providers that recommend replicas for a workload, as in an
-//! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_core::scaling::tracker`])
+//! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_scaling::tracker`])
 //! decides between them.
 
 use std::fmt;
 
-use evenkeel_core::scaling::portrait::Replicas;
-use evenkeel_core::scaling::staged_change::StagedBehavior;
-use evenkeel_kubernetes::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
+use evenkeel_scaling::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
+use evenkeel_scaling::portrait::Replicas;
+use evenkeel_scaling::staged_change::StagedBehavior;
 
 /// Providers of one workload, with the steps of its changes.
 #[derive(Debug, Clone)]

@@ -31,12 +31,13 @@ use tokio::net::TcpListener;
 use self::history::PrometheusHistory;
 use self::names::in_base_unit;
 pub use self::pre_run_history::PreRunHistory;
+use evenkeel_apiserver::{CpuMemoryUsage, ResourceMetrics, UsageMeasurement};
+use evenkeel_units::{Amount, Resource, Resources};
+
 use super::Timeline;
 use crate::engine::ContainerShare;
 use crate::machines::Machines;
 use crate::scrape::ScrapedSample;
-use evenkeel_apiserver::{CpuMemoryUsage, ResourceMetrics, UsageMeasurement};
-use evenkeel_core::units::{Amount, Resource, Resources};
 
 /// The service's check of node labels.
 const PROBE: &str = "node_uname_info or node_memory_MemTotal_bytes or machine_memory_bytes";
@@ -282,12 +283,12 @@ impl Backend {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_units::Ratio;
     use jiff::{SignedDuration, Timestamp};
 
     use super::*;
     use crate::autoscaler;
     use crate::scenario::Scenario;
-    use evenkeel_core::units::Ratio;
 
     #[test]
     fn the_configured_queries_are_answered_and_no_other() {

@@ -81,8 +81,9 @@ impl Scenario {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::collections::BTreeSet;
+
+    use super::*;
 
     #[test]
     fn the_shipped_scenario_is_what_the_manual_promises() {
@@ -90,7 +91,7 @@ mod tests {
         let sizes: BTreeSet<u64> = mixed
             .nodes
             .iter()
-            .map(|node| node.capacity[evenkeel_core::units::Resource::Cpu].get())
+            .map(|node| node.capacity[evenkeel_units::Resource::Cpu].get())
             .collect();
         assert!(mixed.nodes.len() >= 6 && sizes.len() >= 3);
         let web = mixed.workloads.iter().find(|web| web.scale.is_some());

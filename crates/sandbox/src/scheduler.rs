@@ -14,6 +14,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use evenkeel_clock::Clock;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::NodesToScore;
+use evenkeel_units::random::RandomSource;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Patch, PatchParams};
@@ -35,10 +39,6 @@ use super::store::Stores;
 use crate::scheduler::plugins::{
     NodeRefusal, NodeRequest, NodeSearchWindow, PodRequest, best, refusals, scores, unschedulable,
 };
-use evenkeel_clock::Clock;
-use evenkeel_core::placement::NodesToScore;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::RandomSource;
 
 const NAME: &str = "default-scheduler";
 

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use evenkeel_units::{Resource, Resources};
 use jiff::SignedDuration;
 
 use crate::load::UsageAmounts;
 use crate::scrape_timing::Timing;
-use evenkeel_core::units::{Resource, Resources};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScrapedSample {

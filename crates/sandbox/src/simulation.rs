@@ -21,12 +21,13 @@ use std::sync::Arc;
 
 pub use crate::engine::summary::RunSummary;
 
-use crate::scenario::{Scenario, ScenarioWorkload};
-use crate::target::FitFunctions;
-use evenkeel_core::units::Ratio;
+use evenkeel_units::Ratio;
 use policies::{OwnSettings, PolicyName};
 use replicas::{Replicas, ScalingMethod};
 use run::{SimulationInput, SimulationRun};
+
+use crate::scenario::{Scenario, ScenarioWorkload};
+use crate::target::FitFunctions;
 
 /// A scenario with all that policies and seeds do not change.
 pub struct ScenarioComparison {

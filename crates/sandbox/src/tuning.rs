@@ -11,11 +11,10 @@ mod policies;
 mod scenario;
 mod vpa;
 
+use evenkeel_units::cpu_memory::TunedResource;
+use evenkeel_units::{Amount, count_as_f64};
 use jiff::Timestamp;
 use serde::Serialize;
-
-use evenkeel_core::tuning::TunedResource;
-use evenkeel_core::units::{Amount, count_as_f64};
 
 pub use container::{ContainerDemand, Rhythm, Tuner};
 pub use policies::{PolicyName, UnknownPolicy};

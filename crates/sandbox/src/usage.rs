@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
+use evenkeel_units::Resources;
+use evenkeel_units::random::RandomSource;
 use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
-use crate::load::{self, NodeUse, ServedRequestRates, UsageAmounts};
+use crate::load;
+use crate::load::{NodeUse, ServedRequestRates, UsageAmounts};
 use crate::scenario::{NodeShape, ScenarioWorkload};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::Resources;
 
 /// On a kubelet, at a moment.
 pub(crate) struct PodNow<'a, K> {
@@ -92,9 +93,10 @@ pub(crate) fn of<K>(
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_units::{Amount, Resource};
+
     use super::*;
     use crate::scenario::Scenario;
-    use evenkeel_core::units::{Amount, Resource};
 
     /// On the nodes at these positions.
     fn pods<'a>(workload: &'a ScenarioWorkload, nodes: &[usize]) -> Vec<PodNow<'a, usize>> {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{MISSING, TreeInput, TreeNode, Trees, TreesError};
+use evenkeel_forecast::{MISSING, TreeInput, TreeNode, Trees, TreesError};
 use hessboost::config::{GrowPolicy, LeafEstimation, TrainingParamsBuilder};
 use hessboost::error::HessboostError;
 use hessboost::objective::Quantiles;

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use evenkeel_core::forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees, WindowRows};
+use evenkeel_forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees, WindowRows};
 
 use crate::trainer::ModelTrainer;
 

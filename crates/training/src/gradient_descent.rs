@@ -3,11 +3,10 @@
 
 mod adamw;
 
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::{count_as_f64, narrowed};
-
 use adamw::AdamW;
 pub(crate) use adamw::NOTHING;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{count_as_f64, narrowed};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Descent {

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::forecast::{
+use evenkeel_forecast::{
     DailyHighs, GlobalPeaks, LEVELS, Masks, Minutes, OwnPeaks, inputs, own_quantiles,
 };
-use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_core::scaling::tracker::LoadPastFit;
+use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
+use evenkeel_scaling::tracker::LoadPastFit;
 
 use crate::boosting::BoostingError;
 use crate::peak_evaluation::pinball;

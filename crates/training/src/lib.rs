@@ -1,6 +1,6 @@
 //! Fitting of Evenkeel's forecast models.
 //!
-//! The models are in `evenkeel-core`, and need none of this. Fitting takes libraries, time and
+//! The models are in `evenkeel-forecast`, and need none of this. Fitting takes libraries, time and
 //! memory, so commands and the background of the service do it. The same rows give the same model,
 //! for any number of threads.
 
@@ -14,7 +14,7 @@ mod peak_evaluation;
 mod peaks;
 mod swish;
 mod swish_file;
-mod synthetic;
+pub mod synthetic;
 mod tensors;
 mod traffic;
 mod trainer;

@@ -1,6 +1,6 @@
 //! Networks of one load in files, with their description.
 
-use evenkeel_core::forecast::{GruNetwork, ModelSet, NETWORK_WINDOW, NetworkShape};
+use evenkeel_forecast::{GruNetwork, ModelSet, NETWORK_WINDOW, NetworkShape};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

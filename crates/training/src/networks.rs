@@ -10,12 +10,12 @@ mod gradient;
 use std::num::NonZeroUsize;
 use std::thread;
 
-use evenkeel_core::forecast::{Gru, GruNetwork, NetworkShape, ShapeError, WindowRows};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::{count_as_f64, narrowed};
+use evenkeel_forecast::{Gru, GruNetwork, NetworkShape, ShapeError, WindowRows};
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{count_as_f64, narrowed};
+use gradient::WindowActivations;
 
 use crate::gradient_descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
-use gradient::WindowActivations;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkSettings {

@@ -1,7 +1,7 @@
 //! Accuracy of `global` on an unseen series, against what an HPA with a lower target covers: the
 //! last load times a factor.
 
-use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Masks, Minutes};
+use evenkeel_forecast::{GlobalPeaks, LEVELS, Masks, Minutes};
 
 use crate::peaks::row;
 
@@ -89,7 +89,7 @@ fn best_factor(rows: &[crate::peaks::PeakTrainingRow], largest: &[f64]) -> f64 {
 }
 
 fn share(part: usize, whole: usize) -> f64 {
-    evenkeel_core::units::count_as_f64(part) / evenkeel_core::units::count_as_f64(whole.max(1))
+    evenkeel_units::count_as_f64(part) / evenkeel_units::count_as_f64(whole.max(1))
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{
+use evenkeel_forecast::{
     GlobalPeaks, INPUTS, Inputs, LEVELS, Lookback as _, Masks, Minutes, OwnPeaks, inputs,
 };
-use evenkeel_core::random::RandomSource;
+use evenkeel_units::random::RandomSource;
 
 use crate::boosting::{BoostingError, BoostingSettings, LibraryRows, Rows};
 

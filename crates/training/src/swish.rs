@@ -6,16 +6,16 @@
 
 mod gradient;
 
-use evenkeel_core::forecast::{
+use evenkeel_forecast::{
     Calendar, DenseLayer, SWISH_STEPS, SwishInput, SwishNet, SwishShape, SwishWindow,
 };
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::{count_as_f64, narrowed};
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{count_as_f64, narrowed};
+use gradient::{SwishBackpropagation, SwishTrainingRow};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::gradient_descent::{Descent, FACTORS, FactorErrors, Slope, best_factor};
 use crate::networks::NetworkError;
-use gradient::{SwishBackpropagation, SwishTrainingRow};
 
 #[derive(Debug, Clone, Copy)]
 pub struct SwishSeries<'a> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::forecast::{ModelSet, SWISH_STEPS, SwishLoad, SwishNet, SwishShape};
+use evenkeel_forecast::{ModelSet, SWISH_STEPS, SwishLoad, SwishNet, SwishShape};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,8 @@
 
 use std::f64::consts::TAU;
 
-use evenkeel_core::forecast::Minutes;
-use evenkeel_core::random::RandomSource;
+use evenkeel_forecast::Minutes;
+use evenkeel_units::random::RandomSource;
 
 const DAY: u32 = 24 * 60;
 const DAY_MINUTES: f64 = 1440.0;

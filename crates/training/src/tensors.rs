@@ -2,7 +2,7 @@
 //! metadata. The one metadata entry `evenkeel` is `{"checksum": …, "description": …}`; the checksum
 //! covers the description as written there and all weights.
 
-use evenkeel_core::fnv::fnv1a;
+use evenkeel_units::fnv::fnv1a;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -5,11 +5,11 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{
+use evenkeel_forecast::{
     Calendar, CalendarInputs, ElasticNet, HeldOutDay, LinearFunction, LinearResidual, Moments,
     NotSettled, RESIDUAL_INPUTS, TrafficModel,
 };
-use evenkeel_core::units::{count_as_f64, narrowed};
+use evenkeel_units::{count_as_f64, narrowed};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::boosting::{BoostingError, BoostingSettings, Rows, fit_mean};

@@ -1,8 +1,8 @@
-//! The trainer of models in `evenkeel-core`: trees by `hessboost`, and networks.
+//! The trainer of models in `evenkeel-forecast`: trees by `hessboost`, and networks.
 
 use std::num::NonZeroUsize;
 
-use evenkeel_core::forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees, WindowRows};
+use evenkeel_forecast::{GruNetwork, Trainer, TrainingError, TreeRow, Trees, WindowRows};
 
 use crate::boosting::{BoostingSettings, Rows, fit};
 use crate::networks::{NetworkSettings, fit_networks};

@@ -1,7 +1,9 @@
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::certificates::{Bundle, Names, Validity};
 use crate::controller::fake_api::FakeApi;
 use crate::server::ListenerMetrics;
 use crate::server::tls::ServerCertificate;

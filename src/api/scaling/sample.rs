@@ -1,11 +1,12 @@
 //! A target's status for tests of readers and writers.
 
-use jiff::Timestamp;
-
-use super::{
-    Condition, ConditionStatus, Floor, ForecastTrust, HorizonParts, LoadForecast, LoadStatus,
-    ObjectName, RefillState, RiskStatus, ScalingStatus,
+use evenkeel_objects::condition::{Condition, ConditionStatus};
+use evenkeel_scaling::plan::history_backfill::RefillState;
+use evenkeel_scaling::plan::scaling_status::{
+    Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
 };
+use evenkeel_scaling::plan::status::HorizonParts;
+use jiff::Timestamp;
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.
 pub(crate) fn status() -> ScalingStatus {

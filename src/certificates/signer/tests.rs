@@ -3,13 +3,13 @@ use std::sync::Arc;
 use axum::http::Method;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use evenkeel_kubernetes::plan::rotation::Validity;
+use evenkeel_certificates::files::{AUTHORITY_KEYS, SERVER_KEY};
+use evenkeel_certificates::rotation_plan::Validity;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::certificates::serving_secret::ServingSecret;
-use crate::certificates::{AUTHORITY_KEYS, SERVER_KEY};
 use crate::controller::fake_api::{FakeApi, FakeApiBehavior, eventually};
 use crate::server::tls::{Authority, CertificateStore, CertificateUpdate};
 use crate::{server, telemetry};
@@ -33,7 +33,7 @@ fn signer(api: &FakeApi) -> Signer {
         api.client(),
         "system".to_owned(),
         settings,
-        vec![evenkeel_kubernetes::api_service::EXTERNAL_METRICS],
+        vec![evenkeel_certificates::api_service::EXTERNAL_METRICS],
         SignerMetrics::default(),
     )
 }

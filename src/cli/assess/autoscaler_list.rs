@@ -2,21 +2,21 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use evenkeel_objects::annotations::ENABLED;
+use evenkeel_scaling::plan::TargetObjects;
+use evenkeel_scaling::scaled_object::ScaledObject;
 use jiff::Timestamp;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
 use kube::{Api, Client, Resource};
 
 use super::args::Args;
-use crate::cli::output::{self, CliFailure};
-use crate::cluster::ClusterState;
-use crate::cluster::paged_list;
+use crate::cli::output;
+use crate::cli::output::CliFailure;
 use crate::cluster::watch::WatchedObject;
+use crate::cluster::{ClusterState, paged_list};
 use crate::config::Config;
-use evenkeel_kubernetes::annotations::ENABLED;
-use evenkeel_kubernetes::plan::scaling::TargetObjects;
-use evenkeel_kubernetes::scaled_object::ScaledObject;
-use evenkeel_kubernetes::watched_types::{
+use crate::watched_types::{
     Namespace, WatchedAutoscaler, WatchedDeployment, WatchedPod, WatchedReplicaSet,
     WatchedScaledObject, WatchedStatefulSet,
 };

@@ -3,27 +3,28 @@
 
 use std::sync::Arc;
 
+use evenkeel_metrics::metric_query::MetricSubject;
+use evenkeel_metrics::signal::{ResourceName, Signal};
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_objects::pod_names;
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_objects::scaling_mode::ScalingMode;
+use evenkeel_sandbox::scrape_timing::Timing;
+use evenkeel_sandbox::target;
+use evenkeel_sandbox::target::Edges;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::plan::{
+    ResolvedTarget, ScalingTarget, Settings, SignalQuerySource, TargetObjects, TargetProblem,
+    conflicts, resolve, tells_of_the_past,
+};
+use evenkeel_scaling::scaled_object::{ScaledObject, ScaledObjectTarget};
+use evenkeel_scaling::tracker::ScaledSignal;
+use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
 
 use super::args::Args;
 use super::autoscaler_list::AssessObjects;
 use crate::config::Config;
-use crate::metrics::prometheus::WorkloadName;
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::ScalingMode;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::signal::{ResourceName, Signal};
-use evenkeel_core::scaling::tracker::ScaledSignal;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::metric_query::MetricSubject;
-use evenkeel_kubernetes::plan::scaling::{
-    ResolvedTarget, ScalingTarget, Settings, SignalQuerySource, TargetObjects, TargetProblem,
-    conflicts, resolve, tells_of_the_past,
-};
-use evenkeel_kubernetes::pod_names;
-use evenkeel_kubernetes::scaled_object::{ScaledObject, ScaledObjectTarget};
-use evenkeel_sandbox::scrape_timing::Timing;
-use evenkeel_sandbox::target::{self, Edges};
 
 /// An HPA with what is to be replayed of it, or a ScaledObject without one.
 #[derive(Debug)]

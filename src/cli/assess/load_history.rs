@@ -6,6 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_forecast::BRIDGED;
+use evenkeel_metrics::signal::Signal;
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_scaling::history_backfill::BackfillRemainder;
+use evenkeel_units::count_as_f64;
 use futures::{StreamExt as _, TryStreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 
@@ -16,11 +21,7 @@ use crate::cli::prometheus_history::ask_all;
 use crate::controller::scaling::HistorySource;
 use crate::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
 use crate::metrics::MetricsError;
-use crate::metrics::prometheus::{WorkloadName, Workloads};
-use evenkeel_core::forecast::BRIDGED;
-use evenkeel_core::scaling::history_backfill::BackfillRemainder;
-use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::units::count_as_f64;
+use crate::metrics::prometheus::Workloads;
 
 /// The time that the past of one question may take.
 const MOST_TIME: Duration = Duration::from_mins(10);

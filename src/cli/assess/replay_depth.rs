@@ -1,12 +1,12 @@
 //! How much of each history is replayed: less for more HPAs, so that hundreds of them take minutes.
 
 use clap::ValueEnum;
+use evenkeel_forecast::ModelSet;
+use evenkeel_sandbox::target::{Floors, ReplayPolicy, ReplayTarget};
 use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::cli::forecast::replay::own_models::OwnPast;
-use evenkeel_core::forecast::ModelSet;
-use evenkeel_sandbox::target::{Floors, ReplayPolicy, ReplayTarget};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -103,12 +103,13 @@ fn spread<T: Copy>(all: &[T], most: usize) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use evenkeel_core::scaling::ReplicaBounds;
-    use evenkeel_core::scaling::hpa_aware::PodCapacity;
-    use evenkeel_core::units::{Ratio, Resource};
+    use evenkeel_objects::bounds::ReplicaBounds;
     use evenkeel_sandbox::scrape_timing::Timing;
     use evenkeel_sandbox::target::Edges;
+    use evenkeel_scaling::hpa_aware::PodCapacity;
+    use evenkeel_units::{Ratio, Resource};
+
+    use super::*;
 
     #[test]
     fn each_depth_has_the_own_target_the_lowest_one_and_the_default_risk() {

@@ -2,6 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
+use evenkeel_forecast::{GlobalPeaks, Minutes};
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::target;
+use evenkeel_sandbox::target::{
+    DailyFit, FitFunctions, Knowledge, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy,
+};
+use evenkeel_scaling::cost_benefit::{CostBenefit, PlainRun, RunCosts, is_little, judge};
+use evenkeel_scaling::counterfactual::TrialPods;
+use evenkeel_scaling::fit_times::daily_hour;
+use evenkeel_units::count_as_f64;
 use jiff::SignedDuration;
 
 use super::candidate::{AssessCandidate, ForecastableLoad, NotForecastReason};
@@ -12,16 +23,6 @@ use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::replay::own_models::fit_model;
 use crate::cli::forecast::replay::replay_series::{Entrant, last_days};
 use crate::cli::forecast::replay::report::ReplayedSeries;
-use evenkeel_core::forecast::{GlobalPeaks, Minutes};
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::cost_benefit::{CostBenefit, PlainRun, RunCosts, is_little, judge};
-use evenkeel_core::scaling::counterfactual::TrialPods;
-use evenkeel_core::scaling::fit_times::daily_hour;
-use evenkeel_core::units::count_as_f64;
-use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target::{
-    self, DailyFit, FitFunctions, Knowledge, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy,
-};
 
 /// The most points of a line in a picture, which pages of hundreds of targets can hold.
 const DRAWN: usize = 480;
@@ -262,10 +263,10 @@ fn verdict(replayed: &[(ReplayPolicy, ReplayOutcome)]) -> Option<CostBenefit> {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::scaling::hpa_aware::PodCapacity;
-    use evenkeel_core::units::{Ratio, Resource};
     use evenkeel_sandbox::scrape_timing::Timing;
     use evenkeel_sandbox::target::Edges;
+    use evenkeel_scaling::hpa_aware::PodCapacity;
+    use evenkeel_units::{Ratio, Resource};
 
     use super::*;
 

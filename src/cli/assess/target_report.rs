@@ -1,18 +1,19 @@
 //! The numbers of one HPA.
 
+use evenkeel_metrics::signal::{ResourceName, Signal};
+use evenkeel_objects::truncate::excerpt;
+use evenkeel_scaling::cost_benefit::{Agreement, CostBenefit, LowerTarget};
+use evenkeel_units::count_as_f64;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::candidate::{AssessCandidate, ForecastableLoad};
 use super::load_history::LoadPast;
 use super::target_replay::{AssessOutcome, AssessedTarget};
-use super::verdict::{self, AssessVerdict};
+use super::verdict;
+use super::verdict::AssessVerdict;
 use crate::cli::forecast::replay::report::{PolicyCost, Ratios, ReplayedSeries};
 use crate::cli::forecast::report::SideCost;
-use evenkeel_core::scaling::cost_benefit::{Agreement, CostBenefit, LowerTarget};
-use evenkeel_core::scaling::signal::{ResourceName, Signal};
-use evenkeel_core::units::count_as_f64;
-use evenkeel_kubernetes::truncate::excerpt;
 
 /// The characters of a text about a target that are told.
 const MOST_TOLD: usize = 1000;

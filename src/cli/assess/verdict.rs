@@ -1,16 +1,16 @@
 //! Verdicts in words, with their figures.
 
+use evenkeel_scaling::cost_benefit::{
+    CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict,
+};
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_units::count_as_f64;
 use serde::Serialize;
 
 use super::load_history::LoadPast;
 use super::target_replay::{AssessOutcome, LEAST_MINUTES};
 use crate::cli::forecast::replay::report::{ReplayedSeries, percentage};
 use crate::cli::output;
-use evenkeel_core::scaling::cost_benefit::{
-    CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict,
-};
-use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::units::count_as_f64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]

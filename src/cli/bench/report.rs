@@ -1,14 +1,15 @@
 //! Result of a load, for people and for programs.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::time::Duration;
 
 use comfy_table::Cell;
+use evenkeel_units::Amount;
 use serde::Serialize;
 
 use super::load::{BenchLoad, BenchResult};
 use crate::cli::output::{Report, Style, fit_to_width};
-use evenkeel_core::units::Amount;
 
 /// Counts and latencies of a load.
 #[derive(Debug, Serialize)]

@@ -6,26 +6,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_clock as clock;
 use evenkeel_http_client::{TrustAnchors, tls_config};
+use evenkeel_metrics::usage::{NodeSample, UsageSample};
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_placement::node_table;
+use evenkeel_units::{Amount, Bytes, Resources};
 use jiff::Timestamp;
 use serde_json::json;
 use tokio::runtime::Runtime;
 
 use super::load::BenchTarget;
 use super::request_bodies::{NAMESPACE, node_name};
-use crate::certificates::{Bundle, Names, Validity};
-use crate::cluster::{self, ClusterState};
+use crate::cluster;
+use crate::cluster::ClusterState;
 use crate::config::{Config, ConfigSources};
-use crate::server::handlers::{self, Handlers};
+use crate::server::handlers::Handlers;
 use crate::server::tls::{CertificateStore, CertificateUpdate, ServerCertificate};
 use crate::server::{
     BodyPace, Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings, Transport,
+    handlers,
 };
-use evenkeel_clock as clock;
-use evenkeel_core::placement::node_table;
-use evenkeel_core::placement::usage::{NodeSample, UsageSample};
-use evenkeel_core::units::{Amount, Bytes, Resources};
-use evenkeel_kubernetes::capacities::Capacities;
 
 /// A service that answers until it is dropped.
 pub(super) struct LoopbackService {

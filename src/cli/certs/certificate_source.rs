@@ -5,13 +5,14 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::files::{
+    AUTHORITIES, AUTHORITY_KEYS, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
+    SERVER_CERTIFICATE, SERVER_KEY,
+};
 use k8s_openapi::api::core::v1::{Secret, Service};
 use kube::{Api, Client};
 
-use crate::certificates::{
-    AUTHORITIES, AUTHORITY_KEYS, Bundle, SCHEDULER_AUTHORITIES, SCHEDULER_AUTHORITY_KEYS,
-    SERVER_CERTIFICATE, SERVER_KEY,
-};
 use crate::cli::cluster_args::{ClusterArgs, PATIENCE};
 use crate::cli::output::CliFailure;
 use crate::cli::runtime::runtime;

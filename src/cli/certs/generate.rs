@@ -1,17 +1,20 @@
 //! `certs generate`: a bundle in files, for `certificates.mode: files` and for trying things out.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
+use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_clock as clock;
 use jiff::SignedDuration;
 
-use crate::certificates::{Bundle, Names, Validity};
 use crate::cli::output::CliFailure;
-use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:

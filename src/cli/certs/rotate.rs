@@ -2,9 +2,11 @@
 //! annotations of the signer's Secret are read and written: no key comes here.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::time::Duration;
 
+use evenkeel_certificates::key_rotation::{KeyRotation, KeyRotationRequest, REQUEST, ROTATION};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
@@ -14,9 +16,9 @@ use serde_json::json;
 
 use super::certificate_source::no_signer;
 use crate::cli::cluster_args::ClusterArgs;
-use crate::cli::output::{self, CliFailure, Format, Report, Style};
+use crate::cli::output;
+use crate::cli::output::{CliFailure, Format, Report, Style};
 use crate::cli::runtime::runtime;
-use evenkeel_kubernetes::plan::key_rotation::{KeyRotation, KeyRotationRequest, REQUEST, ROTATION};
 
 /// Time in which the signer takes a request up: it looks every five seconds.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -6,14 +6,16 @@ use std::net::IpAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use evenkeel_certificates::authority::ClientCertificate;
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_clock as clock;
 use jiff::SignedDuration;
 use serde_json::json;
 
 use super::certificate_source::CertificateSourceArgs;
-use crate::certificates::{Bundle, ClientCertificate};
-use crate::cli::output::{self, CliFailure};
+use crate::cli::output;
+use crate::cli::output::CliFailure;
 use crate::server::paths::EXTENDER_SERVICE;
-use evenkeel_clock as clock;
 
 /// The shipped file, with placeholders that this command replaces.
 const TEMPLATE: &str = include_str!("../../../webhook-config/scheduler-config.yaml");

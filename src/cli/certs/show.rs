@@ -1,12 +1,15 @@
 //! `certs show`: subject, issuer, names and validity of certificates in a file, directory or
 //! cluster.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use comfy_table::Cell;
+use evenkeel_certificates::files::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE};
+use evenkeel_clock as clock;
 use jiff::Timestamp;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -16,10 +19,9 @@ use sha2::{Digest, Sha256};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
 use super::certificate_source::CertificateSourceArgs;
-use crate::certificates::{AUTHORITIES, SCHEDULER_AUTHORITIES, SERVER_CERTIFICATE};
-use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use crate::cli::output;
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
 use crate::config::yaml;
-use evenkeel_clock as clock;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,22 +1,22 @@
 //! `evenkeel cron next`: the next runs and windows of each cron of a manifest.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use comfy_table::Cell;
+use evenkeel_api::custom_resources::unknown_fields;
+use evenkeel_clock as clock;
+use evenkeel_cron::{CronOccasion, CronSpec, CronState, Rule, RuleTiming, local_time, upcoming};
+use evenkeel_objects::kinds::Kind;
+use evenkeel_scaling::cron_hpa::{CronHpa, check};
 use jiff::Timestamp;
 use serde::{Deserialize as _, Serialize};
 use serde_json::Value;
 
-use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use crate::cli::output;
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
 use crate::config::yaml;
-use evenkeel_clock as clock;
-use evenkeel_core::scaling::cron::{
-    CronOccasion, CronSpec, CronState, Rule, RuleTiming, local_time, upcoming,
-};
-use evenkeel_kubernetes::cron_hpa::{CronHpa, check};
-use evenkeel_kubernetes::custom_resources::unknown_fields;
-use evenkeel_kubernetes::kinds::Kind;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -39,11 +39,10 @@ pub use self::options::{DevClusterOptions, SPEED};
 pub(super) use self::configuration::is_own;
 pub(super) use self::service_monitor::STARTING;
 
-use self::addresses::LoopbackAddresses;
-use self::configuration::MountedConfigFile;
-use evenkeel_apiserver::{self as api, ApiServer};
-use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::units::Ratio;
+use evenkeel_apiserver as api;
+use evenkeel_apiserver::ApiServer;
+use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use evenkeel_sandbox::adapter::Adapter;
 use evenkeel_sandbox::blockable_proxy::Gate;
 use evenkeel_sandbox::control_plane_context::ControlPlaneContext;
@@ -56,6 +55,10 @@ use evenkeel_sandbox::recorder::Recorder;
 use evenkeel_sandbox::scheduler::Scheduler;
 use evenkeel_sandbox::store::Stores;
 use evenkeel_sandbox::{Timeline, controllers};
+use evenkeel_units::Ratio;
+
+use self::addresses::LoopbackAddresses;
+use self::configuration::MountedConfigFile;
 
 #[derive(Debug, Clone)]
 pub struct ServiceWiring {

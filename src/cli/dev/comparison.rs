@@ -1,15 +1,17 @@
 //! Comparison at the end of a run: Evenkeel, the default scheduler with a plain HPA, and that HPA
 //! with a target so low that it costs as many replicas; with the same load, seed and time.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::Cell;
-use serde::Serialize;
-
-use super::measures::{self, Measure, MeasureVerdict};
-use crate::cli::output::{Report, Style, fit_to_width};
 use evenkeel_sandbox::engine::lag::LagSummary;
 use evenkeel_sandbox::engine::summary::RunSummary;
+use serde::Serialize;
+
+use super::measures;
+use super::measures::{Measure, MeasureVerdict};
+use crate::cli::output::{Report, Style, fit_to_width};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -177,9 +179,10 @@ impl Report for RunComparison {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use evenkeel_core::units::Resource;
     use evenkeel_sandbox::engine::summary::ResourceSummary;
+    use evenkeel_units::Resource;
+
+    use super::*;
 
     fn summary(spread: f64, refused: usize, lost_share: f64) -> RunSummary {
         let part = |resource| ResourceSummary {

@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use evenkeel_scaling::plan::scaling_status::{ScalingStatus, Word};
+
 use super::load_display::ShownLoad;
-use crate::api::scaling::{ScalingStatus, Word};
 use crate::cli::dev::cluster::events::DevEvent;
 
 /// Last events that were let through.

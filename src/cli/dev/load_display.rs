@@ -1,8 +1,10 @@
 //! The load of a target in little room: now and as forecast, in the usual unit.
 
-use crate::api::scaling::{ForecastTrust, LoadForecast, LoadStatus, ScalingStatus};
-use evenkeel_core::scaling::load_unit::{LoadUnit, ReadableUnit};
-use evenkeel_core::units::Resource;
+use evenkeel_metrics::load_unit::{LoadUnit, ReadableUnit};
+use evenkeel_scaling::plan::scaling_status::{
+    ForecastTrust, LoadForecast, LoadStatus, ScalingStatus,
+};
+use evenkeel_units::Resource;
 
 pub(super) struct ShownLoad<'a> {
     status: &'a LoadStatus,

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use evenkeel_sandbox::engine::loads::{NodeLoads, WorkloadLoad};
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
 use jiff::SignedDuration;
 
 use super::show::ClusterStartSummary;
-use crate::api::scaling::ScalingStatus;
 use crate::cli::dev::cluster::STARTING;
-use crate::cli::dev::cluster::events::DevEvent;
-use crate::cli::dev::cluster::events::{DevServiceNotice, NodeLoads, TimedEvent, WorkloadLoad};
+use crate::cli::dev::cluster::events::{DevEvent, DevServiceNotice, TimedEvent};
 
 /// More than any screen shows.
 const KEPT: usize = 100;

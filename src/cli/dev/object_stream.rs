@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
 use jiff::SignedDuration;
 use serde::Serialize;
 use serde_json::json;
@@ -11,7 +12,6 @@ use super::event_throttle::EventThrottle;
 use super::show::{ClusterStartSummary, RunDisplay};
 use crate::cli::dev::cluster::events::TimedEvent;
 use crate::cli::output::CliFailure;
-use evenkeel_clock as clock;
 
 /// Distance of objects of loads.
 const EVERY: Duration = Duration::from_secs(1);
@@ -99,13 +99,13 @@ impl<W: Write> RunDisplay for Objects<W> {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::pod_name::PodName;
+    use evenkeel_sandbox::engine::loads::NodeLoads;
+    use evenkeel_units::Resources;
     use serde_json::Value;
 
     use super::*;
     use crate::cli::dev::cluster::events::DevEvent;
-    use crate::cli::dev::cluster::events::NodeLoads;
-    use evenkeel_core::placement::usage::PodName;
-    use evenkeel_core::units::Resources;
 
     fn shown(notation: Notation) -> String {
         let loads = || DevEvent::Loads {

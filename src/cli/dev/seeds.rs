@@ -1,16 +1,18 @@
 //! Runs of several seeds side by side: the mean and spread of each measure. One run proves little:
 //! the places of a few Pods in its first second may decide the rest.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::Cell;
-use evenkeel_core::units::count_as_f64;
+use evenkeel_sandbox::engine::summary::RunSummary;
+use evenkeel_units::count_as_f64;
 use serde::Serialize;
 
 use super::comparison::RunComparison;
-use super::measures::{self, Measure, MeasureVerdict};
+use super::measures;
+use super::measures::{Measure, MeasureVerdict};
 use crate::cli::output::{Report, Style, fit_to_width};
-use evenkeel_sandbox::engine::summary::RunSummary;
 
 /// The comparisons of all seeds, of which there is one at least.
 #[derive(Debug, Serialize)]

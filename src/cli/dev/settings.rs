@@ -1,12 +1,12 @@
 //! The configuration of a run: that of `evenkeel serve`, except for the run's own fields.
 
+use evenkeel_units::Ratio;
 use serde_json::{Map, Value};
 
 use super::cluster::is_own;
 use crate::cli::output::CliFailure;
 use crate::cli::settings::ConfigArgs;
 use crate::config::Config;
-use evenkeel_core::units::Ratio;
 
 #[derive(Debug, Clone)]
 pub(super) struct DevServiceConfig {

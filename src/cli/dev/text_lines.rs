@@ -3,20 +3,18 @@
 use std::io::Write;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_objects::annotations::PROFILE_SOURCE_DECLARED;
+use evenkeel_sandbox::engine::loads::{NodeLoads, WorkloadLoad};
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
+use evenkeel_units::Resource;
 use jiff::SignedDuration;
 
 use super::event_throttle::EventThrottle;
 use super::load_display::ShownLoad;
 use super::show::{ClusterStartSummary, RunDisplay, clock};
-use crate::api::scaling::ScalingStatus;
-use crate::cli::dev::cluster::events::DevEvent;
-use crate::cli::dev::cluster::events::{
-    DevServiceNotice, NodeLoads, PlainReplicas, TimedEvent, WorkloadLoad,
-};
+use crate::cli::dev::cluster::events::{DevEvent, DevServiceNotice, PlainReplicas, TimedEvent};
 use crate::cli::output::{CliFailure, percent};
-use evenkeel_clock as clock;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::annotations::PROFILE_SOURCE_DECLARED;
 
 /// Distance of lines of loads.
 const EVERY: Duration = Duration::from_secs(4);
@@ -244,10 +242,11 @@ fn loads(nodes: &[NodeLoads], workloads: &[WorkloadLoad]) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use evenkeel_objects::pod_name::PodName;
+    use evenkeel_units::Resources;
+
     use super::*;
     use crate::api::scaling::sample;
-    use evenkeel_core::placement::usage::PodName;
-    use evenkeel_core::units::Resources;
 
     fn events() -> Vec<DevEvent> {
         let pod = || PodName::new("shop", "web-0");

@@ -1,8 +1,11 @@
 //! The result of `explain` for people: a line for each of the last answers, and tables of the
 //! newest answer with known terms, or of the decision that would be made now.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
+use evenkeel_placement::extender::explain::Explanation;
+use evenkeel_units::Resource;
 use serde::Serialize;
 
 use crate::api::explain::{
@@ -10,8 +13,6 @@ use crate::api::explain::{
 };
 use crate::cli::explanation;
 use crate::cli::output::{Report, Style};
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::extender::explain::Explanation;
 
 /// Nodes shown at most, the best first; all of them are in the JSON.
 const SHOWN: usize = 20;
@@ -195,14 +196,14 @@ fn answered(past: &PastVerdict) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
+    use evenkeel_objects::pod::Pod;
+    use evenkeel_placement::extender::explain::explain;
+    use evenkeel_placement::extender::placement_rules::PlacementContext;
+    use evenkeel_placement::snapshot::Snapshot;
     use jiff::Timestamp;
 
     use super::*;
     use crate::config::{Config, ConfigSources};
-    use evenkeel_kubernetes::extender::explain::explain;
-    use evenkeel_kubernetes::extender::placement_rules::PlacementContext;
-    use evenkeel_kubernetes::pod::Pod;
-    use evenkeel_kubernetes::snapshot::Snapshot;
 
     fn explanation(headroom: f64) -> Explanation {
         let policy = Config::load(&ConfigSources::default()).unwrap().policy;

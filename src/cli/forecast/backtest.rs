@@ -8,17 +8,18 @@ mod results;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use evenkeel_forecast::ModelSet;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
+use model_file::BacktestModelFile;
+use model_runs::{BacktestPlan, BacktestResults};
 
 use super::flag_values::{ForecastOutput, given_twice, parse_horizon, parse_output, parse_zone};
 use super::interrupt::Interrupt;
-use super::load_trace::{self, LoadTrace};
-use super::output_file;
-use crate::cli::output::{self, CliFailure};
-use evenkeel_core::forecast::ModelSet;
-use model_file::BacktestModelFile;
-use model_runs::{BacktestPlan, BacktestResults};
+use super::load_trace::LoadTrace;
+use super::{load_trace, output_file};
+use crate::cli::output;
+use crate::cli::output::CliFailure;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,15 +1,16 @@
 //! The workload that a load of a file is put on: its Pods, its HPA, and the unit of the load.
 
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_quantity::Quantity;
+use evenkeel_sandbox::scrape_timing::Timing;
+use evenkeel_sandbox::target::{Edges, ReplayTarget};
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_units::{Amount, Ratio, Resource, count_as_f64};
 use jiff::SignedDuration;
 
 use super::csv_load::CsvLoadUnit;
 use super::grid::TraceSample;
 use crate::cli::output::CliFailure;
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::{Amount, Quantity, Ratio, Resource, count_as_f64};
-use evenkeel_sandbox::scrape_timing::Timing;
-use evenkeel_sandbox::target::{Edges, ReplayTarget};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileWorkload {

@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use evenkeel_forecast::{ModelSet, UnknownModel};
+use evenkeel_units::{Ratio, Resource};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 
 use crate::cli::output::Format;
-use evenkeel_core::forecast::{ModelSet, UnknownModel};
-use evenkeel_core::units::{Ratio, Resource};
 
 /// One result of a call: the numbers in a format, or a picture in a file (`-` is standard output).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,11 +2,10 @@
 //! mean of its samples. An empty step is interpolated, unless 3 or more samples are missing (by the
 //! median distance, or named missing by the file): that is a gap, and stays one.
 
-use jiff::{SignedDuration, Timestamp};
-
-use evenkeel_core::forecast::RegularSeries;
-use evenkeel_core::units::count_as_f64;
+use evenkeel_forecast::RegularSeries;
 use evenkeel_sandbox::target::GRID;
+use evenkeel_units::count_as_f64;
+use jiff::{SignedDuration, Timestamp};
 
 /// As many missing samples in a row are a gap.
 const GAP: i64 = 3;

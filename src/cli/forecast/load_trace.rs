@@ -3,10 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use super::csv_load::{self, CsvSelection};
+use evenkeel_forecast::backtest::BacktestLoad;
+
+use super::csv_load;
+use super::csv_load::CsvSelection;
 use super::grid::TraceSample;
 use crate::cli::output::CliFailure;
-use evenkeel_core::forecast::backtest::BacktestLoad;
 
 pub(super) struct LoadTrace {
     /// The name of the file without `.csv`.

@@ -3,12 +3,12 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use evenkeel_forecast::{ModelSet, SWISH_STEPS};
+use evenkeel_training::{ModelFileError, NetworkFile, SwishFile};
 use jiff::Timestamp;
 
 use super::load_trace::LoadTrace;
 use crate::cli::output::CliFailure;
-use evenkeel_core::forecast::{ModelSet, SWISH_STEPS};
-use evenkeel_training::{ModelFileError, NetworkFile, SwishFile};
 
 /// The steps that `swish-net` answers.
 pub(super) const SWISH_HORIZON: NonZeroUsize = NonZeroUsize::MIN.saturating_add(SWISH_STEPS - 1);

@@ -1,10 +1,11 @@
 //! A plot as a chart: the load with its forecasts, and below them the replicas.
 
+use evenkeel_units::Resource;
 use jiff::tz::TimeZone;
 
-use super::chart::{self, BandPoint, ChartFigure, ChartMark, Colour, Panel, Shape, Stroke};
+use super::chart;
+use super::chart::{BandPoint, ChartFigure, ChartMark, Colour, Panel, Shape, Stroke};
 use super::report::{Plot, PlotPoint, SideCost};
-use evenkeel_core::units::Resource;
 
 pub(super) fn svg(plot: &Plot, zone: TimeZone) -> String {
     let mut notes = vec![plot.terms(), costs(plot), plot.worth()];

@@ -3,23 +3,26 @@
 
 use std::path::PathBuf;
 
+use evenkeel_forecast::ModelSet;
+use evenkeel_quantity::Quantity;
+use evenkeel_sandbox::target;
+use evenkeel_sandbox::target::{GRID, ReplayTarget, TargetRunOutcome};
+use evenkeel_units::{Ratio, Resource, count_as_f64};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use super::csv_load::{self, CsvLoadUnit, CsvSelection};
-use super::file_workload::{self, FileWorkload};
+use super::csv_load::{CsvLoadUnit, CsvSelection};
+use super::file_workload::FileWorkload;
 use super::flag_values::{
     ForecastOutput, parse_duration, parse_followed, parse_output, parse_resource, parse_target,
     parse_zone,
 };
-use super::grid::{self, GridLoad};
+use super::grid::GridLoad;
 use super::progress::Bar;
 use super::report::{Costs, ForecastOf, Plot, PlotAccuracy, base_unit, points};
-use super::{output_file, picture};
-use crate::cli::output::{self, CliFailure};
-use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::units::{Quantity, Ratio, Resource, count_as_f64};
-use evenkeel_sandbox::target::{self, GRID, ReplayTarget, TargetRunOutcome};
+use super::{csv_load, file_workload, grid, output_file, picture};
+use crate::cli::output;
+use crate::cli::output::CliFailure;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -21,7 +21,7 @@ impl Bar {
 
     /// Tells the share that is done, and what is being done.
     pub(in crate::cli) fn tell(&mut self, share: f64, what: &str) {
-        let done = evenkeel_core::units::replicas_ceil(share * 50.0);
+        let done = evenkeel_units::replicas_ceil(share * 50.0);
         if !self.shown || done == self.last {
             return;
         }

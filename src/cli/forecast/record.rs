@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 
 use clap::ArgGroup;
+use evenkeel_scaling::history_backfill::BackfillRemainder;
+use evenkeel_units::count_as_f64;
 use jiff::{SignedDuration, Timestamp};
 
 use super::progress::Bar;
 use super::{csv_load, output_file};
 use crate::cli::output::CliFailure;
-use crate::cli::prometheus_history::{self, PrometheusArgs, ask_all};
+use crate::cli::prometheus_history;
+use crate::cli::prometheus_history::{PrometheusArgs, ask_all};
 use crate::cli::runtime::runtime;
 use crate::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
-use evenkeel_core::scaling::history_backfill::BackfillRemainder;
-use evenkeel_core::units::count_as_f64;
 
 const EXAMPLES: &str = "\
 Examples:

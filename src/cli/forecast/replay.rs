@@ -11,6 +11,13 @@ mod table;
 use std::sync::{Arc, Mutex};
 
 pub(super) use self::args::Args;
+use evenkeel_forecast::{GlobalPeaks, Minutes};
+use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_sandbox::target;
+use evenkeel_sandbox::target::{DailyFit, FitFunctions, Knowledge, ReplayOutcome, ReplayPolicy};
+use evenkeel_scaling::counterfactual::TrialPods;
+use evenkeel_units::count_as_f64;
+
 use self::own_models::fit_model;
 use self::replay_series::Entrant;
 use self::report::Replay;
@@ -18,14 +25,8 @@ use super::flag_values::ForecastOutput;
 use super::interrupt::Interrupt;
 use super::progress::Bar;
 use super::{output_file, weights};
-use crate::cli::output::{self, CliFailure};
-use evenkeel_core::forecast::{GlobalPeaks, Minutes};
-use evenkeel_core::scaling::counterfactual::TrialPods;
-use evenkeel_core::units::count_as_f64;
-use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target::{
-    self, DailyFit, FitFunctions, Knowledge, ReplayOutcome, ReplayPolicy,
-};
+use crate::cli::output;
+use crate::cli::output::CliFailure;
 
 pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let entrants = args.files.iter().map(|path| Entrant::read(path, args));

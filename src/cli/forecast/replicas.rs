@@ -1,21 +1,23 @@
 //! `evenkeel forecast replicas`: the replicas for traffic, by a model of `evenkeel train
 //! --traffic`.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::PathBuf;
 
 use comfy_table::Cell;
+use evenkeel_forecast::{Calendar, CalendarInputs, TrafficModel};
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_scaling::traffic::{Demand, NeedLimit, TrafficReplicas, needed};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::csv_columns::{self, CsvRow};
-use super::csv_load;
+use super::csv_columns::CsvRow;
 use super::flag_values::parse_zone;
-use super::traffic_model::{self, TrafficModelReport};
-use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
-use evenkeel_core::forecast::{Calendar, CalendarInputs, TrafficModel};
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::traffic::{Demand, NeedLimit, TrafficReplicas, needed};
+use super::traffic_model::TrafficModelReport;
+use super::{csv_columns, csv_load, traffic_model};
+use crate::cli::output;
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,15 +1,16 @@
 //! Numbers of a plot: all of them for programs, sums for people.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::Cell;
+use evenkeel_sandbox::target::TargetRunOutcome;
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_units::Resource;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::cli::output::{Report, Style, fit_to_width, percent, right};
-use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::units::Resource;
-use evenkeel_sandbox::target::TargetRunOutcome;
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]

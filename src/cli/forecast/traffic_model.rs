@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use evenkeel_forecast::{HeldOutDay, TRAFFIC_VERSION, TrafficModel};
+use evenkeel_objects::truncate::excerpt;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::network_model::NAME_SHOWN;
 use crate::cli::output::CliFailure;
-use evenkeel_core::forecast::{HeldOutDay, TRAFFIC_VERSION, TrafficModel};
-use evenkeel_kubernetes::truncate::excerpt;
 
 /// The model in a file that `evenkeel train --traffic` made.
 pub(super) fn read(path: &Path) -> Result<TrafficModel, CliFailure> {

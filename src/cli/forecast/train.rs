@@ -5,25 +5,25 @@ mod networks;
 mod swish;
 mod traffic;
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, ValueEnum};
 use comfy_table::Cell;
-use serde::Serialize;
-
-use super::csv_load::{self, CsvSelection};
-use super::grid;
-use super::output_file;
-use super::progress::Bar;
-use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
-use evenkeel_core::forecast::{GlobalPeaks, LEVELS, Minutes};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::count_as_f64;
+use evenkeel_forecast::{GlobalPeaks, LEVELS, Minutes};
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_sandbox::target::{minutes_of, with_noise};
 use evenkeel_training::{GlobalSettings, PeakEvaluation, fit_global, judge, synthetic};
+use evenkeel_units::count_as_f64;
+use evenkeel_units::random::RandomSource;
+use serde::Serialize;
+
+use super::csv_load::CsvSelection;
+use super::progress::Bar;
+use super::{csv_load, grid, output_file};
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
 
 const EXAMPLES: &str = "\
 Examples:

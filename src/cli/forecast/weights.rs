@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use evenkeel_forecast::GlobalPeaks;
+
 use crate::cli::output::CliFailure;
-use evenkeel_core::forecast::GlobalPeaks;
 
 /// The weights in a file that `evenkeel train --global` made.
 pub(super) fn read(path: &Path) -> Result<Arc<GlobalPeaks>, CliFailure> {

@@ -1,12 +1,14 @@
 //! The result of `score` for people: a table of loads with the verdicts, and one of scores.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
+
+use evenkeel_placement::extender::explain::Explanation;
+use evenkeel_placement::extender::placement_rules::Exemption;
 
 use super::{ScoreReport, ScoredPod};
 use crate::cli::explanation;
 use crate::cli::output::{Report, Style};
-use evenkeel_kubernetes::extender::explain::Explanation;
-use evenkeel_kubernetes::extender::placement_rules::Exemption;
 
 impl Report for ScoreReport {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {

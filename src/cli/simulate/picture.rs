@@ -1,10 +1,12 @@
 //! A comparison as a picture: for each resource, how even and how full each policy left the nodes.
 
+use evenkeel_units::Resource;
+
 use super::report::{PolicyReport, SimulateReport};
+use crate::cli::forecast::chart;
 use crate::cli::forecast::chart::{
-    self, Chart, Colour, LabelSide, Scatter, ScatterLine, ScatterPoint, Stroke,
+    Chart, Colour, LabelSide, Scatter, ScatterLine, ScatterPoint, Stroke,
 };
-use evenkeel_core::units::Resource;
 
 /// One chart for each resource: spread to the right, peak upwards, so the best policy is at the
 /// lower left.

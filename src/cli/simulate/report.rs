@@ -1,14 +1,14 @@
 //! The figures of a comparison, as programs read them.
 
-use serde::Serialize;
-
-use evenkeel_core::units::{Resource, count_as_f64};
+use evenkeel_sandbox::engine::summary::RunSummary;
 use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::simulation::ScenarioComparison;
 use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
 use evenkeel_sandbox::simulation::policies::PolicyName;
 use evenkeel_sandbox::simulation::replicas::ScalingMethod;
 use evenkeel_sandbox::simulation::responses::Responses;
-use evenkeel_sandbox::simulation::{RunSummary, ScenarioComparison};
+use evenkeel_units::{Resource, count_as_f64};
+use serde::Serialize;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -2,9 +2,10 @@
 
 use std::sync::Mutex;
 
-use crate::cli::forecast::progress::Bar;
-use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
+use evenkeel_units::count_as_f64;
+
+use crate::cli::forecast::progress::Bar;
 
 /// Does all jobs on all cores, and shows how far it is.
 pub(super) fn in_parallel_with_bar<J: Sync, T: Send>(

@@ -1,15 +1,16 @@
 //! A comparison as tables for people, and in words where Evenkeel is not the best.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::Cell;
+use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
+use evenkeel_sandbox::simulation::policies::PolicyName;
+use evenkeel_units::Resource;
 
 use super::report::{PolicyReport, ScalingReport, ScenarioBackgroundReport, SimulateReport};
 use crate::cli::output::{Report, Style, fit_to_width, percent, right};
 use crate::cli::resource_units;
-use evenkeel_core::units::Resource;
-use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
-use evenkeel_sandbox::simulation::policies::PolicyName;
 
 /// A figure of a policy; less is better in every one.
 type PolicyFigure<'a> = &'a dyn Fn(&PolicyReport) -> MeanEstimate;

@@ -7,22 +7,22 @@ mod report;
 
 use std::path::{Path, PathBuf};
 
-use jiff::SignedDuration;
-
-use crate::cli::forecast::csv_load::{self, CsvSelection};
-use crate::cli::forecast::flag_values::{ForecastOutput, parse_output};
-use crate::cli::forecast::grid::on_grid;
-use crate::cli::forecast::output_file;
-use crate::cli::output::{self, CliFailure};
-use crate::cli::scenario_file;
-use evenkeel_core::tuning::TunedResource;
-use evenkeel_core::units::{Amount, count_as_f64};
-use evenkeel_kubernetes::duration;
+use evenkeel_objects::duration;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
 use evenkeel_sandbox::tuning::{
     ContainerDemand, PolicyName, Rhythm, margin_for, run as simulate, wanted_by,
 };
+use evenkeel_units::cpu_memory::TunedResource;
+use evenkeel_units::{Amount, count_as_f64};
+use jiff::SignedDuration;
 use report::{TuneCompareReport, TuneContainerReport};
+
+use crate::cli::forecast::csv_load::CsvSelection;
+use crate::cli::forecast::flag_values::{ForecastOutput, parse_output};
+use crate::cli::forecast::grid::on_grid;
+use crate::cli::forecast::{csv_load, output_file};
+use crate::cli::output::CliFailure;
+use crate::cli::{output, scenario_file};
 
 /// The mean that recorded series of any unit are scaled to: a core, and a gibibyte.
 const MEAN: [(TunedResource, f64); 2] = [

@@ -7,13 +7,16 @@ mod manifest_files;
 mod report;
 mod workload;
 
-use crate::cli::output::{self, CliFailure, Format};
-use crate::cli::runtime::runtime;
 use args::RecommendFormat;
-use evenkeel_core::tuning::{ContainerHistory, CpuMemory, Elasticity, TunedResource, lasting};
-use evenkeel_kubernetes::qos_class::QosClass;
+use evenkeel_objects::qos_class::QosClass;
+use evenkeel_tuning::decision::{ContainerHistory, Elasticity, lasting};
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use report::{RecommendReport, RecommendedContainer, RecommendedWorkload};
 use workload::TuneCandidate;
+
+use crate::cli::output;
+use crate::cli::output::{CliFailure, Format};
+use crate::cli::runtime::runtime;
 
 pub(super) use args::Args;
 
@@ -65,10 +68,10 @@ fn recommend(workload: &TuneCandidate) -> RecommendedWorkload {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::kinds::Kind;
     use serde_json::{Value, json};
 
     use super::*;
-    use evenkeel_kubernetes::kinds::Kind;
 
     fn deployment(init: &Value) -> TuneCandidate {
         let equal = json!({"cpu": "600m", "memory": "400Mi"});

@@ -1,25 +1,27 @@
 //! `evenkeel tune revert`: gives Pods back the resources that they were made with.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use anyhow::Context as _;
 use comfy_table::Cell;
+use evenkeel_objects::lenient_object::{LenientObject, UnreadableObject};
+use evenkeel_tuning::resizable_pod::ResizablePod;
+use evenkeel_tuning::resize::ResizeRules;
+use evenkeel_tuning::resize_record::Resizer;
 use kube::api::ListParams;
 use kube::{Api, Client};
 use serde::Serialize;
 
 use crate::cli::cluster_args::KubeconfigArgs;
-use crate::cli::output::{self, CliFailure, Format, Report, Style, fit_to_width};
+use crate::cli::output;
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
 use crate::cli::runtime::runtime;
 use crate::cluster::paged_list::{Listing, for_each};
 use crate::controller::tuning::lowers_memory_limits;
 use crate::uninstall::put_resources_back;
-use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableObject};
-use evenkeel_kubernetes::plan::resize::ResizeRules;
-use evenkeel_kubernetes::resizable_pod::ResizablePod;
-use evenkeel_kubernetes::resize_record::Resizer;
-use evenkeel_kubernetes::watched_types::WatchedPod;
+use crate::watched_types::WatchedPod;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,15 +1,16 @@
 //! The printed list of the objects that are left of an installation.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::Cell;
+use evenkeel_certificates::api_service;
+use evenkeel_objects::bounds::ObjectBounds;
+use evenkeel_objects::kinds::Kind;
 
 use super::Leftovers;
 use crate::cli::output::{CliFailure, Report, Style, fit_to_width};
 use crate::uninstall::{Inventory, InventoryObjectRef, ModifiedObject, UninstallOutcome};
-use evenkeel_core::scaling::ObjectBounds;
-use evenkeel_kubernetes::api_service;
-use evenkeel_kubernetes::kinds::Kind;
 
 /// Overlays that add objects to the base, with the kind (and, if needed, the name) of one.
 const OVERLAYS: [(&str, &str, &str); 10] = [
@@ -163,7 +164,7 @@ impl ModifiedObject {
         format!(
             "left alone: set the bounds by hand, then kubectl{place} annotate {} {name} {}-",
             kind.to_lowercase(),
-            evenkeel_kubernetes::annotations::BOUNDS
+            evenkeel_objects::annotations::BOUNDS
         )
     }
 }

@@ -2,16 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evenkeel_objects::kinds::Kind;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::Value;
 
 use crate::cluster::paged_list::list;
 use crate::uninstall::{InventoryObjectRef, ListFailure};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::uninstall::installation::{
-    InstallationScope, KINDS, label_selector,
-};
+use crate::uninstall_plan::installation::{InstallationScope, KINDS, label_selector};
 
 /// Kinds of which processes of Evenkeel make objects that no manifest has.
 const MADE_BY_PROCESSES: [Kind; 3] = [Kind::Secret, Kind::Lease, Kind::ApiService];

@@ -1,6 +1,6 @@
 //! One right at the Kubernetes API: its account, the installations that need it, and its scope.
 
-use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_objects::kinds::Kind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use evenkeel_kubernetes::condition::Condition;
-use evenkeel_kubernetes::cron_hpa::{CheckedCronHpa, CronHpa};
-use evenkeel_kubernetes::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
-use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
+use evenkeel_objects::condition::Condition;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::meta::Meta;
+use evenkeel_scaling::cron_hpa::{CheckedCronHpa, CronHpa};
+use evenkeel_scaling::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use evenkeel_scaling::ihpa::{CheckedIhpa, Ihpa};
+use evenkeel_scaling::opt_in_notice::{UnnoticedObject, lacks_notice};
 
 use super::keys::keys_of;
 

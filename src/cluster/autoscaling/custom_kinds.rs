@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use evenkeel_kubernetes::kinds::Kind;
+use evenkeel_objects::kinds::Kind;
 
 #[derive(Debug, Default)]
 pub(crate) struct CustomKinds {

@@ -5,17 +5,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use evenkeel_metrics::pod::PodFacts;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::foreign_group;
+use evenkeel_objects::meta::OwnerReference;
+use evenkeel_objects::pod::{Pod, start_time};
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_scaling::plan::{TargetPodFacts, TargetRef};
 use foldhash::fast::RandomState;
 
 use super::start_times::StartTimes;
 use crate::cluster::owners::Owner;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::kinds::foreign_group;
-use evenkeel_kubernetes::meta::OwnerReference;
-use evenkeel_kubernetes::plan::scaling::{TargetPodFacts, TargetRef};
-use evenkeel_kubernetes::pod::{Pod, start_time};
 
 type PodIndexMap<K, V> = HashMap<K, V, RandomState>;
 

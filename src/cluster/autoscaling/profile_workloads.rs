@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use evenkeel_metrics::pod::PodFacts;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::workload::Workload;
+use evenkeel_scaling::cron_hpa::CheckedCronHpa;
+use evenkeel_scaling::plan::{Scalers, TargetRef};
+
 use super::{ScalingStore, WorkloadKey, key};
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::scaling::{Scalers, TargetRef};
-use evenkeel_kubernetes::workload::Workload;
 
 /// The kinds that must be fully listed before a profile sets the replicas of a workload.
 const NEEDED: [Kind; 5] = [

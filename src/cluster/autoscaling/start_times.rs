@@ -3,9 +3,8 @@
 
 use std::collections::VecDeque;
 
+use evenkeel_objects::start_time::StartTime;
 use jiff::SignedDuration;
-
-use evenkeel_core::scaling::horizon::StartTime;
 
 /// The number of starts that are kept of each workload.
 const KEPT: usize = 50;

@@ -1,21 +1,21 @@
+use evenkeel_metrics::signal::ResourceName;
+use evenkeel_objects::annotations::{BOUNDS, SCALING_STATUS};
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::custom_kind::CustomKind;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_objects::scaled_kind::ScaledKind;
+use evenkeel_objects::start_time::StartTime;
+use evenkeel_placement::node_table;
+use evenkeel_scaling::plan::{TargetPodFacts, TargetRef};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::SCALING;
 use crate::cluster::owners::Owner;
 use crate::cluster::state::{ClusterState, Settings};
-use evenkeel_core::placement::node_table;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::scaling::horizon::StartTime;
-use evenkeel_core::scaling::signal::ResourceName;
-use evenkeel_kubernetes::annotations::{BOUNDS, SCALING_STATUS};
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::custom_kind::CustomKind;
-use evenkeel_kubernetes::plan::scaling::{TargetPodFacts, TargetRef};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
-use jiff::{SignedDuration, Timestamp};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -81,8 +81,8 @@ fn workload(state: &ClusterState, kind: Kind, name: &str, annotations: &Value) {
         kind,
         replicas: 3,
         selector: None,
-        rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
-        progress: evenkeel_core::scaling::replica_profile::RolloutProgress::Complete,
+        rollout: evenkeel_objects::rolling_update::Rollout::default(),
+        progress: evenkeel_objects::rollout::RolloutProgress::Complete,
         custom: None,
     })));
 }
@@ -218,7 +218,10 @@ fn only_namespaces_that_opted_in_have_targets() {
         "its Pods were counted before"
     );
     let mode = targets[0].namespace_policy.scaling;
-    assert_eq!(mode, Some(evenkeel_core::scaling::ScalingMode::Floor));
+    assert_eq!(
+        mode,
+        Some(evenkeel_objects::scaling_mode::ScalingMode::Floor)
+    );
     namespace(&state, &json!({}));
     assert_eq!(scaled(&state), [""; 0], "it has opted out");
     namespace(&state, &json!({"evenkeel.dev/enabled": "true"}));
@@ -523,8 +526,8 @@ fn a_namespace_is_not_mistaken_for_one_whose_name_it_begins() {
             kind: Kind::Deployment,
             replicas: 1,
             selector: None,
-            rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
-            progress: evenkeel_core::scaling::replica_profile::RolloutProgress::Complete,
+            rollout: evenkeel_objects::rolling_update::Rollout::default(),
+            progress: evenkeel_objects::rollout::RolloutProgress::Complete,
             custom: None,
         })));
         assert_eq!(told, []);
@@ -753,8 +756,8 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
             kind,
             replicas: 3,
             selector: None,
-            rollout: evenkeel_kubernetes::rolling_update::Rollout::default(),
-            progress: evenkeel_core::scaling::replica_profile::RolloutProgress::Complete,
+            rollout: evenkeel_objects::rolling_update::Rollout::default(),
+            progress: evenkeel_objects::rollout::RolloutProgress::Complete,
             custom: None,
         })));
     };
@@ -762,7 +765,7 @@ fn what_an_operator_owns_is_tuned_and_what_a_deployment_owns_is_a_part_of_it() {
     owned(Kind::Deployment, "web");
     owned(Kind::ReplicaSet, "web-1");
     workload(&state, Kind::ReplicaSet, "alone", &json!({}));
-    let mode = evenkeel_core::tuning::TuningMode::Recommend;
+    let mode = evenkeel_objects::tuning_mode::TuningMode::Recommend;
     let tuned = state.tuned_workloads(mode).unwrap();
     let mut names: Vec<&str> = tuned
         .iter()

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_tuning::plan::TunedWorkload;
+use evenkeel_tuning::tuning_policy::TuningPolicy;
+
 use super::{ScalingStore, name_of, within};
 use crate::cluster::records::SCALING;
-use evenkeel_core::tuning::TuningMode;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::tuning::TunedWorkload;
-use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 
 impl ScalingStore {
     /// The workloads of namespaces that have opted in; `None` before all of them have been listed.

@@ -4,20 +4,21 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use evenkeel_hpa::autoscaler::{Autoscaler, ScaleTarget};
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::meta::Meta;
+use evenkeel_objects::workload::Workload;
+use evenkeel_scaling::cron_hpa::CheckedCronHpa;
+use evenkeel_scaling::ihpa::{CheckedIhpa, Ihpa};
+use evenkeel_scaling::plan::ihpa::portrait_names;
+use evenkeel_scaling::plan::status::is_marked;
+use evenkeel_scaling::plan::{TargetObjects, TargetRef};
+use evenkeel_scaling::scaled_object::ScaledObject;
+use evenkeel_scaling::scaling_policy::ScalingPolicy;
+
 use super::{ScalingStore, ScalingView, WorkloadKey, WorkloadPods, key, within};
 use crate::cluster::records::SCALING;
-use evenkeel_kubernetes::autoscaler::{Autoscaler, ScaleTarget};
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::cron_hpa::CheckedCronHpa;
-use evenkeel_kubernetes::ihpa::{CheckedIhpa, Ihpa};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::plan::scaling::ihpa::portrait_names;
-use evenkeel_kubernetes::plan::scaling::status::is_marked;
-use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
-use evenkeel_kubernetes::scaled_object::ScaledObject;
-use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
-use evenkeel_kubernetes::workload::Workload;
 
 /// The group and version of a workload for which the ScaledObject names none.
 const APPS: &str = "apps/v1";

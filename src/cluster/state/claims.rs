@@ -7,10 +7,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use evenkeel_placement::demand::CompactDemand;
+use evenkeel_units::{Amount, Resources};
 use foldhash::fast::RandomState;
-
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::demand::CompactDemand;
 
 type ClaimMap<K, V> = HashMap<K, V, RandomState>;
 

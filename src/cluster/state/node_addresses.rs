@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use evenkeel_kubernetes::node::Node;
+use evenkeel_objects::node::Node;
 
 /// Addresses of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]

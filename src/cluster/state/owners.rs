@@ -1,10 +1,11 @@
 //! Owner chains in the picture: the ReplicaSets and Jobs between Pods and their workloads.
 
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod::Pod;
+
 use super::ClusterState;
 use crate::cluster::owners::Owner;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::pod::Pod;
 
 impl ClusterState {
     /// Takes a ReplicaSet or a Job with what owns it.

@@ -3,6 +3,20 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use evenkeel_objects::annotations::InvalidAnnotation;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::meta::Meta;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::demand::{CompactDemand, Demand};
+use evenkeel_placement::extender::placement_rules::has_checked_claims;
+use evenkeel_placement::extender::refused_since;
+use evenkeel_placement::node_table::NodeTable;
+use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
+use evenkeel_placement::plan::overload::TaintedNode;
+use evenkeel_placement::scheduler_lease::SchedulerLease;
+use evenkeel_placement::snapshot::Namespaces;
+use evenkeel_units::{Amount, Resources};
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 
@@ -10,20 +24,6 @@ use super::claims::Claims;
 use super::node_addresses::NodeAddresses;
 use crate::cluster::owners::Owners;
 use crate::cluster::records::{NamespaceRecord, PLACEMENT, WaitingPod, WarningQueue};
-use evenkeel_core::placement::node_table::NodeTable;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::annotations::InvalidAnnotation;
-use evenkeel_kubernetes::demand::{CompactDemand, Demand};
-use evenkeel_kubernetes::extender::placement_rules::has_checked_claims;
-use evenkeel_kubernetes::extender::refused_since;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::plan::annotation_warning::AnnotationWarning;
-use evenkeel_kubernetes::plan::overload::TaintedNode;
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::scheduler_lease::SchedulerLease;
-use evenkeel_kubernetes::snapshot::Namespaces;
 
 type PlacementMap<K, V> = HashMap<K, V, RandomState>;
 

@@ -5,6 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, MutexGuard};
 use std::time::Instant;
 
+use evenkeel_api::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
+use evenkeel_objects::disruption_budget::DisruptionBudget;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_state::PodState;
+use evenkeel_replica_profile::plan::ProfileObjects;
+use evenkeel_scaling::plan::{ObservedProfiles, TargetRef};
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::CpuMemory;
 use tokio::sync::futures::Notified;
 
 use super::ClusterState;
@@ -12,15 +21,6 @@ use crate::cluster::autoscaling::{ProfiledWorkload, ScalingView, WorkloadKey, ke
 use crate::cluster::lock::locked;
 use crate::cluster::owners::Owner;
 use crate::cluster::profiles::Profiles;
-use evenkeel_core::scaling::replica_profile::PodState;
-use evenkeel_core::tuning::CpuMemory;
-use evenkeel_core::units::Amount;
-use evenkeel_kubernetes::disruption_budget::DisruptionBudget;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::replica_profile::ProfileObjects;
-use evenkeel_kubernetes::plan::scaling::{ObservedProfiles, TargetRef};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::replica_profile::{CheckedReplicaProfile, ReplicaProfile};
 
 /// The label by which a Pod of a StatefulSet or a Deployment tells its version.
 const VERSION_LABELS: [&str; 2] = ["controller-revision-hash", "pod-template-hash"];
@@ -360,9 +360,9 @@ mod tests {
     use std::time::Duration;
 
     use evenkeel_clock as clock;
-    use evenkeel_core::placement::node_table;
-    use evenkeel_kubernetes::capacities::Capacities;
-    use evenkeel_kubernetes::controller_key::ControllerKey;
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_objects::controller_key::ControllerKey;
+    use evenkeel_placement::node_table;
     use serde_json::{Value, json};
 
     use super::*;

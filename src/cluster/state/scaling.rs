@@ -3,18 +3,19 @@
 
 use std::sync::MutexGuard;
 
+use evenkeel_metrics::series_query::WorkloadReference;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_scaling::opt_in_notice::{UnnoticedObject, lacks_notice};
+use evenkeel_scaling::plan::TargetRef;
+use evenkeel_tuning::plan::TunedWorkload;
+
 use super::ClusterState;
 use crate::cluster::autoscaling::{
     PortraitObjects, ScalingObject, ScalingStore, ScalingView, WorkloadKey, WorkloadPods,
 };
 use crate::cluster::lock::locked;
-use evenkeel_core::tuning::TuningMode;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::opt_in_notice::{UnnoticedObject, lacks_notice};
-use evenkeel_kubernetes::plan::scaling::TargetRef;
-use evenkeel_kubernetes::plan::tuning::TunedWorkload;
-use evenkeel_kubernetes::series_query::WorkloadReference;
 
 impl ClusterState {
     /// Takes an autoscaler, a workload, a ScaledObject or a CronHPA as it now is.

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::demand::demand;
+use evenkeel_placement::node_table::{ChoiceTally, NearTies};
+use evenkeel_units::{Amount, Resources};
 use jiff::Timestamp;
 
 use super::ClusterState;
 use crate::cluster::records::WaitingPod;
-use evenkeel_core::placement::node_table::{ChoiceTally, NearTies};
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::pod::Pod;
 
 impl ClusterState {
     /// Takes a Pod that kube-scheduler asks about, where an earlier answer put it before it is judged

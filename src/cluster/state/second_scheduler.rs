@@ -1,10 +1,10 @@
 //! The part of the state that tells whether the second scheduler is alive.
 
+use evenkeel_objects::lease::LeaseRecord;
+use evenkeel_placement::scheduler_lease::SchedulerLease;
 use jiff::Timestamp;
 
 use super::ClusterState;
-use evenkeel_kubernetes::lease::LeaseRecord;
-use evenkeel_kubernetes::scheduler_lease::SchedulerLease;
 
 /// A second scheduler, to which Pods are given while it is alive.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_placement::snapshot::Snapshot;
+
 use super::ClusterState;
 use crate::cluster::records::PLACEMENT;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::snapshot::Snapshot;
 
 impl ClusterState {
     /// Remembers that a kind of object has been listed completely.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use evenkeel_kubernetes::node::Node;
-use evenkeel_kubernetes::plan::overload::TaintedNode;
+use evenkeel_objects::node::Node;
+use evenkeel_placement::plan::overload::TaintedNode;
 
 use super::ClusterState;
 use super::placement_state::PlacementState;

@@ -1,14 +1,13 @@
+use evenkeel_metrics::usage::NodeSample;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_placement::node_table::NearTies;
+use evenkeel_placement::snapshot::{OptIn, SnapshotGap};
+use evenkeel_units::{Amount, Resource, Resources};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cluster::PLACEMENT;
-use crate::cluster::WATCHED;
 use crate::cluster::owners::Owner;
-use evenkeel_core::placement::node_table::NearTies;
-use evenkeel_core::placement::usage::NodeSample;
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::snapshot::{OptIn, SnapshotGap};
+use crate::cluster::{PLACEMENT, WATCHED};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

@@ -1,16 +1,16 @@
 //! The usual usage of workloads' Pods, for new Pods that declare none themselves. It has locks of
 //! its own, and requests take none of them.
 
+use evenkeel_metrics::usage::UsageSample;
+use evenkeel_objects::meta::OwnerReference;
+use evenkeel_objects::pod::Pod;
+use evenkeel_placement::demand::with_history;
+use evenkeel_placement::snapshot::OptIn;
+use evenkeel_units::{Amount, Resources};
 use jiff::Timestamp;
 
 use super::ClusterState;
 use crate::cluster::autoscaling::WorkloadKey;
-use evenkeel_core::placement::usage::UsageSample;
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes::demand::with_history;
-use evenkeel_kubernetes::meta::OwnerReference;
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::snapshot::OptIn;
 
 impl ClusterState {
     /// Adds a round of measurements to what is known of workloads; some ten milliseconds of work in a

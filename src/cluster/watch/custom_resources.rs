@@ -5,6 +5,10 @@
 use std::time::Duration;
 
 use axum::http::Request;
+use evenkeel_clock as clock;
+use evenkeel_objects::custom_kind::DiscoveredKind;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::scaled_kind::{Definition, ScaledKind, UnscalableKind};
 use kube::{Client, Error};
 use serde::de::DeserializeOwned;
 use tracing::{error, info};
@@ -13,10 +17,6 @@ use super::watch_loop::{WatchContext, custom_resources};
 use crate::cluster::metrics::{ClusterMetrics, CustomKindState};
 use crate::cluster::state::ClusterState;
 use crate::telemetry::RateLimited;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::custom_kind::DiscoveredKind;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::scaled_kind::{Definition, ScaledKind, UnscalableKind};
 
 /// The time after which it is asked again when there was no answer.
 const RETRY: Duration = Duration::from_secs(5);

@@ -5,14 +5,14 @@
 
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_objects::kinds::Kind;
 use kube::Client;
 use tracing::{info, warn};
 
 use super::object::WatchedObject;
 use super::watch_loop::{WatchContext, objects};
 use crate::cluster::metrics::WatchOutcome;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::kinds::Kind;
 
 /// The time after which it is asked again when there was no answer.
 const RETRY: Duration = Duration::from_secs(5);

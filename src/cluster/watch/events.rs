@@ -7,8 +7,10 @@ use std::fmt::Debug;
 use std::io;
 use std::time::Duration;
 
-use futures::stream::{self, BoxStream};
-use futures::{Stream, StreamExt as _};
+use evenkeel_clock as clock;
+use evenkeel_objects::lenient_object::LenientObject;
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt as _, stream};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::utils::Backoff;
@@ -18,8 +20,6 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use crate::cluster::paged_list::Listing;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::lenient_object::LenientObject;
 
 /// A silent watch is begun anew after this time. Bookmarks come about once a minute, so a longer
 /// silence is a server or proxy that hangs; a lost connection is noticed before

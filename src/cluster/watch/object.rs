@@ -6,18 +6,19 @@ use std::collections::HashSet;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::lease::LeaseRecord;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use serde::de::DeserializeOwned;
 
-use crate::cluster::autoscaling::{self, ScalingObject};
+use crate::cluster::autoscaling;
+use crate::cluster::autoscaling::ScalingObject;
 use crate::cluster::owners::Owner;
 use crate::cluster::state::ClusterState;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lease::LeaseRecord;
-use evenkeel_kubernetes::watched_types::{
+use crate::watched_types::{
     WatchedAutoscaler, WatchedCronHpa, WatchedDaemonSet, WatchedDeployment,
     WatchedDisruptionBudget, WatchedHorizontalPortrait, WatchedIhpa, WatchedJob, WatchedNamespace,
     WatchedNode, WatchedPod, WatchedReplicaProfile, WatchedReplicaSet, WatchedScaledObject,
@@ -317,8 +318,8 @@ scaled!(
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::placement::node_table;
-    use evenkeel_kubernetes::capacities::Capacities;
+    use evenkeel_objects::capacities::Capacities;
+    use evenkeel_placement::node_table;
     use jiff::Timestamp;
     use serde_json::{Value, json};
 

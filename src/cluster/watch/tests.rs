@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::http::{Request, Response};
-use evenkeel_core::placement::node_table;
-use evenkeel_kubernetes::capacities::Capacities;
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_placement::node_table;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 

@@ -10,6 +10,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::lenient_object::{LenientObject, UnreadableObject};
+use evenkeel_objects::workload::Workload;
 use futures::{Stream, StreamExt as _};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::runtime::watcher::{Config, Error, Event};
@@ -19,16 +23,13 @@ use tracing::{error, info, warn};
 use super::events::events;
 use super::object::{WatchSink, WatchedObject};
 use super::refusals::{OBJECT_WITHIN, Refusals, WatchFailure, is_refusal};
-use crate::cluster::autoscaling::{self, ScalingObject};
+use crate::cluster::autoscaling;
+use crate::cluster::autoscaling::ScalingObject;
 use crate::cluster::metrics::{ClusterMetrics, WatchOutcome};
 use crate::cluster::records::WAITED_FOR;
 use crate::cluster::state::ClusterState;
 use crate::telemetry::RateLimited;
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lenient_object::{LenientObject, UnreadableObject};
-use evenkeel_kubernetes::watched_types::WatchedCustomObject;
-use evenkeel_kubernetes::workload::Workload;
+use crate::watched_types::WatchedCustomObject;
 
 /// Time without a refusal after a list until the watch counts as allowed: a caller may list and yet
 /// not watch.

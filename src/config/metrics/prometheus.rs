@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evenkeel_http_client::header::{self, HeaderName};
-use evenkeel_http_client::{AddressError, HeaderMap, HeaderValue, Uri};
+use evenkeel_http_client::header::HeaderName;
+use evenkeel_http_client::{AddressError, HeaderMap, HeaderValue, Uri, header};
+use evenkeel_objects::yaml_values::YamlText;
 
 use super::queries::QueriesSection;
 use crate::config::check::Checker;
@@ -16,7 +17,6 @@ use crate::metrics::prometheus::{
     ExporterMatchers, Matchers, NodeLabel, PrometheusConnection, Settings,
 };
 use crate::metrics::{Authorization, BODY_LIMIT, EndpointAccess, IdentityFiles};
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 section! {
     /// `metrics.prometheus` as it is written.

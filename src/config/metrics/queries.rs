@@ -4,13 +4,13 @@
 
 use std::fmt;
 
-use serde::de::{self, Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use evenkeel_objects::yaml_values::YamlText;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer, de};
 
 use crate::config::check::Checker;
 use crate::metrics::UsageQuery;
 use crate::metrics::prometheus::Queries;
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// The queries as written: some of [`UsageQuery::SETTABLE`], in their order; `None` is the built-in
 /// one.

@@ -1,18 +1,19 @@
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::no_headroom::NoHeadroom;
+use evenkeel_objects::plan::{Purpose, Write};
+use evenkeel_placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_placement::plan::overload::Settings as Taints;
+use evenkeel_placement::profile::ProfileTable;
+use evenkeel_placement::{NodesToScore, node_table};
+use evenkeel_units::{Ratio, Resources, max_age};
 use serde_json::json;
 
 use super::*;
 use crate::cluster::{Settings, WATCHED};
 use crate::controller::fake_api::FakeApi;
 use crate::controller::scale_in::tests::lowering;
-use crate::controller::writer::{self, Writer};
-use evenkeel_core::max_age;
-use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
-use evenkeel_core::placement::{NoHeadroom, NodesToScore, node_table};
-use evenkeel_core::profile::ProfileTable;
-use evenkeel_core::units::{Ratio, Resources};
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::plan::overload::Settings as Taints;
-use evenkeel_kubernetes::plan::{Purpose, Write};
+use crate::controller::writer;
+use crate::controller::writer::Writer;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

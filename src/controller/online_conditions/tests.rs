@@ -1,5 +1,5 @@
-use evenkeel_core::placement::node_table;
-use evenkeel_kubernetes::capacities::Capacities;
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_placement::node_table;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

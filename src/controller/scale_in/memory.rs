@@ -3,14 +3,14 @@
 
 use std::collections::HashMap;
 
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_objects::plan::Write;
+use evenkeel_placement::plan::deletion_cost::Rounds;
+use evenkeel_scaling::plan::{PendingScaleIn, ScaleInWrite};
 use jiff::{SignedDuration, Timestamp};
 
 use super::tick_scale_ins::ScaleIns;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::deletion_cost::Rounds;
-use evenkeel_kubernetes::plan::scaling::{PendingScaleIn, ScaleInWrite};
 
 /// The longest that a scale-in waits for costs: less than the time between two ticks of an HPA.
 const HOLD: SignedDuration = SignedDuration::from_secs(10);

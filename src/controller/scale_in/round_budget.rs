@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use evenkeel_kubernetes::plan::deletion_cost::NamespacePods;
+use evenkeel_placement::plan::deletion_cost::NamespacePods;
 
 /// Choices stop at so many waiting costs: two seconds of the writer's work, and a tenth of its
 /// queue.

@@ -1,19 +1,18 @@
 use std::cell::RefCell;
 
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::plan::WriteOperation;
+use evenkeel_placement::node_table;
+use evenkeel_scaling::plan::TargetRef;
+use jiff::SignedDuration;
 use json_patch::PatchOperation;
 use serde_json::{Value, json};
-
-use jiff::SignedDuration;
 
 use super::*;
 use crate::cluster::{Settings, WATCHED};
 use crate::controller::leader_rounds::tests::policy;
-use evenkeel_core::placement::node_table;
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::WriteOperation;
-use evenkeel_kubernetes::plan::scaling::TargetRef;
 
 const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const OWN: &str = "evenkeel.dev/deletion-cost";

@@ -4,9 +4,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use evenkeel_scaling::plan::PendingScaleIn;
 use jiff::{SignedDuration, Timestamp};
-
-use evenkeel_kubernetes::plan::scaling::PendingScaleIn;
 
 /// The time for which what a tick has decided holds: by then two others have decided anew.
 const FRESH: SignedDuration = SignedDuration::from_secs(30);

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use futures::StreamExt as _;
-use futures::stream;
+use evenkeel_objects::managed_fields::MANAGER;
+use evenkeel_objects::object_ref::ObjectRef;
+use evenkeel_scaling::plan::contest::last_writer;
+use futures::{StreamExt as _, stream};
 use kube::Client;
 
 use crate::controller::writer;
-use evenkeel_kubernetes::managed_fields::MANAGER;
-use evenkeel_kubernetes::object_ref::ObjectRef;
-use evenkeel_kubernetes::plan::scaling::contest::last_writer;
 
 /// The next tick waits this long for the names of other writers, whatever the number of undone
 /// floors; missing names stay unknown.
@@ -55,11 +54,11 @@ async fn manager(client: &Client, object: &ObjectRef) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::kinds::Kind;
     use serde_json::json;
 
     use super::*;
     use crate::controller::fake_api::{FakeApi, FakeApiBehavior};
-    use evenkeel_kubernetes::kinds::Kind;
 
     fn objects() -> impl Iterator<Item = (usize, ObjectRef)> {
         let target = |number: usize| {

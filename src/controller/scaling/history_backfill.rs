@@ -1,7 +1,7 @@
 //! Fills the histories of targets from a Prometheus, in the background, newest past first. One
 //! query runs at a time for the targets of all namespaces. Beside it run a few queries of single
 //! targets, which any tenant may write and which may hang, at the pace of
-//! [`evenkeel_core::scaling::history_backfill`]. Decisions never wait: answers fill gaps, and
+//! [`evenkeel_scaling::history_backfill`]. Decisions never wait: answers fill gaps, and
 //! values measured here stay. No answer is cached, because each is used once.
 
 mod history_client;
@@ -10,6 +10,13 @@ mod history_source;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use evenkeel_clock::Clock;
+use evenkeel_forecast::Resolution;
+use evenkeel_metrics::signal::Signal;
+use evenkeel_scaling::history_backfill::{BackfillPace, BackfillRemainder};
+use evenkeel_scaling::plan::history_backfill::{
+    BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
+};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
@@ -17,13 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::metrics::ScalingMetrics;
 use crate::metrics::prometheus::Workloads;
-use evenkeel_clock::Clock;
-use evenkeel_core::forecast::Resolution;
-use evenkeel_core::scaling::history_backfill::{BackfillPace, BackfillRemainder};
-use evenkeel_core::scaling::signal::Signal;
-use evenkeel_kubernetes::plan::scaling::history_backfill::{
-    BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
-};
 
 pub(super) use self::history_client::HistoryClient;
 pub use self::history_source::HistorySource;
@@ -204,24 +204,21 @@ async fn sort(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
+    use std::collections::{BTreeMap, HashMap};
     use std::sync::Mutex;
     use std::time::Duration;
 
     use async_trait::async_trait;
+    use evenkeel_clock as clock;
+    use evenkeel_metrics::signal::PromQl;
+    use evenkeel_objects::pod_names::WorkloadName;
+    use evenkeel_scaling::plan::history_backfill::Points;
+    use evenkeel_units::Bytes;
     use jiff::SignedDuration;
 
     use super::*;
-    use evenkeel_clock as clock;
-
     use crate::metrics::MetricsError;
-    use crate::metrics::prometheus::Grid;
-    use std::collections::BTreeMap;
-
-    use crate::metrics::prometheus::{WorkloadName, WorkloadSums};
-    use evenkeel_core::scaling::signal::PromQl;
-    use evenkeel_core::units::Bytes;
-    use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
+    use crate::metrics::prometheus::{Grid, WorkloadSums};
 
     struct Fake<F> {
         script: F,

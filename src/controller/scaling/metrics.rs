@@ -8,6 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_objects::condition::ConditionStatus;
+use evenkeel_scaling::DecisionBasis;
+use evenkeel_scaling::plan::scaling_status::{LoadStatus, ScalingStatus};
+use evenkeel_scaling::plan::tick::CronTally;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -18,10 +22,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 use super::status_store::StatusStore;
-use crate::api::scaling::{ConditionStatus, LoadStatus, ScalingStatus};
 use crate::metrics::MetricsError;
-use evenkeel_core::scaling::DecisionBasis;
-use evenkeel_kubernetes::plan::scaling::tick::CronTally;
 
 pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficFitMetrics, TrafficOutcome};
 

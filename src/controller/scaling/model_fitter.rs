@@ -2,7 +2,7 @@
 //! in Prometheus.
 //!
 //! Pasts are queried newest first, in parts, at the pace of
-//! [`evenkeel_core::scaling::history_backfill`]: those of workloads in batches, one after the
+//! [`evenkeel_scaling::history_backfill`]: those of workloads in batches, one after the
 //! other, and beside them a few of targets' own queries, which any tenant may write and which may
 //! hang. Each load is fitted on the blocking pool: on the older part of its past and judged on the
 //! newest, then on all of it. One load is fitted at a time, and a rest of three times as long
@@ -26,6 +26,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_forecast::{Minutes, ModelAssets};
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_scaling::counterfactual::TrialPods;
+use evenkeel_scaling::history_backfill::BackfillPace;
+use evenkeel_scaling::plan::tick::{
+    FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
+};
+use evenkeel_scaling::tracker::FitTask;
+use evenkeel_training::{OwnSettings, learn};
+use evenkeel_units::panic_error::{PanicError, caught};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use jiff::SignedDuration;
@@ -37,17 +48,7 @@ use self::network::LastNetwork;
 use self::steps::{Span, Steps};
 use super::history_backfill::{HistoryRequest, HistorySource};
 use super::metrics::{FitOutcome, ScalingMetrics};
-use crate::metrics::prometheus::{WorkloadName, Workloads};
-use evenkeel_clock as clock;
-use evenkeel_core::forecast::{Minutes, ModelAssets};
-use evenkeel_core::panic_error::{PanicError, caught};
-use evenkeel_core::scaling::counterfactual::TrialPods;
-use evenkeel_core::scaling::history_backfill::BackfillPace;
-use evenkeel_core::scaling::tracker::FitTask;
-use evenkeel_kubernetes::plan::scaling::tick::{
-    FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
-};
-use evenkeel_training::{OwnSettings, learn};
+use crate::metrics::prometheus::Workloads;
 
 /// The rest after each fit, in times of what it took: a quarter of a core.
 const RESTS: u32 = 3;

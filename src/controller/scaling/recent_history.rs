@@ -5,14 +5,14 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use evenkeel_forecast::Resolution;
+use evenkeel_scaling::plan::scaling_status::{LoadStatus, ScalingStatus, Word};
+use evenkeel_scaling::tracker::UNSCALED;
+use evenkeel_units::narrowed;
+use evenkeel_units::panic_error::caught;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::api::history::{ForecastBand, HistoryPoint};
-use crate::api::scaling::{LoadStatus, ScalingStatus, Word};
-use evenkeel_core::forecast::Resolution;
-use evenkeel_core::panic_error::caught;
-use evenkeel_core::scaling::tracker::UNSCALED;
-use evenkeel_core::units::narrowed;
 
 /// The past that is kept: 30 minutes.
 const PAST: i64 = 120;
@@ -265,8 +265,10 @@ fn length() -> usize {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_scaling::plan::scaling_status::{Floor, LoadForecast};
+
     use super::*;
-    use crate::api::scaling::{Floor, LoadForecast, sample};
+    use crate::api::scaling::sample;
 
     fn at(slot: i64) -> Timestamp {
         Timestamp::from_second(slot * 15 + 7).unwrap()

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use evenkeel_scaling::plan::tick::ScalingSample;
 use jiff::Timestamp;
 
 use crate::metrics::MetricsRound;
-use evenkeel_kubernetes::plan::scaling::tick::ScalingSample;
 
 /// The place of the newest round; clones share it.
 #[derive(Debug, Clone, Default)]

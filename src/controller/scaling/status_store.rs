@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-
-use crate::api::scaling::ScalingStatus;
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
 
 /// The newest state of all targets; clones share it.
 #[derive(Debug, Clone, Default)]

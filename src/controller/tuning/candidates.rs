@@ -5,17 +5,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_placement::node_table::NodeState;
+use evenkeel_tuning::decision::{HighestPods, Trend};
+use evenkeel_tuning::plan::TunedWorkload;
+use evenkeel_tuning::resizable_pod::ResizablePod;
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use jiff::Timestamp;
 
 use super::memory::TuningMemory;
 use super::settings::Settings;
 use super::workloads::tuned;
 use crate::cluster::ClusterState;
-use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::tuning::{CpuMemory, HighestPods, Trend, TunedResource, TuningMode};
-use evenkeel_core::units::Amount;
-use evenkeel_kubernetes::plan::tuning::TunedWorkload;
-use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
 pub(super) struct ResizeCandidate<'a> {
     pub(super) pod: Arc<ResizablePod>,

@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::lenient_object::UnreadableObject;
+use evenkeel_objects::meta::Meta;
+use evenkeel_tuning::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
+use evenkeel_tuning::vertical_pod_autoscaler::VerticalPodAutoscaler;
 use kube::api::DynamicObject;
 use kube::{Api, Client};
 use serde::de::DeserializeOwned;
-
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lenient_object::UnreadableObject;
-use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::namespace_limits::{LimitRange, NamespaceLimits, ResourceQuota};
-use evenkeel_kubernetes::vertical_pod_autoscaler::VerticalPodAutoscaler;
 
 use super::request_deadline::{TimedRequestError, for_each_in_time};
 use super::workloads::WorkloadId;

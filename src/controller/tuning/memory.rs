@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use evenkeel_tuning::decision::{HpaActivity, MinuteSamples, SampleWindow};
+use evenkeel_tuning::plan::{PendingResize, TunedContainer, TunedWorkload};
+use evenkeel_tuning::resizable_pod::ResizablePod;
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::CpuMemory;
 use jiff::{SignedDuration, Timestamp};
 
 use super::limits::ResizeLimits;
 use super::workloads::{WorkloadId, id_of};
 use crate::metrics::ContainerUsage;
-use evenkeel_core::tuning::{CpuMemory, HpaActivity, MinuteSamples, SampleWindow};
-use evenkeel_core::units::Amount;
-use evenkeel_kubernetes::plan::tuning::{PendingResize, TunedContainer, TunedWorkload};
-use evenkeel_kubernetes::resizable_pod::ResizablePod;
 
 /// The time between two samples of a container.
 const SAMPLE: SignedDuration = SignedDuration::from_mins(1);

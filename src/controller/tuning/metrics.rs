@@ -1,13 +1,12 @@
 //! Metrics of tuning in place.
 
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_tuning::resizable_pod::ResizePhase;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-
-use evenkeel_core::tuning::TuningMode;
-use evenkeel_kubernetes::resizable_pod::ResizePhase;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ResizeReasonLabel {

@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use evenkeel_objects::lenient_object::LenientObject;
 use kube::api::ListParams;
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 
 use crate::cluster::paged_list::Listing;
-use evenkeel_kubernetes::lenient_object::LenientObject;
 
 /// The longest wait for an answer: a page of five hundred Pods takes a second or two.
 const DEADLINE: Duration = Duration::from_secs(10);

@@ -4,6 +4,25 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use evenkeel_objects::plan::Write;
+use evenkeel_objects::qos_class::QosClass;
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_placement::SchedulingPolicy;
+use evenkeel_placement::node_table::NodeState;
+use evenkeel_placement::snapshot::{OptIn, Snapshot};
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
+use evenkeel_tuning::decision::{
+    MinuteSamples, ResourceBudget, ResourceGrants, TuningBounds, TuningDecision, TuningInput,
+    TuningSkipReason, decide, is_called_for, is_turn_of,
+};
+use evenkeel_tuning::namespace_limits::NamespaceLimits;
+use evenkeel_tuning::plan::{TunedContainer, TunedWorkload, TuningContext, begin, scaled_by};
+use evenkeel_tuning::resizable_pod::{ContainerPlace, ResizablePod};
+use evenkeel_tuning::resize::ResizeRules;
+use evenkeel_tuning::resize_record::{ContainerValues, resources};
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
+use evenkeel_units::request_and_limit::RequestAndLimit;
 use jiff::Timestamp;
 
 use super::candidates::{Candidates, ResizeCandidate};
@@ -12,26 +31,7 @@ use super::memory::TuningMemory;
 use super::metrics::TuningMetrics;
 use super::settings::{Settings, rules_of};
 use super::workloads::{WorkloadId, id_of};
-use crate::api::scaling::ScalingStatus;
 use crate::cluster::ClusterState;
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::tuning::{
-    CpuMemory, MinuteSamples, RequestAndLimit, ResourceBudget, ResourceGrants, TunedResource,
-    TuningBounds, TuningDecision, TuningInput, TuningMode, TuningSkipReason, decide, is_called_for,
-    is_turn_of,
-};
-use evenkeel_core::units::Amount;
-use evenkeel_kubernetes::namespace_limits::NamespaceLimits;
-use evenkeel_kubernetes::plan::Write;
-use evenkeel_kubernetes::plan::resize::ResizeRules;
-use evenkeel_kubernetes::plan::tuning::{
-    TunedContainer, TunedWorkload, TuningContext, begin, scaled_by,
-};
-use evenkeel_kubernetes::qos_class::QosClass;
-use evenkeel_kubernetes::resizable_pod::{ContainerPlace, ResizablePod};
-use evenkeel_kubernetes::resize_record::{ContainerValues, resources};
-use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 pub(super) struct ResizePlanner {
     pub(super) cluster: ClusterState,
@@ -175,7 +175,7 @@ impl ResizePlanner {
         });
         let called = called.filter_map(|status| {
             let workload = &status.workload;
-            let mut kinds = evenkeel_kubernetes::kinds::Kind::WORKLOADS.iter();
+            let mut kinds = evenkeel_objects::kinds::Kind::WORKLOADS.iter();
             let kind = kinds.find(|kind| kind.as_str() == &*workload.kind)?;
             let name = workload.name.to_string();
             Some((Arc::clone(&status.namespace), kind.as_str(), name))

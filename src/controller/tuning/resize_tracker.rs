@@ -3,6 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use evenkeel_objects::annotations::TUNING_STATUS;
+use evenkeel_objects::plan::{Purpose, Write};
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_tuning::plan::{PodResizePlan, TunedWorkload, TuningContext, TuningStatus, follow};
+use evenkeel_tuning::resizable_pod::ResizablePod;
+use evenkeel_tuning::resize::{ResizeRefusal, ResizeRules, put_back};
+use evenkeel_tuning::resize_record::Resizer;
 use jiff::Timestamp;
 
 use super::memory::{TuningMemory, WorkloadTuningState};
@@ -10,15 +17,6 @@ use super::metrics::TuningMetrics;
 use super::settings::{Settings, rules_of};
 use super::workloads::{by_controller, id_of};
 use crate::cluster::ClusterState;
-use evenkeel_core::tuning::TuningMode;
-use evenkeel_kubernetes::annotations::TUNING_STATUS;
-use evenkeel_kubernetes::plan::resize::{ResizeRefusal, ResizeRules, put_back};
-use evenkeel_kubernetes::plan::tuning::{
-    PodResizePlan, TunedWorkload, TuningContext, TuningStatus, follow,
-};
-use evenkeel_kubernetes::plan::{Purpose, Write};
-use evenkeel_kubernetes::resizable_pod::ResizablePod;
-use evenkeel_kubernetes::resize_record::Resizer;
 
 pub(super) struct ResizeTracker {
     pub(super) cluster: ClusterState,

@@ -1,8 +1,9 @@
 //! The settings of tuning.
 
-use evenkeel_core::tuning::{Elasticity, TuningMode};
-use evenkeel_kubernetes::plan::resize::ResizeRules;
-use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_tuning::decision::Elasticity;
+use evenkeel_tuning::plan::TunedWorkload;
+use evenkeel_tuning::resize::ResizeRules;
 use jiff::SignedDuration;
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,19 +1,19 @@
 use std::collections::HashMap;
 
+use evenkeel_objects::annotations::{RESIZED, TUNING_STATUS};
+use evenkeel_objects::capacities::Capacities;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::plan::{Purpose, WriteOperation};
+use evenkeel_objects::pod::Pod;
+use evenkeel_placement::node_table;
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::CpuMemory;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::cluster::{ScalingObject, Settings as ClusterSettings};
 use crate::metrics::{ContainerName, ContainerUsage};
-use evenkeel_core::placement::node_table;
-use evenkeel_core::tuning::CpuMemory;
-use evenkeel_core::units::Amount;
-use evenkeel_kubernetes::annotations::{RESIZED, TUNING_STATUS};
-use evenkeel_kubernetes::capacities::Capacities;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::{Purpose, WriteOperation};
-use evenkeel_kubernetes::pod::Pod;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_000_000 + second).unwrap()
@@ -24,7 +24,7 @@ struct World {
     cluster: ClusterState,
     settings: Settings,
     memory: TuningMemory,
-    targets: Vec<Arc<crate::api::scaling::ScalingStatus>>,
+    targets: Vec<Arc<evenkeel_scaling::plan::scaling_status::ScalingStatus>>,
     limits: Arc<ResizeLimits>,
 }
 
@@ -90,7 +90,7 @@ impl World {
     fn named(&self, name: &str, annotations: &Value, replicas: i32) {
         let object = json!({"metadata": {"name": name, "namespace": "shop", "uid": name,
             "annotations": annotations}, "spec": {"replicas": replicas}});
-        let watched: evenkeel_kubernetes::watched_types::WatchedDeployment =
+        let watched: crate::watched_types::WatchedDeployment =
             serde_json::from_value(object).unwrap();
         let workload = ScalingObject::Workload(Arc::new(watched.workload));
         self.cluster.apply_scaling_object(workload);
@@ -277,7 +277,7 @@ fn a_forecast_that_calls_for_replicas_comes_first() {
     world.samples("p", RISING, 300);
     let mut called = crate::api::scaling::sample::status();
     called.namespace = "shop".into();
-    called.workload = crate::api::scaling::ObjectName {
+    called.workload = evenkeel_scaling::plan::scaling_status::ObjectName {
         kind: "Deployment".into(),
         name: "web".into(),
     };

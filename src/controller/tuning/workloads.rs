@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use evenkeel_core::tuning::TuningMode;
-use evenkeel_kubernetes::controller_key::ControllerKey;
-use evenkeel_kubernetes::plan::tuning::TunedWorkload;
+use evenkeel_objects::controller_key::ControllerKey;
+use evenkeel_objects::tuning_mode::TuningMode;
+use evenkeel_tuning::plan::TunedWorkload;
 
 pub(super) type WorkloadId = (Arc<str>, &'static str, String);
 

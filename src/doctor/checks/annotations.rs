@@ -1,15 +1,15 @@
 //! Annotations with invalid names or values, on every kind of object with annotations.
 
+use evenkeel_objects::annotated_object::AnnotatedObject;
+use evenkeel_objects::annotations::{InvalidAnnotation, PROFILE};
+use evenkeel_objects::meta::{Meta, RelevantAnnotations};
+use evenkeel_objects::suggestion::{did_you_mean, nearest};
+
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
+use crate::annotation_check::{AnnotationFault, Carrier, check as faults_of};
 use crate::doctor::DoctorFinding;
-use crate::doctor::observation::Look as _;
-use crate::doctor::observation::ObjectsOfKind;
-use evenkeel_kubernetes::annotated_object::AnnotatedObject;
-use evenkeel_kubernetes::annotation_check::{AnnotationFault, Carrier, check as faults_of};
-use evenkeel_kubernetes::annotations::{InvalidAnnotation, PROFILE};
-use evenkeel_kubernetes::meta::{Meta, RelevantAnnotations};
-use evenkeel_kubernetes::suggestion::{did_you_mean, nearest};
+use crate::doctor::observation::{Look as _, ObjectsOfKind};
 
 pub(super) const ANNOTATIONS: &str = "annotations";
 

@@ -1,12 +1,14 @@
 //! The APIServices of the groups that Evenkeel may serve: one per group and cluster, so another
 //! server may hold it, and one that leads nowhere disturbs requests for all APIs.
 
+use evenkeel_certificates::api_service;
+use evenkeel_certificates::api_service::Holder;
+use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
+
 use super::evidence::{CheckFindings, Evidence};
+use crate::cluster::read_outcome::ReadOutcome;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use crate::doctor::observation::ReadOutcome;
-use evenkeel_kubernetes::api_service::{self, Holder};
-use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
 struct ExpectedApiGroup<'a> {
     /// The check, which is the component that has the group served, too.

@@ -1,7 +1,6 @@
 //! Writes: the leader, the kill switch, the policies that guard writes and resize records, and the
 //! job that restores abandoned values.
 
-use crate::doctor::observation::Look as _;
 use jiff::SignedDuration;
 use k8s_openapi::api::admissionregistration::v1::{
     NamedRuleWithOperations, ValidatingAdmissionPolicyBinding,
@@ -11,8 +10,9 @@ use k8s_openapi::api::batch::v1::CronJob;
 use super::evidence::{CheckFindings, Evidence, replicas};
 use super::external_instance;
 use super::finding_text::about;
-use crate::config::Writes;
+use crate::controller::switch::Writes;
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 
 /// Age of its renewal after which a Lease is taken for abandoned, where it does not say.
 const LEASE: SignedDuration = SignedDuration::from_secs(10);

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
+use evenkeel_hpa::autoscaler::Autoscaler;
+use evenkeel_objects::annotations::BOUNDS;
+use evenkeel_objects::meta::Meta;
+use evenkeel_scaling::plan::conditions::{CONFLICTS, is_problem};
+use evenkeel_scaling::scaling_policy::ScalingPolicy;
+
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::named;
 use crate::doctor::DoctorFinding;
-use evenkeel_kubernetes::annotations::BOUNDS;
-use evenkeel_kubernetes::autoscaler::Autoscaler;
-use evenkeel_kubernetes::meta::Meta;
-use evenkeel_kubernetes::plan::scaling::conditions::{CONFLICTS, is_problem};
-use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 pub(super) const CONFLICT: &str = "scaling-conflicts";
 pub(super) const PROBLEM: &str = "scaling-targets";

@@ -1,16 +1,15 @@
 //! An observation with the facts that several checks derive from it.
 
+use evenkeel_objects::annotated_object::AnnotatedObject;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+
 use crate::certificates::ServingCertificateSource;
+use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
 use crate::config::{Config, ConfigError};
 use crate::doctor::DoctorFinding;
-use crate::doctor::observation::Look as _;
-use crate::doctor::observation::{
-    DoctorObservation, ObjectsOfKind, ReadFailure, ReadOutcome, Replica,
-};
+use crate::doctor::observation::{DoctorObservation, Look as _, ObjectsOfKind, Replica};
 use crate::metrics::exposition::Exposition;
 use crate::server::MetricsAuthentication;
-use evenkeel_kubernetes::annotated_object::AnnotatedObject;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
 
 /// Findings of a check; the error is the finding that its subject could not be read.
 pub(super) type CheckFindings = Result<Vec<DoctorFinding>, DoctorFinding>;

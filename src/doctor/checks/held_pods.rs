@@ -1,15 +1,15 @@
 //! Pods that Evenkeel holds back: their number, the longest wait, and the way to let them go.
 
-use crate::doctor::observation::Look as _;
+use evenkeel_objects::annotations::RELAX_AFTER;
+use evenkeel_objects::pod::Pod;
+use evenkeel_placement::extender::REFUSAL;
 use jiff::Timestamp;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{about, count};
 use crate::api;
 use crate::doctor::DoctorFinding;
-use evenkeel_kubernetes::annotations::RELAX_AFTER;
-use evenkeel_kubernetes::extender::REFUSAL;
-use evenkeel_kubernetes::pod::Pod;
+use crate::doctor::observation::Look as _;
 
 /// As long as the shipped alert rule waits.
 const LONG: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);

@@ -1,12 +1,13 @@
 //! Metrics that HPAs scale by: without its API, the HPA and Evenkeel are both blind.
 
+use evenkeel_hpa::autoscaler::Autoscaler;
+use evenkeel_metrics::metrics_api::MetricsApi;
+use evenkeel_objects::kinds::Kind;
+
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use evenkeel_core::scaling::hpa::MetricsApi;
-use evenkeel_kubernetes::autoscaler::Autoscaler;
-use evenkeel_kubernetes::kinds::Kind;
 
 pub(super) const SERVED: &str = "hpa-metrics";
 

@@ -1,6 +1,5 @@
 //! The installation: versions, configuration, and the replicas of the Deployment.
 
-use crate::doctor::observation::Look as _;
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Pod;
@@ -8,8 +7,9 @@ use k8s_openapi::api::core::v1::Pod;
 use super::evidence::{CheckFindings, Evidence, replicas};
 use super::external_instance;
 use super::finding_text::{count, named};
-use crate::doctor::registration;
-use crate::doctor::{DoctorFinding, ReadOutcome};
+use crate::cluster::read_outcome::ReadOutcome;
+use crate::doctor::observation::Look as _;
+use crate::doctor::{DoctorFinding, registration};
 
 /// The oldest and the newest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;

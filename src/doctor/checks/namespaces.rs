@@ -1,16 +1,18 @@
 //! Namespaces: opted-in ones, objects that wait in others, and the mirror label.
 
-use crate::doctor::observation::Look as _;
 use std::collections::BTreeMap;
+
+use evenkeel_objects::annotations::ENABLED;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};
 use super::webhook;
+use crate::annotation_check;
+use crate::annotation_check::Carrier;
 use crate::doctor::DoctorFinding;
-use evenkeel_kubernetes::annotation_check::{self, Carrier};
-use evenkeel_kubernetes::annotations::ENABLED;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::watched_types::Namespace;
+use crate::doctor::observation::Look as _;
+use crate::watched_types::Namespace;
 
 pub(super) const OPTED_IN: &str = "opted-in";
 pub(super) const NOT_OPTED_IN: &str = "not-opted-in";

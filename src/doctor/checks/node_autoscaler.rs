@@ -1,12 +1,13 @@
 //! Refused Pods beside a node autoscaler: Karpenter and cluster-autoscaler judge by requests, so a
 //! Pod that fits by requests and is refused for load gets no new node.
 
+use evenkeel_objects::annotations::{NO_HEADROOM, RELAX_AFTER};
+
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};
 use super::held_pods;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use evenkeel_kubernetes::annotations::{NO_HEADROOM, RELAX_AFTER};
 
 pub(super) const CONFLICT: &str = "node-autoscaler";
 

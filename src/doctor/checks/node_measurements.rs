@@ -1,13 +1,14 @@
 //! Measurements: each node's load must be measured under the node's own name, and its capacity
 //! known.
 
+use evenkeel_objects::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
+use evenkeel_units::{Resource, Resources};
+
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::named;
 use crate::doctor::DoctorFinding;
 use crate::metrics::MetricsSourceSettings;
 use crate::metrics::exposition::Exposition;
-use evenkeel_core::units::{Resource, Resources};
-use evenkeel_kubernetes::annotations::{DISK_IO_CAPACITY, NETWORK_CAPACITY};
 
 pub(super) const FRESH: &str = "measurements";
 pub(super) const NAMES: &str = "measured-names";

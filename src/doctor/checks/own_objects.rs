@@ -1,13 +1,13 @@
 //! CronHPAs, IHPAs, HorizontalPortraits and ReplicaProfiles: followed or not, by their conditions.
 
+use evenkeel_objects::annotated_object::{AnnotatedObject, ReportedCondition};
+use evenkeel_objects::kinds::Kind;
 use jiff::SignedDuration;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::named;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::ObjectsOfKind;
-use evenkeel_kubernetes::annotated_object::{AnnotatedObject, ReportedCondition};
-use evenkeel_kubernetes::kinds::Kind;
 
 pub(super) const OBJECTS: &str = "own-objects";
 

@@ -1,16 +1,16 @@
 //! Rights of the ServiceAccounts, compared with everything that the code does.
 
-use crate::doctor::observation::Look as _;
 use std::collections::BTreeSet;
+
+use evenkeel_objects::kinds::Kind;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::external_instance;
 use super::finding_text::count;
 use crate::cluster::access::Identity;
-use crate::doctor::DoctorFinding;
-use crate::doctor::Right;
+use crate::doctor::observation::Look as _;
+use crate::doctor::{DoctorFinding, Right};
 use crate::metrics::Authorization;
-use evenkeel_kubernetes::kinds::Kind;
 
 pub(super) const RIGHTS: &str = "rights";
 

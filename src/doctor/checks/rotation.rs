@@ -1,7 +1,6 @@
 //! A change of all keys that goes on: its next step, and what has to be done before it.
 
-use crate::doctor::observation::Look as _;
-use evenkeel_kubernetes::plan::key_rotation::{
+use evenkeel_certificates::key_rotation::{
     KeyRotation, KeyRotationError, KeyRotationRequest, REQUEST, ROTATION,
 };
 use jiff::SignedDuration;
@@ -9,6 +8,7 @@ use jiff::SignedDuration;
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::about;
 use crate::doctor::DoctorFinding;
+use crate::doctor::observation::Look as _;
 
 pub(super) const ROTATION_GOES_ON: &str = "key-rotation";
 

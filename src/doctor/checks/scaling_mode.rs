@@ -1,16 +1,17 @@
 //! The check that scaling acts anywhere: by default Evenkeel recommends, and changes no replicas.
 
+use evenkeel_hpa::autoscaler::Autoscaler;
+use evenkeel_objects::annotations::SCALING;
+use evenkeel_objects::meta::RelevantAnnotations;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::scaling_mode::ScalingMode;
+use evenkeel_scaling::scaling_policy::ScalingPolicy;
+
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
+use crate::annotation_check::Carrier;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use evenkeel_core::scaling::ScalingMode;
-use evenkeel_kubernetes::annotation_check::Carrier;
-use evenkeel_kubernetes::annotations::SCALING;
-use evenkeel_kubernetes::autoscaler::Autoscaler;
-use evenkeel_kubernetes::meta::RelevantAnnotations;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 pub(super) const MODE: &str = "scaling-mode";
 

@@ -1,17 +1,16 @@
 //! The webhook: registered as shipped, backed by endpoints, and really called.
 
-use crate::doctor::observation::Look as _;
+use evenkeel_objects::annotations::{ENABLED, PROFILE};
 use k8s_openapi::api::admissionregistration::v1::{MutatingWebhook, MutatingWebhookConfiguration};
 use k8s_openapi::api::core::v1::Service;
 use serde_json::Value;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
-use crate::doctor::DoctorFinding;
-use crate::doctor::PodOfDryRun;
+use crate::doctor::observation::Look as _;
 use crate::doctor::registration::{CONFIGURATION, ours};
+use crate::doctor::{DoctorFinding, PodOfDryRun};
 use crate::server::paths;
-use evenkeel_kubernetes::annotations::{ENABLED, PROFILE};
 
 /// The registration as it is installed.
 const SHIPPED: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");

@@ -5,6 +5,9 @@ use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::Request;
+use evenkeel_objects::annotated_object::AnnotatedObject;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::lenient_object::UnreadableItems;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
 use kube::core::Resource;
@@ -13,11 +16,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::cluster::paged_list::{for_each_readable, list};
-use crate::doctor::observation::{ReadFailure, ReadOutcome};
-use evenkeel_kubernetes::annotated_object::AnnotatedObject;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::lenient_object::UnreadableItems;
-use evenkeel_kubernetes::watched_types::ListedObject;
+use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
+use crate::watched_types::ListedObject;
 
 #[derive(Clone, Copy)]
 pub(super) struct ClusterReader<'a> {
@@ -235,7 +235,8 @@ fn kind<K: Resource<DynamicType = ()>>() -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+    use k8s_openapi::api::apps::v1::Deployment;
+    use k8s_openapi::api::core::v1::Pod;
     use kube::core::Status;
 
     use super::*;

@@ -1,11 +1,12 @@
 //! Looks up the custom resources that the configuration wants scaled, as the service does.
 
+use evenkeel_objects::custom_kind::CustomKind;
+use evenkeel_objects::scaled_kind::ScaledKind;
 use kube::Client;
 
+use crate::cluster::read_outcome::ReadOutcome;
 use crate::cluster::watch::{LookError, look};
-use crate::doctor::observation::{DoctorObservation, KindState, ReadOutcome, ScaledKindSeen};
-use evenkeel_kubernetes::custom_kind::CustomKind;
-use evenkeel_kubernetes::scaled_kind::ScaledKind;
+use crate::doctor::observation::{DoctorObservation, KindState, ScaledKindSeen};
 
 pub(super) struct ConfiguredKind {
     pub(super) seen: ScaledKindSeen,

@@ -1,13 +1,14 @@
 //! Lists the objects that may carry annotations of Evenkeel's, and those of its own kinds.
 
+use evenkeel_objects::annotated_object::AnnotatedObject;
+use evenkeel_objects::annotations::PREFIX;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::meta::RelevantAnnotations;
 use futures::future::join_all;
 
 use super::api_reader::ClusterReader;
-use crate::doctor::observation::{ObjectsOfKind, ReadOutcome};
-use evenkeel_kubernetes::annotated_object::AnnotatedObject;
-use evenkeel_kubernetes::annotations::PREFIX;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::meta::RelevantAnnotations;
+use crate::cluster::read_outcome::ReadOutcome;
+use crate::doctor::observation::ObjectsOfKind;
 
 /// The kinds of objects that users annotate, or annotate the Pods of, and Evenkeel's own.
 const KINDS: [Kind; 12] = [

@@ -9,7 +9,7 @@ use kube::api::ListParams;
 
 use super::api_reader::ClusterReader;
 use crate::cluster::paged_list::for_each_readable;
-use crate::doctor::observation::ReadOutcome;
+use crate::cluster::read_outcome::ReadOutcome;
 
 /// The reason that stands in an Event about a Pod that was bound.
 const BOUND: &str = "Scheduled";

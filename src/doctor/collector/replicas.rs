@@ -11,7 +11,8 @@ use kube::Api;
 use kube::api::PostParams;
 
 use super::api_reader::ClusterReader;
-use crate::doctor::observation::{DoctorObservation, ReadFailure, ReadOutcome, Replica};
+use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
+use crate::doctor::observation::{DoctorObservation, Replica};
 use crate::server::MetricsAuthentication;
 use crate::server::paths::{FORWARDED_TOKEN, METRICS};
 

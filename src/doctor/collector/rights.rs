@@ -1,5 +1,6 @@
 //! Asks the authorizer about each needed right, in the name of its ServiceAccount.
 
+use evenkeel_objects::request_header;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
@@ -9,9 +10,9 @@ use kube::api::PostParams;
 
 use super::api_reader::ClusterReader;
 use crate::cluster::access::{Need, RbacRule, Scope, access, scaling};
+use crate::cluster::read_outcome::ReadOutcome;
 use crate::doctor::collector::kinds::ConfiguredKind;
-use crate::doctor::observation::{ReadOutcome, Right};
-use evenkeel_kubernetes::request_header;
+use crate::doctor::observation::Right;
 
 /// Questions that are under way at a time.
 const AT_ONCE: usize = 8;

@@ -1,15 +1,14 @@
 //! Sends a Pod through admission as a dry run, the only way to see if the API server reaches and
 //! trusts the webhook.
 
+use evenkeel_objects::namespace_policy::NamespacePolicy;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
-use crate::doctor::observation::{
-    DoctorObservation, PodOfDryRun, ReadFailure, ReadOutcome, WebhookTrial,
-};
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
+use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
+use crate::doctor::observation::{DoctorObservation, PodOfDryRun, WebhookTrial};
 
 /// Tries the webhook in the first namespace that has opted in; absent where none has.
 pub(super) async fn run(client: &Client, seen: &DoctorObservation) -> ReadOutcome<WebhookTrial> {

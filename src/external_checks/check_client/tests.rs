@@ -4,8 +4,10 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use evenkeel_core::scaling::ReplicaCounts;
-use evenkeel_core::scaling::staged_change::Direction;
+use evenkeel_api::cron_hpa::spec::ScaledRef;
+use evenkeel_api::replica_counts::ReplicaCounts;
+use evenkeel_scaling::ihpa::ExternalCheck;
+use evenkeel_scaling::staged_change::Direction;
 use http_body_util::BodyExt as _;
 use hyper::Response;
 use jiff::SignedDuration;
@@ -17,8 +19,6 @@ use tokio::net::TcpListener;
 
 use super::*;
 use crate::external_checks::AllowedUrl;
-use evenkeel_kubernetes::cron_hpa::ScaledRef;
-use evenkeel_kubernetes::ihpa::ExternalCheck;
 
 const PASS: &str = "HTTP/1.1 200 OK\r\ncontent-length: 19\r\n\r\n{\"verdict\": \"Pass\"}";
 

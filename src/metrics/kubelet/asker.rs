@@ -5,8 +5,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
 use evenkeel_http_client::header::{AUTHORIZATION, CONNECTION};
 use evenkeel_http_client::{Request, StatusCode, Uri};
+use evenkeel_metrics::kubelet_stats;
+use evenkeel_metrics::kubelet_stats::DiskUse;
+use evenkeel_units::Bytes;
 use jiff::SignedDuration;
 
 use super::disks::Disks;
@@ -19,9 +24,6 @@ use crate::metrics::query::UsageQuery;
 use crate::metrics::query_queue::{Backoff, LanePolicy, QueryEnd, QueryQueue, QueueKey};
 use crate::metrics::query_runner::{EndedQuery, QueryRunner};
 use crate::telemetry::{PERIOD, RateLimited};
-use evenkeel_clock::{self as clock, Clock};
-use evenkeel_core::units::Bytes;
-use evenkeel_kubernetes::kubelet_stats::{self, DiskUse};
 
 /// The time between two questions to a kubelet. Disks fill slowly, and to look at them costs a walk over
 /// every emptyDir.

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use evenkeel_metrics::kubelet_stats::DiskUse;
+use evenkeel_metrics::usage::{NodeColumn, NodeSample, PodColumn, UsageSample};
+use evenkeel_objects::pod_name::{PodName, PodNames};
+use evenkeel_units::{Amount, Resource};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::answer::{Content, QueryAnswer};
 use crate::metrics::rejected_samples::RejectedSamples;
-use evenkeel_core::placement::usage::{
-    NodeColumn, NodeSample, PodColumn, PodName, PodNames, UsageSample,
-};
-use evenkeel_core::units::{Amount, Resource};
-use evenkeel_kubernetes::kubelet_stats::DiskUse;
 
 /// The known disk usage of all nodes; clones share it.
 #[derive(Debug, Clone, Default)]
@@ -101,8 +100,8 @@ fn of(nodes: &BTreeMap<Arc<str>, NodeDisk>) -> UsageSample {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_kubernetes::kubelet_stats::PodDiskUse;
-    use evenkeel_kubernetes::lenient_object::UnreadableItems;
+    use evenkeel_metrics::kubelet_stats::PodDiskUse;
+    use evenkeel_objects::lenient_object::UnreadableItems;
 
     use super::*;
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use evenkeel_http_client as http;
 use evenkeel_http_client::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
-use evenkeel_http_client::{
-    self as http, HeaderMap, HeaderValue, Request, Response, StatusCode, Uri,
-};
+use evenkeel_http_client::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
+use evenkeel_units::Bytes;
 use jiff::Timestamp;
 
 use super::answer;
@@ -13,7 +13,6 @@ use super::grid::Grid;
 use crate::metrics::access::{AccessClient, EndpointAccess};
 use crate::metrics::api_call;
 use crate::metrics::error::{MetricsError, excerpt};
-use evenkeel_core::units::Bytes;
 
 /// The most that is read of an answer that is not a success.
 const ERROR_BODY: Bytes = Bytes(64 * 1024);

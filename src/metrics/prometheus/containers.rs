@@ -4,9 +4,12 @@
 
 use std::collections::HashMap;
 
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, PromLabels};
+use super::answer;
+use super::answer::PromLabels;
 use super::grid::Grid;
 use super::label_matchers::LabelMatchers;
 use super::matchers::ExporterMatchers;
@@ -16,8 +19,6 @@ use super::source::PrometheusSource;
 use crate::metrics::blocking_pool::aside;
 use crate::metrics::container_usage::{ContainerName, ContainerUsage};
 use crate::metrics::error::MetricsError;
-use evenkeel_core::tuning::{CpuMemory, TunedResource};
-use evenkeel_core::units::Amount;
 
 /// Namespaces that a query names; of more it asks for all.
 const NAMED: usize = 50;

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
+use evenkeel_objects::pod_name::PodNames;
+use evenkeel_units::{Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 
 use super::grid::Grid;
@@ -12,8 +14,6 @@ use super::range;
 use super::reader::PromAnswerReader;
 use crate::metrics::answer::Answers;
 use crate::metrics::query::UsageQuery;
-use evenkeel_core::placement::usage::PodNames;
-use evenkeel_core::units::{Resource, Resources};
 
 /// Reads the body as the answer to each kind of query, the times first, to date the rest.
 ///

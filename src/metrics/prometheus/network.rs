@@ -1,7 +1,7 @@
 //! The queries for the network of nodes and Pods. One query gives the exporters' data of each
 //! interface that is hardware or a bond: by a hardware name, by the kernel's data (an address of
 //! its own, Ethernet, on no other interface), or by members.
-//! [`NetworkUse`](evenkeel_core::placement::interfaces::NetworkUse) decides what counts: in PromQL
+//! [`NetworkUse`](evenkeel_placement::interfaces::NetworkUse) decides what counts: in PromQL
 //! the query would be longer than servers accept.
 
 /// Names of hardware interfaces, also those of hypervisors, and usual names of bonds and teams.

@@ -10,13 +10,13 @@
 //! node_exporter, cAdvisor, kube-state-metrics and the agents. Queries give cores, bytes and bytes
 //! per second, as is Prometheus's convention.
 
+use evenkeel_units::{Resource, Resources};
 use jiff::SignedDuration;
 
 use super::names::NodeLabel;
 use super::network;
 use super::selectors::selectors;
 use crate::metrics::query::UsageQuery;
-use evenkeel_core::units::{Resource, Resources};
 
 /// Devices that repeat what whole disks count (partitions, device-mapper and RAID volumes, caches
 /// and mirrors, paths of one NVMe namespace), and those that are no disks. Disks have names of all

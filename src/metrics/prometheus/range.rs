@@ -10,9 +10,15 @@
 
 use std::collections::hash_map::{Entry, HashMap};
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod_names;
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_scaling::load_sum::NEGLIGIBLE;
+use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, PromPoint};
+use super::answer;
+use super::answer::PromPoint;
 use super::grid::Grid;
 use super::label_matchers::any_of;
 use super::reader::{finite, load};
@@ -21,10 +27,6 @@ use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::UsageQuery;
 use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
-use evenkeel_core::scaling::load_sum::NEGLIGIBLE;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::pod_names::{self, WorkloadName};
 
 /// Sums by workload, in the base unit of their resource, and what was not taken.
 #[derive(Debug, Default)]

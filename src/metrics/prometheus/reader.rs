@@ -7,9 +7,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use evenkeel_metrics::usage::{NodeColumn, NodeSample, UsageSample};
+use evenkeel_objects::pod_name::PodNames;
+use evenkeel_placement::interfaces::{Interfaces, NetworkUse};
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, PromLabels};
+use super::answer;
+use super::answer::PromLabels;
 use super::names::{NodeAddressIndex, NodeLabel, NodeNames, learn};
 use super::network::{InterfaceSeriesKind, PART};
 use super::queries::OfInterfaces;
@@ -18,9 +23,6 @@ use crate::metrics::answer::{Answers, Content, Instances, NodeTimes, QueryAnswer
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::UsageQuery;
 use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
-use evenkeel_core::placement::interfaces::{Interfaces, NetworkUse};
-use evenkeel_core::placement::usage::{NodeColumn, NodeSample, PodNames, UsageSample};
-use evenkeel_core::units::{Amount, Resource, Resources};
 
 pub(super) struct PromAnswerReader {
     pub(super) window: SignedDuration,
@@ -394,8 +396,9 @@ pub(super) fn finite(value: Option<f64>) -> Result<f64, DropCause> {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::pod_name::PodName;
+
     use super::*;
-    use evenkeel_core::placement::usage::PodName;
 
     const NOW: i64 = 1_700_000_000;
 

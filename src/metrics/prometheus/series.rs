@@ -4,9 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evenkeel_metrics::series_query::{LabelledSeries, SeriesPoint};
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, PromLabels};
+use super::answer;
+use super::answer::PromLabels;
 use super::grid::Grid;
 use super::label_matchers::{LabelMatchers, any_of, quoted};
 use super::range::{Aggregate, Workloads, by_workload};
@@ -14,9 +18,6 @@ use super::selectors::with_matcher;
 use super::source::PrometheusSource;
 use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::pod_names::WorkloadName;
-use evenkeel_kubernetes::series_query::{LabelledSeries, SeriesPoint};
 
 /// The times of one series that Prometheus gives in one answer.
 const POINTS: u32 = 11_000;

@@ -6,10 +6,10 @@
 use std::collections::hash_map::{Entry, HashMap};
 use std::hash::{BuildHasher, Hash};
 
+use evenkeel_units::Amount;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::metrics::rejected_samples::{DropCause, RejectedSamples};
-use evenkeel_core::units::Amount;
 
 /// The values of series by node or Pod, of several the largest.
 pub(super) struct LargestSeriesValues<K, S> {

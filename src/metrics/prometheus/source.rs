@@ -5,23 +5,23 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use evenkeel_objects::pod_name::PodNames;
+use evenkeel_units::{Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer;
 use super::client::PrometheusClient;
 use super::matchers::ExporterMatchers;
 use super::names::NodeAddressIndex;
-use super::queries::{self, NodeQuery, OfInterfaces, Queries};
+use super::queries::{NodeQuery, OfInterfaces, Queries};
 use super::reader::{PromAnswerReader, time};
 use super::settings::Settings;
+use super::{answer, queries};
 use crate::metrics::answer::{Answers, QueryAnswer};
 use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
 use crate::metrics::query::UsageQuery;
 use crate::metrics::series::LabelSet;
 use crate::metrics::source::MetricsSource;
-use evenkeel_core::placement::usage::PodNames;
-use evenkeel_core::units::{Resource, Resources};
 
 pub struct PrometheusSource {
     pub(super) client: PrometheusClient,

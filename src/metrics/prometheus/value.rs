@@ -2,16 +2,17 @@
 //! how series become one. A value below zero counts as 0; an empty answer, NaN and infinity are
 //! errors.
 
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::sample::ValueSample;
+use evenkeel_units::{Bytes, i64_ceil};
 use jiff::{SignedDuration, Timestamp};
 
-use super::answer::{self, PromPoint};
+use super::answer;
+use super::answer::PromPoint;
 use super::grid::Grid;
 use super::look_back::look_back;
 use super::source::PrometheusSource;
 use crate::metrics::error::MetricsError;
-use evenkeel_core::scaling::hpa::MetricsApiReading;
-use evenkeel_core::scaling::sample::ValueSample;
-use evenkeel_core::units::{Bytes, i64_ceil};
 
 /// The longest answer that is read: one series, whatever its labels.
 const LONGEST: Bytes = Bytes(64 * 1024);

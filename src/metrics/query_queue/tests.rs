@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_metrics::metric_query::{MetricQuery, MetricSubject, ServedMetric};
+use evenkeel_metrics::signal::MetricIdentifier;
+
 use super::*;
-use crate::metrics::target_queries::{self, TargetQuery as _};
-use evenkeel_core::scaling::signal::MetricIdentifier;
-use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject, ServedMetric};
+use crate::metrics::target_queries;
+use crate::metrics::target_queries::TargetQuery as _;
 
 const SOON_ANSWERED: QueryEnd = QueryEnd {
     answered: true,

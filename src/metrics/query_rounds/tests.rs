@@ -3,11 +3,12 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use evenkeel_metrics::usage::UsageSample;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_units::{Amount, Bytes, Resource, Resources};
 
 use super::*;
 use crate::metrics::answer::{Content, SampleTimes};
-use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::units::{Amount, Bytes, Resource, Resources};
 
 const TIMES: UsageQuery = UsageQuery::SampleTime(Resource::Cpu);
 const MEMORY: UsageQuery = UsageQuery::Pod(Resource::Memory);

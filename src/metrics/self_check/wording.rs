@@ -2,9 +2,10 @@
 
 use std::fmt;
 
+use evenkeel_units::Resource;
+
 use super::MetricsFinding;
 use crate::metrics::query::UsageQuery;
-use evenkeel_core::units::Resource;
 
 /// The finding about disks, which are measured in a way of their own.
 const DISK_UNMEASURED: &str = "disk is measured on no node: the log shows why the kubelets do not \

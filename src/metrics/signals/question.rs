@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::metric_query::MetricQuery;
+use evenkeel_metrics::metrics_api::MetricsApi;
+use evenkeel_metrics::pod::PodFacts;
+
 use crate::metrics::error::MetricsError;
 use crate::metrics::query_queue::QueueKey;
 use crate::metrics::target_queries::{Purpose, TargetQuery, TargetQueryEndpoint};
-use evenkeel_core::scaling::hpa::{MetricsApi, MetricsApiReading};
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_kubernetes::metric_query::MetricQuery;
 
 /// Questions to one API at once: enough for 10,000 in a minute at 100 ms each.
 const AT_ONCE: usize = 16;

@@ -4,20 +4,21 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::metric_query::{CustomNames, QueryError, ServedMetric};
+use evenkeel_metrics::signal::ObjectReference;
+use evenkeel_objects::group_version::GroupVersion;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::truncate::{OF_VALUE, excerpt};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::metrics::api_call::{self, ApiCallBody, ApiCallLimits, LongAnswers};
+use crate::metrics::api_call;
+use crate::metrics::api_call::{ApiCallBody, ApiCallLimits, LongAnswers};
 use crate::metrics::blocking_pool::aside;
 use crate::metrics::error::MetricsError;
 use crate::metrics::resource_metrics::ResourceMetrics;
-use evenkeel_core::scaling::hpa::MetricsApiReading;
-use evenkeel_core::scaling::signal::ObjectReference;
-use evenkeel_kubernetes::group_version::GroupVersion;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::metric_query::{CustomNames, QueryError, ServedMetric};
-use evenkeel_kubernetes::truncate::{OF_VALUE, excerpt};
 
 /// The versions of `custom.metrics.k8s.io` that are understood, the newer first.
 const VERSIONS: [&str; 2] = ["v1beta2", "v1beta1"];
@@ -250,12 +251,12 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use evenkeel_metrics::signal::MetricIdentifier;
+    use evenkeel_units::Bytes;
     use hyper::{Request, Response};
     use kube::client::Body;
 
     use super::*;
-    use evenkeel_core::scaling::signal::MetricIdentifier;
-    use evenkeel_core::units::Bytes;
 
     const PODS: &str = include_str!("../../../tests/fixtures/metrics/prometheus-adapter-pods.json");
     const KEDA: &str = include_str!("../../../tests/fixtures/metrics/keda-external.json");

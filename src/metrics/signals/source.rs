@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::metric_query::{MetricQuery, MetricSubject};
+use evenkeel_metrics::pod::PodFacts;
 use jiff::{SignedDuration, Timestamp};
 
 use super::served::ServedSource;
 use crate::metrics::error::MetricsError;
 use crate::metrics::prometheus::PrometheusSource;
 use crate::metrics::target_queries::TargetQuerySource;
-use evenkeel_core::scaling::hpa::MetricsApiReading;
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject};
 
 pub struct SignalSources {
     pub served: ServedSource,

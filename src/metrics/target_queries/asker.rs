@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_clock::Clock;
+use evenkeel_scaling::query_answers::{CachedAnswer, FailedQuery};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::question::{TargetQuery, TargetQuerySource};
 use super::wanted::{TargetQueryRequest, purposes};
-use crate::metrics::cache::{self, FailedRefresh, MetricsCache, RefreshError};
+use crate::metrics::cache;
+use crate::metrics::cache::{FailedRefresh, MetricsCache, RefreshError};
 use crate::metrics::instruments::QueryMetrics;
 use crate::metrics::query_queue::{Backoff, LanePolicy, PLACES, QueryEnd, QueryQueue};
 use crate::metrics::query_runner::{EndedQuery, QueryRunner};
-use evenkeel_clock::Clock;
-use evenkeel_kubernetes::query_answers::{CachedAnswer, FailedQuery};
 
 /// The time for which an answer is kept that is no longer wanted.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(10);
@@ -197,19 +198,18 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
+    use evenkeel_metrics::api_reading::MetricsApiReading;
+    use evenkeel_metrics::metric_query::{MetricQuery, MetricSubject, ServedMetric};
+    use evenkeel_metrics::pod::PodFacts;
+    use evenkeel_metrics::sample::{Measurement, PodSample, ValueSample};
+    use evenkeel_metrics::signal::MetricIdentifier;
+    use evenkeel_objects::pod::Pod;
+    use evenkeel_scaling::query_answers::SignalRequest;
     use tokio::sync::Notify;
 
     use super::*;
-
     use crate::metrics::MetricsError;
     use crate::metrics::signals::Signals;
-    use evenkeel_core::scaling::hpa::MetricsApiReading;
-    use evenkeel_core::scaling::pod::PodFacts;
-    use evenkeel_core::scaling::sample::{Measurement, PodSample, ValueSample};
-    use evenkeel_core::scaling::signal::MetricIdentifier;
-    use evenkeel_kubernetes::metric_query::{MetricQuery, MetricSubject, ServedMetric};
-    use evenkeel_kubernetes::pod::Pod;
-    use evenkeel_kubernetes::query_answers::SignalRequest;
 
     const TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use evenkeel_scaling::query_answers::QueryRequest;
+
 use super::question::{Purpose, TargetQuery};
-use evenkeel_kubernetes::query_answers::QueryRequest;
 
 /// A question of one target.
 pub type TargetQueryRequest<Q> = QueryRequest<Q, <Q as TargetQuery>::Purpose>;

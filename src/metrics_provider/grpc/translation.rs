@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_kubernetes::series_query::{
+use evenkeel_metrics::series_query::{
     QueryKind, RangeLimits, SeriesAnswer, SeriesPoint, SeriesRange, SeriesRefusal, SeriesRequest,
     WrittenQuery,
 };
 use jiff::{SignedDuration, Timestamp};
 
+use super::messages;
 use super::messages::{
-    self, ContainerResourceQuery, ExternalQuery, GroupKind, KapacityPoint, KapacityQuery,
+    ContainerResourceQuery, ExternalQuery, GroupKind, KapacityPoint, KapacityQuery,
     KapacityQuerySubject, KapacitySample, MetricIdentifier, ObjectIdentifier, ObjectQuery,
     PodIdentifier, PodResourceQuery, QueryLatestResponse, QueryRequest, QueryResponse, QueryType,
     WorkloadContainerResourceQuery, WorkloadExternalQuery, WorkloadResourceQuery,
@@ -345,7 +346,7 @@ mod tests {
     fn an_answer_is_written_to_the_byte() {
         let answer = SeriesAnswer {
             window: Some(SignedDuration::from_secs(120)),
-            series: vec![evenkeel_kubernetes::series_query::LabelledSeries {
+            series: vec![evenkeel_metrics::series_query::LabelledSeries {
                 labels: BTreeMap::from([("namespace".to_owned(), "shop".to_owned())]),
                 points: vec![SeriesPoint {
                     at: Timestamp::from_millisecond(1_500).unwrap(),

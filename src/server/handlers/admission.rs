@@ -2,13 +2,14 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use evenkeel_clock as clock;
+use evenkeel_placement::admission;
+use evenkeel_placement::admission::{AdmissionRequestView, wire};
 
 use super::Handlers;
 use super::answer::{json_body, unreadable};
 use super::fail_open::failed_review;
 use crate::server::{ApiError, BufferedRequest, LoadShedDecision, paths};
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::admission::{self, AdmissionRequestView, wire};
 
 pub(super) async fn mutate(
     State(handlers): State<Handlers>,

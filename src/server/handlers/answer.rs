@@ -3,11 +3,11 @@
 use std::fmt::Display;
 
 use axum::response::{IntoResponse, Response};
+use evenkeel_objects::json;
+use evenkeel_objects::truncate::excerpt;
 use hyper::header::CONTENT_TYPE;
 
 use crate::server::ApiError;
-use evenkeel_kubernetes::json;
-use evenkeel_kubernetes::truncate::excerpt;
 
 pub(crate) fn json_body(body: Vec<u8>) -> Response {
     ([(CONTENT_TYPE, "application/json")], body).into_response()

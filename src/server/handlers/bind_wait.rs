@@ -7,12 +7,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use evenkeel_clock as clock;
+use evenkeel_placement::extender::decide::PATIENCE;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::Instant;
-
-use evenkeel_clock as clock;
-use evenkeel_kubernetes::extender::decide::PATIENCE;
 
 /// The state of the choices to come.
 #[derive(Debug, Default)]

@@ -2,6 +2,13 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::extender::bind_notice::BindNotice;
+use evenkeel_placement::extender::{
+    ExtenderRequest, WireError, bind_notice, decide, placement_rules, preempt, wire,
+};
+use evenkeel_placement::node_table::NearTies;
+use evenkeel_placement::snapshot::{OptIn, Snapshot};
 use jiff::Timestamp;
 
 use super::Handlers;
@@ -10,13 +17,6 @@ use super::fail_open::failed_judgement;
 use super::metrics::Verb;
 use crate::api::explain as api;
 use crate::server::{ApiError, BufferedRequest, LoadShedDecision};
-use evenkeel_core::placement::node_table::NearTies;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::extender::bind_notice::{self, BindNotice};
-use evenkeel_kubernetes::extender::{
-    ExtenderRequest, WireError, decide, placement_rules, preempt, wire,
-};
-use evenkeel_kubernetes::snapshot::{OptIn, Snapshot};
 
 pub(super) async fn filter(
     State(handlers): State<Handlers>,

@@ -2,12 +2,12 @@
 //! such answer is also counted by its outcome. Pods let through on purpose, such as those of other
 //! namespaces, are no failure and not logged.
 
+use evenkeel_placement::admission::AdmissionOutcome;
+use evenkeel_placement::extender::placement_rules::Exemption;
 use tracing::warn;
 
 use crate::server::{ApiError, BufferedRequest};
 use crate::telemetry::RateLimited;
-use evenkeel_kubernetes::admission::AdmissionOutcome;
-use evenkeel_kubernetes::extender::placement_rules::Exemption;
 
 /// Paths and causes that were logged lately.
 #[derive(Debug, Default)]

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
+use evenkeel_clock as clock;
+use evenkeel_units::{Resource, ResourceSet, Resources};
 use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -12,8 +14,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::server::{BufferedRequest, paths};
-use evenkeel_clock as clock;
-use evenkeel_core::units::{Resource, ResourceSet, Resources};
 
 /// From 50 µs, an answer for a hundred nodes, to the 200 ms after which the scheduler gives up.
 const LATENCIES: [f64; 12] = [

@@ -9,18 +9,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::SchedulingPolicy;
+use evenkeel_placement::extender::decide::{FilterResult, PrioritizeResult};
+use evenkeel_placement::extender::explain::Explanation;
+use evenkeel_placement::extender::{CandidateNodes, ExtenderRequest, PlacementContext, explain};
+use evenkeel_placement::node_table::NodeState;
+use evenkeel_placement::snapshot::Snapshot;
 use jiff::Timestamp;
 use moka::sync::Cache;
 
 use crate::api::explain::{BindNotification, ExtenderVerdict, PastVerdict};
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_core::placement::node_table::NodeState;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::extender::decide::{FilterResult, PrioritizeResult};
-use evenkeel_kubernetes::extender::explain::{self, Explanation};
-use evenkeel_kubernetes::extender::{CandidateNodes, ExtenderRequest, PlacementContext};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::snapshot::Snapshot;
 
 /// Pods remembered at a time.
 const MOST: u64 = 10_000;

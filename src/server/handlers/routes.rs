@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 
 use axum::routing::post;
+use evenkeel_units::Bytes;
 
 use super::{Handlers, admission, extender};
 use crate::server::tls::Authority;
 use crate::server::{BodyPace, ListenerMetrics, PathLimits, RouteEndpoint, Routes, paths};
-use evenkeel_core::units::Bytes;
 
 /// Limits of the two callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

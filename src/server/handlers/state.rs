@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use evenkeel_placement::SchedulingPolicy;
+use evenkeel_placement::extender::VerdictCache;
+
 use super::bind_wait::Choices;
 use super::fail_open::FailOpen;
 use super::metrics::HandlerMetrics;
 use super::recent_decisions::Decisions;
 use crate::cluster::ClusterState;
-use evenkeel_core::placement::SchedulingPolicy;
-use evenkeel_kubernetes::extender::VerdictCache;
 
 #[derive(Debug, Clone)]
 pub struct Handlers {

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::cli::dev::cluster::DevCluster;
-use evenkeel::cli::dev::cluster::DevEvent;
-use evenkeel_core::units::Ratio;
+use evenkeel::cli::dev::cluster::{DevCluster, DevEvent};
+use evenkeel_units::Ratio;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;
 use kube::api::{Patch, PatchParams};

@@ -1,7 +1,8 @@
 //! A workload that is scaled and tuned at once, and one that has its requests tuned too, until that is off.
 
-use evenkeel_core::units::{Quantity, Ratio};
+use evenkeel_quantity::Quantity;
 use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_units::Ratio;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{ListParams, Patch, PatchParams};

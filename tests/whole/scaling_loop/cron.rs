@@ -1,8 +1,9 @@
 //! CronHPAs beside the floor of a load that rises: the window opens and closes by the service's own
 //! clock, and what it changed is put back whatever ends it.
 
-use evenkeel_kubernetes::custom_resources::definitions;
-use jiff::{SignedDuration, tz::TimeZone};
+use evenkeel_api::custom_resources::definitions;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::world::{

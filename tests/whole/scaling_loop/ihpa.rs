@@ -1,8 +1,9 @@
 //! A Deployment that an IHPA scales: portraits merged, one that fails, stages up and down, a check that rolls back, a
 //! preview, a restart in the middle of a change, and the end.
 
-use evenkeel_kubernetes::custom_resources::definitions;
-use jiff::{SignedDuration, tz::TimeZone};
+use evenkeel_api::custom_resources::definitions;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::world::{DEPLOYMENT, HPA, MAX, MIN, SHOP, World, number, with_world};

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use evenkeel::metrics::exposition::Exposition;
-use evenkeel_clock::{self as clock, Clock};
+use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
+use evenkeel_objects::kinds::Kind;
 use futures::StreamExt as _;
 use jiff::SignedDuration;
 use kube::api::{DynamicObject, WatchEvent, WatchParams};
@@ -13,13 +15,12 @@ use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use evenkeel_kubernetes::kinds::Kind;
-
 use super::controllers::{DELETION_COST, PODS};
 use super::direct::directly;
 use super::world::{DEPLOYMENT, MIN, SHOP, World, annotation, number, with_world_on};
 use crate::support::control_plane::wait::{eventually, holds};
-use crate::support::dev_api::{self, ask, get};
+use crate::support::dev_api;
+use crate::support::dev_api::{ask, get};
 
 const OWN: &str = "evenkeel.dev/deletion-cost";
 const ON: [(&str, &str); 1] = [("scheduling.scaleIn", "balance")];

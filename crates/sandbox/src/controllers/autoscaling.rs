@@ -1,5 +1,5 @@
 //! HorizontalPodAutoscalers as in kube-controller-manager: the algorithm is
-//! [`evenkeel_core::scaling::hpa`], fed from the API; its outcome is written through `scale`, into
+//! [`evenkeel_hpa`], fed from the API; its outcome is written through `scale`, into
 //! the status and as Events.
 
 mod observation;
@@ -9,6 +9,14 @@ mod write;
 
 use std::collections::HashMap;
 
+use evenkeel_clock::Clock;
+use evenkeel_hpa as hpa;
+use evenkeel_hpa::{
+    AfterWrite, Controller, EventType, HpaMemory, HpaOutcome, ObservedTarget, ReconcileStep,
+    Rescale, Settings,
+};
+use evenkeel_http_client::Request;
+use evenkeel_metrics::pod_metrics::PodMetricsList;
 use jiff::{SignedDuration, Timestamp};
 use kube::{Client, ResourceExt as _};
 use tracing::debug;
@@ -17,13 +25,6 @@ use self::target::HpaTargetLookup;
 use crate::recorder::{Recorder, reference};
 use crate::store::{StoredAutoscaler, Stores};
 use crate::{SandboxEventSink, Timeline};
-use evenkeel_clock::Clock;
-use evenkeel_core::scaling::hpa::{
-    self, AfterWrite, Controller, EventType, HpaMemory, HpaOutcome, ObservedTarget, ReconcileStep,
-    Rescale, Settings,
-};
-use evenkeel_http_client::Request;
-use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
 /// Interval of reconciliations, by the cluster's clock.
 pub fn sync(clock: Clock) -> SignedDuration {

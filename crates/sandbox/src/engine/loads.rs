@@ -1,8 +1,7 @@
 //! The load of nodes and workloads at one moment.
 
+use evenkeel_units::{Resource, Resources};
 use serde::{Serialize, Serializer};
-
-use evenkeel_core::units::{Resource, Resources};
 
 #[derive(Debug, Clone, Default)]
 pub struct Loads {

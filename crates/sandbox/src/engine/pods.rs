@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Amount, Ratio, Resources};
 use jiff::SignedDuration;
 
 use crate::lifecycle::Lifecycle;
 use crate::scenario::{ReplicaUsage, ScenarioWorkload, Startup};
 use crate::usage::PodNow;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::{Amount, Ratio, Resources};
 
 /// Use of a Pod outside of the scenario, as a share of its requests.
 const UNKNOWN_USE: f64 = 0.7;

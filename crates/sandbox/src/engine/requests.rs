@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use evenkeel_objects::pod_name::PodName;
 use jiff::SignedDuration;
 
 use crate::scrape_timing::Timing;
-use evenkeel_core::placement::usage::PodName;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestCounterKey {

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_units::{Ratio, Resource, Resources};
 use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::load::NodeUse;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Ratio, Resource, Resources};
 
 /// During a run.
 #[derive(Debug, Clone)]
@@ -214,8 +214,9 @@ fn count(values: impl Iterator) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_units::Amount;
+
     use super::*;
-    use evenkeel_core::units::Amount;
 
     fn node(share: f64) -> NodeUse {
         let wanted = Resources::from_fn(|_| share * 1000.0);

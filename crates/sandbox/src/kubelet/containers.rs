@@ -1,9 +1,10 @@
 //! Splits a Pod's usage by its containers' requests, because the load model knows Pods only.
 
+use evenkeel_quantity::Quantity;
+use evenkeel_units::Amount;
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use crate::engine::ContainerShare;
-use evenkeel_core::units::{Amount, Quantity};
 
 pub(super) fn shares(pod: &Pod) -> Vec<ContainerShare> {
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
@@ -31,7 +32,7 @@ fn parts(containers: &[&Container], resource: &str) -> Vec<f64> {
     };
     let requests: Vec<f64> = containers.iter().map(requested).collect();
     let total: f64 = requests.iter().sum();
-    let equal = 1.0 / evenkeel_core::units::count_as_f64(containers.len().max(1));
+    let equal = 1.0 / evenkeel_units::count_as_f64(containers.len().max(1));
     let part = |request: f64| if total > 0.0 { request / total } else { equal };
     requests.into_iter().map(part).collect()
 }

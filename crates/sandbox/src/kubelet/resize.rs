@@ -6,14 +6,15 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use evenkeel_quantity::Quantity;
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
 use crate::objects::stamp;
-use evenkeel_core::tuning::{CpuMemory, TunedResource};
-use evenkeel_core::units::{Amount, Quantity};
 
 /// How long the runtime takes to apply a granted resize; the first round after it reports it.
 const APPLYING: SignedDuration = SignedDuration::from_secs(1);

@@ -106,12 +106,12 @@ pub(super) fn status(
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects as kubernetes;
     use jiff::SignedDuration;
 
     use super::*;
     use crate::kubelet::resize::{Allocations, PodHostNode};
     use crate::scenario::Startup;
-    use evenkeel_kubernetes as kubernetes;
 
     #[test]
     fn the_status_follows_the_stage_as_the_rules_read_it() {

@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use evenkeel_objects::pod_name::PodName;
 use jiff::SignedDuration;
 
 use crate::engine::lag::Lags;
-use evenkeel_core::placement::usage::PodName;
 
 /// By namespace and name of the workload.
 #[derive(Debug)]

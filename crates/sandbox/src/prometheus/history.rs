@@ -5,20 +5,20 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_units::{Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::evaluation::{ExporterSeries, PromQlContext, Vector, VectorLabels};
-use super::expression::{self, Expression};
+use super::expression::Expression;
 use super::grid::grid;
-use super::metrics;
 use super::names::in_base_unit;
 use super::pre_run_history::PreRunHistory;
-use super::workload_query::{self, Aggregate, WorkloadPromQuery};
+use super::workload_query::{Aggregate, WorkloadPromQuery};
+use super::{expression, metrics, workload_query};
 use crate::Timeline;
 use crate::machines::Machines;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::{Resource, Resources};
 
 /// Scrapes that are kept: three hours of the scenario.
 const KEPT: usize = 720;

@@ -2,9 +2,10 @@
 //! server.
 //! and a web server.
 
+use evenkeel_units::{Resource, Resources};
+
 use super::evaluation::{ExporterSeries, VectorLabels};
 use super::names::in_base_unit;
-use evenkeel_core::units::{Resource, Resources};
 
 /// The one container of simulated Pods.
 const CONTAINER: &str = "main";
@@ -176,10 +177,11 @@ fn pod_name(workload: &str, place: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::kinds::Kind;
+    use evenkeel_objects::pod_names;
+
     use super::super::names::POD_METRICS;
     use super::*;
-    use evenkeel_kubernetes::kinds::Kind;
-    use evenkeel_kubernetes::pod_names;
 
     #[test]
     fn the_pods_of_a_workload_share_its_use_and_its_requests() {

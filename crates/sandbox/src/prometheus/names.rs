@@ -1,6 +1,6 @@
 //! Metric names and their units.
 
-use evenkeel_core::units::{Resource, Resources};
+use evenkeel_units::{Resource, Resources};
 
 /// For nodes, with the fields of the configuration that name them.
 pub const NODE_METRICS: Resources<(&str, &str)> = Resources::new([

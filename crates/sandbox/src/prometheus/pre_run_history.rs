@@ -4,13 +4,14 @@
 
 use std::ops::RangeInclusive;
 
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::SignedDuration;
 
 use crate::lifecycle::Stage;
-use crate::load::{self, ServedRequestRates, UsageAmounts};
+use crate::load;
+use crate::load::{ServedRequestRates, UsageAmounts};
 use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload, Traffic};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::{Amount, Resource, Resources};
 
 #[derive(Debug, Clone)]
 pub struct PreRunHistory {

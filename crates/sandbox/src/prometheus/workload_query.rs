@@ -1,9 +1,9 @@
 //! The service's one form of a query by workload, for sums or for numbers of Pods.
 
+use evenkeel_units::Resource;
 use jiff::SignedDuration;
 
 use super::names::POD_METRICS;
-use evenkeel_core::units::Resource;
 
 /// cAdvisor metrics in Evenkeel's built-in queries for Pods.
 const BUILT_IN: [(&str, Resource); 5] = [

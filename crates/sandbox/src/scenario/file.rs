@@ -5,22 +5,23 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use evenkeel_objects::yaml_values::{AmountTexts, YamlText};
+use evenkeel_units::{Amount, Ratio, Resource, Resources};
 use jiff::SignedDuration;
 use kube::api::{DynamicObject, GroupVersionKind};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::ScenarioError;
-use super::faults::{self, Fault, FaultError};
+use super::faults::{Fault, FaultError};
 use super::model::{NodeShape, ReplicaUsage, Scenario, ScenarioWorkload, Startup, Traffic};
 use super::portraits::WorkloadPortraitsFile;
 use super::scale_file::ScaleFile;
-use super::simulation::{self, SimulationFile};
+use super::simulation::SimulationFile;
 use super::surge::SurgeFile;
 use super::values::{amounts, duration, optional, refused, told};
+use super::{faults, simulation};
 use crate::scenario::trace::TrafficTrace;
-use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
-use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
 const PODS: u32 = 110;
 
@@ -377,9 +378,10 @@ impl TrafficFile {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_objects::scaling_mode::ScalingMode;
+    use evenkeel_scaling::scaling_policy::ScalingPolicy;
+
     use super::*;
-    use evenkeel_core::scaling::ScalingMode;
-    use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
     const SMALL: &str = "
 name: small

@@ -3,6 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use evenkeel_hpa::MetricSpec;
+use evenkeel_metrics::signal::{MetricTarget, Signal};
+use evenkeel_objects::scaling_mode::ScalingMode;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_units::{Amount, Ratio, Resource, Resources};
 use jiff::SignedDuration;
 use kube::api::DynamicObject;
 
@@ -11,12 +17,6 @@ use super::simulation::Simulation;
 use super::surge::Surge;
 use super::trace::TrafficTrace;
 use crate::portraits::Portraits;
-use evenkeel_core::scaling::ScalingMode;
-use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::signal::{MetricTarget, Signal};
-use evenkeel_core::units::{Amount, Ratio, Resource, Resources};
-use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
 
 #[derive(Debug, Clone)]
 pub struct Scenario {

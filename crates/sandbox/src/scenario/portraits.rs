@@ -3,14 +3,14 @@
 //! from `scale`. Parts that need a cluster, such as external algorithms and lowered resources, and
 //! unknown fields are refused.
 
-use evenkeel_core::scaling::staged_change::ScaleDownTarget;
-use evenkeel_core::units::i64_ceil;
-use evenkeel_kubernetes::cron_hpa::ScaledRef;
-use evenkeel_kubernetes::ihpa::{
-    self, IhpaBehavior, IhpaRules, IhpaSpec, PortraitProvider, PortraitSource,
-};
-use evenkeel_kubernetes::portrait_spec::{FORECAST, KUBE_HPA, PREDICTIVE, PortraitSpec, REACTIVE};
-use evenkeel_kubernetes::scaling_policy::PredictionModel;
+use evenkeel_api::cron_hpa::spec::ScaledRef;
+use evenkeel_api::ihpa::spec::{IhpaBehavior, IhpaSpec, PortraitProvider};
+use evenkeel_api::portrait_spec::{FORECAST, KUBE_HPA, PREDICTIVE, PortraitSpec, REACTIVE};
+use evenkeel_scaling::ihpa;
+use evenkeel_scaling::ihpa::{IhpaRules, PortraitSource};
+use evenkeel_scaling::scaling_policy::PredictionModel;
+use evenkeel_scaling::staged_change::ScaleDownTarget;
+use evenkeel_units::i64_ceil;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -182,10 +182,11 @@ fn unknown(given: &Value, kept: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_scaling::staged_change::StepSize;
+
     use super::*;
     use crate::portraits::ProviderKind;
     use crate::scenario::Scenario;
-    use evenkeel_core::scaling::staged_change::StepSize;
 
     const SMALL: &str = "
 name: small

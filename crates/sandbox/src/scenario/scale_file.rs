@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::yaml_values::YamlText;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::error::ScenarioError;
 use super::model::{ScaleBy, ScenarioHpa};
 use super::values::{percentage, refused};
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -9,6 +9,9 @@ mod pod_lifecycles;
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::pod::Pod;
+use evenkeel_placement::demand::demand;
+use evenkeel_units::{Amount, Ratio, Resources};
 use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,9 +19,6 @@ use serde_json::Value;
 use self::pod_lifecycles::{Lives, PodOwnerKey, RecordedLifecycles};
 use super::Scenario;
 use super::model::{ReplicaUsage, ScenarioWorkload, Startup};
-use evenkeel_core::units::{Amount, Ratio, Resources};
-use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::pod::Pod;
 
 const VERSION: u16 = 2;
 /// Default place of Pod templates.
@@ -276,9 +276,10 @@ fn workload(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use evenkeel_core::units::Resource;
+    use evenkeel_units::Resource;
     use serde_json::json;
+
+    use super::*;
 
     fn object(kind: &str, name: &str, replicas: u32, cpu: &str) -> Value {
         json!({

@@ -2,14 +2,14 @@
 //! sources. `evenkeel simulate` reads all of it. `dev` only reads interval and window of metrics,
 //! because its control plane has real delays. Every field has a default.
 
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_placement::NodesToScore;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::values::{duration, refused};
 use crate::scrape_timing::Timing;
-use evenkeel_core::placement::NodesToScore;
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulation {

@@ -1,12 +1,12 @@
 //! Times with more or fewer requests than in the trace, for example a sale or a rush.
 
+use evenkeel_objects::yaml_values::YamlText;
+use evenkeel_units::random::RandomSource;
 use jiff::SignedDuration;
 use serde::Deserialize;
 
 use super::error::ScenarioError;
 use super::values::{duration, optional, refused};
-use evenkeel_core::random::RandomSource;
-use evenkeel_kubernetes::yaml_values::YamlText;
 
 /// Multiplies the requests of the trace for a time.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -57,8 +57,7 @@ impl TrafficTrace {
 
 /// Integer part of a position in a list.
 fn index(position: f64) -> usize {
-    usize::try_from(evenkeel_core::units::Amount::from_f64(position.floor()).get())
-        .unwrap_or(usize::MAX)
+    usize::try_from(evenkeel_units::Amount::from_f64(position.floor()).get()).unwrap_or(usize::MAX)
 }
 
 impl FromStr for TrafficTrace {

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
+use evenkeel_objects::yaml_values::{AmountTexts, YamlText};
+use evenkeel_units::{Amount, Ratio, Resources};
 use jiff::SignedDuration;
 
 use super::error::ScenarioError;
-use evenkeel_core::units::{Amount, Ratio, Resources};
-use evenkeel_kubernetes::yaml_values::{AmountTexts, YamlText};
 
 /// A percentage of the request.
 pub(super) fn percentage(path: &str, text: &str) -> Result<Ratio, ScenarioError> {

@@ -1,5 +1,6 @@
 //! Bindings, written concurrently with the scheduler's next choice.
 
+use evenkeel_objects::pod_name::PodName;
 use k8s_openapi::api::core::v1::{Binding, Pod};
 use kube::api::PostParams;
 use kube::{Api, Client, ResourceExt as _};
@@ -10,7 +11,6 @@ use super::placement_choice::PlacementChoice;
 use crate::SandboxEvent;
 use crate::control_plane_context::ControlPlaneContext;
 use crate::recorder::reference;
-use evenkeel_core::placement::usage::PodName;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotBound {

@@ -6,15 +6,15 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
+use evenkeel_objects as kubernetes;
+use evenkeel_objects::pod_requests;
+use evenkeel_objects::resource_list::ResourceList;
+use evenkeel_units::{Amount, Resources};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::ResourceExt as _;
 
 use crate::scheduler::plugins::{NodeRequest, PodRequest};
-use evenkeel_core::units::{Amount, Resources};
-use evenkeel_kubernetes as kubernetes;
-use evenkeel_kubernetes::pod_requests;
-use evenkeel_kubernetes::resource_list::ResourceList;
 
 /// Digest of the state whose changes make kube-scheduler retry refused Pods, without heartbeats and
 /// the progress of bound Pods.

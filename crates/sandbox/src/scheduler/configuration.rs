@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
+use evenkeel_placement::NodesToScore;
 use serde::Deserialize;
 use serde_json::Value;
-
-use evenkeel_core::placement::NodesToScore;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -6,6 +6,7 @@ use evenkeel_http_client::header::CONTENT_TYPE;
 use evenkeel_http_client::{
     Identity, PooledHttpClient, Request, StatusCode, TlsError, TrustAnchors,
 };
+use evenkeel_placement::kube_scheduler_scores::EXTENDER_SCALE;
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use tracing::debug;
 
 use super::configuration::{Error, Settings};
 use crate::scheduler::plugins::NodeRefusal;
-use evenkeel_core::placement::kube_scheduler_scores::EXTENDER_SCALE;
 
 /// Largest answer: names and reasons of some ten thousand nodes.
 const LARGEST_ANSWER: usize = 16 * 1024 * 1024;
@@ -222,8 +222,9 @@ fn read_filter(body: &[u8], names: &[&str]) -> Result<ExtenderFilterReply, Strin
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_placement::extender::wire;
+
     use super::*;
-    use evenkeel_kubernetes::extender::wire;
 
     #[test]
     fn the_body_is_the_one_that_kube_scheduler_sends() {

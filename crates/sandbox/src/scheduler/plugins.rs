@@ -19,8 +19,8 @@ pub use message::unschedulable;
 pub use score::{best, scores};
 pub use window::NodeSearchWindow;
 
-use evenkeel_core::placement::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};
-use evenkeel_core::units::{Amount, Resource, Resources};
+use evenkeel_placement::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};
+use evenkeel_units::{Amount, Resource, Resources};
 
 /// As the default plugins see it.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,6 +1,6 @@
 //! The mean over the runs of several seeds, with its confidence interval.
 
-use evenkeel_core::units::count_as_f64;
+use evenkeel_units::count_as_f64;
 use serde::Serialize;
 
 /// With half of its 95 % confidence interval.

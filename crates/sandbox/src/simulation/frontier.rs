@@ -1,18 +1,19 @@
 //! Compares ways of scaling on the workloads of a scenario, without placement: portraits, each kind
 //! alone and several together, and the plain HPA at its own target and at lower ones. All have the
-//! same loads, seed by seed. [`evenkeel_core::scaling::frontier`] compares costs with the plain HPA
+//! same loads, seed by seed. [`evenkeel_scaling::frontier`] compares costs with the plain HPA
 //! at equal replica-hours.
 
 use std::fmt;
+
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_units::Ratio;
+use evenkeel_units::random::RandomSource;
 
 use super::responses::Responses;
 use super::scaled_workload::{ScaledWorkload, changes};
 use crate::portraits::{Portraits, ProviderKind};
 use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::target::{FitFunctions, ReplayPolicy};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::units::Ratio;
 
 /// Targets of the plain HPA in percent of its own. They go lower than for floors, because a
 /// calendar may keep twice the needed replicas.

@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 
+use evenkeel_units::{Resource, Resources, count_as_f64};
 use jiff::SignedDuration;
 
 use super::policy_pods::PodId;
 use crate::load::UsageAmounts;
 use crate::scrape::{Exporter, ScrapedSample, Scraper};
 use crate::scrape_timing::Timing;
-use evenkeel_core::units::{Resource, Resources, count_as_f64};
 
 /// The longest window of any policy: load-watcher's.
 const LONGEST: SignedDuration = SignedDuration::from_mins(15);

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::deletion_order::Victim;
+use evenkeel_units::random::RandomSource;
 use jiff::SignedDuration;
 
 use super::policy_pods::{PodId, PolicyPod, ScaleInCandidate};
@@ -10,10 +13,8 @@ use crate::deletion_order::victim;
 use crate::lifecycle::{Lifecycle, Stage};
 use crate::pod_ordinals::Ordinals;
 use crate::scenario::{NodeShape, ScenarioWorkload};
-use crate::usage::{self, ClusterUsage, PodNow};
-use evenkeel_core::placement::deletion_order::Victim;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::random::RandomSource;
+use crate::usage;
+use crate::usage::{ClusterUsage, PodNow};
 
 pub(super) struct SimulatedPod {
     pub name: PodName,

@@ -13,9 +13,10 @@ mod target_load_packing;
 use std::fmt;
 use std::str::FromStr;
 
+use evenkeel_placement::{SchedulingPolicy, node_table};
+
 use super::policy::{DefaultScheduler, LoadPolicy};
 use crate::scenario::Scenario;
-use evenkeel_core::placement::{SchedulingPolicy, node_table};
 
 #[derive(Debug, Clone)]
 pub struct OwnSettings {

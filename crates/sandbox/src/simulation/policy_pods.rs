@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use evenkeel_objects::pod_name::PodName;
+
 use crate::scenario::ScenarioWorkload;
-use evenkeel_core::placement::usage::PodName;
 
 /// Within a run, in the order of creation.
 pub(super) type PodId = usize;

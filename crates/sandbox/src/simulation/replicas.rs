@@ -6,15 +6,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use evenkeel_forecast::ModelSet;
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_units::random::RandomSource;
 use jiff::SignedDuration;
 
 use super::responses::Responses;
 use super::scaled_workload::{ScaledRun, ScaledWorkload};
 use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::target::{FitFunctions, Floors, GRID, ReplayEvent, ReplayPoint, ReplayPolicy};
-use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::pareto_frontier::Cost;
 
 /// For workloads with an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,6 +5,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use evenkeel_placement::deletion_order::{Victim, in_order};
+use evenkeel_placement::extender::decide::PATIENCE;
+use evenkeel_units::Ratio;
+use evenkeel_units::random::RandomSource;
 use jiff::SignedDuration;
 
 use super::event_queue::{SimulationEvent, SimulationEventQueue};
@@ -17,12 +21,8 @@ use super::scheduler::Scheduler;
 use crate::engine::summary::{RunSummary, SummaryBuilder};
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{NodeShape, Scenario, ScenarioWorkload};
-use evenkeel_core::placement::deletion_order::{Victim, in_order};
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::units::Ratio;
 #[cfg(test)]
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::extender::decide::PATIENCE;
+use evenkeel_units::Resource;
 
 pub(super) struct SimulationRun<'a> {
     nodes: &'a [NodeShape],

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
+use evenkeel_forecast::RegularSeries;
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_scaling::fit_times::daily_hour;
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Ratio, Resource};
 use jiff::{SignedDuration, Timestamp};
 
 use super::responses::{Responses, ServedStep};
-use crate::load;
 use crate::portraits::Portraits;
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload, Startup, Surge, Traffic};
 use crate::target::{
-    self, DailyFit, Edges, FitFunctions, GRID, Knowledge, ReplayEvent, ReplayInput, ReplayLoad,
+    DailyFit, Edges, FitFunctions, GRID, Knowledge, ReplayEvent, ReplayInput, ReplayLoad,
     ReplayOutcome, ReplayPoint, ReplayPolicy, ReplayTarget, with_noise,
 };
-use evenkeel_core::forecast::RegularSeries;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::fit_times::daily_hour;
-use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::units::{Ratio, Resource};
+use crate::{load, target};
 
 pub(super) struct ScaledWorkload {
     pub(super) target: ReplayTarget,

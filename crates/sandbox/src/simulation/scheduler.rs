@@ -11,9 +11,11 @@ use crate::placement::Placement;
 use crate::scenario::{NodeShape, ScenarioWorkload};
 #[cfg(test)]
 use crate::scheduler::plugins::NodeRequest;
-use crate::scheduler::plugins::{self, NodeSearchWindow};
-use evenkeel_core::placement::NodesToScore;
-use evenkeel_core::random::RandomSource;
+use evenkeel_placement::NodesToScore;
+use evenkeel_units::random::RandomSource;
+
+use crate::scheduler::plugins;
+use crate::scheduler::plugins::NodeSearchWindow;
 
 pub(super) struct Scheduler {
     placement: Placement,

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_objects::no_headroom::NoHeadroom;
+use evenkeel_placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_placement::profile::ProfileTable;
+use evenkeel_placement::{NodesToScore, SchedulingPolicy, node_table};
+use evenkeel_units::{Resource, Resources};
 use jiff::SignedDuration;
 
 use super::*;
-use evenkeel_core::placement::balance::{Normalization, ScoringStrategy};
-use evenkeel_core::placement::{NoHeadroom, NodesToScore, SchedulingPolicy, node_table};
-use evenkeel_core::profile::ProfileTable;
-use evenkeel_core::units::{Resource, Resources};
 
 pub(super) fn own() -> OwnSettings {
     let share = |share| Ratio::share(share).unwrap();

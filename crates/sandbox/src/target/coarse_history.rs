@@ -1,9 +1,8 @@
 //! A past load on coarser grids, as databases keep it for models.
 
+use evenkeel_forecast::RegularSeries;
+use evenkeel_units::count_as_f64;
 use jiff::{SignedDuration, Timestamp};
-
-use evenkeel_core::forecast::RegularSeries;
-use evenkeel_core::units::count_as_f64;
 
 /// Means of `load` over steps of `step`, from its begin up to `until`. Steps are whole and begin at
 /// multiples of `step` since 1970; one of which less than half is known is a gap. `None` without a

@@ -1,8 +1,7 @@
 //! Costs of a replay by parts of its time, which show whether they agree.
 
+use evenkeel_scaling::pareto_frontier::Cost;
 use jiff::{SignedDuration, Timestamp};
-
-use evenkeel_core::scaling::pareto_frontier::Cost;
 
 /// Two parts are a day with its night.
 pub const PART: SignedDuration = SignedDuration::from_hours(12);

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::coarse_history;
-use evenkeel_core::forecast::{
+use evenkeel_forecast::{
     GlobalPeaks, Minutes, ModelSet, NotEnoughHistory, RegularSeries, Resolution,
 };
-use evenkeel_core::scaling::counterfactual::TrialPods;
-use evenkeel_core::scaling::tracker::{LoadModel, LoadPastFit};
+use evenkeel_scaling::counterfactual::TrialPods;
+use evenkeel_scaling::tracker::{LoadModel, LoadPastFit};
+
+use super::coarse_history;
 
 /// Learns from the past of a target's Pods, for a window in minutes; `None` if it is too short.
 pub type LearnOwn<'a> = &'a (dyn Fn(&Minutes, usize, &TrialPods) -> Option<LoadPastFit> + Sync);
@@ -40,10 +41,10 @@ pub struct Knowledge<'a> {
 
 /// Due when the service's are ([`Tracker::fits_due`]).
 ///
-/// [`Tracker::fits_due`]: evenkeel_core::scaling::tracker::Tracker::fits_due
+/// [`Tracker::fits_due`]: evenkeel_scaling::tracker::Tracker::fits_due
 #[derive(Clone, Copy)]
 pub struct DailyFit<'a> {
-    /// By [`evenkeel_core::scaling::fit_times::daily_hour`].
+    /// By [`evenkeel_scaling::fit_times::daily_hour`].
     pub hour: i64,
     pub fits: FitFunctions<'a>,
 }

@@ -5,25 +5,25 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use evenkeel_forecast::{Distrust, ModelAssets, ModelSet, ModelTrust, RegularSeries, Resolution};
+use evenkeel_hpa::Tolerances;
+use evenkeel_metrics::signal::{Signal, ValueScope};
+use evenkeel_objects::risk::Risk;
+use evenkeel_objects::scaling_mode::{ScaleDown, ScalingMode};
+use evenkeel_scaling::TargetPolicy;
+use evenkeel_scaling::horizon::{Horizon, Lead};
+use evenkeel_scaling::load_sum::Certainty;
+use evenkeel_scaling::observation::LoadSample;
+use evenkeel_scaling::plan::Settings;
+use evenkeel_scaling::tracker::{FitTask, ScaledSignal, TargetState, TickInput};
 use jiff::Timestamp;
 
-use super::coarse_history;
-use super::forecast_inputs::{self, DailyFit, Knowledge};
+use super::forecast_inputs::{DailyFit, Knowledge};
 use super::observed_replay::ReplayEvent;
 use super::settings::{Floors, Forecasts, GRID, IntervalForecast, ReplayTarget};
 use super::tick::{PortraitStep, TickDecision, TickObservation};
+use super::{coarse_history, forecast_inputs};
 use crate::portraits::Portraits;
-use evenkeel_core::forecast::{
-    Distrust, ModelAssets, ModelSet, ModelTrust, RegularSeries, Resolution,
-};
-use evenkeel_core::scaling::horizon::{Horizon, Lead};
-use evenkeel_core::scaling::hpa::Tolerances;
-use evenkeel_core::scaling::load_sum::Certainty;
-use evenkeel_core::scaling::observation::LoadSample;
-use evenkeel_core::scaling::signal::{Signal, ValueScope};
-use evenkeel_core::scaling::tracker::{FitTask, ScaledSignal, TargetState, TickInput};
-use evenkeel_core::scaling::{Risk, ScaleDown, ScalingMode, TargetPolicy};
-use evenkeel_kubernetes::plan::scaling::Settings;
 
 pub(super) struct Forecaster {
     policy: TargetPolicy,

@@ -1,5 +1,8 @@
 //! One way of scaling, tick by tick: an HPA with its Pods, and a floor if there is one.
 
+use evenkeel_forecast::RegularSeries;
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::tracker::Reaction;
 use jiff::{SignedDuration, Timestamp};
 
 use super::forecasting::Forecaster;
@@ -7,9 +10,6 @@ use super::observed_replay::ObservedTick;
 use super::replicas::ScaledPods;
 use super::settings::{IntervalForecast, ReplayTarget, Start};
 use super::tick::TickObservation;
-use evenkeel_core::forecast::RegularSeries;
-use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::scaling::tracker::Reaction;
 
 /// A step of a load.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,7 @@
 //! Noise on a load, which samples of real services have and means over minutes lack.
 
-use evenkeel_core::forecast::RegularSeries;
-
-use evenkeel_core::random::RandomSource;
+use evenkeel_forecast::RegularSeries;
+use evenkeel_units::random::RandomSource;
 
 /// Multiplies values by `1 + N(0, deviation)`, with a minimum of 0. The noise of a moment depends
 /// only on source and moment.
@@ -23,9 +22,10 @@ pub fn with_noise(load: RegularSeries, deviation: f64, source: RandomSource) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use evenkeel_core::units::count_as_f64;
+    use evenkeel_units::count_as_f64;
     use jiff::{SignedDuration, Timestamp};
+
+    use super::*;
 
     fn flat(start: i64, count: usize) -> RegularSeries {
         let start = Timestamp::from_second(start).unwrap();

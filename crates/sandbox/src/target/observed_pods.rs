@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use evenkeel_hpa::Readings;
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::pod::{PodFacts, ResourceRequests};
+use evenkeel_metrics::sample::{Measurement, PodSample};
+use evenkeel_metrics::signal::Signal;
 use jiff::SignedDuration;
 
-use crate::autoscaler::{self, Life};
-use evenkeel_core::scaling::hpa::{MetricsApiReading, Readings};
-use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
-use evenkeel_core::scaling::sample::{Measurement, PodSample};
-use evenkeel_core::scaling::signal::Signal;
+use crate::autoscaler;
+use crate::autoscaler::Life;
 
 /// As of the last tick, with measurements. Most Pods are unchanged since the tick before, so only
 /// changed ones are made anew.

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
+use evenkeel_forecast::Resolution;
+use evenkeel_metrics::pod::PodFacts;
+use evenkeel_metrics::sample::Measurement;
+use evenkeel_objects::start_time::StartTime;
 use jiff::Timestamp;
-
-use evenkeel_core::forecast::Resolution;
-use evenkeel_core::scaling::horizon::StartTime;
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_core::scaling::sample::Measurement;
 
 /// In the order of time.
 #[derive(Debug, Clone, Copy)]

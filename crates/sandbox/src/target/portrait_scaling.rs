@@ -2,23 +2,25 @@
 //! count of the service's tick. Unlike an HPA's floor the count is written in the tick that decides
 //! it, as in the service.
 
+use evenkeel_api::replica_counts::ReplicaCounts;
+use evenkeel_cron::ScheduleCache;
+use evenkeel_forecast::RegularSeries;
+use evenkeel_hpa::{Controller, HpaSpec, HpaStatus, reconciler};
+use evenkeel_metrics::signal::ObjectReference;
+use evenkeel_scaling::ihpa::{PortraitSource, Provider};
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::recommendation::Recommendation;
+use evenkeel_scaling::staged_change::StagedChange;
+use evenkeel_scaling::tracker::{Reaction, ReconciledTarget};
+use evenkeel_scaling::{PortraitInput, ProviderRef};
+use jiff::Timestamp;
+
 use super::forecasting::Forecaster;
 use super::hpa_run::{ReplayTick, ReplayTickState};
 use super::replicas::{ScaledPods, metric};
 use super::settings::{ReplayTarget, Start};
 use super::tick::TickObservation;
 use crate::portraits::Portraits;
-use evenkeel_core::forecast::RegularSeries;
-use evenkeel_core::scaling::cron::ScheduleCache;
-use evenkeel_core::scaling::hpa::{Controller, HpaSpec, HpaStatus, reconciler};
-use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::scaling::recommendation::Recommendation;
-use evenkeel_core::scaling::signal::ObjectReference;
-use evenkeel_core::scaling::staged_change::StagedChange;
-use evenkeel_core::scaling::tracker::{Reaction, ReconciledTarget};
-use evenkeel_core::scaling::{PortraitInput, ProviderRef, ReplicaCounts};
-use evenkeel_kubernetes::ihpa::{PortraitSource, Provider};
-use jiff::Timestamp;
 
 pub(super) struct PortraitScaledTarget<'a> {
     pods: ScaledPods,

@@ -3,6 +3,10 @@
 //! service from a database. Every policy's HPA then runs a while before the judged days, in which
 //! Pods, stabilisation windows and trust settle.
 
+use evenkeel_forecast::{RegularSeries, Resolution};
+use evenkeel_objects::risk::Risk;
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_units::Ratio;
 use jiff::{SignedDuration, Timestamp};
 
 use super::coarse_history;
@@ -13,11 +17,6 @@ use super::hpa_run::{ReplayTick, ReplayTickState, Side};
 use super::observed_replay::{ObservedTick, ReplayEvent};
 use super::portrait_scaling::PortraitScaledTarget;
 use super::settings::{Floors, GRID, ReplayTarget, Start};
-use evenkeel_core::forecast::{RegularSeries, Resolution};
-use evenkeel_core::scaling::Risk;
-use evenkeel_core::scaling::pareto_frontier::Cost;
-use evenkeel_core::units::Ratio;
-
 use crate::portraits::Portraits;
 
 /// Uncounted time before the judged days, beside the start of a Pod: longer than the windows of HPA

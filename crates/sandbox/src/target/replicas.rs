@@ -12,20 +12,21 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::observed_pods::{ObservedPodSet, ObservedPodState};
 use super::settings::{GRID, ReplayTarget, Start};
-use crate::autoscaler::{self, Autoscaler, Life};
+use crate::autoscaler;
+use crate::autoscaler::{Autoscaler, Life};
 use crate::scrape::{Exporter, ScrapedSample, Scraper};
 pub(super) use amounts::metric;
 use amounts::{milli, requests};
-use evenkeel_core::forecast::RegularSeries;
-use evenkeel_core::scaling::horizon::StartTime;
-use evenkeel_core::scaling::hpa::ObservedTarget;
-use evenkeel_core::scaling::observation::{LoadSample, SignalSamples, TargetObservation};
-use evenkeel_core::scaling::pareto_frontier::{Cost, is_under_provisioned};
-use evenkeel_core::scaling::pod::{PodFacts, ResourceRequests};
-use evenkeel_core::scaling::sample::Measurement;
-use evenkeel_core::scaling::serving_pods::ServingPods;
-use evenkeel_core::scaling::signal::{Signal, ValueScope};
-use evenkeel_core::units::{Resource, Resources};
+use evenkeel_forecast::RegularSeries;
+use evenkeel_hpa::ObservedTarget;
+use evenkeel_metrics::pod::{PodFacts, ResourceRequests};
+use evenkeel_metrics::sample::Measurement;
+use evenkeel_metrics::signal::{Signal, ValueScope};
+use evenkeel_objects::start_time::StartTime;
+use evenkeel_scaling::observation::{LoadSample, SignalSamples, TargetObservation};
+use evenkeel_scaling::pareto_frontier::{Cost, is_under_provisioned};
+use evenkeel_scaling::serving_pods::ServingPods;
+use evenkeel_units::{Resource, Resources};
 
 /// Shorter than a tick, so that Pods become ready between ticks.
 const STEP: SignedDuration = SignedDuration::from_secs(5);

@@ -1,14 +1,16 @@
 //! A run's target and settings, and the accuracy of its forecasts.
 
+use evenkeel_forecast::{HorizonAccuracy, Interval, ModelSet, ModelTrust, RegularSeries};
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_objects::risk::Risk;
+use evenkeel_objects::scaling_mode::ScaleDown;
+use evenkeel_objects::start_time::StartTime;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_units::Resource;
 use jiff::SignedDuration;
 
 use crate::autoscaler::SYNC;
 use crate::scrape_timing::Timing;
-use evenkeel_core::forecast::{HorizonAccuracy, Interval, ModelSet, ModelTrust, RegularSeries};
-use evenkeel_core::scaling::horizon::StartTime;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::{ReplicaBounds, Risk, ScaleDown};
-use evenkeel_core::units::Resource;
 
 /// Step of a load: one tick of the service and of an HPA.
 pub const GRID: SignedDuration = SYNC;

@@ -2,17 +2,17 @@
 
 mod disturbances;
 
+use evenkeel_forecast::Minutes;
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Ratio, Resource, narrowed};
 use jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::*;
 use crate::scrape_timing::Timing;
-use evenkeel_core::forecast::Minutes;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::{Ratio, Resource, narrowed};
 
 fn target(start_up: i64) -> ReplayTarget {
     ReplayTarget {

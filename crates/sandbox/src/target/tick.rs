@@ -1,13 +1,14 @@
 //! The input and the decision of one tick.
 
+use evenkeel_api::replica_counts::ReplicaCounts;
+use evenkeel_forecast::{ForecastStep, HorizonAccuracy, ModelTrust};
+use evenkeel_objects::start_time::StartTime;
+use evenkeel_scaling::PortraitInput;
+use evenkeel_scaling::horizon::Horizon;
+use evenkeel_scaling::observation::LoadSample;
+use evenkeel_scaling::staged_change::StagedChange;
+use evenkeel_scaling::tracker::Reaction;
 use jiff::Timestamp;
-
-use evenkeel_core::forecast::{ForecastStep, HorizonAccuracy, ModelTrust};
-use evenkeel_core::scaling::horizon::{Horizon, StartTime};
-use evenkeel_core::scaling::observation::LoadSample;
-use evenkeel_core::scaling::staged_change::StagedChange;
-use evenkeel_core::scaling::tracker::Reaction;
-use evenkeel_core::scaling::{PortraitInput, ReplicaCounts};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TickObservation<'a> {

@@ -3,11 +3,11 @@
 
 use std::collections::VecDeque;
 
+use evenkeel_tuning::decision::{Elasticity, MinuteSamples, SAMPLES, Trend, target};
+use evenkeel_units::Amount;
 use jiff::Timestamp;
 
 use super::container::{Rhythm, Tuner, scaled};
-use evenkeel_core::tuning::{Elasticity, MinuteSamples, SAMPLES, Trend, target};
-use evenkeel_core::units::Amount;
 
 pub(super) struct Thesis {
     samples: VecDeque<Amount>,

@@ -1,9 +1,8 @@
 //! A container and the trait of its tuner.
 
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::TunedResource;
 use jiff::{SignedDuration, Timestamp};
-
-use evenkeel_core::tuning::TunedResource;
-use evenkeel_core::units::Amount;
 
 /// Over time.
 #[derive(Debug, Clone, PartialEq)]

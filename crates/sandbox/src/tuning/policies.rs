@@ -3,18 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
+use evenkeel_tuning::decision::{
+    Elasticity, MinuteSamples, SampleWindow, TuningBounds, TuningInput, decide,
+};
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::TunedResource;
+use evenkeel_units::request_and_limit::RequestAndLimit;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::clbp_rule::Thesis;
 use super::container::{ContainerDemand, Rhythm, Tuner, scaled};
 use super::vpa::Vpa;
-
-use evenkeel_core::tuning::{
-    Elasticity, MinuteSamples, RequestAndLimit, SampleWindow, TunedResource, TuningBounds,
-    TuningInput, decide,
-};
-use evenkeel_core::units::Amount;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]

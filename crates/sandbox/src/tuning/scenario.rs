@@ -1,13 +1,13 @@
 //! The demand of containers of a scenario's workload, with a constant number of replicas.
 
+use evenkeel_units::cpu_memory::TunedResource;
+use evenkeel_units::random::RandomSource;
 use jiff::{SignedDuration, Timestamp};
 
 use super::container::ContainerDemand;
 use crate::lifecycle::Stage;
 use crate::load;
 use crate::scenario::Scenario;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::tuning::TunedResource;
 
 /// Demand of each replica of the first workload with traffic, over the simulation; empty without
 /// such a workload.

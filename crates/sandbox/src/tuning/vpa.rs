@@ -5,12 +5,12 @@
 //! the request; memory has the peak of each 24 hours, and a kill counts as a fifth above the limit
 //! or 100 MiB, whichever is more. Requests are taken for limits, as in a Guaranteed Pod.
 
+use evenkeel_units::cpu_memory::TunedResource;
+use evenkeel_units::{Amount, count_as_f64};
 use jiff::{SignedDuration, Timestamp};
 
 use super::container::{ContainerDemand, Tuner, scaled};
 use super::histogram::Histogram;
-use evenkeel_core::tuning::TunedResource;
-use evenkeel_core::units::{Amount, count_as_f64};
 
 const TARGET: f64 = 0.9;
 /// Percentiles between which a young Pod is left alone.

@@ -1,7 +1,7 @@
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::horizon::Horizon;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::Ratio;
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_scaling::horizon::Horizon;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_units::Ratio;
 
 use super::*;
 use crate::boosting::BoostingSettings;

@@ -1,6 +1,6 @@
 //! The gradient of a network's error over a row, by back-propagation through time.
 
-use evenkeel_core::forecast::{Gru, GruState, GruWeights, NetworkShape, add_products};
+use evenkeel_forecast::{Gru, GruState, GruWeights, NetworkShape, add_products};
 
 use crate::gradient_descent::NOTHING;
 
@@ -181,8 +181,8 @@ fn add_times(sums: &mut [f32], row: &[f32], factor: f32) {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::forecast::GruNetwork;
-    use evenkeel_core::random::RandomSource;
+    use evenkeel_forecast::GruNetwork;
+    use evenkeel_units::random::RandomSource;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The gradient of the squared error of a `swish-net` over a row.
 
-use evenkeel_core::forecast::{SWISH_STEPS, SwishInput, SwishPass, SwishShape, SwishWeights};
+use evenkeel_forecast::{SWISH_STEPS, SwishInput, SwishPass, SwishShape, SwishWeights};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SwishTrainingRow {
@@ -93,7 +93,7 @@ fn through_tables(pass: &SwishPass, input: &SwishInput, slopes: &[f32], of_table
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_core::random::RandomSource;
+    use evenkeel_units::random::RandomSource;
 
     use super::*;
 

@@ -1,10 +1,10 @@
 //! A network learns two loads and distinguishes them.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use evenkeel_core::forecast::backtest::{BacktestLoad, BacktestRun};
-use evenkeel_core::forecast::{ModelAssets, ModelSet, SwishLoad};
-use std::num::NonZeroUsize;
+use evenkeel_forecast::backtest::{BacktestLoad, BacktestRun};
+use evenkeel_forecast::{ModelAssets, ModelSet, SwishLoad};
 
 use super::*;
 

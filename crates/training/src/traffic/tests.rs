@@ -1,8 +1,8 @@
 use std::path::Path;
 
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::traffic::{Demand, needed};
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_scaling::traffic::{Demand, needed};
+use evenkeel_units::random::RandomSource;
 
 use super::*;
 
@@ -81,7 +81,7 @@ fn the_residual_model_sees_the_weekly_job_and_the_linear_one_does_not() {
         function.linear().clone(),
         1.0,
         (0.0, 0.0),
-        evenkeel_core::forecast::Trees::new(0.0, &[]).unwrap(),
+        evenkeel_forecast::Trees::new(0.0, &[]).unwrap(),
     );
     let job = newest.iter().filter(|(sample, _)| is_in_job(sample));
     let job: Vec<TrafficSample> = job.map(|(sample, _)| sample.clone()).collect();

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use evenkeel_core::forecast::backtest::{BacktestLoad, BacktestRun, Score};
-use evenkeel_core::forecast::{MISSING, ModelAssets, ModelSet};
-use evenkeel_core::random::RandomSource;
+use evenkeel_forecast::backtest::{BacktestLoad, BacktestRun, Score};
+use evenkeel_forecast::{MISSING, ModelAssets, ModelSet};
+use evenkeel_units::random::RandomSource;
 
 use super::*;
 

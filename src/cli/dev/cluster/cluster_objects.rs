@@ -4,6 +4,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use evenkeel_api::custom_resources::definitions;
+use evenkeel_clock::Clock;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_sandbox::machines::Machines;
+use evenkeel_sandbox::prometheus::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
+use evenkeel_sandbox::scenario::{Scenario, ScenarioWorkload};
+use evenkeel_sandbox::scrape_timing::Timing;
+use evenkeel_sandbox::{Timeline, objects, opt_in_annotations};
+use evenkeel_units::{Resource, max_age};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -18,17 +27,6 @@ use super::addresses::LoopbackAddresses;
 use super::configuration::ConfigFields;
 use super::shipped_services::NAMESPACE;
 use super::{DevClusterOptions, StartError};
-use evenkeel_clock::Clock;
-use evenkeel_core::max_age;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::custom_resources::definitions;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_sandbox::machines::Machines;
-use evenkeel_sandbox::prometheus::{IO_PRESSURE, NETWORK_CAPACITY, NODE_METRICS, POD_METRICS};
-use evenkeel_sandbox::scenario::Scenario;
-use evenkeel_sandbox::scenario::ScenarioWorkload;
-use evenkeel_sandbox::scrape_timing::Timing;
-use evenkeel_sandbox::{Timeline, objects, opt_in_annotations};
 
 const WEBHOOK: &str = include_str!("../../../../webhook-config/mutating-webhook.yaml");
 

@@ -3,16 +3,14 @@
 
 use std::sync::Arc;
 
+use evenkeel_objects::annotations::PROFILE;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_sandbox::engine::{Loads, NodeLoads, WorkloadLoad};
+use evenkeel_sandbox::events as sandbox;
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 use tokio::sync::broadcast;
-
-use crate::api::scaling::ScalingStatus;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::annotations::PROFILE;
-use evenkeel_sandbox::engine::Loads;
-pub use evenkeel_sandbox::engine::{NodeLoads, WorkloadLoad};
-use evenkeel_sandbox::events as sandbox;
 
 /// Events kept for a subscriber that is busy: a minute of a lively cluster.
 const KEPT: usize = 4_096;

@@ -4,20 +4,19 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use evenkeel_clock::Clock;
+use evenkeel_sandbox::baseline::Baseline;
+use evenkeel_sandbox::engine::lag::Lags;
+use evenkeel_sandbox::machines::Machines;
+use evenkeel_sandbox::prometheus::{Behaviour, PreRunHistory};
+use evenkeel_sandbox::scenario::Scenario;
+use evenkeel_sandbox::scenario::faults::{Fault, FaultKind};
+use evenkeel_sandbox::{Timeline, baseline, prometheus};
+use evenkeel_units::Ratio;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value};
 
 use super::error::StartError;
-use evenkeel_clock::Clock;
-use evenkeel_core::units::Ratio;
-use evenkeel_sandbox::Timeline;
-use evenkeel_sandbox::baseline::{self, Baseline};
-use evenkeel_sandbox::engine::lag::Lags;
-use evenkeel_sandbox::machines::Machines;
-use evenkeel_sandbox::prometheus::{self, Behaviour, PreRunHistory};
-use evenkeel_sandbox::scenario::Scenario;
-use evenkeel_sandbox::scenario::faults::Fault;
-use evenkeel_sandbox::scenario::faults::FaultKind;
 
 /// The default speed: fast enough for a day's rhythm, slow enough that a control plane's
 /// milliseconds do not become minutes.

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use evenkeel_http_client::Uri;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_sandbox::events as sandbox;
 use jiff::SignedDuration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -13,8 +15,6 @@ use super::events::{DevEvent, DevEventBus};
 use crate::api;
 use crate::api::explain::PodExplanation;
 use crate::cli::service_api::ServiceApi;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_sandbox::events as sandbox;
 
 /// Time limit for the reasons of a placement; then the event goes on without them.
 const PATIENCE: Duration = Duration::from_secs(1);

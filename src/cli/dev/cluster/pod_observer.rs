@@ -4,18 +4,18 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use jiff::SignedDuration;
-use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt as _;
-
-use super::events::{DevEvent, DevEventBus};
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_kubernetes::annotations::{PROFILE, PROFILE_SOURCE};
+use evenkeel_objects::annotations::{PROFILE, PROFILE_SOURCE};
+use evenkeel_objects::pod_name::PodName;
 use evenkeel_sandbox::Timeline;
 use evenkeel_sandbox::machines::Machines;
 use evenkeel_sandbox::objects::APP;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::store::Stores;
+use jiff::SignedDuration;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt as _;
+
+use super::events::{DevEvent, DevEventBus};
 
 pub(super) struct Observer {
     pub(super) stores: Stores,

@@ -6,6 +6,12 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_clock as clock;
+use evenkeel_sandbox::objects::typed;
+use evenkeel_sandbox::recorder::{Recorder, reference};
+use evenkeel_sandbox::scheduler::SetupSlot;
+use evenkeel_sandbox::scheduler::configuration::{Configuration, Tls};
 use jiff::SignedDuration;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::PostParams;
@@ -14,12 +20,6 @@ use serde_json::json;
 
 use super::StartError;
 use super::shipped_services::NAMESPACE;
-use crate::certificates::Bundle;
-use evenkeel_clock as clock;
-use evenkeel_sandbox::objects::typed;
-use evenkeel_sandbox::recorder::{Recorder, reference};
-use evenkeel_sandbox::scheduler::SetupSlot;
-use evenkeel_sandbox::scheduler::configuration::{Configuration, Tls};
 
 const SHIPPED: &str = include_str!("../../../../webhook-config/scheduler-config.yaml");
 

@@ -2,9 +2,10 @@
 //! that the mark is at the line with any number of cells. A value over the line also has a `!`,
 //! because not every user sees colours.
 
+use evenkeel_units::Amount;
+
 use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
 use crate::cli::output::percent;
-use evenkeel_core::units::Amount;
 
 /// Cells of a bar where there is room, without the one of the mark.
 pub(super) const CELLS: usize = 8;

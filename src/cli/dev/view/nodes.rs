@@ -1,12 +1,13 @@
 //! Nodes with a bar for each of the five resources.
 
+use evenkeel_sandbox::engine::loads::NodeLoads;
+use evenkeel_units::Resource;
+
 use super::bar;
 use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
-use crate::cli::dev::cluster::events::NodeLoads;
 use crate::cli::dev::model::Model;
 use crate::cli::output::percent;
 use crate::cli::resource_units;
-use evenkeel_core::units::Resource;
 
 const GAP: usize = 1;
 /// The least room for a name, and that for the number of Pods.

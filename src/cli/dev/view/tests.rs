@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_sandbox::engine::loads::{NodeLoads, WorkloadLoad};
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
+use evenkeel_units::Resources;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::api::scaling::{ScalingStatus, sample};
-use crate::cli::dev::cluster::events::DevEvent;
-use crate::cli::dev::cluster::events::{
-    DevServiceNotice, NodeLoads, PlainReplicas, TimedEvent, WorkloadLoad,
-};
+use crate::api::scaling::sample;
+use crate::cli::dev::cluster::events::{DevEvent, DevServiceNotice, PlainReplicas, TimedEvent};
 use crate::cli::dev::show::ClusterStartSummary;
-use evenkeel_core::placement::usage::PodName;
-use evenkeel_core::units::Resources;
 
 fn model(faults: &[&str]) -> Model {
     Model::new(ClusterStartSummary {

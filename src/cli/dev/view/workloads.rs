@@ -1,10 +1,11 @@
 //! Workloads with replicas and requests; if the service scales one, its load, forecast and floor,
 //! and a plain HPA's replicas.
 
+use evenkeel_sandbox::engine::loads::WorkloadLoad;
+use evenkeel_scaling::plan::scaling_status::ScalingStatus;
+
 use super::bar;
-use crate::api::scaling::ScalingStatus;
 use crate::cli::dev::canvas::{Canvas, CanvasCell, Tone};
-use crate::cli::dev::cluster::events::WorkloadLoad;
 use crate::cli::dev::load_display::ShownLoad;
 use crate::cli::dev::model::Model;
 

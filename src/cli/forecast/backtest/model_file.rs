@@ -4,12 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::cli::forecast::load_trace::LoadTrace;
-use crate::cli::forecast::network_model::{self, AnyNetwork};
-use crate::cli::output::CliFailure;
-use evenkeel_core::forecast::{ModelAssets, ModelSet, SwishLoad};
+use evenkeel_forecast::{ModelAssets, ModelSet, SwishLoad};
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::{LearntLoad, ModelTrainer, OtherStep, SwishLoads, TrainedOnce};
+
+use crate::cli::forecast::load_trace::LoadTrace;
+use crate::cli::forecast::network_model;
+use crate::cli::forecast::network_model::AnyNetwork;
+use crate::cli::output::CliFailure;
 
 pub(super) struct BacktestModelFile {
     model: ModelSet,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_clock as clock;
-use evenkeel_core::forecast::backtest::{BacktestRun, Score};
-use evenkeel_core::forecast::{Forecast, Interval, ModelAssets, ModelSet, NotReady};
-use evenkeel_core::units::count_as_f64;
+use evenkeel_forecast::backtest::{BacktestRun, Score};
+use evenkeel_forecast::{Forecast, Interval, ModelAssets, ModelSet, NotReady};
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::ModelTrainer;
+use evenkeel_units::count_as_f64;
 
 use super::model_file::BacktestModelFile;
 use crate::cli::forecast::interrupt::Interrupt;

@@ -1,15 +1,16 @@
 //! The figures of a backtest: all of them for programs, tables for people.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::num::NonZeroUsize;
 
 use comfy_table::Cell;
+use evenkeel_forecast::ModelSet;
+use evenkeel_forecast::backtest::{Averages, Score};
 use serde::Serialize;
 
 use super::model_runs::{BacktestPlan, BacktestResults, TestedModel};
 use crate::cli::output::{Report, Style, fit_to_width, percent, right};
-use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::forecast::backtest::{Averages, Score};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Results {

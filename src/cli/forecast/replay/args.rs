@@ -2,19 +2,21 @@
 
 use std::path::PathBuf;
 
+use evenkeel_forecast::ModelSet;
+use evenkeel_objects::scaling_mode::ScaleDown;
+use evenkeel_quantity::Quantity;
+use evenkeel_sandbox::target::Floors;
+use evenkeel_units::{Ratio, Resource};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::cli::forecast::csv_load::{self, CsvLoadUnit};
+use crate::cli::forecast::csv_load;
+use crate::cli::forecast::csv_load::CsvLoadUnit;
 use crate::cli::forecast::file_workload::FileWorkload;
 use crate::cli::forecast::flag_values::{
     ForecastOutput, parse_duration, parse_followed, parse_noise, parse_output, parse_target,
     parse_zone,
 };
-use evenkeel_core::forecast::ModelSet;
-use evenkeel_core::scaling::ScaleDown;
-use evenkeel_core::units::{Quantity, Ratio, Resource};
-use evenkeel_sandbox::target::Floors;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -2,18 +2,19 @@
 
 use std::path::Path;
 
+use evenkeel_sandbox::target::{ReplayLoad, ReplayTarget, with_noise};
+use evenkeel_scaling::fit_times::daily_hour;
+use evenkeel_units::Resource;
+use evenkeel_units::random::RandomSource;
 use jiff::{SignedDuration, Timestamp};
 
 use super::args::Args;
 use super::own_models::OwnPast;
-use crate::cli::forecast::csv_load::{self, CsvSelection};
-use crate::cli::forecast::file_workload::{self, base_units};
-use crate::cli::forecast::grid::{self, TraceSample};
+use crate::cli::forecast::csv_load::CsvSelection;
+use crate::cli::forecast::file_workload::base_units;
+use crate::cli::forecast::grid::TraceSample;
+use crate::cli::forecast::{csv_load, file_workload, grid};
 use crate::cli::output::CliFailure;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::fit_times::daily_hour;
-use evenkeel_core::units::Resource;
-use evenkeel_sandbox::target::{ReplayLoad, ReplayTarget, with_noise};
 
 /// The longest distance of samples: beyond it, what a Pod has to be ready for is not in them.
 const LONGEST_STEP: SignedDuration = SignedDuration::from_hours(1);

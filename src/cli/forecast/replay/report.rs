@@ -1,16 +1,18 @@
 //! Numbers of a replay: the costs of each policy, and the floors' beside the plain HPA's.
 
+use evenkeel_objects::risk::Risk;
+use evenkeel_objects::scaling_mode::ScaleDown;
+use evenkeel_sandbox::target;
+use evenkeel_sandbox::target::{ReplayOutcome, ReplayPolicy};
+use evenkeel_scaling::pareto_frontier::{
+    Cost, CostRatios, FrontierComparison, FrontierPosition, ParetoFrontier, mean_cost, mean_ratios,
+};
+use evenkeel_units::Resource;
 use jiff::Timestamp;
 use serde::Serialize;
 
 use super::replay_series::Entrant;
 use crate::cli::forecast::report::base_unit;
-use evenkeel_core::scaling::pareto_frontier::{
-    Cost, CostRatios, FrontierComparison, FrontierPosition, ParetoFrontier, mean_cost, mean_ratios,
-};
-use evenkeel_core::scaling::{Risk, ScaleDown};
-use evenkeel_core::units::Resource;
-use evenkeel_sandbox::target::{self, ReplayOutcome, ReplayPolicy};
 
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Replay {

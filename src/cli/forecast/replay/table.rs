@@ -1,12 +1,13 @@
 //! A replay as tables for people, and what its figures leave out.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::Cell;
+use evenkeel_scaling::pareto_frontier::Cost;
 
 use super::report::{PolicyCost, Ratios, Replay, ReplayedSeries, by_default};
 use crate::cli::output::{Report, Style, fit_to_width, right};
-use evenkeel_core::scaling::pareto_frontier::Cost;
 
 impl Report for Replay {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {

@@ -1,28 +1,26 @@
 //! `evenkeel train --gru` and `--arima-gru`: networks on the past of one load, in a file.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgGroup;
 use comfy_table::Cell;
-
-use crate::cli::forecast::flag_values::parse_horizon;
-use crate::cli::forecast::load_trace::{self, LoadTrace};
-use crate::cli::forecast::network_model;
-use crate::cli::forecast::output_file;
-use crate::cli::forecast::progress::Bar;
-use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
-use evenkeel_core::forecast::backtest::{BacktestRun, Score};
-use evenkeel_core::forecast::{
-    GruNetwork, ModelAssets, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Trainer,
-};
-use evenkeel_kubernetes::truncate::excerpt;
+use evenkeel_forecast::backtest::{BacktestRun, Score};
+use evenkeel_forecast::{GruNetwork, ModelAssets, ModelSet, NETWORK_ROWS, NETWORK_WINDOW, Trainer};
+use evenkeel_objects::truncate::excerpt;
 use evenkeel_sandbox::parallel::cores;
 use evenkeel_training::{
     HeldOutError, MODEL_VERSION, ModelTrainer, NetworkDescription, NetworkFile, TrainedOnce,
 };
+
+use crate::cli::forecast::flag_values::parse_horizon;
+use crate::cli::forecast::load_trace::LoadTrace;
+use crate::cli::forecast::progress::Bar;
+use crate::cli::forecast::{load_trace, network_model, output_file};
+use crate::cli::output::{CliFailure, Format, Report, Style, fit_to_width};
 
 /// The purpose of trained networks.
 #[derive(Debug, clap::Args)]

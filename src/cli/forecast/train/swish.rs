@@ -1,24 +1,24 @@
 //! `evenkeel train --swish-net`: one network for many loads, in a file.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
 use comfy_table::Cell;
-
-use super::networks::{NetworkTrainCall, held_out, told};
-use crate::cli::forecast::flag_values::given_twice;
-use crate::cli::forecast::load_trace::{self, LoadTrace};
-use crate::cli::forecast::network_model;
-use crate::cli::forecast::output_file;
-use crate::cli::forecast::progress::Bar;
-use crate::cli::output::{CliFailure, Report, Style, fit_to_width};
-use evenkeel_core::forecast::backtest::{BacktestRun, Score};
-use evenkeel_core::forecast::{Calendar, ModelAssets, ModelSet, SWISH_STEPS, SwishLoad, SwishNet};
-use evenkeel_core::units::count_as_f64;
+use evenkeel_forecast::backtest::{BacktestRun, Score};
+use evenkeel_forecast::{Calendar, ModelAssets, ModelSet, SWISH_STEPS, SwishLoad, SwishNet};
 use evenkeel_training::{
     LearntLoad, MODEL_VERSION, SwishDescription, SwishFile, SwishSeries, SwishSettings, fit_swish,
 };
+use evenkeel_units::count_as_f64;
+
+use super::networks::{NetworkTrainCall, held_out, told};
+use crate::cli::forecast::flag_values::given_twice;
+use crate::cli::forecast::load_trace::LoadTrace;
+use crate::cli::forecast::progress::Bar;
+use crate::cli::forecast::{load_trace, network_model, output_file};
+use crate::cli::output::{CliFailure, Report, Style, fit_to_width};
 
 /// The share of the time that fitting takes.
 const FITTING: f64 = 0.9;

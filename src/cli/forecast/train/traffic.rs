@@ -1,21 +1,22 @@
 //! `evenkeel train --traffic`: the utilisation of a target's Pods from the traffic that they take.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use evenkeel_forecast::Calendar;
+use evenkeel_sandbox::parallel::cores;
+use evenkeel_training::{TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
-use crate::cli::forecast::csv_columns::{self, CsvRow};
+use crate::cli::forecast::csv_columns::CsvRow;
 use crate::cli::forecast::flag_values::parse_zone;
-use crate::cli::forecast::output_file;
 use crate::cli::forecast::progress::Bar;
 use crate::cli::forecast::traffic_model::TrafficModelReport;
+use crate::cli::forecast::{csv_columns, output_file};
 use crate::cli::output::{CliFailure, Format, Report, Style};
-use evenkeel_core::forecast::Calendar;
-use evenkeel_sandbox::parallel::cores;
-use evenkeel_training::{TrafficNames, TrafficSample, TrafficSettings, fit_traffic};
 
 /// The columns of a file with traffic.
 #[derive(Debug, clap::Args)]

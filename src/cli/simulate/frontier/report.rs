@@ -1,13 +1,13 @@
 //! The figures of ways of scaling, as programs read them.
 
-use serde::Serialize;
-
-use crate::cli::simulate::report::ScenarioBackgroundReport;
-use evenkeel_core::scaling::pareto_frontier::{Cost, CostRatios, ParetoFrontier, mean_ratios};
-use evenkeel_core::units::count_as_f64;
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
 use evenkeel_sandbox::simulation::frontier::{ScalingScore, Way};
+use evenkeel_scaling::pareto_frontier::{Cost, CostRatios, ParetoFrontier, mean_ratios};
+use evenkeel_units::count_as_f64;
+use serde::Serialize;
+
+use crate::cli::simulate::report::ScenarioBackgroundReport;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,13 +1,14 @@
 //! The first container's limits under each way, above what it wanted.
 
+use evenkeel_sandbox::tuning::PolicyName;
+use evenkeel_units::cpu_memory::TunedResource;
 use jiff::tz::TimeZone;
 
 use super::report::{TuneCompareReport, TuneContainerReport};
+use crate::cli::forecast::chart;
 use crate::cli::forecast::chart::{
-    self, Chart, ChartFigure, ChartMark, ChartPoint, Colour, Panel, Shape, Stroke,
+    Chart, ChartFigure, ChartMark, ChartPoint, Colour, Panel, Shape, Stroke,
 };
-use evenkeel_core::tuning::TunedResource;
-use evenkeel_sandbox::tuning::PolicyName;
 
 /// The chart as SVG: the first container, and the first of the other resource.
 pub(super) fn svg(compared: &TuneCompareReport) -> String {

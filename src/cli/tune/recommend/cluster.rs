@@ -4,6 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod_names;
+use evenkeel_scaling::ihpa::CheckedIhpa;
+use evenkeel_scaling::plan::{TargetObjects, TargetRef};
+use evenkeel_tuning::plan::scaled_by;
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use jiff::{SignedDuration, Timestamp};
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client};
@@ -12,17 +18,12 @@ use serde_json::{Value, json};
 use super::args::Args;
 use super::manifest_files::workload;
 use super::workload::TuneCandidate;
-use crate::cli::output::{self, CliFailure};
+use crate::cli::output;
+use crate::cli::output::CliFailure;
 use crate::cli::prometheus_history::{now, source, unreachable};
 use crate::cluster::paged_list::list;
 use crate::metrics::ContainerName;
 use crate::metrics::prometheus::{Grid, Harm, PrometheusSource};
-use evenkeel_core::tuning::{CpuMemory, TunedResource};
-use evenkeel_kubernetes::ihpa::CheckedIhpa;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::scaling::{TargetObjects, TargetRef};
-use evenkeel_kubernetes::plan::tuning::scaled_by;
-use evenkeel_kubernetes::pod_names;
 
 /// The kinds with Pods that can be identified by name after their deletion.
 const KINDS: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];

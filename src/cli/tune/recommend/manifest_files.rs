@@ -2,21 +2,23 @@
 
 use std::path::Path;
 
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::pod::PodSpec;
+use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_tuning::plan::scaled_by_metrics;
+use evenkeel_tuning::tuning_policy::TuningPolicy;
+use evenkeel_units::Amount;
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::args::Args;
 use super::workload::{TemplateContainer, TuneCandidate};
-use crate::cli::forecast::csv_load::{self, CsvSelection};
-use crate::cli::output::{self, CliFailure};
+use crate::cli::forecast::csv_load;
+use crate::cli::forecast::csv_load::CsvSelection;
+use crate::cli::output;
+use crate::cli::output::CliFailure;
 use crate::config::yaml;
-use evenkeel_core::tuning::{CpuMemory, TunedResource};
-use evenkeel_core::units::Amount;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::tuning::scaled_by_metrics;
-use evenkeel_kubernetes::pod::PodSpec;
-use evenkeel_kubernetes::scaling_policy::ScalingPolicy;
-use evenkeel_kubernetes::tuning_policy::TuningPolicy;
 
 const CORE: f64 = 1000.0;
 
@@ -109,7 +111,7 @@ pub(super) fn workload(kind: Kind, object: &Value) -> Option<TuneCandidate> {
 }
 
 fn read_workload(kind: Kind, object: &Value) -> Result<TuneCandidate, String> {
-    let metadata: evenkeel_kubernetes::meta::Meta = part(object, "/metadata")?;
+    let metadata: evenkeel_objects::meta::Meta = part(object, "/metadata")?;
     let spec: PodSpec = part(object, "/spec/template/spec")?;
     let main = spec.containers.iter().map(|one| ("containers", one));
     let init = spec

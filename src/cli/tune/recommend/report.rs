@@ -1,18 +1,20 @@
 //! The printed recommendations.
 
-use std::io::{self, Write};
+use std::io;
+use std::io::Write;
 
 use comfy_table::Cell;
+use evenkeel_tuning::decision::{Bound, TemplateRecommendation};
+use evenkeel_tuning::resize_record::resources;
+use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
+use evenkeel_units::request_and_limit::RequestAndLimit;
+use evenkeel_units::{Amount, i64_as_f64, i64_nearest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::workload::{TemplateContainer, TuneCandidate};
-use crate::cli::output::{self, CliFailure, Report, Style, fit_to_width};
-use evenkeel_core::tuning::{
-    Bound, CpuMemory, RequestAndLimit, TemplateRecommendation, TunedResource,
-};
-use evenkeel_core::units::{Amount, i64_as_f64, i64_nearest};
-use evenkeel_kubernetes::resize_record::resources;
+use crate::cli::output;
+use crate::cli::output::{CliFailure, Report, Style, fit_to_width};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

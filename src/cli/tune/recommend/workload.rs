@@ -1,8 +1,9 @@
 //! A workload and its containers, as `tune recommend` looks at them.
 
-use evenkeel_core::tuning::{CpuMemory, RequestAndLimit};
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::tuning_policy::TuningPolicy;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_tuning::tuning_policy::TuningPolicy;
+use evenkeel_units::cpu_memory::CpuMemory;
+use evenkeel_units::request_and_limit::RequestAndLimit;
 
 pub(super) struct TuneCandidate {
     pub(super) namespace: String,

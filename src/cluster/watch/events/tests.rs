@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::body::Body;
 use axum::http::{Request, Response};
-use evenkeel_kubernetes::lenient_object::LenientObject;
+use evenkeel_objects::lenient_object::LenientObject;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;
 use proptest::prelude::*;

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use evenkeel_clock as clock;
+use evenkeel_metrics::signal::Signal;
+use evenkeel_scaling::history_backfill::{
+    BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
+};
 use jiff::SignedDuration;
 
 use super::history_source::{HistoryRequest, HistoryResponse, HistorySource};
 use crate::controller::scaling::metrics::ScalingMetrics;
 use crate::metrics::query_queue::{Backoff, LanePolicy};
 use crate::metrics::query_turns::{QueryNumber, QueryTurns};
-use evenkeel_clock as clock;
-use evenkeel_core::scaling::history_backfill::{
-    BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
-};
-use evenkeel_core::scaling::signal::Signal;
 
 /// Questions for the past of queries. Each that waits is of another past that is read.
 const QUERIES: LanePolicy = LanePolicy {

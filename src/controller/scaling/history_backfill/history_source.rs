@@ -3,14 +3,14 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use evenkeel_metrics::signal::Signal;
+use evenkeel_scaling::history_backfill::{BackfillOutcome, Slots};
+use evenkeel_scaling::plan::history_backfill::Points;
+use evenkeel_scaling::plan::tick::resource_of;
 use jiff::SignedDuration;
 
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, PrometheusSource, WorkloadSums, Workloads};
-use evenkeel_core::scaling::history_backfill::{BackfillOutcome, Slots};
-use evenkeel_core::scaling::signal::Signal;
-use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
-use evenkeel_kubernetes::plan::scaling::tick::resource_of;
 
 #[async_trait]
 pub trait HistorySource: Send + Sync {

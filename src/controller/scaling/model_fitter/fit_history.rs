@@ -5,6 +5,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use evenkeel_clock as clock;
+use evenkeel_metrics::signal::Signal;
+use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_scaling::history_backfill::{BackfillPace, BackfillRemainder};
 use tokio::time::Instant;
 
 use super::steps::{Span, Steps};
@@ -12,10 +16,6 @@ use crate::controller::scaling::history_backfill::{
     HistoryClient, HistoryRequest, HistoryResponse, HistorySource,
 };
 use crate::controller::scaling::metrics::ScalingMetrics;
-use crate::metrics::prometheus::WorkloadName;
-use evenkeel_clock as clock;
-use evenkeel_core::scaling::history_backfill::{BackfillPace, BackfillRemainder};
-use evenkeel_core::scaling::signal::Signal;
 
 /// The longest time that the pasts of one piece of work may take.
 const LONGEST: Duration = Duration::from_mins(5);

@@ -6,13 +6,14 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use evenkeel_forecast::{Minutes, ModelAssets, ModelSet, NotEnoughHistory};
+use evenkeel_scaling::plan::tick::{FitEnd, FitLoad};
+use evenkeel_scaling::tracker::LoadModel;
+use evenkeel_training::ModelTrainer;
+
 use super::ModelFitter;
 use super::network::NoNetwork;
 use crate::controller::scaling::metrics::FitOutcome;
-use evenkeel_core::forecast::{Minutes, ModelAssets, ModelSet, NotEnoughHistory};
-use evenkeel_core::scaling::tracker::LoadModel;
-use evenkeel_kubernetes::plan::scaling::tick::{FitEnd, FitLoad};
-use evenkeel_training::ModelTrainer;
 
 #[derive(Debug, thiserror::Error)]
 enum NoModel {

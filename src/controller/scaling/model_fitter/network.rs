@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use evenkeel_core::forecast::SwishLoad;
+use evenkeel_forecast::SwishLoad;
 use evenkeel_training::{ModelFileError, OtherStep, SwishFile, SwishLoads};
 
 /// The seconds between the values that loads are followed by.

@@ -1,9 +1,8 @@
 //! The values of a past by steps of one length, of which some may be missing.
 
+use evenkeel_scaling::history_backfill::BackfillRemainder;
+use evenkeel_scaling::plan::history_backfill::Points;
 use jiff::{SignedDuration, Timestamp};
-
-use evenkeel_core::scaling::history_backfill::BackfillRemainder;
-use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {

@@ -4,23 +4,23 @@ mod traffic;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use evenkeel_metrics::signal::Signal;
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_objects::kinds::Kind;
+use evenkeel_scaling::horizon::Horizon;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::plan::TargetRef;
+use evenkeel_scaling::plan::history_backfill::Points;
+use evenkeel_scaling::plan::tick::TargetKey;
+use evenkeel_scaling::tracker::LoadPastFit;
+use evenkeel_training::BoostingSettings;
+use evenkeel_units::Ratio;
 use jiff::Timestamp;
+use prometheus_client::registry::Registry;
 
 use super::*;
 use crate::metrics::MetricsError;
 use crate::metrics::prometheus::{Grid, WorkloadSums};
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::horizon::Horizon;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::LoadPastFit;
-use evenkeel_core::units::Ratio;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_kubernetes::plan::scaling::TargetRef;
-use evenkeel_kubernetes::plan::scaling::history_backfill::Points;
-use evenkeel_kubernetes::plan::scaling::tick::TargetKey;
-use evenkeel_training::BoostingSettings;
-use prometheus_client::registry::Registry;
 
 /// A Deployment in the namespace `shop`.
 fn deployment(name: &str) -> TargetKey {

@@ -4,6 +4,13 @@
 
 use std::num::NonZeroUsize;
 
+use evenkeel_scaling::history_backfill::BackfillPace;
+use evenkeel_scaling::plan::tick::{FitPast, TrafficTold, TrafficWork};
+use evenkeel_scaling::{AcceptedTraffic, TrafficRefusal};
+use evenkeel_training::{
+    TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic,
+};
+use evenkeel_units::count_as_f64;
 use jiff::SignedDuration;
 
 use super::ModelFitter;
@@ -11,13 +18,6 @@ use super::steps::{Span, Steps};
 use crate::controller::scaling::history_backfill::HistoryRequest;
 use crate::controller::scaling::metrics::TrafficOutcome;
 use crate::metrics::prometheus::Workloads;
-use evenkeel_core::scaling::history_backfill::BackfillPace;
-use evenkeel_core::scaling::{AcceptedTraffic, TrafficRefusal};
-use evenkeel_core::units::count_as_f64;
-use evenkeel_kubernetes::plan::scaling::tick::{FitPast, TrafficTold, TrafficWork};
-use evenkeel_training::{
-    TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic,
-};
 
 const STEP: SignedDuration = SignedDuration::from_mins(10);
 /// Four weeks of steps.

@@ -5,31 +5,31 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use evenkeel_forecast::{Minutes, OwnPeaks, Quantiles, Resolution, TreeNode, Trees};
+use evenkeel_metrics::signal::Signal;
+use evenkeel_metrics::usage::{Span, UsageSample};
+use evenkeel_objects::annotations::SCALING;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::plan::WriteOperation;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_sandbox::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload};
+use evenkeel_sandbox::simulation::replicas::observe_floors;
+use evenkeel_sandbox::target::{FitFunctions, ObservedTick, ReplayEvent};
+use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
+use evenkeel_scaling::plan::history_backfill::SignalBackfill;
+use evenkeel_scaling::plan::scaling_status::ObjectName;
+use evenkeel_scaling::plan::tick::{FitEnd, LoadFitResult, ScalingSample, TargetKey};
+use evenkeel_scaling::plan::{
+    ObservedProfiles, Settings, TargetObjects, TargetPodFacts, TargetRef,
+};
+use evenkeel_scaling::query_answers::SignalReadings;
+use evenkeel_scaling::tracker::{FitTask, LoadPastFit};
+use evenkeel_units::{Amount, Resource, Resources};
 use json_patch::PatchOperation;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::api::scaling::ObjectName;
-use evenkeel_core::forecast::{Minutes, OwnPeaks, Quantiles, Resolution, TreeNode, Trees};
-use evenkeel_core::placement::usage::Span;
-use evenkeel_core::placement::usage::{PodName, UsageSample};
-use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_core::scaling::signal::Signal;
-use evenkeel_core::scaling::tracker::{FitTask, LoadPastFit};
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::annotations::SCALING;
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::WriteOperation;
-use evenkeel_kubernetes::plan::scaling::history_backfill::SignalBackfill;
-use evenkeel_kubernetes::plan::scaling::tick::{FitEnd, LoadFitResult, ScalingSample, TargetKey};
-use evenkeel_kubernetes::plan::scaling::{
-    ObservedProfiles, Settings, TargetObjects, TargetPodFacts, TargetRef,
-};
-use evenkeel_kubernetes::query_answers::SignalReadings;
-use evenkeel_kubernetes::watched_types::WatchedDeployment;
-use evenkeel_sandbox::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload};
-use evenkeel_sandbox::simulation::replicas::observe_floors;
-use evenkeel_sandbox::target::{FitFunctions, ObservedTick, ReplayEvent};
+use crate::watched_types::WatchedDeployment;
 
 /// A fit of the replay, which the service is to ask for at the same tick.
 struct Taught {

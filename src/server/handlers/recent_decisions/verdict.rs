@@ -1,9 +1,10 @@
 //! Answers to kube-scheduler in short.
 
+use evenkeel_placement::extender::decide::{FilterResult, PrioritizeResult};
+use evenkeel_placement::extender::{ExtenderRequest, placement_rules};
+use evenkeel_units::Resource;
+
 use crate::api::explain::ExtenderVerdict;
-use evenkeel_core::units::Resource;
-use evenkeel_kubernetes::extender::decide::{FilterResult, PrioritizeResult};
-use evenkeel_kubernetes::extender::{ExtenderRequest, placement_rules};
 
 pub(super) fn of_filter(filtered: &FilterResult) -> ExtenderVerdict {
     let refusing = |resource: Resource| {

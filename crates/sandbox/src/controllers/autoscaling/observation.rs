@@ -1,14 +1,14 @@
 //! The state of one HPA and its target, as the algorithm reads it.
 
+use evenkeel_hpa::autoscaler::{AutoscalerSpec, status};
+use evenkeel_hpa::{HorizontalPodAutoscaler, Readings, ScaleError, TargetScale};
+use evenkeel_metrics::pod::PodFacts;
+use evenkeel_metrics::pod_facts::pod_facts;
+use evenkeel_metrics::pod_metrics::PodMetricsList;
 use kube::ResourceExt as _;
 
 use super::target::{HpaTargetLookup, HpaTargetScale};
 use crate::store::StoredAutoscaler as Object;
-use evenkeel_core::scaling::hpa::{HorizontalPodAutoscaler, Readings, ScaleError, TargetScale};
-use evenkeel_core::scaling::pod::PodFacts;
-use evenkeel_kubernetes::autoscaler::{AutoscalerSpec, status};
-use evenkeel_kubernetes::pod_facts::pod_facts;
-use evenkeel_kubernetes::pod_metrics::PodMetricsList;
 
 pub(super) fn autoscaler(object: &Object, spec: &AutoscalerSpec) -> HorizontalPodAutoscaler {
     HorizontalPodAutoscaler {
@@ -67,9 +67,10 @@ impl HpaObservation {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::target::spec;
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn an_hpa_is_read_with_its_status() {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_hpa::MetricSpec;
+use evenkeel_http_client::Request;
+use evenkeel_metrics::api_reading::MetricsApiReading;
+use evenkeel_metrics::metric_query::{CustomNames, ServedMetric};
+use evenkeel_metrics::signal::{ObjectReference, Signal};
+use evenkeel_objects::kinds::{Kind, guessed_plural};
 use jiff::Timestamp;
 use kube::Client;
-
-use evenkeel_core::scaling::hpa::{MetricSpec, MetricsApiReading};
-use evenkeel_core::scaling::signal::{ObjectReference, Signal};
-use evenkeel_http_client::Request;
-use evenkeel_kubernetes::kinds::{Kind, guessed_plural};
-use evenkeel_kubernetes::metric_query::{CustomNames, ServedMetric};
 
 /// Metrics of an HPA, or the errors; those of `metrics.k8s.io` are read for all HPAs together.
 pub(super) async fn read(

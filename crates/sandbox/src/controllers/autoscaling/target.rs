@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use evenkeel_hpa::ScaleError;
+use evenkeel_hpa::autoscaler::AutoscalerSpec;
+use evenkeel_label_selector::Selector;
+use evenkeel_objects::kinds::Kind;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt as _;
 
 use crate::store::{StoredAutoscaler, Stores};
-use evenkeel_core::scaling::hpa::ScaleError;
-use evenkeel_kubernetes::autoscaler::AutoscalerSpec;
-use evenkeel_kubernetes::kinds::Kind;
-use evenkeel_label_selector::Selector;
 
 /// Kubernetes' text of an invalid selector.
 const NO_SELECTOR: &str = "<error>";

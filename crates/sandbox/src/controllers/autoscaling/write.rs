@@ -1,15 +1,14 @@
 //! The controller's writes: the scale of a target and the status of an HPA, with a short reason.
 
+use evenkeel_hpa::autoscaler::status as translation;
+use evenkeel_hpa::{
+    CurrentValue, HorizontalPodAutoscaler, HpaOutcome, MetricStatus, ScaleWriteError,
+};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler as Object;
 use kube::api::{Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::json;
-
-use evenkeel_core::scaling::hpa::{
-    CurrentValue, HorizontalPodAutoscaler, HpaOutcome, MetricStatus, ScaleWriteError,
-};
-use evenkeel_kubernetes::autoscaler::status as translation;
 
 /// HTTP status of a write after a conflicting one.
 const CONFLICT: u16 = 409;

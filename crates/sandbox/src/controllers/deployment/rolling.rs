@@ -2,9 +2,8 @@
 //! grows within `maxSurge`; the older ones lose unavailable Pods first, then what `maxUnavailable`
 //! allows.
 
+use evenkeel_objects::rolling_update::{RollingBounds, RollingUpdate};
 use k8s_openapi::api::apps::v1::{DeploymentSpec, RollingUpdateDeployment};
-
-use evenkeel_kubernetes::rolling_update::{RollingBounds, RollingUpdate};
 
 /// A ReplicaSet in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

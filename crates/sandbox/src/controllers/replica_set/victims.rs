@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use evenkeel_objects::annotations::POD_DELETION_COST;
+use evenkeel_placement::deletion_order::{ActivePodPhase, Victim, in_order as by_deletion};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::ResourceExt as _;
 
 use super::status::is_ready;
-use evenkeel_core::placement::deletion_order::{ActivePodPhase, Victim, in_order as by_deletion};
-use evenkeel_kubernetes::annotations::POD_DELETION_COST;
 
 /// In the order of deletion. `related` are the active Pods of all ReplicaSets with the same owner.
 pub(super) fn in_order(pods: &[Arc<Pod>], related: &[Arc<Pod>], now: Timestamp) -> Vec<Arc<Pod>> {

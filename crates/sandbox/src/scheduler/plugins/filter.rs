@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use evenkeel_units::{Amount, Resource};
 use k8s_openapi::api::core::v1::{Taint, Toleration};
 
 use super::{NodeRequest, PodRequest, affinity};
-use evenkeel_core::units::{Amount, Resource};
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodeRefusal {
@@ -102,10 +102,10 @@ pub(super) fn is_tolerated(taint: &Taint, tolerations: &[Toleration]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_units::Resources;
     use serde_json::{Value, json};
 
     use super::*;
-    use evenkeel_core::units::Resources;
 
     fn node() -> NodeRequest {
         NodeRequest {

@@ -1,10 +1,11 @@
 //! kube-scheduler's ranking of feasible nodes.
 
-use super::{NodeRequest, PodRequest, affinity, filter, for_scoring};
-use evenkeel_core::placement::kube_scheduler_scores::{
+use evenkeel_placement::kube_scheduler_scores::{
     MOST, TAINT_WEIGHT, balanced_allocation, least_allocated,
 };
-use evenkeel_core::units::Amount;
+use evenkeel_units::Amount;
+
+use super::{NodeRequest, PodRequest, affinity, filter, for_scoring};
 
 const AFFINITY_WEIGHT: i64 = 2;
 
@@ -68,8 +69,9 @@ fn normalised(scores: Vec<i64>, reverse: bool) -> Vec<i64> {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_units::Resources;
+
     use super::*;
-    use evenkeel_core::units::Resources;
 
     fn node(cpu: u64, memory: u64) -> NodeRequest {
         let mut node = NodeRequest {

@@ -1,6 +1,6 @@
 //! Where kube-scheduler's search for nodes begins and ends.
 
-use evenkeel_core::placement::NodesToScore;
+use evenkeel_placement::NodesToScore;
 
 /// Moves on with each Pod.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

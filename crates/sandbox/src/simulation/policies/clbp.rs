@@ -3,17 +3,16 @@
 //! normalised by itself. It uses measurements only, and ignores Pods placed since. It replaces
 //! kube-scheduler's scores; the thesis leaves rounding open, and here a hundredth is kept.
 
+use evenkeel_placement::balance::{Normalization, ScoringStrategy};
+use evenkeel_placement::node_table::median;
+use evenkeel_placement::{NodeLoad, SchedulingPolicy, balance, headroom, profile};
+use evenkeel_units::{Amount, i64_nearest};
 use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
 use crate::simulation::monitoring::NodeMonitor;
 use crate::simulation::policy::{InTree, LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::PolicyPod;
-use evenkeel_core::placement::balance::{self, Normalization, ScoringStrategy};
-use evenkeel_core::placement::node_table::median;
-use evenkeel_core::placement::{NodeLoad, SchedulingPolicy, headroom};
-use evenkeel_core::profile;
-use evenkeel_core::units::{Amount, i64_nearest};
 
 /// Keeps the score to a hundredth.
 const HUNDREDTHS: f64 = 100.0;
@@ -80,13 +79,14 @@ impl LoadPolicy for Clbp {
 mod tests {
     use std::sync::Arc;
 
+    use evenkeel_objects::pod_name::PodName;
+    use evenkeel_units::Resources;
+
     use super::*;
     use crate::load::UsageAmounts;
     use crate::scenario::Scenario;
     use crate::scrape_timing::Timing;
     use crate::simulation::tests::own;
-    use evenkeel_core::placement::usage::PodName;
-    use evenkeel_core::units::Resources;
 
     #[test]
     fn a_node_without_headroom_is_left_out_and_the_emptier_of_the_others_scores_ten() {

@@ -12,13 +12,13 @@
 
 use std::collections::VecDeque;
 
+use evenkeel_units::{Amount, Resource, Resources, count_as_f64, i64_nearest};
 use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
 use crate::simulation::monitoring::NodeMonitor;
 use crate::simulation::policy::{LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodLifecycleStep, PolicyPod};
-use evenkeel_core::units::{Amount, Resource, Resources, count_as_f64, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 const MEAN: SignedDuration = SignedDuration::from_mins(5);

@@ -7,30 +7,30 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use evenkeel_metrics::usage::{NodeSample, UsageSample};
+use evenkeel_objects::bound_pod::BoundPod;
+use evenkeel_objects::namespace_policy::NamespacePolicy;
+use evenkeel_objects::node_facts::NodeFacts;
+use evenkeel_objects::pod::Pod;
+use evenkeel_objects::pod_name::PodName;
+use evenkeel_placement::demand::demand;
+use evenkeel_placement::extender::{ExtenderRequest, PlacementContext, VerdictCache, decide};
+use evenkeel_placement::node_table::{NearTies, NodeTable};
+use evenkeel_placement::plan::deletion_cost;
+use evenkeel_placement::plan::deletion_cost::{NodeLabels, Situation};
+use evenkeel_placement::removable_pod::{DeletionCostAnnotations, RemovablePod, ReplicaSetPodData};
+use evenkeel_placement::snapshot::{Namespaces, Snapshot};
+use evenkeel_placement::{SchedulingPolicy, kube_scheduler_scores};
+use evenkeel_units::{Amount, Resource, Resources};
 use jiff::{SignedDuration, Timestamp};
 
 use super::OwnSettings;
-use crate::autoscaler;
-use crate::objects;
-use crate::opt_in_annotations;
 use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::scrape::ScrapedSample;
 use crate::simulation::monitoring::NodeMonitor;
 use crate::simulation::policy::{LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod, ScaleInCandidate};
-use evenkeel_core::placement::node_table::{BoundPod, NearTies, NodeFacts, NodeTable};
-use evenkeel_core::placement::usage::{NodeSample, PodName, UsageSample};
-use evenkeel_core::placement::{SchedulingPolicy, kube_scheduler_scores};
-use evenkeel_core::units::{Amount, Resource, Resources};
-use evenkeel_kubernetes::demand::demand;
-use evenkeel_kubernetes::extender::{ExtenderRequest, PlacementContext, VerdictCache, decide};
-use evenkeel_kubernetes::namespace_policy::NamespacePolicy;
-use evenkeel_kubernetes::plan::deletion_cost::{self, NodeLabels, Situation};
-use evenkeel_kubernetes::pod::Pod;
-use evenkeel_kubernetes::removable_pod::{
-    DeletionCostAnnotations, RemovablePod, ReplicaSetPodData,
-};
-use evenkeel_kubernetes::snapshot::{Namespaces, Snapshot};
+use crate::{autoscaler, objects, opt_in_annotations};
 
 pub(super) struct Evenkeel {
     names: Vec<Arc<str>>,

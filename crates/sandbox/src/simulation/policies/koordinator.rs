@@ -11,13 +11,13 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_units::{Amount, Resource, Resources, i64_nearest};
 use jiff::SignedDuration;
 
 use crate::scenario::{NodeShape, ScenarioWorkload};
 use crate::simulation::monitoring::NodeMonitor;
 use crate::simulation::policy::{LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod};
-use evenkeel_core::units::{Amount, Resource, Resources, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 /// Most use, in percent of the node.

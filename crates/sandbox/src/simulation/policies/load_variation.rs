@@ -5,13 +5,13 @@
 //! <https://github.com/kubernetes-sigs/scheduler-plugins/blob/master/pkg/trimaran/loadvariationriskbalancing/README.md>;
 //! rounding: `analysis.go` beside it. It is enabled beside the default plugins with a weight of 1.
 
+use evenkeel_units::{Amount, Resource, Resources, i64_nearest};
 use jiff::SignedDuration;
 
 use crate::scenario::NodeShape;
 use crate::simulation::monitoring::{NodeMonitor, Statistics};
 use crate::simulation::policy::{LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::PolicyPod;
-use evenkeel_core::units::{Amount, Resource, Resources, i64_nearest};
 
 const RESOURCES: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 const MARGIN: f64 = 1.0;

@@ -10,13 +10,13 @@
 
 use std::collections::VecDeque;
 
+use evenkeel_units::{Amount, Resource, i64_nearest};
 use jiff::SignedDuration;
 
 use crate::scenario::{NodeShape, ScenarioWorkload};
 use crate::simulation::monitoring::NodeMonitor;
 use crate::simulation::policy::{InTree, LoadPolicy, NodeCandidate};
 use crate::simulation::policy_pods::{PodId, PodLifecycleStep, PolicyPod};
-use evenkeel_core::units::{Amount, Resource, i64_nearest};
 
 /// Utilisation up to which nodes are filled, in percent.
 const TARGET: f64 = 40.0;

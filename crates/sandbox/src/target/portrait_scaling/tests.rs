@@ -1,5 +1,12 @@
 //! A target by portraits: the reaction alone is the plain HPA, and all of several providers count.
 
+use evenkeel_api::ihpa::spec::IhpaSpec;
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::ihpa::check;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Ratio, Resource};
+use jiff::SignedDuration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -9,12 +16,6 @@ use crate::target::{
     Edges, GRID, Knowledge, ReplayLoad, ReplayOutcome, ReplayPolicy, replay, replay_portraits,
     with_noise,
 };
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::units::{Ratio, Resource};
-use evenkeel_kubernetes::ihpa::{IhpaSpec, check};
-use jiff::SignedDuration;
 
 const HOUR: i64 = 3_600;
 

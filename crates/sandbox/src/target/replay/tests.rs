@@ -1,17 +1,20 @@
 //! A replay counts from its moment on, learns from the time before, and has the plain HPA's costs.
 
-use super::*;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
+use evenkeel_forecast::{Minutes, ModelSet, NotEnoughHistory, Quantiles};
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_objects::scaling_mode::ScaleDown;
+use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::tracker::LoadPastFit;
+use evenkeel_units::Resource;
+
+use super::*;
 use crate::scrape_timing::Timing;
-use crate::target::{self, DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
-use evenkeel_core::forecast::{Minutes, ModelSet, NotEnoughHistory, Quantiles};
-use evenkeel_core::scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::tracker::LoadPastFit;
-use evenkeel_core::scaling::{ReplicaBounds, ScaleDown};
-use evenkeel_core::units::Resource;
+use crate::target;
+use crate::target::{DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
 
 const HOUR: i64 = 3_600;
 
@@ -248,7 +251,7 @@ fn the_parts_of_the_judged_time_add_up_to_the_whole() {
     // 29 judged hours are two parts of twelve, and one of five.
     assert_eq!(hours.len(), 3, "{hours:?}");
     assert!(hours[2] < 0.6 * hours[0], "{hours:?}");
-    let sum = |of: fn(&evenkeel_core::scaling::pareto_frontier::Cost) -> f64| {
+    let sum = |of: fn(&evenkeel_scaling::pareto_frontier::Cost) -> f64| {
         replayed.parts.iter().map(of).sum::<f64>()
     };
     let under = sum(|part| part.under_provisioned_seconds);

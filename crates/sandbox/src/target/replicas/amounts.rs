@@ -1,10 +1,11 @@
 //! Amounts of a target in the units of its HPA and Pods.
 
+use evenkeel_hpa::MetricSpec;
+use evenkeel_metrics::pod::ResourceRequests;
+use evenkeel_metrics::signal::{MetricTarget as Wanted, ResourceName, Signal};
+use evenkeel_units::{Resource, i64_ceil};
+
 use crate::target::settings::ReplayTarget;
-use evenkeel_core::scaling::hpa::MetricSpec;
-use evenkeel_core::scaling::pod::ResourceRequests;
-use evenkeel_core::scaling::signal::{MetricTarget as Wanted, ResourceName, Signal};
-use evenkeel_core::units::{Resource, i64_ceil};
 
 /// Metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an amount
 /// per Pod.

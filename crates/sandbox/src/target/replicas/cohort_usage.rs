@@ -1,10 +1,10 @@
 //! The use of the Pods of a cohort.
 
+use evenkeel_units::Resource;
 use jiff::SignedDuration;
 
 use super::Cohort;
 use crate::target::settings::ReplayTarget;
-use evenkeel_core::units::Resource;
 
 impl Cohort {
     /// Use of each Pod; a serving one carries `each`.

@@ -1,9 +1,9 @@
 //! Pods that wait without traffic, to be deleted or online again.
 
+use evenkeel_api::replica_counts::ReplicaCounts;
 use jiff::SignedDuration;
 
 use super::{Cohort, STEP, ScaledPods};
-use evenkeel_core::scaling::ReplicaCounts;
 
 impl ScaledPods {
     /// Pods that take traffic, or will once they are ready.

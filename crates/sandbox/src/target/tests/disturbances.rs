@@ -1,17 +1,18 @@
 //! Disturbances of a target's measured load while the true load is constant. The floor must not
 //! rise.
 
+use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::load_sum::Certainty;
+use evenkeel_scaling::tracker::Reaction;
+use evenkeel_units::random::RandomSource;
+use evenkeel_units::{Ratio, Resource};
+use jiff::SignedDuration;
+
 use crate::scrape_timing::Timing;
 use crate::target::settings::Edges;
 use crate::target::tick::TickObservation;
 use crate::target::*;
-use evenkeel_core::random::RandomSource;
-use evenkeel_core::scaling::ReplicaBounds;
-use evenkeel_core::scaling::hpa_aware::PodCapacity;
-use evenkeel_core::scaling::load_sum::Certainty;
-use evenkeel_core::scaling::tracker::Reaction;
-use evenkeel_core::units::{Ratio, Resource};
-use jiff::SignedDuration;
 
 const SECONDS: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 

@@ -1,8 +1,9 @@
 //! Models that targets name: fitted, or read from a file that may be missing or damaged.
 
-use super::*;
-use evenkeel_core::forecast::{ModelSet, SWISH_STEPS, SwishNet, SwishShape};
+use evenkeel_forecast::{ModelSet, SWISH_STEPS, SwishNet, SwishShape};
 use evenkeel_training::{LearntLoad, MODEL_VERSION, SwishDescription, SwishFile};
+
+use super::*;
 
 /// The loads of some names, which are to be forecast by these models.
 fn named(models: ModelSet, names: &[&str]) -> FitBatch {

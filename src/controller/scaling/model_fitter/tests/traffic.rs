@@ -1,8 +1,9 @@
 //! Models of traffic: what comes of which past.
 
+use evenkeel_metrics::signal::{PromQl, PromQlMetric};
+use evenkeel_scaling::plan::tick::{TrafficTold, TrafficWork};
+
 use super::*;
-use evenkeel_core::scaling::signal::{PromQl, PromQlMetric};
-use evenkeel_kubernetes::plan::scaling::tick::{TrafficTold, TrafficWork};
 
 /// Queries for the traffic of a Deployment, and its cpu.
 fn work_of_deployment(name: &str, queries: &[&str]) -> TrafficWork {

@@ -1,0 +1,4 @@
+//! TODO header.
+
+pub mod spec;
+pub mod status;

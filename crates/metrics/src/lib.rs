@@ -1,0 +1,17 @@
+//! Measurements of Pods, nodes and targets: the signals, the answers of the metrics APIs, kubelets and
+//! Prometheus, and the queries that ask for them.
+
+pub mod api_reading;
+pub mod kubelet_stats;
+pub mod load_unit;
+pub mod metric_query;
+pub mod metric_values;
+pub mod metrics_api;
+pub mod pod;
+pub mod pod_facts;
+pub mod pod_metrics;
+pub mod sample;
+pub mod series_query;
+pub mod series_sum;
+pub mod signal;
+pub mod usage;

@@ -1,0 +1,57 @@
+//! Kubernetes objects as Evenkeel reads and writes them. Pods and nodes arrive by the thousand, so the types
+//! keep a few hundred bytes of each and skip the rest while parsing. `null` equals absent, as Go writes it.
+//! Unread fields may be malformed; a malformed quantity is an error with its path.
+
+pub mod annotated_object;
+pub mod annotations;
+pub mod api_group;
+pub mod api_status;
+pub mod bound_pod;
+pub mod bounds;
+pub mod capacities;
+pub mod condition;
+pub mod controller_key;
+pub mod custom_kind;
+pub mod disruption_budget;
+pub mod duration;
+pub mod group_version;
+pub mod json;
+pub mod kinds;
+pub mod lease;
+pub mod lenient_object;
+pub mod limits;
+pub mod list_text;
+pub mod managed_fields;
+pub mod meta;
+pub mod namespace_policy;
+pub mod no_headroom;
+pub mod node;
+pub mod node_facts;
+pub mod object_ref;
+pub mod plan;
+pub mod pod;
+pub mod pod_name;
+pub mod pod_names;
+pub mod pod_requests;
+pub mod pod_state;
+pub mod qos_class;
+pub mod raw_json;
+pub mod request_header;
+pub mod resource_list;
+pub mod risk;
+pub mod rolling_update;
+pub mod rollout;
+mod rollout_progress;
+pub mod scaled_kind;
+pub mod scaling_mode;
+pub mod schema;
+pub mod selector;
+pub mod serde_message;
+pub mod shallow_object;
+pub mod start_time;
+pub mod suggestion;
+pub mod taint;
+pub mod truncate;
+pub mod tuning_mode;
+pub mod workload;
+pub mod yaml_values;

@@ -1,0 +1,232 @@
+//! The rules that hold for one Pod, or the exemption from them.
+
+use std::fmt;
+
+use evenkeel_objects::namespace_policy::{NamespacePolicy, RelaxAfter};
+use evenkeel_objects::no_headroom::NoHeadroom;
+use evenkeel_objects::pod::Pod;
+use evenkeel_units::Ratio;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::SchedulingPolicy;
+use crate::demand::{Demand, demand};
+use crate::snapshot::{OptIn, Snapshot, SnapshotGap};
+
+/// The circumstances in which one Pod is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct PlacementContext<'a> {
+    pub snapshot: &'a Snapshot,
+    pub policy: &'a SchedulingPolicy,
+    pub now: Timestamp,
+    /// The time since which this Pod has been refused; `None` while it has not been.
+    pub refused_since: Option<Timestamp>,
+}
+
+/// A reason for which all nodes pass without a judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Exemption {
+    /// The Pod's namespace has not been seen.
+    NamespaceUnknown,
+    /// The Pod's namespace has not opted in.
+    NotOptedIn,
+    Skipped,
+    /// The Pod belongs to a DaemonSet: its node is given.
+    DaemonSet,
+    /// The Pod mirrors a static one, which runs already.
+    Mirror,
+    /// The Pod has a `system-*-critical` priority class.
+    Critical,
+    /// The objects of the cluster have not all been listed.
+    NotSynced,
+    /// No node has a fresh measurement.
+    NoMetrics,
+}
+
+impl Exemption {
+    pub const ALL: [Self; 8] = [
+        Self::NamespaceUnknown,
+        Self::NotOptedIn,
+        Self::Skipped,
+        Self::DaemonSet,
+        Self::Mirror,
+        Self::Critical,
+        Self::NotSynced,
+        Self::NoMetrics,
+    ];
+
+    /// The reason with this name; `None` for the name of a reason of another version.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == name)
+    }
+
+    /// True if prioritize scores the nodes anyway: the Pod is exempt from the headroom rule alone.
+    pub const fn is_scored(self) -> bool {
+        matches!(self, Self::DaemonSet | Self::Mirror | Self::Critical)
+    }
+
+    /// The name in metrics and explanations.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NamespaceUnknown => "namespace_unknown",
+            Self::NotOptedIn => "not_opted_in",
+            Self::Skipped => "skipped",
+            Self::DaemonSet => "daemon_set",
+            Self::Mirror => "mirror",
+            Self::Critical => "critical",
+            Self::NotSynced => "not_synced",
+            Self::NoMetrics => "no_metrics",
+        }
+    }
+}
+
+impl fmt::Display for Exemption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NamespaceUnknown => "its namespace is not known",
+            Self::NotOptedIn => {
+                "its namespace has not opted in (annotation evenkeel.dev/enabled: \"true\")"
+            }
+            Self::Skipped => "it has the annotation evenkeel.dev/skip: \"true\"",
+            Self::DaemonSet => "it belongs to a DaemonSet, which names its node",
+            Self::Mirror => "it mirrors a static Pod, which runs already",
+            Self::Critical => "its priority class is critical to the system",
+            Self::NotSynced => "the objects of the cluster are not all listed yet",
+            Self::NoMetrics => "no node has a fresh measurement",
+        })
+    }
+}
+
+/// The figures and rules by which one Pod is judged.
+#[derive(Debug, Clone)]
+pub(crate) struct PlacementRules<'a> {
+    /// R in `[CLBP] (4.1)`, with the source of each number.
+    pub demand: Demand,
+    /// h in `[CLBP] (4.1)`: the largest share of a node that may be in use.
+    pub headroom: Ratio,
+    pub namespace: &'a NamespacePolicy,
+}
+
+impl<'a> PlacementRules<'a> {
+    /// The rules for `pod`.
+    ///
+    /// # Errors
+    /// The exemption, where `pod` is not judged and every node passes. That is no failure.
+    pub(crate) fn of(pod: &Pod, call: &PlacementContext<'a>) -> Result<Self, Exemption> {
+        let namespace = match call.snapshot.opt_in(pod.namespace()) {
+            _ if !call.snapshot.synced => return Err(Exemption::NotSynced),
+            OptIn::Unknown => return Err(Exemption::NamespaceUnknown),
+            OptIn::Out => return Err(Exemption::NotOptedIn),
+            OptIn::In(policy) => policy,
+        };
+        if pod.is_skipped() {
+            return Err(Exemption::Skipped);
+        }
+        Ok(Self::within(namespace, pod, call.policy))
+    }
+
+    /// The rules for `pod` if it were judged. An unknown namespace has no policy of its own.
+    pub(crate) fn if_judged(pod: &Pod, call: &PlacementContext<'a>) -> Self {
+        static NO_POLICY: NamespacePolicy = NamespacePolicy {
+            enabled: false,
+            headroom: None,
+            profile_threshold: None,
+            no_headroom: None,
+            relax_after: None,
+            scaling: None,
+            risk: None,
+            tuning: None,
+        };
+        let namespace = call.snapshot.namespaces.get(pod.namespace());
+        Self::within(
+            namespace.map_or(&NO_POLICY, |policy| policy),
+            pod,
+            call.policy,
+        )
+    }
+
+    /// True if the Pod goes to the least loaded nodes, given that no requested node has headroom.
+    /// The policy decides, unless another node has room that kube-scheduler may only not have
+    /// shown. A Pod that has waited long enough goes anyway: that node was not among those
+    /// requested meanwhile.
+    pub(crate) fn relaxes(&self, call: &PlacementContext<'_>, room_elsewhere: bool) -> bool {
+        let mode = self
+            .namespace
+            .no_headroom
+            .unwrap_or(call.policy.no_headroom);
+        mode == NoHeadroom::Relax && !room_elsewhere || self.has_waited_out(call)
+    }
+
+    /// True once the Pod has been refused for as long as its policy allows.
+    fn has_waited_out(&self, call: &PlacementContext<'_>) -> bool {
+        let limit: Option<SignedDuration> = match self.namespace.relax_after {
+            Some(RelaxAfter::Never) => None,
+            Some(RelaxAfter::After(limit)) => Some(limit),
+            None => call.policy.relax_after,
+        };
+        limit
+            .zip(call.refused_since)
+            .is_some_and(|(limit, since)| call.now.duration_since(since) >= limit)
+    }
+
+    fn within(namespace: &'a NamespacePolicy, pod: &Pod, policy: &SchedulingPolicy) -> Self {
+        Self {
+            demand: demand(pod, policy.caps_as_demand),
+            headroom: headroom_for(pod.spec.priority_class_name.as_deref(), namespace, policy),
+            namespace,
+        }
+    }
+}
+
+/// The Pod's exemption; one from any score comes before one from the headroom rule alone.
+pub fn exemption(pod: &Pod, call: &PlacementContext<'_>) -> Option<Exemption> {
+    PlacementRules::of(pod, call)
+        .err()
+        .or_else(|| blind(call.snapshot))
+        .or_else(|| headroom_exemption(pod))
+}
+
+/// h for Pods: that of their priority class, else that of their namespace, else the configured one.
+pub(crate) fn headroom_for(
+    priority_class: Option<&str>,
+    namespace: &NamespacePolicy,
+    policy: &SchedulingPolicy,
+) -> Ratio {
+    priority_class
+        .and_then(|class| policy.headroom_by_priority_class.get(class))
+        .copied()
+        .or(namespace.headroom)
+        .unwrap_or(policy.headroom)
+}
+
+pub(super) fn headroom_exemption(pod: &Pod) -> Option<Exemption> {
+    if pod.is_mirror() {
+        Some(Exemption::Mirror)
+    } else if pod.is_daemon_set() {
+        Some(Exemption::DaemonSet)
+    } else if pod.is_system_critical() {
+        Some(Exemption::Critical)
+    } else {
+        None
+    }
+}
+
+/// True if the headroom rule holds for Pods of this kind, so that their claims were checked against
+/// the node.
+pub fn has_checked_claims(pod: &Pod) -> bool {
+    !pod.is_skipped() && headroom_exemption(pod).is_none()
+}
+
+/// The exemption of every Pod while too little is known of the cluster.
+pub(super) fn blind(snapshot: &Snapshot) -> Option<Exemption> {
+    snapshot.blind().map(|blind| match blind {
+        SnapshotGap::NotSynced => Exemption::NotSynced,
+        SnapshotGap::NoMetrics => Exemption::NoMetrics,
+    })
+}
+
+/// The share from which a resource is dominant in a namespace, `[CLBP] (4.2)`: its own, else the cluster's.
+pub fn profile_threshold(namespace: &NamespacePolicy, policy: &SchedulingPolicy) -> Ratio {
+    namespace
+        .profile_threshold
+        .unwrap_or(policy.profile_threshold)
+}

@@ -1,0 +1,37 @@
+//! The scheduling policy of the service, from checked configuration.
+
+use std::collections::BTreeMap;
+
+use evenkeel_objects::no_headroom::NoHeadroom;
+use evenkeel_units::{Amount, Ratio, Resources};
+use jiff::SignedDuration;
+
+use crate::balance::ScoringStrategy;
+use crate::node_sampling::NodesToScore;
+use crate::profile::ProfileTable;
+
+/// Cluster-wide scheduling policy; a namespace may override the fields it has annotations for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SchedulingPolicy {
+    /// h of `[CLBP]` (4.1): the largest load / capacity allowed after placement.
+    pub headroom: Ratio,
+    /// h for Pods of these priority classes, before the namespace's own.
+    pub headroom_by_priority_class: BTreeMap<String, Ratio>,
+    /// Share of the free capacity from which a resource is dominant (`[CLBP]` (4.2)).
+    pub profile_threshold: Ratio,
+    pub no_headroom: NoHeadroom,
+    /// The nodes that kube-scheduler shows, by its configuration.
+    pub nodes_to_score: NodesToScore,
+    /// Under `reject`, after this time the least loaded nodes take a Pod; `None` for never.
+    pub relax_after: Option<SignedDuration>,
+    pub scoring: ScoringStrategy,
+    pub profiles: ProfileTable,
+    /// CNI bandwidth annotations count as demand if there is no other.
+    pub caps_as_demand: bool,
+    /// Network and disk I/O of nodes without a capacity of their own.
+    pub default_capacity: Resources<Option<Amount>>,
+    /// Set on Pods of opted-in namespaces without a scheduler of their own.
+    pub scheduler_name: Option<String>,
+    /// Older measurements are not used.
+    pub max_age: SignedDuration,
+}

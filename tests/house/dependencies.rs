@@ -1,0 +1,128 @@
+//! Each crate uses what the table of ARCHITECTURE.md says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use super::root;
+
+/// Every crate can use these, so the table leaves them out.
+const GROUND: [&str; 3] = ["label-selector", "quantity", "units"];
+
+/// Decisions: no crate from the first to the last of these knows a client, a task or a log.
+const PURE: (&str, &str) = ("units", "training");
+
+const IMPURE: [&str; 8] = [
+    "async-trait",
+    "axum",
+    "futures",
+    "hyper",
+    "kube",
+    "tokio",
+    "tonic",
+    "tracing",
+];
+
+type Names = BTreeSet<String>;
+
+/// The crates of the table, in its order, with what each uses.
+fn table() -> Vec<(String, Names)> {
+    let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rows = text
+        .lines()
+        .skip_while(|line| !line.starts_with("| crate |"))
+        .skip(2)
+        .take_while(|line| line.starts_with('|'));
+    let read = |row: &str| {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let name = cells[1].trim_matches('`');
+        let uses = cells[3].split(',').map(str::trim);
+        let uses = uses.filter(|name| *name != "none").map(str::to_owned);
+        let name = name.strip_prefix("crates/").unwrap_or(name);
+        (name.to_owned(), uses.collect())
+    };
+    rows.map(read).collect()
+}
+
+/// The dependencies in one section of the manifest of a crate.
+fn dependencies(name: &str, section: &str) -> Names {
+    let folder = if name == "src" {
+        root().to_path_buf()
+    } else {
+        root().join("crates").join(name)
+    };
+    let text = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let lines = text.lines().skip_while(|line| *line != section).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next());
+    names
+        .filter(|name| !name.is_empty() && !name.starts_with('#'))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn of_the_workspace(names: &Names) -> Names {
+    let own = names
+        .iter()
+        .filter_map(|name| name.strip_prefix("evenkeel-"));
+    own.map(str::to_owned).collect()
+}
+
+#[test]
+fn each_crate_uses_what_the_table_of_architecture_says() {
+    let table = table();
+    let mut differences = Vec::new();
+    for (name, uses) in &table {
+        let found = of_the_workspace(&dependencies(name, "[dependencies]"));
+        let found: Names = found
+            .into_iter()
+            .filter(|used| !GROUND.contains(&used.as_str()))
+            .collect();
+        if found != *uses {
+            differences.push(format!(
+                "{name} uses {found:?}, and the table says {uses:?}"
+            ));
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    let listed: Names = table.into_iter().map(|(name, _)| name).collect();
+    let mut there: Names = fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|folder| folder.unwrap().file_name().into_string().unwrap())
+        .collect();
+    there.insert("src".to_owned());
+    assert_eq!(listed, there);
+}
+
+#[test]
+fn crates_use_only_crates_that_stand_above_them_in_the_table_in_tests_too() {
+    let table = table();
+    let place: BTreeMap<&str, usize> = table
+        .iter()
+        .enumerate()
+        .map(|(at, (name, _))| (name.as_str(), at))
+        .collect();
+    for (name, _) in &table {
+        for section in ["[dependencies]", "[dev-dependencies]"] {
+            for used in of_the_workspace(&dependencies(name, section)) {
+                let is_below = place[used.as_str()] < place[name.as_str()];
+                assert!(is_below, "{name} uses {used} in {section}");
+            }
+        }
+    }
+}
+
+#[test]
+fn decisions_know_no_client_task_or_log() {
+    let table = table();
+    let names = table.iter().map(|(name, _)| name.as_str());
+    let mut pure: Vec<_> = names.skip_while(|name| *name != PURE.0).collect();
+    let end = pure.iter().position(|name| *name == PURE.1).unwrap();
+    pure.truncate(end + 1);
+    assert!(pure.len() > 10, "{pure:?}");
+    for name in pure {
+        for used in dependencies(name, "[dependencies]") {
+            assert!(!IMPURE.contains(&used.as_str()), "{name} uses {used}");
+            assert_ne!(used, "evenkeel-clock", "{name} reads a clock");
+        }
+    }
+}
