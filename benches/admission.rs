@@ -14,7 +14,7 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use evenkeel::server::paths::MUTATE;
+use evenkeel_service::server::paths::MUTATE;
 use support::{fleet, percentiles};
 
 /// The number of measured calls.

@@ -14,9 +14,9 @@ use std::hint::black_box;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use evenkeel::server::paths::{FILTER, PRIORITIZE};
 use evenkeel_clock as clock;
 use evenkeel_objects::pod::Pod;
+use evenkeel_service::server::paths::{FILTER, PRIORITIZE};
 use support::{fleet, percentiles};
 use tokio::runtime::Runtime;
 

@@ -17,7 +17,6 @@ mod support {
 use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use evenkeel::cluster::ClusterState;
 use evenkeel_clock as clock;
 use evenkeel_forecast::{GlobalPeaks, Minutes, ModelAssets, OwnPeaks, Resolution};
 use evenkeel_metrics::signal::Signal;
@@ -32,6 +31,7 @@ use evenkeel_scaling::hpa_aware::PodCapacity;
 use evenkeel_scaling::plan::{Queries, Settings, resolve};
 use evenkeel_scaling::scaling_policy::PredictionModel;
 use evenkeel_scaling::tracker::{LoadPastFit, TargetState};
+use evenkeel_service::cluster::ClusterState;
 use evenkeel_training::{OwnSettings, learn};
 use evenkeel_units::{Ratio, count_as_f64};
 use jiff::{SignedDuration, Timestamp};

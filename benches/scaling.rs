@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use evenkeel::watched_types::WatchedDeployment;
 use evenkeel_forecast::{
     ForecastContext, LoadRingBuffer, Model, ModelAssets, RollingModel, SHpa, Variant,
     window_forecast,
@@ -31,6 +30,7 @@ use evenkeel_scaling::plan::{
 use evenkeel_scaling::scaling_policy::PredictionModel;
 use evenkeel_scaling::serving_pods::ServingPods;
 use evenkeel_scaling::tracker::{TargetState, TargetTick, tick_together};
+use evenkeel_service::watched_types::WatchedDeployment;
 use evenkeel_units::{count_as_f64, i64_ceil};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;

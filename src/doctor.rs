@@ -1,4 +1,4 @@
-//! Checks that a cluster is set up right for Evenkeel, and reports fixes. [`gather`] reads
+//! Checks that a cluster is set up right for Evenkeel, and reports fixes. `gather` reads
 //! everything once into an [`DoctorObservation`], in which a failed read is data; [`check`] is a
 //! pure function of that. Nothing is written: the Pod that tries the webhook is a dry run.
 
@@ -6,10 +6,8 @@ mod checks;
 pub mod collector;
 mod finding;
 mod observation;
-pub(crate) mod registration;
 mod trust;
 
-pub use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
 pub use checks::{CHECKS, DoctorCheck, check};
 pub use finding::{DoctorFinding, FindingSeverity, link};
 pub use observation::{

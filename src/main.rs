@@ -5,5 +5,5 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // Libraries that speak TLS take the process's provider; there is none yet to be in the way.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    evenkeel::cli::main(std::env::args_os())
+    evenkeel::commands::main(std::env::args_os())
 }

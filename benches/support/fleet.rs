@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use evenkeel::cluster::owners::Owner;
-use evenkeel::cluster::{ClusterState, ScalingObject};
 use evenkeel_clock as clock;
 use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_metrics::usage::{NodeSample, UsageSample};
@@ -13,6 +11,8 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::node::Node;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_name::PodName;
+use evenkeel_service::cluster::owners::Owner;
+use evenkeel_service::cluster::{ClusterState, ScalingObject};
 use evenkeel_units::{Amount, Resources};
 use jiff::{SignedDuration, Timestamp};
 

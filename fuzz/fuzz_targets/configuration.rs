@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use evenkeel::config::{Config, ConfigSources, Override};
+use evenkeel_service::config::{Config, ConfigSources, Override};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -3,7 +3,6 @@
 
 #![no_main]
 
-use evenkeel::watched_types::{WatchedDeployment, WatchedStatefulSet};
 use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_metrics::pod_metrics;
 use evenkeel_objects::capacities::Capacities;
@@ -11,6 +10,7 @@ use evenkeel_objects::node::{Node, node_facts};
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::demand::demand;
 use evenkeel_scaling::scaled_object::ScaledObject;
+use evenkeel_service::watched_types::{WatchedDeployment, WatchedStatefulSet};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {

@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use evenkeel::metrics::exposition::Exposition;
-use evenkeel::metrics::prometheus::fuzzing;
+use evenkeel_service::metrics::exposition::Exposition;
+use evenkeel_service::metrics::prometheus::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {

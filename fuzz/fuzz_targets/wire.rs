@@ -4,11 +4,11 @@
 
 use std::sync::{Arc, LazyLock};
 
-use evenkeel::config::{Config, ConfigSources};
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_placement::extender::wire::{filter_answer, prioritize_answer};
 use evenkeel_placement::snapshot::Snapshot;
 use evenkeel_placement::{SchedulingPolicy, admission, extender};
+use evenkeel_service::config::{Config, ConfigSources};
 use libfuzzer_sys::fuzz_target;
 
 static POLICY: LazyLock<SchedulingPolicy> = LazyLock::new(|| {

@@ -32,11 +32,11 @@ use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::Client;
 
 use super::observation::{DoctorObservation, SIGNING_SECRET, ServedCertificate};
-use crate::certificates::ServingCertificateSource;
-use crate::cluster::read_outcome::ReadOutcome;
-use crate::config::{CONFIGURATION_MAP, Config};
-use crate::server::paths::EXTENDER_SERVICE;
-use crate::watched_types::{
+use evenkeel_service::certificates::ServingCertificateSource;
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
+use evenkeel_service::config::{CONFIGURATION_MAP, Config};
+use evenkeel_service::server::paths::EXTENDER_SERVICE;
+use evenkeel_service::watched_types::{
     Namespace, WatchedAutoscaler, WatchedNamespace, WatchedNode, WatchedPod,
 };
 
@@ -78,7 +78,7 @@ pub async fn gather(
     let (nodes, namespaces, unbound) = watched(&reader).await;
     let mut observation = DoctorObservation {
         now,
-        server_time: crate::cluster::server_time(client).await,
+        server_time: evenkeel_service::cluster::server_time(client).await,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         namespace: namespace.to_owned(),
         server,

@@ -1,7 +1,7 @@
 //! Everything that the checks look at, as it was read. Nothing secret is in it: of Secrets only
 //! certificates are kept.
 
-pub(super) use crate::cluster::{ReadFailure, ReadOutcome};
+use evenkeel_service::cluster::{ReadFailure, ReadOutcome};
 use std::collections::BTreeMap;
 
 use evenkeel_hpa::autoscaler::Autoscaler;
@@ -23,9 +23,9 @@ use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use serde::Deserialize;
 
 use super::DoctorFinding;
-use crate::annotation_check::Carrier;
-use crate::config::{CONFIGURATION_FILE, Config, ConfigError, ConfigSources};
-use crate::watched_types::Namespace;
+use evenkeel_service::annotation_check::Carrier;
+use evenkeel_service::config::{CONFIGURATION_FILE, Config, ConfigError, ConfigSources};
+use evenkeel_service::watched_types::Namespace;
 
 /// The Secret that the signer keeps keys in, where no configuration names another.
 pub(super) const SIGNING_SECRET: &str = "evenkeel-certificates";

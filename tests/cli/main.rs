@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 #![allow(clippy::disallowed_methods)] // a program that is watched runs by the real clock
 
+#[cfg(feature = "sandbox")]
 mod benchmark;
 mod certificates;
 mod classify;
@@ -115,7 +116,7 @@ fn help_and_version_are_no_failures() {
 #[test]
 fn the_help_of_serve_names_every_variable() {
     let help = evenkeel(&["serve", "--help"]).stdout;
-    for (variable, path) in evenkeel::config::Config::variables() {
+    for (variable, path) in evenkeel_service::config::Config::variables() {
         assert!(
             help.contains(&variable) && help.contains(&path),
             "{variable}"

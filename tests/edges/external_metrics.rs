@@ -15,14 +15,6 @@ use axum::http::{Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use evenkeel::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
-use evenkeel::controller::scaling::ServedLoads;
-use evenkeel::external_metrics::ExternalMetrics;
-use evenkeel::server::tls::{Authority, CertificateStore};
-use evenkeel::server::{
-    BodyPace, BufferedRequest, Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings,
-    PathLimits, RouteEndpoint, Routes, Transport,
-};
 use evenkeel_certificates::authority::ClientCertificate;
 use evenkeel_certificates::bundle::Bundle;
 use evenkeel_clock::Clock;
@@ -31,6 +23,14 @@ use evenkeel_objects::api_group;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_scaling::LoadBasis;
 use evenkeel_scaling::external_metrics::{KnownLoad, ServedLoad};
+use evenkeel_service::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
+use evenkeel_service::controller::scaling::ServedLoads;
+use evenkeel_service::external_metrics::ExternalMetrics;
+use evenkeel_service::server::tls::{Authority, CertificateStore};
+use evenkeel_service::server::{
+    BodyPace, BufferedRequest, Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings,
+    PathLimits, RouteEndpoint, Routes, Transport,
+};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use rcgen::{

@@ -12,14 +12,14 @@ use std::time::Duration;
 use axum::Router;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::get;
-use evenkeel::account_tokens::AccountTokens;
-use evenkeel::metrics::kubelet::{Disks, Kubelet, KubeletPoller, Settings, WithDisks};
-use evenkeel::metrics::{
+use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
+use evenkeel_service::account_tokens::AccountTokens;
+use evenkeel_service::metrics::kubelet::{Disks, Kubelet, KubeletPoller, Settings, WithDisks};
+use evenkeel_service::metrics::{
     Authorization, EndpointAccess, MetricsRound, MetricsSource, NoMetrics, QueryMetrics,
     QueryRounds, QueryTimeLimits, kubelet,
 };
-use evenkeel_clock as clock;
-use evenkeel_clock::Clock;
 use evenkeel_units::{Amount, Resource};
 use hyper::{Request, Response};
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ async fn measured(asking: &mut QueryRounds, nodes: usize) -> MetricsRound {
 }
 
 fn exported(metrics: &QueryMetrics) -> String {
-    let mut registry = evenkeel::telemetry::Registry::default();
+    let mut registry = evenkeel_service::telemetry::Registry::default();
     metrics.register(&mut registry);
     let mut text = String::new();
     prometheus_client::encoding::text::encode(&mut text, &registry).unwrap();

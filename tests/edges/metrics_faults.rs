@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use evenkeel::metrics::prometheus::{
-    ExporterMatchers, Grid, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
-    Workloads,
-};
-use evenkeel::metrics::{
-    Authorization, DropCause, EndpointAccess, IdentityFiles, MetricsError, MetricsRound,
-    MetricsSource, QueryRounds, QueryTimeLimits, self_check,
-};
 use evenkeel_clock as clock;
 use evenkeel_http_client::{HeaderMap, HeaderValue};
 use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_service::metrics::prometheus::{
+    ExporterMatchers, Grid, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
+    Workloads,
+};
+use evenkeel_service::metrics::{
+    Authorization, DropCause, EndpointAccess, IdentityFiles, MetricsError, MetricsRound,
+    MetricsSource, QueryRounds, QueryTimeLimits, self_check,
+};
 use evenkeel_units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;
 use tokio::net::TcpListener;

@@ -15,28 +15,28 @@ use axum::http::{Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use evenkeel::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
-use evenkeel::cluster;
-use evenkeel::cluster::{ClusterState, SCALING};
-use evenkeel::metrics::prometheus::{
-    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries,
-};
-use evenkeel::metrics::signals::ServedSource;
-use evenkeel::metrics::{ApiCallLimits, EndpointAccess, prometheus};
-use evenkeel::metrics_provider::{
-    Callers, ConfiguredQuery, GrpcService, MetricsProvider, PodCallers, SeriesApi, SeriesSources,
-    Settings, messages,
-};
-use evenkeel::server::tls::CertificateStore;
-use evenkeel::server::{
-    Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings, Routes, Transport,
-};
 use evenkeel_certificates::bundle::Bundle;
 use evenkeel_metrics::series_query::RangeLimits;
 use evenkeel_objects::api_group;
 use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_placement::node_table;
+use evenkeel_service::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
+use evenkeel_service::cluster;
+use evenkeel_service::cluster::{ClusterState, SCALING};
+use evenkeel_service::metrics::prometheus::{
+    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries,
+};
+use evenkeel_service::metrics::signals::ServedSource;
+use evenkeel_service::metrics::{ApiCallLimits, EndpointAccess, prometheus};
+use evenkeel_service::metrics_provider::{
+    Callers, ConfiguredQuery, GrpcService, MetricsProvider, PodCallers, SeriesApi, SeriesSources,
+    Settings, messages,
+};
+use evenkeel_service::server::tls::CertificateStore;
+use evenkeel_service::server::{
+    Drain, DrainSettings, Listener, ListenerMetrics, ListenerSettings, Routes, Transport,
+};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use messages::{
@@ -335,7 +335,7 @@ fn provider(api: &Api, prometheus: Option<&StandIn>, timeout: Duration) -> Metri
     MetricsProvider::new(
         sources,
         settings,
-        evenkeel::metrics_provider::SeriesProviderMetrics::default(),
+        evenkeel_service::metrics_provider::SeriesProviderMetrics::default(),
     )
 }
 

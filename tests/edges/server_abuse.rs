@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};
-use evenkeel::server::{BodyPace, ConnectionBounds, ListenerSettings};
+use evenkeel_service::server::{BodyPace, ConnectionBounds, ListenerSettings};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use jiff::SignedDuration;

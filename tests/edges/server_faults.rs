@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::http::{Request, StatusCode, header};
-use evenkeel::server::tls::{Authority, CertificateStore, CertificateUpdate, ClientAuthorities};
-use evenkeel::server::{
+use evenkeel_certificates::authority::{ClientCertificate, SigningAuthority};
+use evenkeel_service::server::tls::{
+    Authority, CertificateStore, CertificateUpdate, ClientAuthorities,
+};
+use evenkeel_service::server::{
     BodyPace, DrainOutcome, DrainSettings, ListenerMetrics, ListenerSettings, ShutdownPhase,
 };
-use evenkeel_certificates::authority::{ClientCertificate, SigningAuthority};
 use http_body_util::Full;
 use jiff::SignedDuration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

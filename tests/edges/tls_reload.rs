@@ -9,16 +9,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use evenkeel::server::tls::{
-    Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
-};
-use evenkeel::server::{Drain, ListenerMetrics, Shutdown};
 use evenkeel_certificates::authority::ClientCertificate;
 use evenkeel_certificates::bundle::Bundle;
 use evenkeel_certificates::rotation::next;
 use evenkeel_certificates::rotation_plan::Validity;
 use evenkeel_certificates::signer_secret::SignerSecret;
 use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_service::server::tls::{
+    Authority, CertificateFiles, CertificateStore, FileWatch, ServerFiles,
+};
+use evenkeel_service::server::{Drain, ListenerMetrics, Shutdown};
 use jiff::{SignedDuration, Timestamp};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -225,7 +225,7 @@ async fn the_kubelet_swaps_the_secret_twice_under_load() {
     }
     load.finish().await;
     let failed = "evenkeel_tls_handshake_failures_total";
-    let page = evenkeel::telemetry::encode(&server.registry).unwrap();
+    let page = evenkeel_service::telemetry::encode(&server.registry).unwrap();
     let counted: Vec<&str> = page
         .lines()
         .filter(|line| line.starts_with(failed))

@@ -11,12 +11,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use evenkeel::certificates::ServingCertificateSource;
-use evenkeel::cluster::access;
-use evenkeel::cluster::access::{Identity, Need, Scope};
-use evenkeel::config::{Config, ConfigSources};
-use evenkeel::server::MetricsAuthentication;
-use evenkeel::service::ShutdownTimeouts;
 use evenkeel_certificates::certificate_secret;
 use evenkeel_certificates::certificate_secret::Files;
 use evenkeel_objects::managed_fields::MANAGER;
@@ -24,6 +18,12 @@ use evenkeel_objects::plan::WriteOperation;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_objects::taint::{TaintEffect, TaintKey};
 use evenkeel_placement::kube_scheduler_scores::EXTENDER_WEIGHT;
+use evenkeel_service::certificates::ServingCertificateSource;
+use evenkeel_service::cluster::access;
+use evenkeel_service::cluster::access::{Identity, Need, Scope};
+use evenkeel_service::config::{Config, ConfigSources};
+use evenkeel_service::server::MetricsAuthentication;
+use evenkeel_service::service::ShutdownTimeouts;
 use read::{
     base, built, built_in, combined, documents, environment, find, named, overlays, root, strings,
     text,
@@ -36,13 +36,13 @@ use crate::support::trial::Requirement;
 mod code {
     pub(super) const NAMESPACE: &str = "evenkeel-system";
 
-    pub(super) use evenkeel::server::paths::{
-        BIND, EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, METRICS_PROVIDER_VERSION, MUTATE,
-        PREEMPT, PRIORITIZE, READYZ,
-    };
     pub(super) use evenkeel_objects::annotations::{
         BOUNDS, DELETION_COST, ENABLED, HEADROOM_RETURNED, ONLINE, POD_DELETION_COST, POD_STATE,
         RESIZED, SCALING_STATUS, TUNING_STATUS,
+    };
+    pub(super) use evenkeel_service::server::paths::{
+        BIND, EXTERNAL_METRICS_VERSION, FILTER, LIVEZ, METRICS, METRICS_PROVIDER_VERSION, MUTATE,
+        PREEMPT, PRIORITIZE, READYZ,
     };
 }
 
@@ -1646,7 +1646,7 @@ fn the_rights_to_put_back_outlive_the_rest() {
         ("ClusterRoleBinding", "evenkeel-clean-up"),
         ("ServiceAccount", Identity::Service.account()),
     ];
-    let finalizer = json!([evenkeel::uninstall::FINALIZER]);
+    let finalizer = json!([evenkeel_service::uninstall::FINALIZER]);
     for (kind, name) in held {
         let object = find(&objects, kind, name);
         assert_eq!(object["metadata"]["finalizers"], finalizer, "{kind}");

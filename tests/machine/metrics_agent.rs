@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 
-use evenkeel::metrics::{DropCause, MetricsRound};
 use evenkeel_objects::pod_name::PodName;
+use evenkeel_service::metrics::{DropCause, MetricsRound};
 use evenkeel_units::Resource;
 
 use super::metrics_prometheus::{near, source, until};

@@ -10,19 +10,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::metrics::prometheus::{
-    ExporterMatchers, Grid, LabelMatchers, NodeLabel, PodSelection, PodsAsked, PromSeriesError,
-    PrometheusConnection, PrometheusSource, Queries, SeriesTimes, Settings, Workloads,
-};
-use evenkeel::metrics::self_check::{MetricsFinding, NodeIdentity};
-use evenkeel::metrics::{
-    EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits, UsageQuery,
-    self_check,
-};
 use evenkeel_clock as clock;
 use evenkeel_http_client::HeaderMap;
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_objects::pod_names::WorkloadName;
+use evenkeel_service::metrics::prometheus::{
+    ExporterMatchers, Grid, LabelMatchers, NodeLabel, PodSelection, PodsAsked, PromSeriesError,
+    PrometheusConnection, PrometheusSource, Queries, SeriesTimes, Settings, Workloads,
+};
+use evenkeel_service::metrics::self_check::{MetricsFinding, NodeIdentity};
+use evenkeel_service::metrics::{
+    EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits, UsageQuery,
+    self_check,
+};
 use evenkeel_units::{Bytes, Resource, Resources};
 use jiff::SignedDuration;
 
@@ -231,7 +231,8 @@ async fn containers_are_dated_by_their_exporter(source: &PrometheusSource) {
         assert!(one.used.cpu.get() > 0, "{one:?}");
     }
     let again = source.container_usage(&["shop"]).await.unwrap();
-    let newest = |all: &[evenkeel::metrics::ContainerUsage]| all.iter().map(|one| one.at).max();
+    let newest =
+        |all: &[evenkeel_service::metrics::ContainerUsage]| all.iter().map(|one| one.at).max();
     assert!(newest(&again) >= newest(&found));
 }
 

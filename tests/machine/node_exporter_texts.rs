@@ -7,18 +7,18 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::metrics::prometheus::{
-    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
-};
-use evenkeel::metrics::{
-    EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits,
-};
 use evenkeel_clock as clock;
 use evenkeel_http_client::HeaderMap;
 use evenkeel_objects::node_facts::NodeFacts;
 use evenkeel_placement::node_table::NodeTable;
 use evenkeel_placement::overload::{Overload, TaintCandidate};
 use evenkeel_placement::{node_table, overload};
+use evenkeel_service::metrics::prometheus::{
+    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
+};
+use evenkeel_service::metrics::{
+    EndpointAccess, MetricsRound, MetricsSource, QueryRounds, QueryTimeLimits,
+};
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::{Amount, Bytes, Resource};
 use jiff::SignedDuration;

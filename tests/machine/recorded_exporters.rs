@@ -12,12 +12,12 @@ use std::time::Duration;
 use axum::extract::Form;
 use axum::routing::post;
 use axum::{Json, Router};
-use evenkeel::metrics::prometheus::{
-    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
-};
-use evenkeel::metrics::{Answers, EndpointAccess, MetricsSource, UsageQuery};
 use evenkeel_clock as clock;
 use evenkeel_http_client::HeaderMap;
+use evenkeel_service::metrics::prometheus::{
+    ExporterMatchers, NodeLabel, PrometheusConnection, PrometheusSource, Queries, Settings,
+};
+use evenkeel_service::metrics::{Answers, EndpointAccess, MetricsSource, UsageQuery};
 use evenkeel_units::{Bytes, Resource};
 use jiff::SignedDuration;
 use serde_json::{Value, json};

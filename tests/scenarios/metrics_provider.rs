@@ -3,12 +3,12 @@
 
 use axum::http::{Request, header};
 use bytes::Bytes;
-use evenkeel::metrics_provider::messages::{
+use evenkeel_clock as clock;
+use evenkeel_clock::Clock;
+use evenkeel_service::metrics_provider::messages::{
     GroupKind, KapacityQuery, KapacityQuerySubject, QueryRequest, QueryResponse, QueryType,
     WorkloadResourceQuery,
 };
-use evenkeel_clock as clock;
-use evenkeel_clock::Clock;
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};

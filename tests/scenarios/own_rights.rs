@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evenkeel::uninstall::release_own_rights;
+use evenkeel_service::uninstall::release_own_rights;
 use kube::Client;
 use kube::config::Kubeconfig;
 use serde_json::{Value, json};

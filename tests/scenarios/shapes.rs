@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use evenkeel::metrics::exposition::Exposition;
+use evenkeel_service::metrics::exposition::Exposition;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use serde_json::{Value, json};

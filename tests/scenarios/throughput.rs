@@ -10,8 +10,8 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, ResourceExt as _};
 use serde_json::{Value, json};
 
-use evenkeel::metrics::exposition::Exposition;
 use evenkeel_clock as clock;
+use evenkeel_service::metrics::exposition::Exposition;
 
 use crate::support::control_plane::clear;
 use crate::support::control_plane::objects::{self, PodSketch};

@@ -8,15 +8,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
 use bytes::Bytes;
-use evenkeel::api::EXPLAIN;
-use evenkeel::cluster::{ClusterState, Settings, WATCHED};
-use evenkeel::server::handlers::Handlers;
-use evenkeel::server::tls::{
-    Authority, CertificateStore, CertificateUpdate, ClientAuthorities, Peer, ServerCertificate,
-};
-use evenkeel::server::{BodyPace, ListenerMetrics, handlers};
-use evenkeel::telemetry::Registry;
-use evenkeel::{dashboard, server, telemetry};
 use evenkeel_certificates::bundle::Bundle;
 use evenkeel_certificates::rotation_plan::Validity;
 use evenkeel_certificates::subject_alt_names::Names;
@@ -26,6 +17,15 @@ use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_placement::balance::{Normalization, ScoringStrategy};
 use evenkeel_placement::profile::ProfileTable;
 use evenkeel_placement::{NodesToScore, SchedulingPolicy, node_table};
+use evenkeel_service::api::EXPLAIN;
+use evenkeel_service::cluster::{ClusterState, Settings, WATCHED};
+use evenkeel_service::server::handlers::Handlers;
+use evenkeel_service::server::tls::{
+    Authority, CertificateStore, CertificateUpdate, ClientAuthorities, Peer, ServerCertificate,
+};
+use evenkeel_service::server::{BodyPace, ListenerMetrics, handlers};
+use evenkeel_service::telemetry::Registry;
+use evenkeel_service::{dashboard, server, telemetry};
 use evenkeel_units as units;
 use evenkeel_units::{Ratio, Resources};
 use http_body_util::BodyExt as _;

@@ -10,19 +10,19 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::routing::{get, post};
-use evenkeel::server::tls::{
+use evenkeel_certificates::bundle::Bundle;
+use evenkeel_certificates::rotation_plan::Validity;
+use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_service::server::tls::{
     Authority, CertificateStore, CertificateUpdate, ClientAuthorities, ServerCertificate,
 };
-use evenkeel::server::{
+use evenkeel_service::server::{
     BodyPace, BufferedRequest, Drain, DrainOutcome, DrainSettings, Listener, ListenerMetrics,
     ListenerSettings, LoadShedDecision, MetricsPage, PathLimits, Probes, Readiness, RouteEndpoint,
     Routes, ScrapeAccess, Shutdown, Transport,
 };
-use evenkeel::telemetry;
-use evenkeel::telemetry::Registry;
-use evenkeel_certificates::bundle::Bundle;
-use evenkeel_certificates::rotation_plan::Validity;
-use evenkeel_certificates::subject_alt_names::Names;
+use evenkeel_service::telemetry;
+use evenkeel_service::telemetry::Registry;
 use evenkeel_units::Bytes;
 use futures::channel::mpsc::{UnboundedSender, unbounded};
 use tokio::sync::Semaphore;

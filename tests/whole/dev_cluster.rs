@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use evenkeel::cli::dev::cluster::{
+use evenkeel_lab::dev::cluster::{
     DevCluster, DevClusterOptions, DevEvent, DevEventBus, TimedEvent,
 };
-use evenkeel::cli::dev::embedded_service;
+use evenkeel_lab::dev::embedded_service;
 use evenkeel_units::Ratio;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;

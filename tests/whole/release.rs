@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::support::dev_api::{ask, create, gone, settings, with_settings};
-use evenkeel::uninstall::{FINALIZER, ReleaseError, release, release_own_rights};
+use evenkeel_service::uninstall::{FINALIZER, ReleaseError, release, release_own_rights};
 use hyper::{Method, Request, Response};
 use kube::Client;
 use kube::client::Body;
@@ -173,7 +173,9 @@ fn a_replica_goes_on_where_another_one_died() {
             );
             assert_eq!(mortal.writes().await, named(&WRITES[..life]));
             assert!(
-                evenkeel::uninstall::is_awaited(client, OWN).await.unwrap(),
+                evenkeel_service::uninstall::is_awaited(client, OWN)
+                    .await
+                    .unwrap(),
                 "{life}"
             );
             let second = Arc::default();
@@ -268,7 +270,7 @@ fn a_new_installation_is_not_undone_while_the_old_binding_goes() {
         for (path, is_awaited) in [(BINDING, false), (ACCOUNT, true)] {
             let (status, answer) = ask(client, "DELETE", path, &Value::Null).await;
             assert_eq!(status, 200, "{answer}");
-            let awaited = evenkeel::uninstall::is_awaited(client, OWN).await;
+            let awaited = evenkeel_service::uninstall::is_awaited(client, OWN).await;
             assert_eq!(awaited.unwrap(), is_awaited, "{path}");
         }
     });

@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use evenkeel::cluster::watch::{OptionalWatches, Watches};
-use evenkeel::cluster::{ClusterMetrics, ClusterState, Settings};
-use evenkeel::telemetry;
 use evenkeel_metrics::signal::ResourceName;
 use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_placement::node_table;
 use evenkeel_scaling::plan::TargetObjects;
+use evenkeel_service::cluster::watch::{OptionalWatches, Watches};
+use evenkeel_service::cluster::{ClusterMetrics, ClusterState, Settings};
+use evenkeel_service::telemetry;
 use kube::Client;
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::process::Output;
 
-use evenkeel::cli::dev::cluster::{DevCluster, DevClusterOptions, DevEventBus};
-use evenkeel::cli::dev::embedded_service;
+use evenkeel_lab::dev::cluster::{DevCluster, DevClusterOptions, DevEventBus};
+use evenkeel_lab::dev::embedded_service;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Secret;

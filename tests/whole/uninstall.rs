@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::{Method, Request};
-use evenkeel::uninstall;
-use evenkeel::uninstall::Extent;
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_objects::bounds::ObjectBounds;
 use evenkeel_scaling::bounds_annotation::BoundsAnnotation;
 use evenkeel_scaling::recommendation::Recommendation;
+use evenkeel_service::uninstall;
+use evenkeel_service::uninstall_plan::Extent;
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;

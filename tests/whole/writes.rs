@@ -7,14 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{Method, Request, Response};
-use evenkeel::cluster;
-use evenkeel::cluster::ClusterState;
-use evenkeel::cluster::watch::{OptionalWatches, Watches};
-use evenkeel::controller::leadership::{Elector, Leadership, Replica};
-use evenkeel::controller::writer::Writer;
-use evenkeel::controller::{
-    ControllerMetrics, WriteQueue, WriteSwitch, Writes, leadership, writer,
-};
 use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::plan::context::PlanContext;
 use evenkeel_objects::plan::election::Timing;
@@ -25,6 +17,14 @@ use evenkeel_scaling::plan::{PlanMemory, TargetObjects};
 use evenkeel_scaling::recommendation::Recommendation;
 use evenkeel_scaling::tracker::TickReport;
 use evenkeel_scaling::{DecisionBasis, ScalingDecision, plan as scaling};
+use evenkeel_service::cluster;
+use evenkeel_service::cluster::ClusterState;
+use evenkeel_service::cluster::watch::{OptionalWatches, Watches};
+use evenkeel_service::controller::leadership::{Elector, Leadership, Replica};
+use evenkeel_service::controller::writer::Writer;
+use evenkeel_service::controller::{
+    ControllerMetrics, WriteQueue, WriteSwitch, Writes, leadership, writer,
+};
 use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::client::Body;

@@ -1,8 +1,7 @@
 //! The data of a portrait as objects hold it: one count, windows by the calendar, or a series of counts.
 //!
 //! It is in the providers of an IntelligentHorizontalPodAutoscaler, in the status of a HorizontalPortrait,
-//! and in the ConfigMap that the job of an external algorithm leaves ([`read_result`]). All three are checked
-//! here, once, into the [`Portrait`] of the core.
+//! and in the ConfigMap that the job of an external algorithm leaves ([`read_result`]).
 
 mod result;
 

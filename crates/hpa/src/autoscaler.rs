@@ -1,5 +1,4 @@
-//! `autoscaling/v2` HorizontalPodAutoscalers and their translation to
-//! [`crate`].
+//! `autoscaling/v2` HorizontalPodAutoscalers as read, and their translation to what the algorithm takes.
 
 mod behavior;
 mod metrics;

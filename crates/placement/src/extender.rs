@@ -1,5 +1,5 @@
 //! The scheduler extender: filters nodes by headroom for a Pod, and scores them by balance. A call
-//! is a function of the request, one [`Snapshot`] and the [`Policy`]. If Evenkeel cannot judge (no
+//! is a function of the request, one `Snapshot` and the policy. If Evenkeel cannot judge (no
 //! opt-in, missing data), every node passes with no preference.
 
 pub mod bind_notice;

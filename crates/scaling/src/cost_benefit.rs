@@ -143,7 +143,7 @@ pub fn judge(plain: &[PlainRun], floors: &RunCosts) -> CostBenefit {
     }
 }
 
-/// The verdict on the floors of a [trial](super::trial), which knows less than a replay: the time under-provisioned
+/// The verdict on the floors of a counterfactual, which knows less than a replay: the time under-provisioned
 /// alone.
 pub fn judge_trial(tried: &CounterfactualResult) -> CostBenefitVerdict {
     if tried.plain.under <= LITTLE {

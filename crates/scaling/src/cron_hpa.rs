@@ -1,8 +1,4 @@
-//! The custom resource CronHPA (`autoscaling.evenkeel.dev/v1alpha1`): replicas by the calendar.
-//!
-//! [`CronHpaSpec`] is what a user writes, [`CheckedCronHpa`] the same with its rules checked, once for
-//! each version of the object, and [`CronHpaStatus`] what is told of it and remembered from one tick to
-//! the next. The schema is derived from spec and status: their comments are what `kubectl explain` shows.
+//! CronHPAs as read: the rules of each are checked once for each version of the object.
 
 pub mod check;
 

@@ -1,9 +1,5 @@
-//! The custom resource IntelligentHorizontalPodAutoscaler (`autoscaling.evenkeel.dev/v1alpha1`): a workload
-//! that is scaled by portraits of several providers, in stages, between stability checks.
-//!
-//! [`IhpaSpec`] is what a user writes, [`IhpaRules`] the same checked, once for each version of the
-//! object ([`CheckedIhpa`]), and [`IhpaStatus`] what is told of it and remembered from one tick to the next. The schema
-//! is derived from spec and status: their comments are what `kubectl explain` shows.
+//! IntelligentHorizontalPodAutoscalers as read: the rules of each are checked once for each version of the
+//! object.
 
 pub mod check;
 mod rules;

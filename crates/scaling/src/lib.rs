@@ -5,9 +5,9 @@
 //! load as it is now, moves no faster than the target's scaleUp policies, and does nothing on data
 //! that is missing or stale. A raised floor comes down by the target's scaleDown rules alone.
 //!
-//! The way of the numbers: [`observation`] sums the load of each [`signal`] over the Pods,
-//! [`tracker`] remembers it and asks the models, [`decide`] turns load and forecasts into a
-//! [`ScalingDecision`], and [`contribution`] and [`bounds_record`] into the bounds of an object.
+//! The way of the numbers: [`observation`] sums the load of each signal over the Pods,
+//! [`tracker`] remembers it and asks the models, [`decide()`] turns load and forecasts into a
+//! [`ScalingDecision`], and [`merge`] and [`bounds_record`] into the bounds of an object.
 
 pub mod bounds_annotation;
 pub mod bounds_record;

@@ -7,9 +7,9 @@ use evenkeel_objects::suggestion::{did_you_mean, nearest};
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
-use crate::annotation_check::{AnnotationFault, Carrier, check as faults_of};
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::{Look as _, ObjectsOfKind};
+use evenkeel_service::annotation_check::{AnnotationFault, Carrier, check as faults_of};
 
 pub(super) const ANNOTATIONS: &str = "annotations";
 

@@ -6,9 +6,9 @@ use evenkeel_certificates::api_service::Holder;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 
 use super::evidence::{CheckFindings, Evidence};
-use crate::cluster::read_outcome::ReadOutcome;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
 
 struct ExpectedApiGroup<'a> {
     /// The check, which is the component that has the group served, too.

@@ -3,7 +3,7 @@
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::about;
 use crate::doctor::DoctorFinding;
-use crate::metrics::exposition::Exposition;
+use evenkeel_service::metrics::exposition::Exposition;
 
 pub(super) const NOTICES: &str = "extender-notices";
 

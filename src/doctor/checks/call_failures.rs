@@ -3,7 +3,7 @@
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::named;
 use crate::doctor::DoctorFinding;
-use crate::server::paths;
+use evenkeel_service::server::paths;
 
 /// Share of calls that may go wrong without a finding.
 const TOLERATED: f64 = 0.01;

@@ -9,8 +9,8 @@ use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::about;
 use super::{external_instance, webhook};
 use crate::doctor::DoctorFinding;
-use crate::doctor::registration::CONFIGURATION;
 use crate::doctor::trust;
+use evenkeel_service::cluster::registration::CONFIGURATION;
 
 /// A leaf is replaced ten days before its end: with less than this left, something is in the way.
 const LEAF_LEFT: SignedDuration = SignedDuration::from_hours(3 * 24);

@@ -10,9 +10,9 @@ use k8s_openapi::api::batch::v1::CronJob;
 use super::evidence::{CheckFindings, Evidence, replicas};
 use super::external_instance;
 use super::finding_text::about;
-use crate::controller::switch::Writes;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
+use evenkeel_service::controller::switch::Writes;
 
 /// Age of its renewal after which a Lease is taken for abandoned, where it does not say.
 const LEASE: SignedDuration = SignedDuration::from_secs(10);

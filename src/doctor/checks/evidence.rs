@@ -3,13 +3,13 @@
 use evenkeel_objects::annotated_object::AnnotatedObject;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 
-use crate::certificates::ServingCertificateSource;
-use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
-use crate::config::{Config, ConfigError};
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::{DoctorObservation, Look as _, ObjectsOfKind, Replica};
-use crate::metrics::exposition::Exposition;
-use crate::server::MetricsAuthentication;
+use evenkeel_service::certificates::ServingCertificateSource;
+use evenkeel_service::cluster::read_outcome::{ReadFailure, ReadOutcome};
+use evenkeel_service::config::{Config, ConfigError};
+use evenkeel_service::metrics::exposition::Exposition;
+use evenkeel_service::server::MetricsAuthentication;
 
 /// Findings of a check; the error is the finding that its subject could not be read.
 pub(super) type CheckFindings = Result<Vec<DoctorFinding>, DoctorFinding>;

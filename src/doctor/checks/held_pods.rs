@@ -7,9 +7,9 @@ use jiff::Timestamp;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{about, count};
-use crate::api;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
+use evenkeel_service::api;
 
 /// As long as the shipped alert rule waits.
 const LONG: jiff::SignedDuration = jiff::SignedDuration::from_mins(10);

@@ -7,9 +7,10 @@ use k8s_openapi::api::core::v1::Pod;
 use super::evidence::{CheckFindings, Evidence, replicas};
 use super::external_instance;
 use super::finding_text::{count, named};
-use crate::cluster::read_outcome::ReadOutcome;
+use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use crate::doctor::{DoctorFinding, registration};
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
+use evenkeel_service::cluster::registration;
 
 /// The oldest and the newest minor version of Kubernetes 1 that Evenkeel is built for.
 const OLDEST_MINOR: u32 = 33;

@@ -3,7 +3,8 @@
 use super::evidence::{CheckFindings, Evidence};
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use crate::doctor::registration::{self, CONFIGURATION, WEBHOOK};
+use evenkeel_service::cluster::registration;
+use evenkeel_service::cluster::registration::{CONFIGURATION, WEBHOOK};
 
 pub(super) const LEFTOVERS: &str = "leftovers";
 

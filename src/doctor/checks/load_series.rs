@@ -3,8 +3,8 @@
 use super::evidence::{CheckFindings, Evidence};
 use super::node_measurements;
 use crate::doctor::DoctorFinding;
-use crate::metrics::prometheus::series_names;
-use crate::metrics::{MetricsSourceSettings, UsageQuery};
+use evenkeel_service::metrics::prometheus::series_names;
+use evenkeel_service::metrics::{MetricsSourceSettings, UsageQuery};
 
 pub(super) const SERIES: &str = "prometheus-series";
 

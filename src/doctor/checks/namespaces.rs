@@ -8,11 +8,11 @@ use evenkeel_objects::namespace_policy::NamespacePolicy;
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::{count, named};
 use super::webhook;
-use crate::annotation_check;
-use crate::annotation_check::Carrier;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use crate::watched_types::Namespace;
+use evenkeel_service::annotation_check;
+use evenkeel_service::annotation_check::Carrier;
+use evenkeel_service::watched_types::Namespace;
 
 pub(super) const OPTED_IN: &str = "opted-in";
 pub(super) const NOT_OPTED_IN: &str = "not-opted-in";

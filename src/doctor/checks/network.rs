@@ -12,7 +12,7 @@ use super::evidence::{CheckFindings, Evidence};
 use super::external_instance;
 use super::finding_text::named;
 use crate::doctor::DoctorFinding;
-use crate::metrics::MetricsSourceSettings;
+use evenkeel_service::metrics::MetricsSourceSettings;
 
 /// The port of webhook and extender, and its name in the Deployment.
 const HTTPS: (i32, &str) = (8443, "https");

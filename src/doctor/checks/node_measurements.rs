@@ -7,8 +7,8 @@ use evenkeel_units::{Resource, Resources};
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::named;
 use crate::doctor::DoctorFinding;
-use crate::metrics::MetricsSourceSettings;
-use crate::metrics::exposition::Exposition;
+use evenkeel_service::metrics::MetricsSourceSettings;
+use evenkeel_service::metrics::exposition::Exposition;
 
 pub(super) const FRESH: &str = "measurements";
 pub(super) const NAMES: &str = "measured-names";
@@ -288,7 +288,7 @@ fn unannotated<'a>(evidence: &Evidence<'a>, annotation: &str) -> Option<&'a str>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::self_check::MetricsFinding as NameFinding;
+    use evenkeel_service::metrics::self_check::MetricsFinding as NameFinding;
 
     #[test]
     fn every_finding_of_the_service_is_explained() {

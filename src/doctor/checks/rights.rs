@@ -7,10 +7,10 @@ use evenkeel_objects::kinds::Kind;
 use super::evidence::{CheckFindings, Evidence};
 use super::external_instance;
 use super::finding_text::count;
-use crate::cluster::access::Identity;
 use crate::doctor::observation::Look as _;
 use crate::doctor::{DoctorFinding, Right};
-use crate::metrics::Authorization;
+use evenkeel_service::cluster::access::Identity;
+use evenkeel_service::metrics::Authorization;
 
 pub(super) const RIGHTS: &str = "rights";
 

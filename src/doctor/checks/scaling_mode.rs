@@ -9,9 +9,9 @@ use evenkeel_scaling::scaling_policy::ScalingPolicy;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
-use crate::annotation_check::Carrier;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
+use evenkeel_service::annotation_check::Carrier;
 
 pub(super) const MODE: &str = "scaling-mode";
 

@@ -8,7 +8,7 @@ use super::certificate;
 use super::evidence::{CheckFindings, Evidence, replicas};
 use super::finding_text::{about, count, named};
 use crate::doctor::DoctorFinding;
-use crate::server::paths;
+use evenkeel_service::server::paths;
 
 /// With unbound or placed Pods and no call for this long, the extender is no longer called. A Pod
 /// may wait as long for its volumes between call and binding.

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
 use crate::doctor::observation::Look as _;
-use crate::doctor::registration::{CONFIGURATION, ours};
 use crate::doctor::{DoctorFinding, PodOfDryRun};
-use crate::server::paths;
+use evenkeel_service::cluster::registration::{CONFIGURATION, ours};
+use evenkeel_service::server::paths;
 
 /// The registration as it is installed.
 const SHIPPED: &str = include_str!("../../../webhook-config/mutating-webhook.yaml");
@@ -89,7 +89,8 @@ pub(super) fn registration(evidence: &Evidence<'_>) -> CheckFindings {
 /// Finding where the registration differs from the shipped one, although it may work.
 fn differences(webhook: &MutatingWebhook, namespace: &str) -> Option<DoctorFinding> {
     let text = SHIPPED.replace(SHIPPED_NAMESPACE, namespace);
-    let shipped: Value = crate::config::yaml::parse(&text).expect("the shipped manifest is YAML");
+    let shipped: Value =
+        evenkeel_service::config::yaml::parse(&text).expect("the shipped manifest is YAML");
     let shipped = &shipped["webhooks"][0];
     let found = serde_json::to_value(webhook).expect("a webhook is JSON");
     let differs = |path: &&str| shipped.pointer(path) != found.pointer(path);

@@ -8,16 +8,15 @@ use axum::http::Request;
 use evenkeel_objects::annotated_object::AnnotatedObject;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::lenient_object::UnreadableItems;
+use evenkeel_service::cluster::paged_list::{for_each_readable, list};
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
+use evenkeel_service::watched_types::ListedObject;
 use k8s_openapi::NamespaceResourceScope;
 use kube::api::ListParams;
 use kube::core::Resource;
 use kube::{Api, Client};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-
-use crate::cluster::paged_list::{for_each_readable, list};
-use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
-use crate::watched_types::ListedObject;
 
 #[derive(Clone, Copy)]
 pub(super) struct ClusterReader<'a> {
@@ -50,29 +49,6 @@ impl LeftOut {
         if let Some(unreadable) = unreadable.any() {
             let mut texts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             texts.insert(format!("{kind}: {unreadable}"));
-        }
-    }
-}
-
-impl<T> ReadOutcome<T> {
-    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> ReadOutcome<U> {
-        match self {
-            Self::There(there) => ReadOutcome::There(change(there)),
-            Self::Absent => ReadOutcome::Absent,
-            Self::Unseen(unseen) => ReadOutcome::Unseen(unseen),
-        }
-    }
-
-    /// Result of a call that needs `right`, as `kubectl auth can-i` takes it.
-    pub(crate) fn of(called: kube::Result<T>, right: impl FnOnce() -> String) -> Self {
-        match called {
-            Ok(there) => Self::There(there),
-            Err(kube::Error::Api(status)) if status.code == 404 => Self::Absent,
-            Err(kube::Error::Api(status)) if [401, 403].contains(&status.code) => {
-                Self::Unseen(ReadFailure::Needs(right()))
-            }
-            Err(kube::Error::Api(status)) => Self::Unseen(ReadFailure::Failed(status.message)),
-            Err(error) => Self::Unseen(ReadFailure::Failed(error.to_string())),
         }
     }
 }
@@ -235,6 +211,7 @@ fn kind<K: Resource<DynamicType = ()>>() -> String {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_service::cluster::read_outcome::ReadFailure;
     use k8s_openapi::api::apps::v1::Deployment;
     use k8s_openapi::api::core::v1::Pod;
     use kube::core::Status;

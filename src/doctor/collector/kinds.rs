@@ -4,9 +4,9 @@ use evenkeel_objects::custom_kind::CustomKind;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use kube::Client;
 
-use crate::cluster::read_outcome::ReadOutcome;
-use crate::cluster::watch::{LookError, look};
 use crate::doctor::observation::{DoctorObservation, KindState, ScaledKindSeen};
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
+use evenkeel_service::cluster::watch::{LookError, look};
 
 pub(super) struct ConfiguredKind {
     pub(super) seen: ScaledKindSeen,

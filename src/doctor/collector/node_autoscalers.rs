@@ -5,7 +5,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::api_reader::ClusterReader;
-use crate::cluster::read_outcome::ReadOutcome;
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
 
 /// The API group of Karpenter's NodePools, of every provider.
 const KARPENTER: &str = "karpenter.sh";

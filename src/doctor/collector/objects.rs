@@ -7,8 +7,8 @@ use evenkeel_objects::meta::RelevantAnnotations;
 use futures::future::join_all;
 
 use super::api_reader::ClusterReader;
-use crate::cluster::read_outcome::ReadOutcome;
 use crate::doctor::observation::ObjectsOfKind;
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
 
 /// The kinds of objects that users annotate, or annotate the Pods of, and Evenkeel's own.
 const KINDS: [Kind; 12] = [

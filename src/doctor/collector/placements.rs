@@ -8,8 +8,8 @@ use kube::Api;
 use kube::api::ListParams;
 
 use super::api_reader::ClusterReader;
-use crate::cluster::paged_list::for_each_readable;
-use crate::cluster::read_outcome::ReadOutcome;
+use evenkeel_service::cluster::paged_list::for_each_readable;
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
 
 /// The reason that stands in an Event about a Pod that was bound.
 const BOUND: &str = "Scheduled";

@@ -11,10 +11,10 @@ use kube::Api;
 use kube::api::PostParams;
 
 use super::api_reader::ClusterReader;
-use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
 use crate::doctor::observation::{DoctorObservation, Replica};
-use crate::server::MetricsAuthentication;
-use crate::server::paths::{FORWARDED_TOKEN, METRICS};
+use evenkeel_service::cluster::read_outcome::{ReadFailure, ReadOutcome};
+use evenkeel_service::server::MetricsAuthentication;
+use evenkeel_service::server::paths::{FORWARDED_TOKEN, METRICS};
 
 /// The label of the Deployment's Pods.
 const OURS: &str = "app.kubernetes.io/name=evenkeel";

@@ -9,10 +9,10 @@ use kube::Api;
 use kube::api::PostParams;
 
 use super::api_reader::ClusterReader;
-use crate::cluster::access::{Need, RbacRule, Scope, access, scaling};
-use crate::cluster::read_outcome::ReadOutcome;
 use crate::doctor::collector::kinds::ConfiguredKind;
 use crate::doctor::observation::Right;
+use evenkeel_service::cluster::access::{Need, RbacRule, Scope, access, scaling};
+use evenkeel_service::cluster::read_outcome::ReadOutcome;
 
 /// Questions that are under way at a time.
 const AT_ONCE: usize = 8;

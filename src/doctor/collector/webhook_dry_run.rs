@@ -7,8 +7,8 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use serde_json::json;
 
-use crate::cluster::read_outcome::{ReadFailure, ReadOutcome};
 use crate::doctor::observation::{DoctorObservation, PodOfDryRun, WebhookTrial};
+use evenkeel_service::cluster::read_outcome::{ReadFailure, ReadOutcome};
 
 /// Tries the webhook in the first namespace that has opted in; absent where none has.
 pub(super) async fn run(client: &Client, seen: &DoctorObservation) -> ReadOutcome<WebhookTrial> {

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use evenkeel::metrics::exposition::Exposition;
+use evenkeel_service::metrics::exposition::Exposition;
 use serde_json::{Value, json};
 
 use super::free_port;

@@ -1,7 +1,7 @@
 //! An IntelligentHorizontalPodAutoscaler on the embedded cluster with an external check by a server
 //! on this machine. The server's answer pauses a change, and lets it go on.
 
-use evenkeel::cli::dev::cluster::DevCluster;
+use evenkeel_lab::dev::cluster::DevCluster;
 use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Namespace;

@@ -1,7 +1,7 @@
 //! The service of `dev` runs by the configuration that it is given, and follows its ConfigMap.
 
-use evenkeel::cli::dev::cluster::DevCluster;
-use evenkeel::metrics::exposition::Exposition;
+use evenkeel_lab::dev::cluster::DevCluster;
+use evenkeel_service::metrics::exposition::Exposition;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::{Patch, PatchParams};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::cli::dev::cluster::{DevCluster, DevEvent};
+use evenkeel_lab::dev::cluster::{DevCluster, DevEvent};
 use evenkeel_units::Ratio;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Api;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel::cli::dev::cluster::DevCluster;
+use evenkeel_lab::dev::cluster::DevCluster;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Namespace, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;

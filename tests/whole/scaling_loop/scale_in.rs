@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use evenkeel::metrics::exposition::Exposition;
 use evenkeel_clock as clock;
 use evenkeel_clock::Clock;
 use evenkeel_objects::kinds::Kind;
+use evenkeel_service::metrics::exposition::Exposition;
 use futures::StreamExt as _;
 use jiff::SignedDuration;
 use kube::api::{DynamicObject, WatchEvent, WatchParams};

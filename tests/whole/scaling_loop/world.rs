@@ -5,10 +5,10 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::cli::dev::cluster::ServiceWiring;
-use evenkeel::cli::dev::embedded_service;
 use evenkeel_apiserver::{ApiServer, Settings};
 use evenkeel_clock::{self as clock, Clock};
+use evenkeel_lab::dev::cluster::ServiceWiring;
+use evenkeel_lab::dev::embedded_service;
 
 use axum::http::Request;
 use bytes::Bytes;

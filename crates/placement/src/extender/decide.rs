@@ -30,7 +30,7 @@ use crate::{
 const RELAXED_BAND: f64 = 0.05;
 
 /// Time for which prioritize waits for the notice of the choice, if the answer is
-/// [`doubted`](Filtered::doubted). The notice mostly comes within 2 ms, later on a busy machine. A
+/// `doubted`. The notice mostly comes within 2 ms, later on a busy machine. A
 /// quarter of kube-scheduler's default timeout.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 

@@ -39,9 +39,7 @@ pub struct Knowledge<'a> {
     pub own: Option<DailyFit<'a>>,
 }
 
-/// Due when the service's are ([`Tracker::fits_due`]).
-///
-/// [`Tracker::fits_due`]: evenkeel_scaling::tracker::Tracker::fits_due
+/// Due when the service's are (`TargetState::fits_due`).
 #[derive(Clone, Copy)]
 pub struct DailyFit<'a> {
     /// By [`evenkeel_scaling::fit_times::daily_hour`].

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use evenkeel::config::Config;
 use evenkeel_manifests::chart;
+use evenkeel_service::config::Config;
 
 use super::super::root;
 use super::hold;

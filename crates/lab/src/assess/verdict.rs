@@ -1,0 +1,173 @@
+//! Verdicts in words, with their figures.
+
+use evenkeel_scaling::cost_benefit::{
+    CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict,
+};
+use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_units::count_as_f64;
+use serde::Serialize;
+
+use super::load_history::LoadPast;
+use super::target_replay::{AssessOutcome, LEAST_MINUTES};
+use crate::forecast::replay::report::{ReplayedSeries, percentage};
+use evenkeel_terminal::output;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum AssessVerdict {
+    WorthEnabling,
+    NotWorthEnabling,
+    TooLittleData,
+    NotForecast,
+}
+
+impl AssessVerdict {
+    pub(super) const ALL: [Self; 4] = [
+        Self::WorthEnabling,
+        Self::NotWorthEnabling,
+        Self::TooLittleData,
+        Self::NotForecast,
+    ];
+
+    /// As people read it.
+    pub(super) const fn told(self) -> &'static str {
+        match self {
+            Self::WorthEnabling => "worth enabling",
+            Self::NotWorthEnabling => "not worth enabling",
+            Self::TooLittleData => "too little data",
+            Self::NotForecast => "not forecast",
+        }
+    }
+
+    pub(super) const fn of(outcome: &AssessOutcome) -> Self {
+        match outcome {
+            AssessOutcome::Unfit(super::candidate::NotForecastReason::OneCount(_))
+            | AssessOutcome::NothingToSave(_) => Self::NotWorthEnabling,
+            AssessOutcome::Unfit(_) => Self::NotForecast,
+            AssessOutcome::TooLittle => Self::TooLittleData,
+            AssessOutcome::Judged(judged) => match judged.1.verdict {
+                WorthVerdict::Worth => Self::WorthEnabling,
+                WorthVerdict::Not(_) => Self::NotWorthEnabling,
+            },
+        }
+    }
+}
+
+pub(super) fn reason(outcome: &AssessOutcome, past: Option<&LoadPast>) -> &'static str {
+    match outcome {
+        AssessOutcome::Unfit(unfit) => unfit.reason(),
+        AssessOutcome::TooLittle => match past {
+            Some(past) if past.failed.is_some() => "QueryFailed",
+            Some(past) if past.known > 0 => "TooShort",
+            _ => "NoSeries",
+        },
+        AssessOutcome::NothingToSave(_) => CostBenefitObjection::NothingToSave.reason(),
+        AssessOutcome::Judged(judged) => judged.1.verdict.reason(),
+    }
+}
+
+/// The reason for the verdict, as a sentence without its full stop.
+pub(super) fn because(outcome: &AssessOutcome, past: Option<&LoadPast>) -> String {
+    match outcome {
+        AssessOutcome::Unfit(unfit) => unfit.told(),
+        AssessOutcome::TooLittle => too_little(past),
+        AssessOutcome::NothingToSave(series) => nothing_to_save(series),
+        AssessOutcome::Judged(judged) => told(&judged.0, &judged.1),
+    }
+}
+
+fn nothing_to_save(series: &ReplayedSeries) -> String {
+    format!(
+        "the HPA as it is was under-provisioned for only {} of the judged time: there is nothing \
+         to gain",
+        share(series)
+    )
+}
+
+fn too_little(past: Option<&LoadPast>) -> String {
+    let hours = |minutes: usize| count_as_f64(minutes) / 60.0;
+    match past {
+        Some(LoadPast {
+            failed: Some(error),
+            ..
+        }) => format!("Prometheus does not return its history: {error}"),
+        Some(past) if past.known > 0 => format!(
+            "Prometheus has {:.1} hours of its load, and {:.0} are needed",
+            hours(past.known),
+            hours(LEAST_MINUTES)
+        ),
+        _ => "Prometheus has no series of its load".to_owned(),
+    }
+}
+
+/// The judged time that the HPA as it is was under-provisioned for.
+pub(super) fn share(series: &ReplayedSeries) -> String {
+    let seconds = series.to.duration_since(series.count_from).as_secs_f64();
+    let under = series.policies.first();
+    let under = under.map_or(0.0, |one| one.under_provisioned_seconds);
+    format!("{:.2} %", 100.0 * under / seconds.max(1.0))
+}
+
+fn told(series: &ReplayedSeries, worth: &CostBenefit) -> String {
+    let Some((today, floors)) = series.by_default() else {
+        return String::new();
+    };
+    let (today, floors) = (today.cost(), floors.cost());
+    let rival = rival(worth, &today);
+    match worth.verdict {
+        WorthVerdict::Worth => format!("{}; {rival}", difference(&today, &floors)),
+        WorthVerdict::Not(CostBenefitObjection::NothingToSave) => nothing_to_save(series),
+        WorthVerdict::Not(CostBenefitObjection::LowerTarget) => format!(
+            "a lower target buys the same safety at the same cost or less: {}; {rival}",
+            difference(&today, &floors)
+        ),
+        WorthVerdict::Not(CostBenefitObjection::CostMore) => format!(
+            "floors cost more than the plain HPA at two thirds of its target: {}; {rival}",
+            difference(&today, &floors)
+        ),
+        WorthVerdict::Not(CostBenefitObjection::Overload) => format!(
+            "floors leave more time overloaded than the plain HPA at the same cost: {}",
+            difference(&today, &floors)
+        ),
+        WorthVerdict::Not(CostBenefitObjection::PartsDisagree) => format!(
+            "the result varies from day to day: floors were better in {} half days and worse in \
+             {}: {}",
+            worth.agreement.better,
+            worth.agreement.worse,
+            difference(&today, &floors)
+        ),
+    }
+}
+
+fn difference(today: &Cost, floors: &Cost) -> String {
+    format!(
+        "with floors {:.0} s under-provisioned instead of {:.0} s, for {} replica-hours",
+        floors.under_provisioned_seconds,
+        today.under_provisioned_seconds,
+        more(today, floors)
+    )
+}
+
+/// The lower target that is as safe as floors.
+fn rival(worth: &CostBenefit, today: &Cost) -> String {
+    worth.as_safe.map_or_else(
+        || "no target of the plain HPA down to two thirds of its own is as safe".to_owned(),
+        |one| {
+            format!(
+                "the plain HPA is as safe at a target of {}, for {} replica-hours",
+                percentage(one.target),
+                more(today, &one.cost)
+            )
+        },
+    )
+}
+
+/// Replica-hours beside today's: `5.6 % more`.
+fn more(today: &Cost, other: &Cost) -> String {
+    let share = other.replica_hours / today.replica_hours - 1.0;
+    if !share.is_finite() {
+        return output::percent(0.0);
+    }
+    let word = if share < 0.0 { "fewer" } else { "more" };
+    format!("{:.1} % {word}", 100.0 * share.abs())
+}

@@ -1,0 +1,4 @@
+//! Comparison of tuning methods, and recommended resources.
+
+pub mod compare;
+pub mod recommend;
