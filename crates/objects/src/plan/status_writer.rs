@@ -114,8 +114,8 @@ impl<S: Status> StatusWriter<S> {
     }
 
     /// Forgets everything if the object is another one, and the planned status if it is too old: another replica
-    /// may have planned since. The times of Events and writes stay. Only those that lie ahead go, after a clock was
-    /// set back: they would silence all until then.
+    /// may have planned since. The times of Events stay. Only those that lie ahead go, after a clock was set back:
+    /// they would silence all until then.
     fn recall(&mut self, on: &StatusSubject<'_, S>, now: Timestamp) {
         if self.uid != on.metadata.uid {
             *self = Self {
@@ -123,8 +123,10 @@ impl<S: Status> StatusWriter<S> {
                 ..Self::default()
             };
         }
-        let is_recent = |(at, _): &(Timestamp, S)| now.duration_since(*at).abs() <= REMEMBERED;
-        self.planned = self.planned.take().filter(is_recent);
+        let is_old = |(at, _): &(Timestamp, S)| now.duration_since(*at).abs() > REMEMBERED;
+        if self.planned.as_ref().is_some_and(is_old) {
+            self.forget_planned();
+        }
         self.written = self.written.filter(|at| *at <= now);
         self.events.retain(|_, at| *at <= now);
     }
@@ -155,9 +157,11 @@ impl<S: Status> StatusWriter<S> {
         self.written.get_or_insert(now);
     }
 
-    /// Forgets the planned status: another replica plans, and its status counts.
+    /// Forgets the planned status: another replica plans, and its status counts. The last write goes with it, so
+    /// that a replica that leads again does not write the figures of all objects at once.
     pub fn forget_planned(&mut self) {
         self.planned = None;
+        self.written = None;
     }
 
     /// True if an Event of `reason` may be written at `now`, which is then noted.
@@ -280,6 +284,31 @@ mod tests {
         let mut leader = StatusWriter::default();
         leader.spare_figures(at(0));
         assert!(!leader.is_due(Some(&held), &figures(1, 2), at(29)));
+    }
+
+    /// The harm: after a break of the API server, the leader wrote the figures of all targets in one tick.
+    #[test]
+    fn a_leader_that_returns_spares_figures_and_goes_by_the_status_of_the_object() {
+        let web = metadata("u");
+        let held = figures(1, 1);
+        let on = StatusSubject {
+            kind: Kind::Ihpa,
+            metadata: &web,
+            held: Some(&held),
+        };
+        for follows in [true, false] {
+            let mut writer = StatusWriter::default();
+            writer.before(&on, at(0));
+            writer.note(Some(figures(2, 2)), true, at(0));
+            if follows {
+                writer.forget_planned();
+            }
+            let now = if follows { 40 } else { 600 };
+            assert_eq!(writer.before(&on, at(now)), Some(&held));
+            writer.spare_figures(at(now));
+            assert!(!writer.is_due(Some(&held), &figures(1, 3), at(now)));
+            assert!(writer.is_due(Some(&held), &figures(1, 3), at(now + 30)));
+        }
     }
 
     /// The harm: a leader that was away for a minute repeated its warnings.
