@@ -47,20 +47,21 @@ impl FromStr for LogFilter {
     fn from_str(text: &str) -> Result<Self, LogError> {
         let refused = || LogError::Filter(text.to_owned());
         // A bare word that is no level would be taken for a target, and would silence all others.
-        let known = text.split(',').all(|part| {
-            let level = part.rsplit_once('=').map_or(part, |(_, level)| level);
-            LEVELS.contains(&level.trim())
-        });
-        if !known {
-            return Err(refused());
-        }
-        let parts = text.split(',').map(str::trim_start).map(|part| {
-            let module = part.strip_prefix("evenkeel::");
-            module.map_or(part.to_owned(), |module| {
-                format!("evenkeel_service::{module}")
+        let part = |part: &str| {
+            let (target, level) = match part.rsplit_once('=') {
+                Some((target, level)) => (Some(target.trim()), level.trim()),
+                None => (None, part.trim()),
+            };
+            LEVELS.contains(&level).then(|| match target {
+                None => level.to_owned(),
+                Some(target) => match target.strip_prefix("evenkeel::") {
+                    Some(module) => format!("evenkeel_service::{module}={level}"),
+                    None => format!("{target}={level}"),
+                },
             })
-        });
-        let parts: Vec<_> = parts.collect();
+        };
+        let parts: Option<Vec<_>> = text.split(',').map(part).collect();
+        let parts = parts.ok_or_else(refused)?;
         let targets = parts.join(",").parse().map_err(|_| refused())?;
         Ok(Self {
             text: text.to_owned(),
@@ -146,6 +147,8 @@ mod tests {
             "warn,evenkeel_service::server=debug",
             "warn, evenkeel::server=debug",
             "warn,evenkeel=debug",
+            "warn ,evenkeel::server =debug\n",
+            " evenkeel_service::server = debug , warn ",
         ] {
             let targets = text.parse::<LogFilter>().unwrap().targets();
             let lets = |target, level| targets.would_enable(target, &level);
@@ -154,6 +157,7 @@ mod tests {
                 "{text}"
             );
             assert!(!lets("hyper::client", Level::INFO), "{text}");
+            assert!(lets("hyper::client", Level::WARN), "{text}");
         }
     }
 
