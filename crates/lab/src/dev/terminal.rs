@@ -138,7 +138,11 @@ impl Screen {
     }
 
     fn draw(&mut self, model: &Model) -> io::Result<()> {
-        let size = terminal::size()?;
+        // A pseudo-terminal without a size says 0 columns.
+        let size = match terminal::size()? {
+            (0, _) | (_, 0) => (80, 24),
+            size => size,
+        };
         let (width, height) = (usize::from(size.0), usize::from(size.1));
         let canvas = view::render(model, width, height);
         let mut out = io::stdout().lock();
