@@ -151,7 +151,8 @@ mod tests {
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
             any::<u64>().prop_map(Value::from),
-            (-1e9..1e9_f64).prop_map(Value::from),
+            // Eighths: without `float_roundtrip`, serde_json may read the last digit of others differently.
+            any::<i32>().prop_map(|eighths| Value::from(f64::from(eighths) / 8.0)),
             ".*".prop_map(Value::from),
         ];
         leaf.prop_recursive(6, 64, 6, |inner| {
