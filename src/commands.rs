@@ -52,7 +52,7 @@ enum CliCommand {
     Serve(Box<serve::Args>),
     Agent(Box<agent::Args>),
     Jobs(Box<jobs::Args>),
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "lab")]
     Dev(Box<evenkeel_lab::dev::Args>),
     Classify(classify::Args),
     Score(score::Args),
@@ -63,17 +63,17 @@ enum CliCommand {
     Upgrade(upgrade::Args),
     Crds(crds::Args),
     Migrate(migrate::Args),
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "lab")]
     Bench(evenkeel_lab::bench::Args),
     Doctor(doctor::Args),
     Explain(explain::Args),
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "lab")]
     Assess(Box<evenkeel_lab::assess::Args>),
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "lab")]
     Forecast(evenkeel_lab::forecast::Args),
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "lab")]
     Train(evenkeel_lab::forecast::train::Args),
-    #[cfg(feature = "sandbox")]
+    #[cfg(feature = "lab")]
     Simulate(Box<evenkeel_lab::simulate::Args>),
     Tune(Box<tune::Args>),
     Uninstall(uninstall::Args),
@@ -104,7 +104,7 @@ fn run(command: CliCommand) -> Result<(), CliFailure> {
         CliCommand::Serve(args) => serve::run(*args),
         CliCommand::Agent(args) => agent::run(*args),
         CliCommand::Jobs(args) => jobs::run(*args),
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "lab")]
         CliCommand::Dev(args) => evenkeel_lab::dev::run(&args),
         CliCommand::Classify(args) => classify::run(args),
         CliCommand::Score(args) => score::run(args),
@@ -115,17 +115,17 @@ fn run(command: CliCommand) -> Result<(), CliFailure> {
         CliCommand::Upgrade(args) => upgrade::run(&args),
         CliCommand::Crds(args) => crds::run(&args),
         CliCommand::Migrate(args) => migrate::run(&args),
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "lab")]
         CliCommand::Bench(args) => evenkeel_lab::bench::run(args),
         CliCommand::Doctor(args) => doctor::run(args),
         CliCommand::Explain(args) => explain::run(&args),
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "lab")]
         CliCommand::Assess(args) => evenkeel_lab::assess::run(&args),
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "lab")]
         CliCommand::Forecast(args) => evenkeel_lab::forecast::run(&args),
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "lab")]
         CliCommand::Train(args) => evenkeel_lab::forecast::train::run(&args),
-        #[cfg(feature = "sandbox")]
+        #[cfg(feature = "lab")]
         CliCommand::Simulate(args) => evenkeel_lab::simulate::run(*args),
         CliCommand::Tune(args) => tune::run(*args),
         CliCommand::Uninstall(args) => uninstall::run(&args),

@@ -87,7 +87,7 @@ pub(super) struct Args {
 #[cfg(target_os = "linux")]
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     use evenkeel_service::agent::Paths;
-    use evenkeel_service::service::{NodeAgent, watch_node};
+    use evenkeel_service::lifecycle::{NodeAgent, watch_node};
     use evenkeel_terminal::runtime::runtime;
 
     let Args {

@@ -26,6 +26,6 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let config = args.process.load()?;
     runtime()?
-        .block_on(evenkeel_service::service::run_jobs(config))
+        .block_on(evenkeel_service::lifecycle::run_jobs(config))
         .map_err(CliFailure::Work)
 }

@@ -160,8 +160,8 @@ pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     }
     config.connection = connection.into();
     let runtime = tokio::runtime::Runtime::new()?;
-    let computations = evenkeel_service::service::ShutdownTimeouts::of(&config).computations;
-    let ended = runtime.block_on(evenkeel_service::service::run(config));
+    let computations = evenkeel_service::lifecycle::ShutdownTimeouts::of(&config).computations;
+    let ended = runtime.block_on(evenkeel_service::lifecycle::run(config));
     runtime.shutdown_timeout(computations);
     ended.map_err(CliFailure::Work)
 }

@@ -103,7 +103,7 @@ fn amounts_of_a_cluster_file_are_read_alike() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "lab")]
 #[test]
 fn a_recommendation_keeps_the_least_amounts_of_a_resize() {
     let directory = std::env::temp_dir().join(format!("evenkeel-recommend-{}", std::process::id()));

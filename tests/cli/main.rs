@@ -3,24 +3,24 @@
 #![allow(clippy::unwrap_used)] // clippy takes the helpers of a test for no test
 #![allow(clippy::disallowed_methods)] // a program that is watched runs by the real clock
 
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "lab")]
 mod benchmark;
 mod certificates;
 mod classify;
 mod cron;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "lab")]
 mod dev;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "lab")]
 mod dev_terminal;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "lab")]
 mod documentation;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "lab")]
 mod forecast;
 mod install;
 mod judgements;
 mod score;
 mod service_api;
-#[cfg(feature = "sandbox")]
+#[cfg(feature = "lab")]
 mod simulate;
 
 use std::io::{ErrorKind, Write};

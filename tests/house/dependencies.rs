@@ -8,10 +8,10 @@ use super::root;
 /// Every crate can use these, so the table leaves them out.
 const GROUND: [&str; 3] = ["label-selector", "quantity", "units"];
 
-/// Decisions: no crate from the first to the last of these knows a client, a task or a log.
+/// The first and the last crate of decisions in the table.
 const PURE: (&str, &str) = ("units", "training");
 
-/// The beginnings of their names.
+/// Prefixes of the dependencies that crates of decisions may not use.
 const IMPURE: [&str; 17] = [
     "async-",
     "axum",
@@ -70,32 +70,51 @@ fn table() -> Vec<(String, Names)> {
     table
 }
 
-/// The dependencies in one section of the manifest of a crate. All are in two plain sections.
-fn dependencies(name: &str, section: &str) -> Names {
+/// The manifest of a crate.
+fn manifest(name: &str) -> String {
     let folder = if name == "src" {
         root().to_path_buf()
     } else {
         root().join("crates").join(name)
     };
-    let text = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-    for line in text.lines() {
-        let is_plain = [
-            "[dependencies]",
-            "[dev-dependencies]",
-            "[workspace.dependencies]",
-        ]
-        .contains(&line);
-        let is_section = line.starts_with('[') && line.contains("dependencies");
-        assert!(!is_section || is_plain, "{name}: {line}");
-        assert!(!line.contains("package = "), "{name}: {line}");
+    fs::read_to_string(folder.join("Cargo.toml")).unwrap()
+}
+
+/// The dependencies in one section of a manifest: one line each, in two plain sections.
+fn dependencies(manifest: &str, section: &str) -> Result<Names, String> {
+    let mut names = Names::new();
+    let mut current = "";
+    for line in manifest.lines() {
+        if line.trim_start().starts_with('[') {
+            current = line;
+            let is_plain = ["[dependencies]", "[dev-dependencies]"].contains(&line);
+            if line.contains("dependencies") && !is_plain && line != "[workspace.dependencies]" {
+                return Err(format!("{line} is no plain section"));
+            }
+        } else if current.is_empty() {
+            if line.contains("dependencies") {
+                return Err(format!("{line} stands in no section"));
+            }
+        } else if current.ends_with("dependencies]") && !line.is_empty() && !line.starts_with('#') {
+            let (name, rest) = line
+                .split_once(" = ")
+                .ok_or_else(|| format!("{line} is no dependency"))?;
+            let name = name.strip_suffix(".workspace").unwrap_or(name);
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+            if !name.bytes().all(is_plain) || rest.contains("package") {
+                return Err(format!("{line} renames a dependency"));
+            }
+            if current == section {
+                names.insert(name.to_owned());
+            }
+        }
     }
-    let lines = text.lines().skip_while(|line| *line != section).skip(1);
-    let lines = lines.take_while(|line| !line.starts_with('['));
-    let names = lines.filter_map(|line| line.split(['.', ' ', '=']).next());
-    names
-        .filter(|name| !name.is_empty() && !name.starts_with('#'))
-        .map(str::to_owned)
-        .collect()
+    Ok(names)
+}
+
+fn section_of(name: &str, section: &str) -> Names {
+    let read = dependencies(&manifest(name), section);
+    read.unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn of_the_workspace(names: &Names) -> Names {
@@ -110,7 +129,7 @@ fn each_crate_uses_what_the_table_of_architecture_says() {
     let table = table();
     let mut differences = Vec::new();
     for (name, uses) in &table {
-        let found = of_the_workspace(&dependencies(name, "[dependencies]"));
+        let found = of_the_workspace(&section_of(name, "[dependencies]"));
         let found: Names = found
             .into_iter()
             .filter(|used| !GROUND.contains(&used.as_str()))
@@ -141,7 +160,7 @@ fn crates_use_only_crates_that_stand_above_them_in_the_table_in_tests_too() {
         .collect();
     for (name, _) in &table {
         for section in ["[dependencies]", "[dev-dependencies]"] {
-            for used in of_the_workspace(&dependencies(name, section)) {
+            for used in of_the_workspace(&section_of(name, section)) {
                 let is_below = place[used.as_str()] < place[name.as_str()];
                 assert!(is_below, "{name} uses {used} in {section}");
             }
@@ -157,10 +176,34 @@ fn decisions_know_no_client_task_or_log() {
     let end = pure.iter().position(|name| *name == PURE.1).unwrap();
     pure.truncate(end + 1);
     assert!(pure.len() > 10, "{pure:?}");
+    pure.extend(GROUND);
     for name in pure {
-        for used in dependencies(name, "[dependencies]") {
+        for used in section_of(name, "[dependencies]") {
             let is_impure = IMPURE.iter().any(|begin| used.starts_with(begin));
             assert!(!is_impure && used != "kube", "{name} uses {used}");
         }
+    }
+}
+
+#[test]
+fn dependencies_that_would_be_overlooked_are_refused() {
+    let plain = "[features]\na = [\"dep:c\"]\n\n[dependencies]\n# a comment\nb.workspace = true\nc = { workspace = true }\n";
+    let read = dependencies(plain, "[dependencies]").unwrap();
+    assert_eq!(read, Names::from(["b".to_owned(), "c".to_owned()]));
+    assert_eq!(dependencies(plain, "[dev-dependencies]"), Ok(Names::new()));
+    for planted in [
+        "[dependencies.tokio]",
+        "[build-dependencies]",
+        "[dependencies] # all",
+        "  [target.'cfg(unix)'.dependencies]",
+        "dependencies.tokio.workspace = true",
+        "[dependencies]\n\"tokio\".workspace = true",
+        "[dependencies]\na = { path = \"../b\", package=\"tokio\" }",
+        "[dependencies]\ntokio=\"1\"",
+    ] {
+        assert!(
+            dependencies(planted, "[dependencies]").is_err(),
+            "{planted}"
+        );
     }
 }

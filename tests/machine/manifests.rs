@@ -22,8 +22,8 @@ use evenkeel_service::certificates::ServingCertificateSource;
 use evenkeel_service::cluster::access;
 use evenkeel_service::cluster::access::{Identity, Need, Scope};
 use evenkeel_service::config::{Config, ConfigSources};
+use evenkeel_service::lifecycle::ShutdownTimeouts;
 use evenkeel_service::server::MetricsAuthentication;
-use evenkeel_service::service::ShutdownTimeouts;
 use read::{
     base, built, built_in, combined, documents, environment, find, named, overlays, root, strings,
     text,

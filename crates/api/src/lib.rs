@@ -2,12 +2,9 @@
 
 pub mod cron_hpa;
 pub mod custom_resources;
-pub mod direction;
 pub mod horizontal_portrait;
 pub mod ihpa;
 pub mod portrait_data;
 pub mod portrait_spec;
-pub mod profile_rules;
-pub mod refusal;
 pub mod replica_counts;
 pub mod replica_profile;

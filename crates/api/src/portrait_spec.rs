@@ -69,7 +69,7 @@ pub struct PortraitSpec {
     pub algorithm: PortraitAlgorithm,
 }
 
-/// What makes the portrait.
+/// The source of the portrait.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PortraitAlgorithm {

@@ -6,6 +6,9 @@
 //! comments are what `kubectl explain` shows.
 
 pub mod check;
+pub mod direction;
+pub mod profile_rules;
+pub mod refusal;
 mod spec;
 mod status;
 
@@ -18,7 +21,7 @@ use evenkeel_objects::meta::Meta;
 use evenkeel_objects::plan::status_writer::Status;
 use serde::Deserialize;
 
-use crate::profile_rules::ProfileRules;
+use crate::replica_profile::profile_rules::ProfileRules;
 
 pub use check::drain;
 pub use check::{ProfileBehaviorError, ReplicaProfileError, check};

@@ -1,6 +1,6 @@
 //! The few facts that rotation needs of an X.509 certificate, and the moments that one can state.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use crate::rotation_plan::Lifetime;
 use jiff::Timestamp;

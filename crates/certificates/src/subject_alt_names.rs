@@ -1,7 +1,7 @@
 //! The names and addresses that the server's certificate stands for.
 
+use core::net::IpAddr;
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use rustls::pki_types::DnsName;
 

@@ -9,8 +9,8 @@
 //!
 //! [`tick`] is a function of the rules, the state that the tick before left, and what is observed. A run
 //! moves the bounds of an HPA as [`adjust`] says, until the next run; while a window is open, its
-//! replicas stand in for the user's least. Of a workload that nothing else scales, both say the count
-//! itself ([`CronEffect`]). Of what overlaps, the larger holds.
+//! replicas stand in for the user's least. If nothing else scales a workload, runs and windows
+//! set its replica count ([`CronEffect`]). If two overlap, the larger count applies.
 
 mod adjust;
 mod day_set;

@@ -1,7 +1,7 @@
 //! The files by which Linux reports disk I/O and limits it: `io.max`, `io.stat` and `io.pressure`
 //! of a cgroup (version 2), `stat` of a disk, `mountinfo` of a process.
 //!
-//! This crate parses texts and formats lines; it opens no file. It skips unknown words of later
+//! This module parses texts and formats lines; it opens no file. It skips unknown words of later
 //! kernels. A limit that it cannot parse is an error, because a caller that removes limits must
 //! know them.
 

@@ -147,14 +147,14 @@ mod tests {
     const HORIZON: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 
     /// A grid of 15 seconds that begins 15 seconds after the epoch.
-    struct Followed {
+    struct ModelRun {
         model: Box<dyn Model>,
         history: LoadRingBuffer,
         shared: ModelAssets,
         steps: i64,
     }
 
-    impl Followed {
+    impl ModelRun {
         fn new(model: impl Model + 'static) -> Self {
             Self {
                 model: Box::new(model),
@@ -192,13 +192,13 @@ mod tests {
         }
     }
 
-    fn models() -> Vec<Followed> {
+    fn models() -> Vec<ModelRun> {
         let tes = |variant| Tes::new(Alpha::new(0.3).unwrap(), variant);
         vec![
-            Followed::new(RollingModel::towards(Naive::default(), HORIZON)),
-            Followed::new(RollingModel::towards(tes(Variant::Brown), HORIZON)),
-            Followed::new(RollingModel::towards(tes(Variant::Paper), HORIZON)),
-            Followed::new(RollingModel::towards(SHpa::default(), HORIZON)),
+            ModelRun::new(RollingModel::towards(Naive::default(), HORIZON)),
+            ModelRun::new(RollingModel::towards(tes(Variant::Brown), HORIZON)),
+            ModelRun::new(RollingModel::towards(tes(Variant::Paper), HORIZON)),
+            ModelRun::new(RollingModel::towards(SHpa::default(), HORIZON)),
         ]
     }
 
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn steps_count_from_the_last_step_of_the_grid_even_if_it_is_missing() {
         let tes = Tes::new(Alpha::EVEN, Variant::Brown);
-        let mut followed = Followed::new(RollingModel::towards(tes, HORIZON));
+        let mut followed = ModelRun::new(RollingModel::towards(tes, HORIZON));
         (0..200).for_each(|i| followed.observe(Some(f64::from(i))));
         followed.observe(None);
         followed.observe(None);
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_fall_below_zero_is_clamped_and_counted() {
         let tes = Tes::new(Alpha::EVEN, Variant::Brown);
-        let mut followed = Followed::new(RollingModel::towards(tes, HORIZON));
+        let mut followed = ModelRun::new(RollingModel::towards(tes, HORIZON));
         (0..50)
             .rev()
             .for_each(|i| followed.observe(Some(f64::from(i))));

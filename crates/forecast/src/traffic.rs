@@ -3,8 +3,8 @@
 //! The Linear-Residual model [IHPA]: a linear model L with coefficients of at least 0
 //! ([`ElasticNet`]) computes the utilisation from each kind of traffic per replica, ŷ_l = L(x).
 //! Boosted trees R correct it from ŷ_l and the time ω, for example for a job that runs each Sunday;
-//! the utilisation is ŷ_l + R(ŷ_l, ω). In L, less traffic per replica never means more utilisation,
-//! so the replicas that traffic needs can be computed ([`evenkeel_scaling::traffic`]).
+//! the utilisation is ŷ_l + R(ŷ_l, ω). In L, less traffic per replica never means more utilisation.
+//! The module `traffic` of `evenkeel-scaling` can therefore compute the replicas that the traffic needs.
 //!
 //! It needs two days of all columns at any distance, and a week or better several for weekly
 //! events. An answer takes some microseconds, a model 20 KB.

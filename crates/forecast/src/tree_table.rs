@@ -168,9 +168,9 @@ mod tests {
     use crate::trees::TreeNode;
 
     /// Place of the leaf that becomes a split of two new leaves.
-    type Grown = (usize, usize, i8, bool);
+    type NewSplit = (usize, usize, i8, bool);
 
-    fn tree(grown: &[Grown]) -> Vec<TreeNode> {
+    fn tree(grown: &[NewSplit]) -> Vec<TreeNode> {
         let mut nodes = vec![TreeNode::Leaf(0.5)];
         for (number, &(place, feature, threshold, missing_left)) in (1_u8..).zip(grown) {
             let is_leaf = |index: &usize| matches!(nodes[*index], TreeNode::Leaf(_));
@@ -191,7 +191,7 @@ mod tests {
         nodes
     }
 
-    fn grown() -> impl Strategy<Value = Vec<Grown>> {
+    fn grown() -> impl Strategy<Value = Vec<NewSplit>> {
         proptest::collection::vec((0_usize..16, 0_usize..5, -9_i8..9, any::<bool>()), 0..16)
     }
 
@@ -202,7 +202,7 @@ mod tests {
             second in proptest::collection::vec(grown(), 0..5),
             inputs in proptest::collection::vec(prop_oneof![Just(MISSING), -10_i16..10], 0..6),
         ) {
-            let trees = |grown: Vec<Vec<Grown>>| {
+            let trees = |grown: Vec<Vec<NewSplit>>| {
                 let grown: Vec<_> = grown.iter().map(|grown| tree(grown)).collect();
                 Trees::new(0.0, &grown).unwrap()
             };

@@ -1,4 +1,4 @@
-//! The commands that try Evenkeel out: simulated clusters, forecasts of files, comparisons and benchmarks.
+//! The commands that the image lacks: simulation, forecasts, training, benchmarks, and recommendations from recorded use.
 
 #![allow(clippy::missing_errors_doc)] // a part of the program: each error says what failed
 

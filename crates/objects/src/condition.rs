@@ -49,7 +49,7 @@ pub struct Condition {
     /// The type of the condition.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whether the condition holds.
+    /// True if the condition holds.
     pub status: ConditionStatus,
     /// The reason in one word.
     pub reason: String,

@@ -1,6 +1,9 @@
-//! Pure functions from observation to writes, one module for each loop. Each write names what its
-//! decision was based on, the resourceVersion or the fields, so that a former leader overwrites
-//! nothing. No plan asks for a write that would change nothing.
+//! The parts that all plans share: planned writes with their priority, conditional patches, Events, statuses, and
+//! the election of the leader.
+//!
+//! A plan is a pure function from observation to writes. The plans themselves are in the modules `plan` of
+//! `scaling`, `placement`, `tuning` and `replica-profile`. Each write names the resourceVersion or the fields on
+//! which it was decided, so a former leader overwrites nothing. No plan asks for a write that would change nothing.
 
 pub mod conditional_patch;
 pub mod context;

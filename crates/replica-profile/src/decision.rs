@@ -16,9 +16,9 @@ mod scale_in;
 
 use count_difference::{at_least_none, excess};
 use drain_blockage::DrainBlockage;
-use evenkeel_api::profile_rules::ProfileRules;
-use evenkeel_api::refusal::ProfileRefusal;
 use evenkeel_api::replica_counts::ReplicaCounts;
+use evenkeel_api::replica_profile::profile_rules::ProfileRules;
+use evenkeel_api::replica_profile::refusal::ProfileRefusal;
 use evenkeel_objects::pod_state::PodState;
 use evenkeel_objects::rollout::RolloutProgress;
 use jiff::SignedDuration;

@@ -3,7 +3,7 @@
 //!
 //! The label of a Pod alone holds its state. Every replica derives the condition that takes the Pod out of
 //! traffic from the label ([`super::online_condition`]). The Pods of a deleted profile are found by it.
-//! So a change of the leader loses only the times since when something is waited for.
+//! A new leader loses only the start times of waits.
 
 mod events;
 mod pods;

@@ -3,6 +3,7 @@
 
 pub mod check;
 mod rules;
+mod status_conversion;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

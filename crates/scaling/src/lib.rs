@@ -55,7 +55,6 @@ pub mod scaling_policy;
 pub mod serving_pods;
 pub mod stability;
 pub mod staged_change;
-mod status_state;
 pub mod tick_schedule;
 pub mod tracker;
 pub mod traffic;

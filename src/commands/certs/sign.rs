@@ -25,6 +25,6 @@ pub(super) struct Args {
 pub(super) fn run(args: Args) -> Result<(), CliFailure> {
     let config = args.process.load()?;
     runtime()?
-        .block_on(evenkeel_service::service::sign(config))
+        .block_on(evenkeel_service::lifecycle::sign(config))
         .map_err(CliFailure::Work)
 }

@@ -224,7 +224,7 @@ const REASON_FILES: [&str; 25] = [
     "placement/src/plan/annotation_warning.rs",
     "tuning/src/resizable_pod/obstacle.rs",
     "disk-io/src/disk_io_limit.rs",
-    "api/src/refusal.rs",
+    "api/src/replica_profile/refusal.rs",
     "scaling/src/cost_benefit.rs",
     "scaling/src/limit.rs",
     "forecast/src/trust.rs",

@@ -84,12 +84,12 @@ const REFERENCE_RULES: [(&str, &str); 2] = [
     ),
 ];
 
-/// What is scaled, when, and to how many replicas.
+/// The scaled object, and its replicas by the calendar.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = rules(&SPEC_RULES)))]
 pub struct CronHpaSpec {
-    /// What is scaled: a HorizontalPodAutoscaler or a workload. A workload with a
+    /// The scaled object: a HorizontalPodAutoscaler or a workload. A workload with a
     /// HorizontalPodAutoscaler is scaled through it. For a workload without one, a single CronHPA
     /// sets the replicas.
     pub scale_target_ref: ScaledRef,

@@ -211,7 +211,7 @@ pub struct StabilityChecker {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub name: Option<String>,
-    /// What is checked.
+    /// The kind of check.
     #[serde(rename = "type")]
     #[schemars(extend("enum" = ["Metrics", "PodsReady", "ErrorRate", "External"]))]
     pub kind: String,

@@ -9,9 +9,9 @@ use super::spec::{
     LONGEST_DRAIN, PodSorter, PodTrafficController, ProfileBehavior, READINESS_GATE,
     ReplicaProfileSpec, WORKLOAD_DEFAULT,
 };
-use crate::direction::Direction;
-use crate::profile_rules::ProfileRules;
 use crate::replica_counts::ReplicaCounts;
+use crate::replica_profile::direction::Direction;
+use crate::replica_profile::profile_rules::ProfileRules;
 
 /// The time for which a Pod takes no traffic before it is deleted, where the spec does not say: proxies and
 /// clients hear of an endpoint that is gone within seconds.

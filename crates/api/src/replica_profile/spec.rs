@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use crate::cron_hpa::spec::ScaledRef;
-use crate::direction::Direction;
+use crate::replica_profile::direction::Direction;
 
 /// Pods go in the order in which the workload's own controller would delete them.
 pub const WORKLOAD_DEFAULT: &str = "WorkloadDefault";

@@ -5,7 +5,7 @@ use evenkeel_objects::schema::conditions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::refusal::ProfileRefusal;
+use crate::replica_profile::refusal::ProfileRefusal;
 
 /// The Pods in each state, and whether they are as requested. Written by Evenkeel.
 // Absent parts are written as null: in a merge patch, null removes the earlier value. A patch replaces lists whole.

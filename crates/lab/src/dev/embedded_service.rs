@@ -1,17 +1,17 @@
 //! Service and signer inside the program of `dev`: as in a cluster, but without signals and own
 //! log.
 
+use evenkeel_service::certificates::signer;
+use evenkeel_service::config::{ClusterConnection, Config, ConfigSources, Override};
 use futures::stream;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster::ServiceWiring;
-use evenkeel_service::certificates::signer;
-use evenkeel_service::config::{ClusterConnection, Config, ConfigSources, Override};
 
 /// Runs both until it has drained after `wiring.stop`.
 ///
 /// # Errors
-/// As [`run`](evenkeel_service::service::run).
+/// As [`run`](evenkeel_service::lifecycle::run).
 pub async fn run(wiring: ServiceWiring) -> anyhow::Result<()> {
     let ServiceWiring {
         kubeconfig,
@@ -37,9 +37,9 @@ pub async fn run(wiring: ServiceWiring) -> anyhow::Result<()> {
         namespace: Some(namespace.to_owned()),
     };
     let signer =
-        evenkeel_service::service::signer(&config, signer::SignerMetrics::default()).await?;
+        evenkeel_service::lifecycle::signer(&config, signer::SignerMetrics::default()).await?;
     // Boxed, because the future is large and the caller holds it among others.
-    let serving = Box::pin(evenkeel_service::service::serve(
+    let serving = Box::pin(evenkeel_service::lifecycle::serve(
         config,
         clock,
         stream::once(stop.cancelled_owned()),

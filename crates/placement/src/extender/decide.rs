@@ -29,9 +29,8 @@ use crate::{
 /// of the best node count as equally good; a single node would take every such Pod.
 const RELAXED_BAND: f64 = 0.05;
 
-/// Time for which prioritize waits for the notice of the choice, if the answer is
-/// `doubted`. The notice mostly comes within 2 ms, later on a busy machine. A
-/// quarter of kube-scheduler's default timeout.
+/// The longest time that filter waits for the bind notice of the previous Pod, if its answer depends on that
+/// Pod. The notice mostly comes within 2 ms, later on a busy machine.
 pub const PATIENCE: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@
 //! restarting Pod uses it up for seconds or minutes. After a longer wait, Pods go one after
 //! another.
 
-use evenkeel_api::profile_rules::ProfileRules;
+use evenkeel_api::replica_profile::profile_rules::ProfileRules;
 use jiff::SignedDuration;
 
 use super::profile_input::ProfileInput;

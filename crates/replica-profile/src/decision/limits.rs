@@ -1,7 +1,7 @@
 //! How many Pods may be out of traffic: by the workload's own `maxUnavailable`, by PodDisruptionBudgets, and
 //! one at a time where the workload waits for each Pod to be ready.
 
-use evenkeel_api::refusal::ProfileRefusal;
+use evenkeel_api::replica_profile::refusal::ProfileRefusal;
 
 use super::count_difference::excess;
 

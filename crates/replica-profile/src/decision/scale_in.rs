@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel_api::profile_rules::ProfileRules;
+use evenkeel_api::replica_profile::profile_rules::ProfileRules;
 use evenkeel_objects::pod_state::PodState;
 
 use super::count_difference::{at_least_none, excess};

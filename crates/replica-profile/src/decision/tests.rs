@@ -1,7 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use evenkeel_api::direction::Direction;
+use evenkeel_api::replica_profile::direction::Direction;
 use jiff::Timestamp;
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! The reasons for which a profile is not followed at all.
 
-use evenkeel_api::profile_rules::ProfileRules;
+use evenkeel_api::replica_profile::profile_rules::ProfileRules;
 use evenkeel_api::replica_profile::{
     CheckedReplicaProfile, ReplicaProfile, ReplicaProfileError, ReplicaProfileStatus,
 };

@@ -1,8 +1,8 @@
 //! The status of a profile after a round.
 
-use evenkeel_api::refusal::ProfileRefusal;
 use evenkeel_api::replica_counts::ReplicaCounts;
 use evenkeel_api::replica_profile::ReplicaProfileStatus;
+use evenkeel_api::replica_profile::refusal::ProfileRefusal;
 use evenkeel_objects::condition::{Condition, settle};
 use jiff::Timestamp;
 

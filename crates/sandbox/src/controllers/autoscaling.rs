@@ -3,6 +3,7 @@
 //! the status and as Events.
 
 mod observation;
+mod pod_facts;
 mod signals;
 mod target;
 mod write;

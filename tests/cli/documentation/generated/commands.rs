@@ -27,7 +27,8 @@ fn describe(path: &[String], page: &mut String) {
     if path.is_empty() {
         let _ = write!(
             page,
-            "# Command line\n\nWhat `evenkeel --help` and the help of each command print.\n"
+            "# Command line\n\nThe output of `evenkeel --help` and of the help of each command. The image lacks `dev`, `simulate`, `assess`, \
+             `forecast`, `train`, `bench`, `tune compare` and `tune recommend`; the program of a release has them.\n"
         );
     } else {
         let _ = write!(page, "\n{depth} evenkeel {}\n", path.join(" "));

@@ -3,10 +3,10 @@
 use evenkeel_hpa::autoscaler::{AutoscalerSpec, status};
 use evenkeel_hpa::{HorizontalPodAutoscaler, Readings, ScaleError, TargetScale};
 use evenkeel_metrics::pod::PodFacts;
-use evenkeel_metrics::pod_facts::pod_facts;
 use evenkeel_metrics::pod_metrics::PodMetricsList;
 use kube::ResourceExt as _;
 
+use super::pod_facts::pod_facts;
 use super::target::{HpaTargetLookup, HpaTargetScale};
 use crate::store::StoredAutoscaler as Object;
 

@@ -80,7 +80,7 @@ impl RecentHistory {
         self.lock().values().map(RecentTargetHistory::bytes).sum()
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, HashMap<RecentHistoryKey, RecentTargetHistory>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RecentHistoryKey, RecentTargetHistory>> {
         // A point that was not written to its end is drawn as a gap.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

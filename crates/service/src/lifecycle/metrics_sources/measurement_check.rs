@@ -15,8 +15,8 @@ use tokio::sync::watch;
 
 use crate::cluster::{ClusterState, paged_list};
 use crate::metrics::prometheus::PrometheusSource;
-use crate::metrics::self_check::{self, MetricsFinding, NodeIdentity};
-use crate::metrics::{MetricsRound, QueryMetrics};
+use crate::metrics::self_check::{MetricsFinding, NodeIdentity};
+use crate::metrics::{MetricsRound, QueryMetrics, self_check};
 
 /// The longest that a finding stands, or its absence, without a new look.
 const AGAIN: SignedDuration = SignedDuration::from_hours(1);

@@ -9,12 +9,13 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::components::{Tasks, lasting};
-use super::reload::{self, ConfigReloader};
-use super::{client, failure, listeners};
+use super::reload::ConfigReloader;
+use super::{client, failure, listeners, reload};
 use crate::config::Config;
-use crate::controller::{self, Leadership, Replica, WriteQueue, WriteSwitch, Writer};
+use crate::controller::{Leadership, Replica, WriteQueue, WriteSwitch, Writer};
 use crate::server::{Drain, DrainSettings, Readiness};
-use crate::telemetry::{self, Registry};
+use crate::telemetry::Registry;
+use crate::{controller, telemetry};
 
 /// The parts that all others share.
 pub(super) struct Process {

@@ -1,8 +1,9 @@
 //! The rules of a replica profile.
 
-use crate::direction::Direction;
-use crate::replica_counts::ReplicaCounts;
 use jiff::SignedDuration;
+
+use crate::replica_counts::ReplicaCounts;
+use crate::replica_profile::direction::Direction;
 
 /// The rules of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

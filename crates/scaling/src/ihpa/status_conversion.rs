@@ -1,4 +1,5 @@
-//! A staged change and a hold, to and from the status of an IHPA, which is their memory.
+//! Converts a staged change and a paused change to and from the status of an IHPA. The status is the only record
+//! of both, so a new leader continues from it.
 
 use evenkeel_api::ihpa::status::{GrayStatus, HoldStatus, StabilityStatus};
 use jiff::{SignedDuration, Timestamp};
@@ -46,7 +47,7 @@ impl StagedChange {
 }
 
 impl PausedChange {
-    /// The hold as the status tells it.
+    /// The paused change as a field of the status.
     pub fn to_status(&self) -> HoldStatus {
         let Self {
             action,

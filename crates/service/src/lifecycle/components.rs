@@ -1,18 +1,17 @@
 //! The parts of the service, made from the configuration.
 
+use evenkeel_clock::Clock;
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{client, reload};
-use crate::cluster::{self, ClusterState};
+use crate::cluster::ClusterState;
 use crate::config::Config;
 use crate::controller::scaling::{LatestScalingSample, RecentHistory, ServedLoads};
-use crate::controller::{self, OverloadWatch, Replica, ScaleIns, WriteSwitch};
-use crate::metrics;
-use crate::metrics_provider;
-use crate::server::{self, Readiness, handlers};
-use evenkeel_clock::Clock;
+use crate::controller::{OverloadWatch, Replica, ScaleIns, WriteSwitch};
+use crate::server::{Readiness, handlers};
+use crate::{cluster, controller, metrics, metrics_provider, server};
 
 /// The parts that must not end before the service does; the first failure ends it.
 pub(super) type Tasks = JoinSet<anyhow::Result<()>>;

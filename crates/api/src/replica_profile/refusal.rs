@@ -1,4 +1,4 @@
-//! Why a profile is not, or not wholly, as it is wanted.
+//! The reasons why a ReplicaProfile is applied only in part, or not at all.
 
 use std::fmt;
 

@@ -5,10 +5,9 @@ use anyhow::Context as _;
 use super::components::lasting;
 use super::process::Process;
 use crate::agent::{Agent, AgentContext, AgentMetrics, Paths};
-use crate::cluster;
 use crate::config::Config;
 use crate::server::signals;
-use crate::telemetry;
+use crate::{cluster, telemetry};
 
 #[derive(Debug)]
 pub struct NodeAgent {

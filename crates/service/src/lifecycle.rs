@@ -138,7 +138,7 @@ async fn failure(tasks: &mut Tasks) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::service::components::lasting;
+    use crate::lifecycle::components::lasting;
 
     async fn told(part: impl Future<Output = ()> + Send + 'static) -> String {
         let (mut tasks, cancel) = (Tasks::new(), CancellationToken::new());
