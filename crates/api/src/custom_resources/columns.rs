@@ -17,7 +17,7 @@ macro_rules! columns {
 pub(super) fn cron_hpa() -> Value {
     columns! {shown {
         Target string ".spec.scaleTargetRef.name" "The name of what is scaled."
-        Ready string r#".status.conditions[?(@.type=="Ready")].status"# "Whether the crons are in effect."
+        Ready string r#".status.conditions[?(@.type=="Ready")].status"# "True if the crons are in effect."
         Min integer ".status.active.minReplicas" "The requested minimum of replicas, or the requested replicas."
         Last string ".status.lastRun.cron" "The cron that ran last."
         Next string ".status.nextRuns[0].localTime" "The next run or window."
@@ -36,7 +36,7 @@ pub(super) fn replica_profile() -> Value {
         Ready integer ".status.readyReplicas" "The Pods that take traffic."
         Cutoff integer ".status.cutoffReplicas" "The Pods that run and take no traffic."
         Standby integer ".status.standbyReplicas" "The Pods that take no traffic and have less resources than they request."
-        Ensured string r#".status.conditions[?(@.type=="Ensured")].status"# "Whether the Pods are as requested."
+        Ensured string r#".status.conditions[?(@.type=="Ensured")].status"# "True if the Pods are as requested."
         Age date ".metadata.creationTimestamp" "The age of the object."
     } wide {
         Kind string ".spec.scaleTargetRef.kind" "The kind of the workload."
@@ -51,8 +51,8 @@ pub(super) fn ihpa() -> Value {
         Wanted integer ".status.currentPortraitValue.replicas" "The replicas that it asks for."
         Online integer ".status.desired.onlineReplicas" "The replicas that should be online now."
         Gray string ".status.gray.phase" "The phase of the staged change in progress."
-        Active string r#".status.conditions[?(@.type=="ScalingActive")].status"# "Whether the workload is scaled."
-        Mode string ".spec.scaleMode" "Whether the workload has the computed replicas."
+        Active string r#".status.conditions[?(@.type=="ScalingActive")].status"# "True if the workload is scaled."
+        Mode string ".spec.scaleMode" "Auto: the workload gets the computed replicas. Preview: the status shows them."
         Age date ".metadata.creationTimestamp" "The age of the object."
     } wide {
         Kind string ".spec.scaleTargetRef.kind" "The kind of the workload."
@@ -68,11 +68,11 @@ pub(super) fn horizontal_portrait() -> Value {
     columns! {shown {
         Target string ".spec.scaleTargetRef.name" "The name of the workload."
         Type string ".spec.portraitType" "The type of the portrait."
-        Generated string r#".status.conditions[?(@.type=="PortraitGenerated")].status"# "Whether there is a portrait."
+        Generated string r#".status.conditions[?(@.type=="PortraitGenerated")].status"# "True if there is a portrait."
         Expires string ".status.portraitData.expireTime" "When it expires."
         Age date ".metadata.creationTimestamp" "The age of the object."
     } wide {
-        Algorithm string ".spec.algorithm.type" "What makes the portrait."
+        Algorithm string ".spec.algorithm.type" "The source of the portrait."
         Generator string ".spec.externalGeneratorName" "The external generator that makes the portrait, if Evenkeel does not."
         Reason string r#".status.conditions[?(@.type=="PortraitGenerated")].reason"# "Why there is a portrait, or why not."
     }}
