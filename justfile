@@ -12,8 +12,7 @@ fmt:
 lint:
     cargo fmt --check
     cargo clippy --all-targets --locked -- -D warnings
-    cargo clippy -p evenkeel --all-targets --no-default-features --locked -- -D warnings
-    CARGO_TARGET_DIR=target cargo clippy --manifest-path fuzz/Cargo.toml --no-default-features --locked -- -D warnings
+    cargo clippy --workspace --all-targets --no-default-features --locked -- -D warnings
 
 # All tests. Those that need Prometheus, kubectl or a control plane say so when they are left out.
 test:
