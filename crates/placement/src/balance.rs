@@ -8,6 +8,7 @@ mod departures;
 mod spread;
 
 use evenkeel_units::{Amount, Resource, Resources, words};
+use serde::{Deserialize, Serialize};
 
 use crate::node_load::NodeLoad;
 use crate::profile::Weights;
@@ -15,8 +16,11 @@ pub(super) use departures::Departures;
 use spread::{BEST, EQUAL, Spread, extreme, normalised};
 
 words! {
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
     pub enum Normalization {
         /// One normalisation of the weighted sum of variances.
+        #[default]
         Joint = "joint",
         /// Each resource normalised by itself, as `[CLBP]` (4.10).
         PerResource = "per-resource",
