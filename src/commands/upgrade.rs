@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use anyhow::Context as _;
 use comfy_table::Cell;
 use evenkeel_manifests::changed_fields;
+use evenkeel_units::words;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -69,30 +70,14 @@ struct ComparedObject {
     fields: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-enum ManifestChange {
-    New,
-    Changed,
-    Unchanged,
-    NoLongerShipped,
-}
-
-impl ManifestChange {
-    const ALL: [Self; 4] = [
-        Self::New,
-        Self::Changed,
-        Self::Unchanged,
-        Self::NoLongerShipped,
-    ];
-
-    const fn text(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Changed => "changed",
-            Self::Unchanged => "unchanged",
-            Self::NoLongerShipped => "no longer shipped",
-        }
+words! {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    enum ManifestChange {
+        New = "new",
+        Changed = "changed",
+        Unchanged = "unchanged",
+        NoLongerShipped = "no longer shipped",
     }
 }
 
@@ -190,7 +175,7 @@ impl Report for UpgradeReport {
             let place = namespace
                 .as_ref()
                 .map_or(String::new(), |place| format!("{place}/"));
-            let change = Cell::new(compared.change.text());
+            let change = Cell::new(compared.change.as_str());
             table.add_row([
                 match compared.change {
                     ManifestChange::Unchanged => change,
@@ -204,7 +189,7 @@ impl Report for UpgradeReport {
         }
         writeln!(to, "{}", fit_to_width(&table))?;
         let counts =
-            ManifestChange::ALL.map(|change| format!("{} {}", self.count(change), change.text()));
+            ManifestChange::ALL.map(|change| format!("{} {}", self.count(change), change.as_str()));
         writeln!(to, "\n{}", counts.join(", "))?;
         for ListFailure { what, why } in &self.unseen {
             writeln!(to, "not compared: {what}: {why}")?;

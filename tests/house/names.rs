@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, Path, UseTree, Visibility};
+use syn::{Attribute, Item, ItemMod, ItemUse, Macro, Path, UseTree, Visibility};
 
 /// A path in its parts, as it is written.
 pub(crate) type Names = Vec<String>;
@@ -89,7 +89,7 @@ impl<'ast> Visit<'ast> for Source {
         visit::visit_path(self, path);
     }
 
-    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+    fn visit_macro(&mut self, called: &'ast Macro) {
         // Arguments of `format!`, `json!` and their like are expressions in their greater part.
         tokens(&called.tokens.to_string(), &mut self.named);
         visit::visit_macro(self, called);
@@ -183,9 +183,20 @@ fn type_name(item: &Item) -> Option<String> {
         Item::Trait(item) => &item.ident,
         Item::Type(item) => &item.ident,
         Item::Union(item) => &item.ident,
+        Item::Macro(item) if item.mac.path.is_ident("words") => return enum_name(&item.mac),
         _ => return None,
     };
     Some(name.to_string())
+}
+
+/// The name of the enum that `words!` makes.
+fn enum_name(called: &Macro) -> Option<String> {
+    let text = called.tokens.to_string();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut heads = words
+        .windows(3)
+        .filter(|word| (word[0], word[2]) == ("enum", "{"));
+    heads.next().map(|head| head[1].to_owned())
 }
 
 fn attributes(item: &Item) -> &[Attribute] {
@@ -194,6 +205,7 @@ fn attributes(item: &Item) -> &[Attribute] {
         Item::Enum(item) => &item.attrs,
         Item::Fn(item) => &item.attrs,
         Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
         Item::Mod(item) => &item.attrs,
         Item::Static(item) => &item.attrs,
         Item::Struct(item) => &item.attrs,

@@ -129,6 +129,10 @@ mod tests {
             ("enum Asked { A }", Some("`Asked`: no noun")),
             ("trait Waiting {}", Some("`Waiting`: no noun")),
             ("type Found = u8;", Some("`Found`: no noun")),
+            (
+                "words! { /// An enum of words.\n enum Told { A = \"a\" } }",
+                Some("`Told`: no noun"),
+            ),
             ("pub struct WrittenBounds; struct Timing;", None),
             ("#[cfg(test)] mod tests { struct Told; }", None),
             ("#[cfg(test)] struct Told;", None),

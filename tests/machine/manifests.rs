@@ -459,7 +459,7 @@ const AUTHENTICATION_READER: &str = "extension-apiserver-authentication-reader";
 /// The rights that are bound to a ServiceAccount.
 fn granted(objects: &[Value], identity: Identity) -> BTreeSet<Right> {
     let account = json!({
-        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": identity.account(),
+        "kind": "ServiceAccount", "namespace": code::NAMESPACE, "name": identity.as_str(),
     });
     let mut rights = BTreeSet::new();
     for binding in objects {
@@ -574,7 +574,7 @@ fn replicas_may_read_one_secret_and_change_no_webhook_configuration() {
         ("evenkeel-signer", Identity::Signer),
     ] {
         let pod = &find(&objects, "Deployment", deployment)["spec"]["template"]["spec"];
-        assert_eq!(pod["serviceAccountName"], identity.account());
+        assert_eq!(pod["serviceAccountName"], identity.as_str());
         for volume in pod["volumes"].as_array().unwrap() {
             assert!(volume["secret"].is_null(), "{deployment}: {volume}");
         }
@@ -859,7 +859,7 @@ fn writes_of_own_kinds_are_narrowed_wherever_they_are_granted() {
     assert_eq!(binding["validationActions"], json!(["Deny"]));
     let grant = binding["paramRef"]["name"].as_str().unwrap();
     let grant = find(&objects, "ClusterRoleBinding", grant);
-    assert_eq!(grant["subjects"][0]["name"], Identity::Service.account());
+    assert_eq!(grant["subjects"][0]["name"], Identity::Service.as_str());
 }
 
 /// The harm: only administrators of the cluster could let a job write the portrait that it makes.
@@ -1302,7 +1302,7 @@ fn custom_kinds_bring_the_rights_of_each_kind_and_the_guard_of_its_writes() {
         assert_eq!(strings(&narrowed.unwrap()["resources"]), patched, "{kind}");
     }
     let binding = find(&objects, "ClusterRoleBinding", "evenkeel-custom-kinds");
-    assert_eq!(binding["subjects"][0]["name"], Identity::Service.account());
+    assert_eq!(binding["subjects"][0]["name"], Identity::Service.as_str());
 }
 
 /// An account that could set taints could keep all Pods from every node: the base lets none be set.
@@ -1444,9 +1444,9 @@ fn agents_have_the_rights_that_they_use_and_nobody_more_for_them() {
     let pod = &find(&objects, "DaemonSet", "evenkeel-agent")["spec"]["template"];
     assert_eq!(
         pod["spec"]["serviceAccountName"],
-        Identity::NodeAgent.account()
+        Identity::NodeAgent.as_str()
     );
-    find(&objects, "ServiceAccount", Identity::NodeAgent.account());
+    find(&objects, "ServiceAccount", Identity::NodeAgent.as_str());
     let labels = &pod["metadata"]["labels"];
     let policy = find(&objects, "NetworkPolicy", "evenkeel-agent");
     assert_eq!(&policy["spec"]["podSelector"]["matchLabels"], labels);
@@ -1583,7 +1583,7 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     assert_eq!(granted(&objects, Identity::Jobs), jobs);
     let deployment = find(&objects, "Deployment", "evenkeel-jobs");
     let pod = &deployment["spec"]["template"]["spec"];
-    assert_eq!(pod["serviceAccountName"], Identity::Jobs.account());
+    assert_eq!(pod["serviceAccountName"], Identity::Jobs.as_str());
     assert_eq!(pod["containers"][0]["args"][0], "jobs");
     let guard = find(
         &objects,
@@ -1600,13 +1600,13 @@ fn jobs_of_external_algorithms_are_run_only_with_their_component() {
     );
     let granting = binding["spec"]["paramRef"]["name"].as_str().unwrap();
     let granting = find(&objects, "ClusterRoleBinding", granting);
-    assert_eq!(granting["subjects"][0]["name"], Identity::Jobs.account());
+    assert_eq!(granting["subjects"][0]["name"], Identity::Jobs.as_str());
     let named = "evenkeel-portrait-templates";
     let templates = &find(&objects, "ValidatingAdmissionPolicy", named)["spec"];
     // Otherwise all CronJobs would be refused where the definition of portraits is gone.
     assert_eq!(templates["failurePolicy"], "Ignore");
     let conditions = templates["matchConditions"].to_string();
-    assert!(conditions.contains(Identity::Jobs.account()));
+    assert!(conditions.contains(Identity::Jobs.as_str()));
     let binding = &find(&objects, "ValidatingAdmissionPolicyBinding", named)["spec"];
     assert_eq!(binding["paramRef"]["parameterNotFoundAction"], "Allow");
 }
@@ -1644,7 +1644,7 @@ fn the_rights_to_put_back_outlive_the_rest() {
     let held = [
         ("ClusterRole", "evenkeel-clean-up"),
         ("ClusterRoleBinding", "evenkeel-clean-up"),
-        ("ServiceAccount", Identity::Service.account()),
+        ("ServiceAccount", Identity::Service.as_str()),
     ];
     let finalizer = json!([evenkeel_service::uninstall::FINALIZER]);
     for (kind, name) in held {

@@ -60,7 +60,7 @@ pub use load_ring_buffer::{
 };
 pub use model::forecast_together;
 pub use model::{ForecastRequest, Model};
-pub use model_set::{ModelSet, UnknownModel};
+pub use model_set::ModelSet;
 pub use network::{
     DenseLayer, Gru, GruNetwork, GruState, GruWeights, NetworkShape, SWISH_STEPS, ShapeError,
     SwishInput, SwishLoad, SwishNet, SwishPass, SwishShape, SwishWeights, WindowRows, add_products,

@@ -1,8 +1,8 @@
 //! The models that a load is forecast with, by name: several to choose from, or one alone.
 
-use std::fmt;
 use std::num::NonZeroUsize;
-use std::str::FromStr;
+
+use evenkeel_units::words;
 
 use super::arima::Arima;
 use super::arima_gru::ArimaGru;
@@ -18,30 +18,33 @@ use super::rolling_model::RollingModel;
 use super::smoothing::{self, Alpha, Variant};
 use super::swish_net::SwishModel;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ModelSet {
-    /// In service the largest load until there is capacity for it, by
-    /// [`PeakForecaster`](super::PeakForecaster); for single steps, a blend of several models.
-    #[default]
-    Auto,
-    SHpa,
-    /// Triple exponential smoothing with a fixed factor.
-    Tes,
-    /// The last value.
-    Naive,
-    /// The value of a day ago.
-    SeasonalNaive,
-    Arima,
-    /// Exponential smoothing in state space form.
-    Ets,
-    /// Gradient-boosted trees.
-    Gbdt,
-    /// Recurrent networks on the load's own changes.
-    Gru,
-    /// An ARIMA model, and recurrent networks on its errors.
-    ArimaGru,
-    /// One network for many loads.
-    SwishNet,
+words! {
+    #[derive(Default)]
+    pub enum ModelSet {
+        /// In service the largest load until there is capacity for it, by
+        /// [`PeakForecaster`](super::PeakForecaster); for single steps, a blend of several models.
+        #[default]
+        Auto = Blend::NAME,
+        SHpa = smoothing::SHpa::NAME,
+        /// Triple exponential smoothing with a fixed factor.
+        Tes = smoothing::Tes::NAME,
+        /// The last value.
+        Naive = Naive::NAME,
+        /// The value of a day ago.
+        SeasonalNaive = DailySeasonalNaive::NAME,
+        Arima = Arima::NAME,
+        /// Exponential smoothing in state space form.
+        Ets = Ets::NAME,
+        /// Gradient-boosted trees.
+        Gbdt = Gbdt::NAME,
+        /// Recurrent networks on the load's own changes.
+        Gru = GruModel::NAME,
+        /// An ARIMA model, and recurrent networks on its errors.
+        ArimaGru = ArimaGru::NAME,
+        /// One network for many loads.
+        SwishNet = SwishModel::NAME,
+    }
+    accepted: "auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net"
 }
 
 const BLENDED: [ModelSet; 5] = [
@@ -52,29 +55,7 @@ const BLENDED: [ModelSet; 5] = [
     ModelSet::Gbdt,
 ];
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{given:?} is not accepted; accepted: auto, s-hpa, tes, naive, seasonal-naive, arima, ets, gbdt, gru, arima-gru or swish-net"
-)]
-pub struct UnknownModel {
-    pub given: String,
-}
-
 impl ModelSet {
-    pub const ALL: [Self; 11] = [
-        Self::Auto,
-        Self::SHpa,
-        Self::Tes,
-        Self::Naive,
-        Self::SeasonalNaive,
-        Self::Arima,
-        Self::Ets,
-        Self::Gbdt,
-        Self::Gru,
-        Self::ArimaGru,
-        Self::SwishNet,
-    ];
-
     /// Forecasts only once its parameters were estimated, by [`Model::fit`] or, of `swish-net`,
     /// before.
     pub const fn is_fitted(self) -> bool {
@@ -82,23 +63,6 @@ impl ModelSet {
             self,
             Self::Arima | Self::Ets | Self::Gbdt | Self::Gru | Self::ArimaGru | Self::SwishNet
         )
-    }
-
-    /// The configured word; that of one model is the model's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => Blend::NAME,
-            Self::SHpa => smoothing::SHpa::NAME,
-            Self::Tes => smoothing::Tes::NAME,
-            Self::Naive => Naive::NAME,
-            Self::SeasonalNaive => DailySeasonalNaive::NAME,
-            Self::Arima => Arima::NAME,
-            Self::Ets => Ets::NAME,
-            Self::Gbdt => Gbdt::NAME,
-            Self::Gru => GruModel::NAME,
-            Self::ArimaGru => ArimaGru::NAME,
-            Self::SwishNet => SwishModel::NAME,
-        }
     }
 
     /// A model that has seen nothing, for forecasts of `horizon` steps.
@@ -123,23 +87,6 @@ impl ModelSet {
             Self::ArimaGru => Box::new(RollingModel::towards(ArimaGru::towards(horizon), horizon)),
             Self::SwishNet => Box::new(SwishModel::towards(horizon)),
         }
-    }
-}
-
-impl fmt::Display for ModelSet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for ModelSet {
-    type Err = UnknownModel;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|set| set.as_str() == text);
-        found.ok_or_else(|| UnknownModel {
-            given: text.to_owned(),
-        })
     }
 }
 

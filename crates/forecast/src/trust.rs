@@ -11,6 +11,8 @@
 
 use std::fmt;
 
+use evenkeel_units::words;
+
 /// Scored forecasts before a model can be trusted.
 pub(crate) const MIN_SCORED: u32 = 20;
 /// Least share of observations inside an 80 % interval that is believed.
@@ -52,23 +54,15 @@ pub enum ModelTrust {
     Untrusted(Distrust),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rival {
-    /// The last value as the forecast; by errors.
-    LastValue,
-    /// The last load times the best factor for the largest one; by quantile losses.
-    Factor,
-    /// The plain HPA with the lower target that has as many replicas; by time under-provisioned.
-    LowerTarget,
-}
-
-impl fmt::Display for Rival {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::LastValue => "naive",
-            Self::Factor => "a factor on the last load",
-            Self::LowerTarget => "an HPA with a lower target",
-        })
+words! {
+    pub enum Rival {
+        /// The last value as the forecast; by errors.
+        LastValue = "naive",
+        /// The last load times the best factor for the largest one; by quantile losses.
+        Factor = "a factor on the last load",
+        /// The plain HPA with the lower target that has as many replicas; by time
+        /// under-provisioned.
+        LowerTarget = "an HPA with a lower target",
     }
 }
 

@@ -8,10 +8,10 @@ use evenkeel_metrics::signal::{ObjectReference, PromQl, ResourceName, Signal};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The API failed or answered with an error.
-    #[error("unable to fetch metrics from {} metrics API: {error}", .api.name())]
+    #[error("unable to fetch metrics from {api} metrics API: {error}")]
     Fetch { api: MetricsApi, error: String },
     /// The API answered with nothing.
-    #[error("no metrics returned from {} metrics API", .0.name())]
+    #[error("no metrics returned from {0} metrics API")]
     Empty(MetricsApi),
 }
 

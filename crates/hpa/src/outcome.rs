@@ -1,24 +1,17 @@
 //! The outcome of a reconciliation.
 
+use evenkeel_units::words;
+
 use super::status::{EventType, HpaEvent, HpaStatus};
 
-/// On the replica count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Action {
-    #[default]
-    None,
-    ScaleUp,
-    ScaleDown,
-}
-
-impl Action {
-    /// The label of Kubernetes' metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::ScaleUp => "scale_up",
-            Self::ScaleDown => "scale_down",
-        }
+words! {
+    /// On the replica count.
+    #[derive(Default)]
+    pub enum Action {
+        #[default]
+        None = "none",
+        ScaleUp = "scale_up",
+        ScaleDown = "scale_down",
     }
 }
 

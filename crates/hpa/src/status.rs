@@ -5,6 +5,7 @@ pub(crate) mod reasons;
 use std::borrow::Cow;
 use std::fmt;
 
+use evenkeel_units::words;
 use jiff::Timestamp;
 
 pub use self::reasons::ConditionReason;
@@ -97,18 +98,10 @@ impl fmt::Display for ConditionType {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventType {
-    Normal,
-    Warning,
-}
-
-impl EventType {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "Normal",
-            Self::Warning => "Warning",
-        }
+words! {
+    pub enum EventType {
+        Normal = "Normal",
+        Warning = "Warning",
     }
 }
 

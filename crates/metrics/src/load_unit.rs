@@ -2,19 +2,20 @@
 //! them.
 
 use evenkeel_quantity::{Quantity, QuantityFormat};
-use evenkeel_units::{Resource, i64_nearest};
+use evenkeel_units::{Resource, i64_nearest, words};
 
 use super::signal::Signal;
 
-/// The base unit of the loads of a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoadUnit {
-    /// Thousandths of a core.
-    Millicores,
-    Bytes,
-    BytesPerSecond,
-    /// Whatever the metric counts, such as requests or messages.
-    One,
+words! {
+    /// The base unit of the loads of a signal.
+    pub enum LoadUnit {
+        /// Thousandths of a core.
+        Millicores = "millicores",
+        Bytes = "bytes",
+        BytesPerSecond = "bytes/s",
+        /// Whatever the metric counts, such as requests or messages.
+        One = "",
+    }
 }
 
 /// A unit in which people are told loads.
@@ -40,23 +41,6 @@ impl LoadUnit {
             Self::BytesPerSecond
         } else {
             Self::One
-        }
-    }
-
-    /// The unit of a name that [`Self::as_str`] gave; a name that is not known tells of no unit.
-    pub fn named(name: &str) -> Self {
-        let mut known = [Self::Millicores, Self::Bytes, Self::BytesPerSecond].into_iter();
-        let found = known.find(|unit| unit.as_str() == name);
-        found.unwrap_or(Self::One)
-    }
-
-    /// Its name; empty for what the metric counts.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Millicores => "millicores",
-            Self::Bytes => "bytes",
-            Self::BytesPerSecond => "bytes/s",
-            Self::One => "",
         }
     }
 
@@ -121,9 +105,9 @@ mod tests {
         ] {
             let unit = LoadUnit::of(&signal);
             assert_eq!(unit.readable(value).amount(value), told);
-            assert_eq!(LoadUnit::named(unit.as_str()), unit);
+            assert_eq!(LoadUnit::named(unit.as_str()), Some(unit));
         }
-        assert_eq!(LoadUnit::named("furlongs"), LoadUnit::One);
+        assert_eq!(LoadUnit::named("furlongs"), None);
     }
 
     #[test]

@@ -1,18 +1,21 @@
 //! The APIs that serve metrics to an HPA.
 
+use evenkeel_units::words;
+
 use crate::signal::Signal;
 
-/// The API that serves a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricsApi {
-    /// `metrics.k8s.io`.
-    Resource,
-    /// `custom.metrics.k8s.io`.
-    Custom,
-    /// `external.metrics.k8s.io`.
-    External,
-    /// A Prometheus server.
-    Prometheus,
+words! {
+    /// The API that serves a signal.
+    pub enum MetricsApi {
+        /// `metrics.k8s.io`.
+        Resource = "resource",
+        /// `custom.metrics.k8s.io`.
+        Custom = "custom",
+        /// `external.metrics.k8s.io`.
+        External = "external",
+        /// A Prometheus server.
+        Prometheus = "Prometheus",
+    }
 }
 
 impl MetricsApi {
@@ -23,15 +26,6 @@ impl MetricsApi {
             Signal::Pods(_) | Signal::Object { .. } => Self::Custom,
             Signal::External(_) => Self::External,
             Signal::PromQl(_) => Self::Prometheus,
-        }
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Resource => "resource",
-            Self::Custom => "custom",
-            Self::External => "external",
-            Self::Prometheus => "Prometheus",
         }
     }
 }

@@ -23,47 +23,19 @@ pub use rights::words;
 use std::sync::Arc;
 
 use evenkeel_objects::kinds::Kind;
-use evenkeel_units::Resource;
+use evenkeel_units::{Resource, words};
 
 use crate::signal::MetricIdentifier;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum QueryKind {
-    PodResource,
-    ContainerResource,
-    WorkloadResource,
-    WorkloadContainerResource,
-    Object,
-    External,
-    WorkloadExternal,
-}
-
-impl QueryKind {
-    pub const ALL: [Self; 7] = [
-        Self::PodResource,
-        Self::ContainerResource,
-        Self::WorkloadResource,
-        Self::WorkloadContainerResource,
-        Self::Object,
-        Self::External,
-        Self::WorkloadExternal,
-    ];
-
-    /// The name in paths, rights and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PodResource => "pod-resource",
-            Self::ContainerResource => "container-resource",
-            Self::WorkloadResource => "workload-resource",
-            Self::WorkloadContainerResource => "workload-container-resource",
-            Self::Object => "object",
-            Self::External => "external",
-            Self::WorkloadExternal => "workload-external",
-        }
-    }
-
-    pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+words! {
+    pub enum QueryKind {
+        PodResource = "pod-resource",
+        ContainerResource = "container-resource",
+        WorkloadResource = "workload-resource",
+        WorkloadContainerResource = "workload-container-resource",
+        Object = "object",
+        External = "external",
+        WorkloadExternal = "workload-external",
     }
 }
 

@@ -1,27 +1,17 @@
 //! Conditions as statuses hold them, in the form of Kubernetes.
 
+use evenkeel_units::words;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The status of a condition.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-pub enum ConditionStatus {
-    True,
-    False,
-    Unknown,
-}
-
-impl ConditionStatus {
-    /// The word in conditions.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::True => "True",
-            Self::False => "False",
-            Self::Unknown => "Unknown",
-        }
+words! {
+    /// The status of a condition.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    pub enum ConditionStatus {
+        True = "True",
+        False = "False",
+        Unknown = "Unknown",
     }
 }
 

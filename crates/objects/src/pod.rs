@@ -246,7 +246,7 @@ impl Pod {
     /// Its state by its label; what is no state takes traffic.
     pub fn state(&self) -> PodState {
         let label = self.labels.get(POD_STATE);
-        let state = label.and_then(|label| PodState::parse(label));
+        let state = label.and_then(|label| PodState::named(label));
         state.unwrap_or_default()
     }
 

@@ -1,27 +1,21 @@
 //! The class of service of a Pod, which no resize may change.
 
-use evenkeel_units::Amount;
 use evenkeel_units::cpu_memory::CpuMemory;
 use evenkeel_units::request_and_limit::RequestAndLimit;
+use evenkeel_units::{Amount, words};
 use serde::Deserialize;
 
-/// The class of service that requests and limits give a Pod; kubelet groups cgroups by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum QosClass {
-    Guaranteed,
-    Burstable,
-    BestEffort,
+words! {
+    /// The class of service that requests and limits give a Pod; kubelet groups cgroups by it.
+    #[derive(Deserialize)]
+    pub enum QosClass {
+        Guaranteed = "Guaranteed",
+        Burstable = "Burstable",
+        BestEffort = "BestEffort",
+    }
 }
 
 impl QosClass {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Guaranteed => "Guaranteed",
-            Self::Burstable => "Burstable",
-            Self::BestEffort => "BestEffort",
-        }
-    }
-
     /// The class of a Pod with these containers, as kubelet sums them up.
     pub fn of<'a>(containers: impl IntoIterator<Item = &'a CpuMemory<RequestAndLimit>>) -> Self {
         let mut requests = CpuMemory::<Option<u64>>::default();

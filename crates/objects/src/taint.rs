@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use evenkeel_units::words;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -18,21 +19,13 @@ const NAME: &str = "evenkeel-overloaded";
 const ACCEPTED: &str = "evenkeel.dev/overloaded, or PREFIX/evenkeel-overloaded with a DNS name as \
                         prefix, such as status-taint.cluster-autoscaler.kubernetes.io/evenkeel-overloaded";
 
-/// The effect on Pods that do not tolerate a taint; those that run stay in either case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TaintEffect {
-    /// They come last.
-    PreferNoSchedule,
-    /// They do not come.
-    NoSchedule,
-}
-
-impl TaintEffect {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PreferNoSchedule => "PreferNoSchedule",
-            Self::NoSchedule => "NoSchedule",
-        }
+words! {
+    /// The effect on Pods that do not tolerate a taint; those that run stay in either case.
+    pub enum TaintEffect {
+        /// They come last.
+        PreferNoSchedule = "PreferNoSchedule",
+        /// They do not come.
+        NoSchedule = "NoSchedule",
     }
 }
 

@@ -7,28 +7,23 @@
 mod departures;
 mod spread;
 
-use evenkeel_units::{Amount, Resource, Resources};
+use evenkeel_units::{Amount, Resource, Resources, words};
+use serde::{Deserialize, Serialize};
 
 use crate::node_load::NodeLoad;
 use crate::profile::Weights;
 pub(super) use departures::Departures;
 use spread::{BEST, EQUAL, Spread, extreme, normalised};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Normalization {
-    /// One normalisation of the weighted sum of variances.
-    Joint,
-    /// Each resource normalised by itself, as `[CLBP]` (4.10).
-    PerResource,
-}
-
-impl Normalization {
-    /// In configuration and answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Joint => "joint",
-            Self::PerResource => "per-resource",
-        }
+words! {
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Normalization {
+        /// One normalisation of the weighted sum of variances.
+        #[default]
+        Joint = "joint",
+        /// Each resource normalised by itself, as `[CLBP]` (4.10).
+        PerResource = "per-resource",
     }
 }
 

@@ -8,7 +8,7 @@ mod skew;
 
 use std::cmp::Ordering;
 
-use evenkeel_units::{Amount, Ratio, Resources};
+use evenkeel_units::{Amount, Ratio, Resources, words};
 use skew::Skew;
 
 use super::balance::Departures;
@@ -42,31 +42,20 @@ pub struct Removal<'a> {
     pub headroom: Ratio,
 }
 
-/// Why a Pod goes before others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DeletionBasis {
-    Headroom,
-    /// Other removals would spread the Pods less evenly.
-    Spread,
-    /// Without it the nodes are used most evenly.
-    Balance,
-    /// Its ReplicaProfile has cut it off from traffic.
-    CutOff,
+words! {
+    /// Why a Pod goes before others.
+    pub enum DeletionBasis {
+        Headroom = "headroom",
+        /// Other removals would spread the Pods less evenly.
+        Spread = "spread",
+        /// Without it the nodes are used most evenly.
+        Balance = "balance",
+        /// Its ReplicaProfile has cut it off from traffic.
+        CutOff = "cutoff",
+    }
 }
 
 impl DeletionBasis {
-    pub const ALL: [Self; 4] = [Self::Headroom, Self::Spread, Self::Balance, Self::CutOff];
-
-    /// In annotations and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Headroom => "headroom",
-            Self::Spread => "spread",
-            Self::Balance => "balance",
-            Self::CutOff => "cutoff",
-        }
-    }
-
     pub const fn explanation(self) -> &'static str {
         match self {
             Self::Headroom => "its node is over the headroom line",

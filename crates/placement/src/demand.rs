@@ -19,32 +19,21 @@ use evenkeel_objects::meta::OwnerReference;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::{annotations, pod_requests};
 use evenkeel_quantity::Quantity;
-use evenkeel_units::{Amount, Resource, Resources};
+use evenkeel_units::{Amount, Resource, Resources, words};
 
 use crate::kube_scheduler_scores::{ASSUMED_CPU, ASSUMED_MEMORY};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DemandSource {
-    Annotation,
-    /// The effective request, as kube-scheduler counts it.
-    Requests,
-    /// The use by other Pods of the workload.
-    History,
-    /// The caps of the CNI bandwidth plugin.
-    Caps,
-    /// No source; taken for zero.
-    Unknown,
-}
-
-impl DemandSource {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Annotation => "annotation",
-            Self::Requests => "requests",
-            Self::History => "history",
-            Self::Caps => "caps",
-            Self::Unknown => "unknown",
-        }
+words! {
+    pub enum DemandSource {
+        Annotation = "annotation",
+        /// The effective request, as kube-scheduler counts it.
+        Requests = "requests",
+        /// The use by other Pods of the workload.
+        History = "history",
+        /// The caps of the CNI bandwidth plugin.
+        Caps = "caps",
+        /// No source; taken for zero.
+        Unknown = "unknown",
     }
 }
 
@@ -52,12 +41,6 @@ impl DemandSource {
     /// True if the number comes from the author of the Pod, and no program checks it.
     const fn is_claim(self) -> bool {
         matches!(self, Self::Annotation | Self::History | Self::Caps)
-    }
-}
-
-impl fmt::Display for DemandSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use evenkeel_units::{Amount, Resource, Resources};
+use evenkeel_units::{Amount, Resource, Resources, words};
 use foldhash::fast::RandomState;
 use jiff::{SignedDuration, Timestamp};
 
@@ -51,26 +51,16 @@ pub enum OverloadVerdict {
     Lift(Lift),
 }
 
-/// Why new Pods may come again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lift {
-    /// Every resource is below the lower line.
-    Cooled,
-    /// Nothing has been measured for too long.
-    Unmeasured,
-    ControlPlane,
-    /// Too many of the remaining nodes would be closed.
-    TooMany,
-}
-
-impl Lift {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cooled => "every resource has been below 75 % for 3 samples",
-            Self::Unmeasured => "it has had no measurement for 30 minutes",
-            Self::ControlPlane => "it is a node of the control plane",
-            Self::TooMany => "more than a third of the schedulable nodes would be tainted",
-        }
+words! {
+    /// Why new Pods may come again.
+    pub enum Lift {
+        /// Every resource is below the lower line.
+        Cooled = "every resource has been below 75 % for 3 samples",
+        /// Nothing has been measured for too long.
+        Unmeasured = "it has had no measurement for 30 minutes",
+        ControlPlane = "it is a node of the control plane",
+        /// Too many of the remaining nodes would be closed.
+        TooMany = "more than a third of the schedulable nodes would be tainted",
     }
 }
 

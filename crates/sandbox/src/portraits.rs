@@ -2,11 +2,10 @@
 //! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_scaling::tracker`])
 //! decides between them.
 
-use std::fmt;
-
 use evenkeel_scaling::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
 use evenkeel_scaling::portrait::Replicas;
 use evenkeel_scaling::staged_change::StagedBehavior;
+use evenkeel_units::words;
 
 /// Providers of one workload, with the steps of its changes.
 #[derive(Debug, Clone)]
@@ -15,12 +14,13 @@ pub struct Portraits {
     pub behavior: StagedBehavior,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ProviderKind {
-    Static,
-    Cron,
-    Predictive,
-    Reactive,
+words! {
+    pub enum ProviderKind {
+        Static = "static",
+        Cron = "cron",
+        Predictive = "predictive",
+        Reactive = "reactive",
+    }
 }
 
 impl Portraits {
@@ -63,23 +63,5 @@ pub(crate) fn kind_of(provider: &Provider) -> Option<ProviderKind> {
         PortraitSource::Reactive(_) => Some(ProviderKind::Reactive),
         PortraitSource::Predictive(_) => Some(ProviderKind::Predictive),
         PortraitSource::External { .. } => None,
-    }
-}
-
-impl ProviderKind {
-    /// In names and reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Static => "static",
-            Self::Cron => "cron",
-            Self::Predictive => "predictive",
-            Self::Reactive => "reactive",
-        }
-    }
-}
-
-impl fmt::Display for ProviderKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }

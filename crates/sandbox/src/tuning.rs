@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 pub use container::{ContainerDemand, Rhythm, Tuner};
-pub use policies::{PolicyName, UnknownPolicy};
+pub use policies::PolicyName;
 pub use scenario::wanted as wanted_by;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

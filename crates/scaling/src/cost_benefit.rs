@@ -6,7 +6,7 @@
 //! they leave clearly fewer seconds under-provisioned and no more seconds overloaded, in more parts
 //! of the days than not.
 
-use evenkeel_units::count_as_f64;
+use evenkeel_units::{count_as_f64, words};
 
 use super::counterfactual::CounterfactualResult;
 use super::pareto_frontier::{Cost, CostRatios, FrontierPosition, ParetoFrontier};
@@ -56,19 +56,20 @@ pub enum CostBenefitVerdict {
     Not(CostBenefitObjection),
 }
 
-/// The objection to floors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CostBenefitObjection {
-    /// The plain HPA leaves hardly any time under-provisioned.
-    NothingToSave,
-    /// They have more replica-hours than the plain HPA at its lowest target.
-    CostMore,
-    /// The plain HPA with a lower target is about as safe at the same cost, or safer.
-    LowerTarget,
-    /// They leave more time overloaded.
-    Overload,
-    /// They are better in the sum, and not in more parts of the days than they are worse in.
-    PartsDisagree,
+words! {
+    /// The objection to floors.
+    pub enum CostBenefitObjection {
+        /// The plain HPA leaves hardly any time under-provisioned.
+        NothingToSave = "NothingToSave",
+        /// They have more replica-hours than the plain HPA at its lowest target.
+        CostMore = "CostMore",
+        /// The plain HPA with a lower target is about as safe at the same cost, or safer.
+        LowerTarget = "LowerTarget",
+        /// They leave more time overloaded.
+        Overload = "Overload",
+        /// They are better in the sum, and not in more parts of the days than they are worse in.
+        PartsDisagree = "PartsDisagree",
+    }
 }
 
 impl CostBenefitVerdict {
@@ -76,20 +77,7 @@ impl CostBenefitVerdict {
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Worth => "Pays",
-            Self::Not(against) => against.reason(),
-        }
-    }
-}
-
-impl CostBenefitObjection {
-    /// The name of the variant.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::NothingToSave => "NothingToSave",
-            Self::CostMore => "CostMore",
-            Self::LowerTarget => "LowerTarget",
-            Self::Overload => "Overload",
-            Self::PartsDisagree => "PartsDisagree",
+            Self::Not(against) => against.as_str(),
         }
     }
 }

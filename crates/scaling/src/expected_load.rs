@@ -1,6 +1,8 @@
 //! The load that the replicas of a target have to be ready for: as large as it is now, or as a trusted
 //! forecast says that it will be when Pods that are started now are ready.
 
+use evenkeel_units::words;
+
 /// A load that replicas have to be ready for, in the base unit of its signal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExpectedLoad {
@@ -8,13 +10,14 @@ pub struct ExpectedLoad {
     pub basis: LoadBasis,
 }
 
-/// The basis of an expected load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoadBasis {
-    /// A trusted forecast, which is above the load as it is now.
-    Forecast,
-    /// The load as it is now.
-    Measured,
+words! {
+    /// The basis of an expected load.
+    pub enum LoadBasis {
+        /// A trusted forecast, which is above the load as it is now.
+        Forecast = "forecast",
+        /// The load as it is now.
+        Measured = "measured",
+    }
 }
 
 impl ExpectedLoad {
@@ -29,16 +32,6 @@ impl ExpectedLoad {
                 load: now,
                 basis: LoadBasis::Measured,
             },
-        }
-    }
-}
-
-impl LoadBasis {
-    /// The word for it in labels.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Forecast => "forecast",
-            Self::Measured => "measured",
         }
     }
 }

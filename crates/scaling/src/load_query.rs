@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use evenkeel_metrics::signal::{PromQl, PromQlMetric, Signal};
 use evenkeel_objects::annotations::{InvalidAnnotation, QUERY, QUERY_TARGET};
 use evenkeel_quantity::Quantity;
-use evenkeel_units::{Amount, BytesPerSecond, Resource};
+use evenkeel_units::{Amount, BytesPerSecond, Resource, words};
 
 /// The longest query, in bytes: it is sent with every question.
 pub(crate) const LONGEST: usize = 2048;
@@ -23,35 +23,18 @@ const GPU_MEMORY: &str = "sum(max by (UUID, GPU_I_ID) (\
      DCGM_FI_DEV_FB_USED{$dcgm,exported_namespace=\"$namespace\",exported_pod=~\"$pods\"} \
      or DCGM_FI_DEV_FB_USED{$dcgm,namespace=\"$namespace\",pod=~\"$pods\"})) * 1048576";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preset {
-    Cpu,
-    Memory,
-    /// Bytes per second of each Pod in its busier direction.
-    Network,
-    Gpu,
-    GpuMemory,
+words! {
+    pub enum Preset {
+        Cpu = "cpu",
+        Memory = "memory",
+        /// Bytes per second of each Pod in its busier direction.
+        Network = "network",
+        Gpu = "gpu",
+        GpuMemory = "gpu-memory",
+    }
 }
 
 impl Preset {
-    pub const ALL: [Self; 5] = [
-        Self::Cpu,
-        Self::Memory,
-        Self::Network,
-        Self::Gpu,
-        Self::GpuMemory,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Memory => "memory",
-            Self::Network => "network",
-            Self::Gpu => "gpu",
-            Self::GpuMemory => "gpu-memory",
-        }
-    }
-
     pub(crate) fn signal(self) -> Signal {
         let promql = |metric, query: &str| {
             let query = query.into();

@@ -3,7 +3,6 @@
 //! absent.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use evenkeel_forecast::ModelSet;
 use evenkeel_hpa::autoscaler::HpaMetrics;
@@ -17,62 +16,36 @@ use evenkeel_objects::bounds::{BoundsError, ReplicaBounds};
 use evenkeel_objects::namespace_policy::{ACCEPTED_RISK, SCALING_MODE};
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::{ScaleDown, ScalingMode};
+use evenkeel_units::words;
 
 use super::load_query::LoadQuery;
 use super::traffic_query;
 use super::traffic_query::TrafficQueries;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum PredictionModel {
-    /// The model that has lately been the best of all.
-    #[default]
-    Auto,
-    /// DS-HPA, see `DS-HPA`.
-    DsHpa,
-    /// One model, with parameters that are estimated from the load's past.
-    Arima,
-    Gru,
-    ArimaGru,
-    Gbdt,
-    /// One network for many loads, from a file.
-    SwishNet,
-    /// The traffic alone, by a model that derives replicas; the loads are only reacted to.
-    Traffic,
-    /// No model: nothing is predicted.
-    Off,
+words! {
+    #[derive(Default)]
+    pub enum PredictionModel {
+        /// The model that has lately been the best of all.
+        #[default]
+        Auto = "auto",
+        /// DS-HPA, see `DS-HPA`.
+        DsHpa = "ds-hpa",
+        /// One model, with parameters that are estimated from the load's past.
+        Arima = ModelSet::Arima.as_str(),
+        Gru = ModelSet::Gru.as_str(),
+        ArimaGru = ModelSet::ArimaGru.as_str(),
+        Gbdt = ModelSet::Gbdt.as_str(),
+        /// One network for many loads, from a file.
+        SwishNet = ModelSet::SwishNet.as_str(),
+        /// The traffic alone, by a model that derives replicas; the loads are only reacted to.
+        Traffic = "traffic",
+        /// No model: nothing is predicted.
+        Off = "off",
+    }
+    accepted: "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off"
 }
 
 impl PredictionModel {
-    /// All choices of the user.
-    pub const ALL: [Self; 9] = [
-        Self::Auto,
-        Self::DsHpa,
-        Self::Arima,
-        Self::Gru,
-        Self::ArimaGru,
-        Self::Gbdt,
-        Self::SwishNet,
-        Self::Traffic,
-        Self::Off,
-    ];
-
-    pub const ACCEPTED: &str =
-        "auto, ds-hpa, arima, gru, arima-gru, gbdt, swish-net, traffic or off";
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::DsHpa => "ds-hpa",
-            Self::Arima => ModelSet::Arima.as_str(),
-            Self::Gru => ModelSet::Gru.as_str(),
-            Self::ArimaGru => ModelSet::ArimaGru.as_str(),
-            Self::Gbdt => ModelSet::Gbdt.as_str(),
-            Self::SwishNet => ModelSet::SwishNet.as_str(),
-            Self::Traffic => "traffic",
-            Self::Off => "off",
-        }
-    }
-
     /// The models that loads are forecast by, and traffic; `None` where nothing is predicted.
     pub const fn models(self) -> Option<ModelSet> {
         match self {
@@ -85,24 +58,6 @@ impl PredictionModel {
             Self::SwishNet => Some(ModelSet::SwishNet),
             Self::Off => None,
         }
-    }
-}
-
-/// A word that names nothing to predict with.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is not accepted; accepted: {accepted}", accepted = PredictionModel::ACCEPTED)]
-pub struct UnknownPredict {
-    pub given: String,
-}
-
-impl FromStr for PredictionModel {
-    type Err = UnknownPredict;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|choice| choice.as_str() == text);
-        found.ok_or_else(|| UnknownPredict {
-            given: text.to_owned(),
-        })
     }
 }
 

@@ -7,6 +7,7 @@
 
 use evenkeel_forecast::{CalendarInputs, LinearResidual};
 use evenkeel_objects::bounds::ReplicaBounds;
+use evenkeel_units::words;
 
 /// The largest count that is looked at: as many Pods as a cluster may have.
 const LARGEST: i32 = 150_000;
@@ -30,25 +31,16 @@ pub struct TrafficReplicas {
     pub limit: Option<NeedLimit>,
 }
 
-/// The bound that keeps a count from what traffic needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NeedLimit {
-    /// Fewer would do.
-    Least,
-    /// The most are not enough.
-    Most,
-    /// Three times of what the traffic needs without what the hour adds to each replica are not enough.
-    Hour,
-}
-
-impl NeedLimit {
-    /// The bound's name in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Least => "min",
-            Self::Most => "max",
-            Self::Hour => "hour",
-        }
+words! {
+    /// The bound that keeps a count from what traffic needs.
+    pub enum NeedLimit {
+        /// Fewer would do.
+        Least = "min",
+        /// The most are not enough.
+        Most = "max",
+        /// Three times of what the traffic needs without what the hour adds to each replica are not
+        /// enough.
+        Hour = "hour",
     }
 }
 

@@ -23,19 +23,21 @@ use evenkeel_scaling::ihpa::resume;
 use evenkeel_scaling::portrait_job::TEMPLATE_HASH;
 use evenkeel_scaling::scaling_policy::ScalingPolicy;
 use evenkeel_tuning::tuning_policy::TuningPolicy;
+use evenkeel_units::words;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carrier {
-    Namespace,
-    Node,
-    Pod,
-    /// An object that makes Pods and can be scaled or tuned; custom resources are included.
-    Workload,
-    /// An HPA, or the ScaledObject that one is made from.
-    Autoscaler,
-    Ihpa,
-    /// Any other kind: nothing reads annotations of it.
-    Other,
+words! {
+    pub enum Carrier {
+        Namespace = "the namespace",
+        Node = "a node",
+        Pod = "a Pod (spec.template.metadata.annotations of its workload)",
+        /// An object that makes Pods and can be scaled or tuned; custom resources are included.
+        Workload = "the workload",
+        /// An HPA, or the ScaledObject that one is made from.
+        Autoscaler = "the HorizontalPodAutoscaler or ScaledObject",
+        Ihpa = "the IntelligentHorizontalPodAutoscaler",
+        /// Any other kind: nothing reads annotations of it.
+        Other = "no object",
+    }
 }
 
 impl Carrier {
@@ -52,18 +54,6 @@ impl Carrier {
             Kind::HorizontalPodAutoscaler | Kind::ScaledObject => Self::Autoscaler,
             Kind::Ihpa => Self::Ihpa,
             _ => Self::Other,
-        }
-    }
-
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Namespace => "the namespace",
-            Self::Node => "a node",
-            Self::Pod => "a Pod (spec.template.metadata.annotations of its workload)",
-            Self::Workload => "the workload",
-            Self::Autoscaler => "the HorizontalPodAutoscaler or ScaledObject",
-            Self::Ihpa => "the IntelligentHorizontalPodAutoscaler",
-            Self::Other => "no object",
         }
     }
 }

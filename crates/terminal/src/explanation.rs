@@ -15,7 +15,7 @@ use crate::resource_units::{in_unit, title, unit};
 
 /// The reason why a Pod is not judged as others are, by its name in an explanation.
 pub fn exemption(name: &str) -> String {
-    Exemption::named(name).map_or_else(|| name.to_owned(), |why| why.to_string())
+    Exemption::named(name).map_or_else(|| name.to_owned(), |why| why.explanation().to_owned())
 }
 
 /// Prints the exemption of the Pod, if it has one, and the rule of headroom.

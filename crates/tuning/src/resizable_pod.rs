@@ -13,9 +13,9 @@ use evenkeel_objects::pod::{
     Container, ContainerStatus, Pod, PodStatusPhase, ResourceRequirements,
 };
 use evenkeel_objects::qos_class::QosClass;
-use evenkeel_units::Amount;
 use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use evenkeel_units::request_and_limit::RequestAndLimit;
+use evenkeel_units::{Amount, words};
 use jiff::Timestamp;
 
 use crate::resize_record::{ContainerValues, RefusedRecord, ResizeRecord, Resizer};
@@ -81,37 +81,18 @@ pub struct Resize {
     pub message: Box<str>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ResizePhase {
-    /// Kubelet has not said anything of it yet.
-    Unseen,
-    /// The node has no room for it at present.
-    Deferred,
-    /// The node can never do it.
-    Infeasible,
-    /// Kubelet has set the resources aside and gives them to the containers.
-    InProgress,
-    /// Kubelet has failed to, and tries again.
-    Error,
-}
-
-impl ResizePhase {
-    pub const ALL: [Self; 5] = [
-        Self::Unseen,
-        Self::Deferred,
-        Self::Infeasible,
-        Self::InProgress,
-        Self::Error,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unseen => "Unseen",
-            Self::Deferred => "Deferred",
-            Self::Infeasible => "Infeasible",
-            Self::InProgress => "InProgress",
-            Self::Error => "Error",
-        }
+words! {
+    pub enum ResizePhase {
+        /// Kubelet has not said anything of it yet.
+        Unseen = "Unseen",
+        /// The node has no room for it at present.
+        Deferred = "Deferred",
+        /// The node can never do it.
+        Infeasible = "Infeasible",
+        /// Kubelet has set the resources aside and gives them to the containers.
+        InProgress = "InProgress",
+        /// Kubelet has failed to, and tries again.
+        Error = "Error",
     }
 }
 

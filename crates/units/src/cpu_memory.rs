@@ -1,6 +1,5 @@
 //! The two resources that Kubernetes resizes in place.
 
-use std::fmt;
 use std::ops::{Index, IndexMut};
 
 use evenkeel_quantity::{Quantity, QuantityFormat};
@@ -10,21 +9,15 @@ use crate::{Amount, Resource};
 /// Memory is requested in steps of this.
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Its requests and limits can change while a container runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TunedResource {
-    Cpu,
-    Memory,
+words! {
+    /// Its requests and limits can change while a container runs.
+    pub enum TunedResource {
+        Cpu = Resource::Cpu.as_str(),
+        Memory = Resource::Memory.as_str(),
+    }
 }
 
 impl TunedResource {
-    /// In the order in which they are shown.
-    pub const ALL: [Self; 2] = [Self::Cpu, Self::Memory];
-
-    pub const fn as_str(self) -> &'static str {
-        self.resource().as_str()
-    }
-
     /// Among the five scheduling resources.
     pub const fn resource(self) -> Resource {
         match self {
@@ -53,12 +46,6 @@ impl TunedResource {
                 Quantity::from_milli(value.saturating_mul(1000), QuantityFormat::BinarySi)
             }
         }
-    }
-}
-
-impl fmt::Display for TunedResource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

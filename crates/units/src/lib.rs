@@ -3,6 +3,9 @@
 //! Amounts are integers (millicores, bytes, bytes per second); a value that is not known is an
 //! `Option`, never a sentinel. Ratios are finite by construction.
 
+#[macro_use]
+mod words;
+
 mod amount;
 mod convert;
 pub mod cpu_memory;
@@ -26,3 +29,4 @@ pub use rate::RateError;
 pub use ratio::{Ratio, RatioError};
 pub use resource::{AmountError, Resource, Resources, UnknownResource};
 pub use resource_set::ResourceSet;
+pub use words::UnknownWord;

@@ -3,7 +3,6 @@
 //! `Resources<T>` is an array with names: every rule of the scheduler runs over all five, and an
 //! array lets it do so without a branch for each.
 
-use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::str::FromStr;
 
@@ -12,42 +11,24 @@ use evenkeel_quantity::{Quantity, QuantityError};
 use super::amount::{Amount, BytesPerSecond};
 use super::rate::RateError;
 
-/// One of the resources that Evenkeel schedules by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Resource {
-    /// Processor time, in millicores.
-    Cpu,
-    /// Working memory, in bytes.
-    Memory,
-    /// Network traffic in the busier direction, in bytes per second: a link has its whole speed in each.
-    NetworkIo,
-    /// Disk reads and writes added, in bytes per second.
-    DiskIo,
-    /// Ephemeral storage that Pods use, in bytes.
-    Disk,
+words! {
+    /// One of the resources that Evenkeel schedules by.
+    pub enum Resource {
+        /// Processor time, in millicores.
+        Cpu = "cpu",
+        /// Working memory, in bytes.
+        Memory = "memory",
+        /// Network traffic in the busier direction, in bytes per second: a link has its whole speed
+        /// in each.
+        NetworkIo = "networkIo",
+        /// Disk reads and writes added, in bytes per second.
+        DiskIo = "diskIo",
+        /// Ephemeral storage that Pods use, in bytes.
+        Disk = "disk",
+    }
 }
 
 impl Resource {
-    /// All resources, in the order of `Resources` and of every table that is printed.
-    pub const ALL: [Self; 5] = [
-        Self::Cpu,
-        Self::Memory,
-        Self::NetworkIo,
-        Self::DiskIo,
-        Self::Disk,
-    ];
-
-    /// The name in annotations, configuration, metrics and answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cpu => "cpu",
-            Self::Memory => "memory",
-            Self::NetworkIo => "networkIo",
-            Self::DiskIo => "diskIo",
-            Self::Disk => "disk",
-        }
-    }
-
     /// The word in a sentence for people.
     pub const fn noun(self) -> &'static str {
         match self {
@@ -80,19 +61,7 @@ impl Resource {
     }
 
     pub(crate) const fn index(self) -> usize {
-        match self {
-            Self::Cpu => 0,
-            Self::Memory => 1,
-            Self::NetworkIo => 2,
-            Self::DiskIo => 3,
-            Self::Disk => 4,
-        }
-    }
-}
-
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        self as usize
     }
 }
 
@@ -128,10 +97,7 @@ impl FromStr for Resource {
     type Err = UnknownResource;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|resource| resource.as_str() == text)
-            .ok_or_else(|| UnknownResource(text.to_owned()))
+        Self::named(text).ok_or_else(|| UnknownResource(text.to_owned()))
     }
 }
 

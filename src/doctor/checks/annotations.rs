@@ -173,7 +173,7 @@ impl<'a> AnnotationLocation<'a> {
     }
 
     fn unread(&self, key: &str, read_of: &[Carrier]) -> DoctorFinding {
-        let places: Vec<&str> = read_of.iter().map(|carrier| carrier.words()).collect();
+        let places: Vec<&str> = read_of.iter().map(|carrier| carrier.as_str()).collect();
         DoctorFinding::warning(
             ANNOTATIONS,
             format!("{}: {key} has no effect there", self.words()),

@@ -111,7 +111,7 @@ fn is_asked_for_its_group(right: &Right, evidence: &Evidence<'_>) -> bool {
         (true, _) => evidence.serves_external_metrics(),
         (false, true) => evidence.serves_series(),
     };
-    let of_signer = right.account == Identity::Signer.account();
+    let of_signer = right.account == Identity::Signer.as_str();
     is_served && (!of_signer || evidence.makes_certificates())
 }
 
@@ -126,7 +126,7 @@ fn is_for_metrics(right: &Right) -> bool {
 
 fn is_for_kubelets(right: &Right) -> bool {
     let is_for_token = right.resource == "serviceaccounts/token" && !right.for_external_checks;
-    right.account == Identity::Kubelets.account() || is_for_token
+    right.account == Identity::Kubelets.as_str() || is_for_token
 }
 
 /// The manifest that grants it.

@@ -57,7 +57,7 @@ fn rights<'a>(access: RbacRule<'a>, own: &str) -> impl Iterator<Item = Right> + 
     names.into_iter().flat_map(move |name| {
         let namespace = namespace.clone();
         access.verbs.iter().map(move |verb| Right {
-            account: access.identity.account().to_owned(),
+            account: access.identity.as_str().to_owned(),
             group: access.kind.group().to_owned(),
             resource: access.resource(),
             verb: (*verb).to_owned(),

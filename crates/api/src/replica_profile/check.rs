@@ -93,7 +93,7 @@ pub fn check(spec: &ReplicaProfileSpec) -> Result<ProfileRules, ReplicaProfileEr
     let direction = allowed_scaling_direction.as_deref();
     let direction = direction.map_or(Ok(Direction::default()), |name| {
         let unknown = || ReplicaProfileError::Direction(excerpt(name, LONGEST_QUOTE));
-        Direction::parse(name).ok_or_else(unknown)
+        Direction::named(name).ok_or_else(unknown)
     })?;
     Ok(ProfileRules {
         wanted,

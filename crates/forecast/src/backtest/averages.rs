@@ -1,23 +1,24 @@
 //! Means over series of the figures of one model at one horizon.
 
 use evenkeel_units::count_as_f64;
+use serde::Serialize;
 
 use super::score::{Score, mean};
 
 /// The geometric mean of ratios to the errors of the last value is what counts: errors of series
 /// differ in unit and size, and no series dominates it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Averages {
     pub series: usize,
     pub mase_mean: Option<f64>,
     pub mase_median: Option<f64>,
     /// Geometric mean of MAE / that of the last value. Series on which the last value is always
     /// right are left out; `None` if all are.
-    pub mae_vs_naive: Option<f64>,
+    pub mae_vs_naive_geomean: Option<f64>,
     /// The same of forecasts held at 0.
-    pub mae_clipped_vs_naive: Option<f64>,
+    pub mae_clipped_vs_naive_geomean: Option<f64>,
     /// The same of the RMSE.
-    pub rmse_vs_naive: Option<f64>,
+    pub rmse_vs_naive_geomean: Option<f64>,
     pub mape_mean: Option<f64>,
     pub mape_median: Option<f64>,
     pub smape_mean: f64,
@@ -29,7 +30,7 @@ pub struct Averages {
     /// Series on which the MAE is below that of the last value.
     pub better_than_naive: usize,
     /// The largest MAE / that of the last value.
-    pub worst_vs_naive: Option<f64>,
+    pub mae_vs_naive_worst: Option<f64>,
 }
 
 impl Averages {
@@ -56,9 +57,11 @@ impl Averages {
             series: scores.len(),
             mase_mean: (!scaled.is_empty()).then(|| mean(scaled.iter().copied())),
             mase_median: median(scaled),
-            mae_vs_naive: geometric_mean(&errors),
-            mae_clipped_vs_naive: geometric_mean(&ratios(|one| [one.mae_clipped, one.naive_mae])),
-            rmse_vs_naive: geometric_mean(&ratios(|one| [one.rmse, one.naive_rmse])),
+            mae_vs_naive_geomean: geometric_mean(&errors),
+            mae_clipped_vs_naive_geomean: geometric_mean(&ratios(|one| {
+                [one.mae_clipped, one.naive_mae]
+            })),
+            rmse_vs_naive_geomean: geometric_mean(&ratios(|one| [one.rmse, one.naive_rmse])),
             mape_mean: (!relative.is_empty()).then(|| mean(relative.iter().copied())),
             mape_median: median(relative),
             smape_mean: mean(smape.iter().copied()),
@@ -66,7 +69,7 @@ impl Averages {
             coverage80: pooled(|one| one.coverage80),
             coverage95: pooled(|one| one.coverage95),
             better_than_naive: scores.iter().filter(|one| one.mae < one.naive_mae).count(),
-            worst_vs_naive: errors.into_iter().reduce(f64::max),
+            mae_vs_naive_worst: errors.into_iter().reduce(f64::max),
         })
     }
 }

@@ -3,12 +3,13 @@
 use std::num::NonZeroUsize;
 
 use evenkeel_units::count_as_f64;
+use serde::Serialize;
 
 use crate::prediction::Forecast;
 
 /// Errors and coverage over all origins of one horizon, e = actual − forecast. Forecasts are the
 /// model's own, below zero too, where the name does not say otherwise.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Score {
     /// Steps ahead.
     pub horizon: NonZeroUsize,
@@ -37,7 +38,9 @@ pub struct Score {
     /// As `coverage80`, of the 95 % interval.
     pub coverage95: f64,
     /// MAE of the last value as the forecast, over the same origins.
+    #[serde(skip)]
     pub naive_mae: f64,
+    #[serde(skip)]
     pub naive_rmse: f64,
 }
 

@@ -133,12 +133,12 @@ fn means_over_series_are_geometric_where_units_differ() {
     let averages = Averages::of(&scores).unwrap();
     let ratio = |score: &Score| score.mae / score.naive_mae;
     let expected = (ratio(&scores[0]) * ratio(&scores[1])).sqrt();
-    assert!((averages.mae_vs_naive.unwrap() - expected).abs() < 1e-12);
+    assert!((averages.mae_vs_naive_geomean.unwrap() - expected).abs() < 1e-12);
     let mase = scores.map(|score| score.mase.unwrap());
     let middle = f64::midpoint(mase[0], mase[1]);
     assert!((averages.mase_median.unwrap() - middle).abs() < 1e-12);
     assert_eq!(
-        averages.worst_vs_naive,
+        averages.mae_vs_naive_worst,
         scores.iter().map(ratio).reduce(f64::max)
     );
     assert_eq!(averages.series, 2);

@@ -104,7 +104,7 @@ impl AssessHtmlPage {
                 "<tr><td><a href=\"#t{place}\">{}</a></td><td class=\"{}\">{}</td>",
                 escaped(&one.full_name()),
                 class(one.verdict),
-                one.verdict.told()
+                one.verdict.as_str()
             ));
             for figure in one.figures() {
                 self.put(format_args!("<td class=\"n\">{}</td>", escaped(&figure)));
@@ -119,7 +119,7 @@ impl AssessHtmlPage {
             "<section id=\"t{place}\"><h2>{}: <span class=\"{}\">{}</span></h2>\n<p>{}.</p>\n",
             escaped(&one.full_name()),
             class(one.verdict),
-            one.verdict.told(),
+            one.verdict.as_str(),
             escaped(&sentence(&one.because))
         ));
         self.put(format_args!(

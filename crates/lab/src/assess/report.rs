@@ -131,8 +131,8 @@ impl AssessmentSummary {
 
     /// The verdicts with their numbers, in a line.
     pub(super) fn told(&self) -> String {
-        let [worth, not_worth, too_little, not_forecast] =
-            AssessVerdict::ALL.map(|verdict| format!("{} {}", self.count(verdict), verdict.told()));
+        let [worth, not_worth, too_little, not_forecast] = AssessVerdict::ALL
+            .map(|verdict| format!("{} {}", self.count(verdict), verdict.as_str()));
         let word = if self.targets == 1 { "HPA" } else { "HPAs" };
         let assessed = format!(
             "{} of {} {word} assessed: {worth}, {not_worth}",

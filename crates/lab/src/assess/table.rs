@@ -27,7 +27,7 @@ impl Report for Assessment {
         let header = ["HPA", "VERDICT"].map(Cell::new).into_iter();
         let mut table = style.table(header.chain(FIGURES.map(right)));
         for one in &self.targets {
-            let verdict = Cell::new(one.verdict.told());
+            let verdict = Cell::new(one.verdict.as_str());
             let verdict = match one.verdict {
                 AssessVerdict::WorthEnabling => style.good(verdict),
                 _ => verdict,

@@ -4,7 +4,7 @@ use evenkeel_scaling::cost_benefit::{
     CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict,
 };
 use evenkeel_scaling::pareto_frontier::Cost;
-use evenkeel_units::count_as_f64;
+use evenkeel_units::{count_as_f64, words};
 use serde::Serialize;
 
 use super::load_history::LoadPast;
@@ -12,33 +12,18 @@ use super::target_replay::{AssessOutcome, LEAST_MINUTES};
 use crate::forecast::replay::report::{ReplayedSeries, percentage};
 use evenkeel_terminal::output;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum AssessVerdict {
-    WorthEnabling,
-    NotWorthEnabling,
-    TooLittleData,
-    NotForecast,
+words! {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    pub(super) enum AssessVerdict {
+        WorthEnabling = "worth enabling",
+        NotWorthEnabling = "not worth enabling",
+        TooLittleData = "too little data",
+        NotForecast = "not forecast",
+    }
 }
 
 impl AssessVerdict {
-    pub(super) const ALL: [Self; 4] = [
-        Self::WorthEnabling,
-        Self::NotWorthEnabling,
-        Self::TooLittleData,
-        Self::NotForecast,
-    ];
-
-    /// As people read it.
-    pub(super) const fn told(self) -> &'static str {
-        match self {
-            Self::WorthEnabling => "worth enabling",
-            Self::NotWorthEnabling => "not worth enabling",
-            Self::TooLittleData => "too little data",
-            Self::NotForecast => "not forecast",
-        }
-    }
-
     pub(super) const fn of(outcome: &AssessOutcome) -> Self {
         match outcome {
             AssessOutcome::Unfit(super::candidate::NotForecastReason::OneCount(_))
@@ -61,7 +46,7 @@ pub(super) fn reason(outcome: &AssessOutcome, past: Option<&LoadPast>) -> &'stat
             Some(past) if past.known > 0 => "TooShort",
             _ => "NoSeries",
         },
-        AssessOutcome::NothingToSave(_) => CostBenefitObjection::NothingToSave.reason(),
+        AssessOutcome::NothingToSave(_) => CostBenefitObjection::NothingToSave.as_str(),
         AssessOutcome::Judged(judged) => judged.1.verdict.reason(),
     }
 }

@@ -21,7 +21,9 @@ impl<'a> ShownLoad<'a> {
         let size = status.now.or(forecast).unwrap_or_default();
         Some(Self {
             status,
-            unit: LoadUnit::named(&status.unit).readable(size),
+            unit: LoadUnit::named(&status.unit)
+                .unwrap_or(LoadUnit::One)
+                .readable(size),
         })
     }
 

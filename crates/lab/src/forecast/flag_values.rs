@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use evenkeel_forecast::{ModelSet, UnknownModel};
+use evenkeel_forecast::ModelSet;
 use evenkeel_units::{Ratio, Resource};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -89,7 +89,7 @@ pub(super) fn parse_followed(text: &str) -> Result<ModelSet, String> {
             "{model} needs a longer history than is kept in steps of 15 s (see `forecast \
              backtest`); accepted: {accepted}"
         )),
-        Err(UnknownModel { given }) => Err(format!("{given:?} is no model; accepted: {accepted}")),
+        Err(_) => Err(format!("{text:?} is no model; accepted: {accepted}")),
     }
 }
 

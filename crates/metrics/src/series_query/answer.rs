@@ -4,32 +4,24 @@
 use std::collections::BTreeMap;
 
 use evenkeel_objects::kinds::Kind;
-use evenkeel_units::Resource;
+use evenkeel_units::{Resource, words};
 use jiff::{SignedDuration, Timestamp};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use super::{QueryKind, SeriesQuery, SeriesSubject};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SeriesUnit {
-    Cores,
-    Bytes,
-    BytesPerSecond,
-    /// Whatever the metric counts.
-    Metric,
+words! {
+    pub enum SeriesUnit {
+        Cores = "cores",
+        Bytes = "bytes",
+        BytesPerSecond = "bytes per second",
+        /// Whatever the metric counts.
+        Metric = "as the metric has it",
+    }
 }
 
 impl SeriesUnit {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Cores => "cores",
-            Self::Bytes => "bytes",
-            Self::BytesPerSecond => "bytes per second",
-            Self::Metric => "as the metric has it",
-        }
-    }
-
     pub const fn of(resource: Resource) -> Self {
         match resource {
             Resource::Cpu => Self::Cores,

@@ -28,7 +28,7 @@ pub fn parse(
     parameters: &[(String, String)],
     limits: RangeLimits,
 ) -> Result<SeriesRequest, SeriesRefusal> {
-    let kind = QueryKind::of(kind).ok_or(SeriesRefusal::NoSuchPath)?;
+    let kind = QueryKind::named(kind).ok_or(SeriesRefusal::NoSuchPath)?;
     let mut written = WrittenQuery {
         namespace: namespace.to_owned(),
         ..WrittenQuery::default()

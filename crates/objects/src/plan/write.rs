@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
+use evenkeel_units::words;
 use serde_json::Value;
 
 use super::conditional_patch::ConditionalPatch;
@@ -74,72 +75,47 @@ impl Write {
     }
 }
 
-/// The reason of a write, from a closed set: the label of metrics and logs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Purpose {
-    MirrorNamespace,
-    /// Refused Pods are woken because a node has headroom again.
-    WakePods,
-    /// An Event warns a user of an annotation with a value that is not accepted.
-    AnnotationWarning,
-    /// The bounds of a target follow what is predicted, or are put back.
-    ScalingBounds,
-    /// The replicas of a workload follow what was decided.
-    ScalingReplicas,
-    /// An object's bounds are restored and all other traces are removed.
-    Restore,
-    /// The status of a target is kept, and the record of bounds that stay as they are.
-    ScalingStatus,
-    /// A user is told of what was decided for a target.
-    ScalingEvent,
-    /// A HorizontalPortrait, or the CronJob that makes one, follows what names it.
-    Portrait,
-    /// An overloaded node is tainted, or a taint is taken away.
-    OverloadTaint,
-    /// An Event tells of a taint that was set or taken away.
-    OverloadEvent,
-    /// Deletion costs are written on Pods of a ReplicaSet that is scaled in, or removed from them.
-    DeletionCost,
-    /// An Event tells which Pods go first, or why none were given a cost.
-    DeletionCostEvent,
-    /// A running Pod is given other resources, or what it was made with.
-    Resize,
-    /// An Event tells of a resize, or the status of a workload what its Pods are told to have.
-    ResizeEvent,
-    /// The state of a Pod is written on it, or taken away.
-    PodState,
-    /// An Event reports which Pods take traffic, and what a ReplicaProfile cannot have.
-    PodStateEvent,
-    /// An Event tells of a limit of disk I/O that was set, or why none is.
-    DiskIoEvent,
-    /// An Event warns operators of a configuration file that is refused.
-    Configuration,
-}
-
-impl Purpose {
-    /// The name in metrics and logs.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MirrorNamespace => "mirror_namespace",
-            Self::WakePods => "wake_pods",
-            Self::AnnotationWarning => "notice",
-            Self::ScalingBounds => "scaling_bounds",
-            Self::ScalingReplicas => "scaling_replicas",
-            Self::Restore => "restore",
-            Self::ScalingStatus => "scaling_status",
-            Self::ScalingEvent => "scaling_event",
-            Self::Portrait => "portrait",
-            Self::OverloadTaint => "overload_taint",
-            Self::OverloadEvent => "overload_event",
-            Self::DeletionCost => "deletion_cost",
-            Self::DeletionCostEvent => "deletion_cost_event",
-            Self::Resize => "resize",
-            Self::ResizeEvent => "resize_event",
-            Self::PodState => "pod_state",
-            Self::PodStateEvent => "pod_state_event",
-            Self::DiskIoEvent => "disk_io_event",
-            Self::Configuration => "configuration",
-        }
+words! {
+    /// The reason of a write, from a closed set: the label of metrics and logs.
+    pub enum Purpose {
+        MirrorNamespace = "mirror_namespace",
+        /// Refused Pods are woken because a node has headroom again.
+        WakePods = "wake_pods",
+        /// An Event warns a user of an annotation with a value that is not accepted.
+        AnnotationWarning = "notice",
+        /// The bounds of a target follow what is predicted, or are put back.
+        ScalingBounds = "scaling_bounds",
+        /// The replicas of a workload follow what was decided.
+        ScalingReplicas = "scaling_replicas",
+        /// An object's bounds are restored and all other traces are removed.
+        Restore = "restore",
+        /// The status of a target is kept, and the record of bounds that stay as they are.
+        ScalingStatus = "scaling_status",
+        /// A user is told of what was decided for a target.
+        ScalingEvent = "scaling_event",
+        /// A HorizontalPortrait, or the CronJob that makes one, follows what names it.
+        Portrait = "portrait",
+        /// An overloaded node is tainted, or a taint is taken away.
+        OverloadTaint = "overload_taint",
+        /// An Event tells of a taint that was set or taken away.
+        OverloadEvent = "overload_event",
+        /// Deletion costs are written on Pods of a ReplicaSet that is scaled in, or removed from
+        /// them.
+        DeletionCost = "deletion_cost",
+        /// An Event tells which Pods go first, or why none were given a cost.
+        DeletionCostEvent = "deletion_cost_event",
+        /// A running Pod is given other resources, or what it was made with.
+        Resize = "resize",
+        /// An Event tells of a resize, or the status of a workload what its Pods are told to have.
+        ResizeEvent = "resize_event",
+        /// The state of a Pod is written on it, or taken away.
+        PodState = "pod_state",
+        /// An Event reports which Pods take traffic, and what a ReplicaProfile cannot have.
+        PodStateEvent = "pod_state_event",
+        /// An Event tells of a limit of disk I/O that was set, or why none is.
+        DiskIoEvent = "disk_io_event",
+        /// An Event warns operators of a configuration file that is refused.
+        Configuration = "configuration",
     }
 }
 

@@ -9,7 +9,7 @@ use evenkeel_objects::annotations::{
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::truncate::excerpt;
-use evenkeel_units::Resources;
+use evenkeel_units::{Resources, words};
 use jiff::Timestamp;
 
 use super::patch::PodMutation;
@@ -32,35 +32,20 @@ const MAX_WARNINGS: usize = 8;
 /// Characters of a warning that may quote the Pod.
 const LONGEST_WARNING: usize = 300;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AdmissionOutcome {
-    /// The Pod gets annotations.
-    Patched,
-    /// The Pod has everything already.
-    Unchanged,
-    NotAPod,
-    /// The objects of the cluster have not all been listed.
-    NotSynced,
-    NamespaceUnknown,
-    NotOptedIn,
-    Skipped,
-    Unreadable,
-    PatchFailed,
-}
-
-impl AdmissionOutcome {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Patched => "patched",
-            Self::Unchanged => "unchanged",
-            Self::NotAPod => "not_a_pod",
-            Self::NotSynced => "not_synced",
-            Self::NamespaceUnknown => "namespace_unknown",
-            Self::NotOptedIn => "not_opted_in",
-            Self::Skipped => "skipped",
-            Self::Unreadable => "unreadable",
-            Self::PatchFailed => "patch_failed",
-        }
+words! {
+    pub enum AdmissionOutcome {
+        /// The Pod gets annotations.
+        Patched = "patched",
+        /// The Pod has everything already.
+        Unchanged = "unchanged",
+        NotAPod = "not_a_pod",
+        /// The objects of the cluster have not all been listed.
+        NotSynced = "not_synced",
+        NamespaceUnknown = "namespace_unknown",
+        NotOptedIn = "not_opted_in",
+        Skipped = "skipped",
+        Unreadable = "unreadable",
+        PatchFailed = "patch_failed",
     }
 }
 

@@ -1,11 +1,9 @@
 //! The rules that hold for one Pod, or the exemption from them.
 
-use std::fmt;
-
 use evenkeel_objects::namespace_policy::{NamespacePolicy, RelaxAfter};
 use evenkeel_objects::no_headroom::NoHeadroom;
 use evenkeel_objects::pod::Pod;
-use evenkeel_units::Ratio;
+use evenkeel_units::{Ratio, words};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::SchedulingPolicy;
@@ -22,66 +20,31 @@ pub struct PlacementContext<'a> {
     pub refused_since: Option<Timestamp>,
 }
 
-/// A reason for which all nodes pass without a judgement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Exemption {
-    /// The Pod's namespace has not been seen.
-    NamespaceUnknown,
-    /// The Pod's namespace has not opted in.
-    NotOptedIn,
-    Skipped,
-    /// The Pod belongs to a DaemonSet: its node is given.
-    DaemonSet,
-    /// The Pod mirrors a static one, which runs already.
-    Mirror,
-    /// The Pod has a `system-*-critical` priority class.
-    Critical,
-    /// The objects of the cluster have not all been listed.
-    NotSynced,
-    /// No node has a fresh measurement.
-    NoMetrics,
+words! {
+    /// A reason for which all nodes pass without a judgement.
+    pub enum Exemption {
+        /// The Pod's namespace has not been seen.
+        NamespaceUnknown = "namespace_unknown",
+        /// The Pod's namespace has not opted in.
+        NotOptedIn = "not_opted_in",
+        Skipped = "skipped",
+        /// The Pod belongs to a DaemonSet: its node is given.
+        DaemonSet = "daemon_set",
+        /// The Pod mirrors a static one, which runs already.
+        Mirror = "mirror",
+        /// The Pod has a `system-*-critical` priority class.
+        Critical = "critical",
+        /// The objects of the cluster have not all been listed.
+        NotSynced = "not_synced",
+        /// No node has a fresh measurement.
+        NoMetrics = "no_metrics",
+    }
 }
 
 impl Exemption {
-    pub const ALL: [Self; 8] = [
-        Self::NamespaceUnknown,
-        Self::NotOptedIn,
-        Self::Skipped,
-        Self::DaemonSet,
-        Self::Mirror,
-        Self::Critical,
-        Self::NotSynced,
-        Self::NoMetrics,
-    ];
-
-    /// The reason with this name; `None` for the name of a reason of another version.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == name)
-    }
-
-    /// True if prioritize scores the nodes anyway: the Pod is exempt from the headroom rule alone.
-    pub const fn is_scored(self) -> bool {
-        matches!(self, Self::DaemonSet | Self::Mirror | Self::Critical)
-    }
-
-    /// The name in metrics and explanations.
-    pub const fn as_str(self) -> &'static str {
+    /// The reason after "because".
+    pub const fn explanation(self) -> &'static str {
         match self {
-            Self::NamespaceUnknown => "namespace_unknown",
-            Self::NotOptedIn => "not_opted_in",
-            Self::Skipped => "skipped",
-            Self::DaemonSet => "daemon_set",
-            Self::Mirror => "mirror",
-            Self::Critical => "critical",
-            Self::NotSynced => "not_synced",
-            Self::NoMetrics => "no_metrics",
-        }
-    }
-}
-
-impl fmt::Display for Exemption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
             Self::NamespaceUnknown => "its namespace is not known",
             Self::NotOptedIn => {
                 "its namespace has not opted in (annotation evenkeel.dev/enabled: \"true\")"
@@ -92,7 +55,12 @@ impl fmt::Display for Exemption {
             Self::Critical => "its priority class is critical to the system",
             Self::NotSynced => "the objects of the cluster are not all listed yet",
             Self::NoMetrics => "no node has a fresh measurement",
-        })
+        }
+    }
+
+    /// True if prioritize scores the nodes anyway: the Pod is exempt from the headroom rule alone.
+    pub const fn is_scored(self) -> bool {
+        matches!(self, Self::DaemonSet | Self::Mirror | Self::Critical)
     }
 }
 

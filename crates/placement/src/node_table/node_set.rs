@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use evenkeel_units::{Amount, Resource, Resources};
+use evenkeel_units::{Amount, Resource, Resources, words};
 use foldhash::fast::RandomState;
 
 use super::detail::NodeDetail;
@@ -16,25 +16,15 @@ use crate::node_load::NodeLoad;
 /// Nodes copied together when one changes.
 const CHUNK: usize = 32;
 
-/// The age of a measurement, and the value in its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Freshness {
-    /// Measured within the maximum age; used.
-    Fresh,
-    /// Measured too long ago; the sum of demands is used instead.
-    Stale,
-    /// Never measured; the sum of demands is used instead.
-    Absent,
-}
-
-impl Freshness {
-    /// In metrics and answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Stale => "stale",
-            Self::Absent => "absent",
-        }
+words! {
+    /// The age of a measurement, and the value in its place.
+    pub enum Freshness {
+        /// Measured within the maximum age; used.
+        Fresh = "fresh",
+        /// Measured too long ago; the sum of demands is used instead.
+        Stale = "stale",
+        /// Never measured; the sum of demands is used instead.
+        Absent = "absent",
     }
 }
 

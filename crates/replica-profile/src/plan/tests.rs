@@ -518,5 +518,5 @@ fn pods_of_a_stateful_set_go_by_their_ordinals() {
         .filter(|write| write.purpose == Purpose::DeletionCost)
         .collect();
     assert!(named.is_empty(), "costs are read by ReplicaSets alone");
-    assert_eq!(PodState::parse("Cutoff"), Some(PodState::Cutoff));
+    assert_eq!(PodState::named("Cutoff"), Some(PodState::Cutoff));
 }

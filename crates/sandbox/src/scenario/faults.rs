@@ -3,40 +3,21 @@
 use std::fmt;
 use std::str::FromStr;
 
+use evenkeel_units::words;
 use jiff::SignedDuration;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FaultKind {
-    /// The metrics backends refuse every query.
-    MetricsDown,
-    /// The metrics backends accept queries and never answer.
-    MetricsHang,
-    /// The service accepts calls of webhook and extender and never answers.
-    Hang,
-    /// The API server goes away and comes back with its objects.
-    ApiRestart,
-    /// The first node stops answering: it is not Ready, its Pods are gone.
-    NodeLoss,
-}
-
-impl FaultKind {
-    pub const ALL: [Self; 5] = [
-        Self::MetricsDown,
-        Self::MetricsHang,
-        Self::Hang,
-        Self::ApiRestart,
-        Self::NodeLoss,
-    ];
-
-    /// On the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::MetricsDown => "metrics-down",
-            Self::MetricsHang => "metrics-hang",
-            Self::Hang => "hang",
-            Self::ApiRestart => "api-restart",
-            Self::NodeLoss => "node-loss",
-        }
+words! {
+    pub enum FaultKind {
+        /// The metrics backends refuse every query.
+        MetricsDown = "metrics-down",
+        /// The metrics backends accept queries and never answer.
+        MetricsHang = "metrics-hang",
+        /// The service accepts calls of webhook and extender and never answers.
+        Hang = "hang",
+        /// The API server goes away and comes back with its objects.
+        ApiRestart = "api-restart",
+        /// The first node stops answering: it is not Ready, its Pods are gone.
+        NodeLoss = "node-loss",
     }
 }
 

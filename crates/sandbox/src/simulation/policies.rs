@@ -10,10 +10,10 @@ mod koordinator;
 mod load_variation;
 mod target_load_packing;
 
-use std::fmt;
 use std::str::FromStr;
 
 use evenkeel_placement::{SchedulingPolicy, node_table};
+use evenkeel_units::words;
 
 use super::policy::{DefaultScheduler, LoadPolicy};
 use crate::scenario::Scenario;
@@ -26,16 +26,17 @@ pub struct OwnSettings {
     pub balances_scale_in: bool,
 }
 
-/// A policy by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PolicyName {
-    Default,
-    Crane,
-    TargetLoadPacking,
-    LoadVariation,
-    Koordinator,
-    Clbp,
-    Evenkeel,
+words! {
+    /// A policy by name.
+    pub enum PolicyName {
+        Default = "default",
+        Crane = "crane",
+        TargetLoadPacking = "target-load-packing",
+        LoadVariation = "load-variation-risk",
+        Koordinator = "koordinator",
+        Clbp = "clbp",
+        Evenkeel = "evenkeel",
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -45,30 +46,6 @@ pub struct UnknownPolicy {
 }
 
 impl PolicyName {
-    /// All of them, in the order in which they are shown.
-    pub const ALL: [Self; 7] = [
-        Self::Default,
-        Self::Crane,
-        Self::TargetLoadPacking,
-        Self::LoadVariation,
-        Self::Koordinator,
-        Self::Clbp,
-        Self::Evenkeel,
-    ];
-
-    /// In flags and reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Crane => "crane",
-            Self::TargetLoadPacking => "target-load-packing",
-            Self::LoadVariation => "load-variation-risk",
-            Self::Koordinator => "koordinator",
-            Self::Clbp => "clbp",
-            Self::Evenkeel => "evenkeel",
-        }
-    }
-
     pub fn begin(self, scenario: &Scenario, own: &OwnSettings) -> Box<dyn LoadPolicy> {
         let nodes = &scenario.nodes;
         match self {
@@ -83,21 +60,13 @@ impl PolicyName {
     }
 }
 
-impl fmt::Display for PolicyName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 impl FromStr for PolicyName {
     type Err = UnknownPolicy;
 
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|policy| policy.as_str() == text)
-            .ok_or_else(|| UnknownPolicy {
-                given: text.to_owned(),
-            })
+        Self::named(text).ok_or_else(|| UnknownPolicy {
+            given: text.to_owned(),
+        })
     }
 }
 

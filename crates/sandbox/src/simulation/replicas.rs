@@ -3,12 +3,12 @@
 //! start and the metrics' lag, so that all policies place the same Pods at the same times. The
 //! later readiness of a Pod that waits for a node is ignored.
 
-use std::fmt;
 use std::str::FromStr;
 
 use evenkeel_forecast::ModelSet;
 use evenkeel_scaling::pareto_frontier::Cost;
 use evenkeel_units::random::RandomSource;
+use evenkeel_units::words;
 use jiff::SignedDuration;
 
 use super::responses::Responses;
@@ -16,40 +16,21 @@ use super::scaled_workload::{ScaledRun, ScaledWorkload};
 use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::target::{FitFunctions, Floors, GRID, ReplayEvent, ReplayPoint, ReplayPolicy};
 
-/// For workloads with an HPA.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ScalingMethod {
-    Hpa,
-    /// Floors under the HPA by triple exponential smoothing with fixed factors.
-    Tes,
-    DsHpa,
-    /// Floors by `auto`, as shipped.
-    Auto,
-    /// The workload's portraits, or its HPA without any.
-    Portraits,
+words! {
+    /// For workloads with an HPA.
+    pub enum ScalingMethod {
+        Hpa = "hpa",
+        /// Floors under the HPA by triple exponential smoothing with fixed factors.
+        Tes = "tes",
+        DsHpa = "ds-hpa",
+        /// Floors by `auto`, as shipped.
+        Auto = "auto",
+        /// The workload's portraits, or its HPA without any.
+        Portraits = "portraits",
+    }
 }
 
 impl ScalingMethod {
-    /// In the order of display.
-    pub const ALL: [Self; 5] = [
-        Self::Hpa,
-        Self::Tes,
-        Self::DsHpa,
-        Self::Auto,
-        Self::Portraits,
-    ];
-
-    /// In flags and reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Hpa => "hpa",
-            Self::Tes => "tes",
-            Self::DsHpa => "ds-hpa",
-            Self::Auto => "auto",
-            Self::Portraits => "portraits",
-        }
-    }
-
     fn run(self, scaled: &ScaledWorkload, fits: FitFunctions<'_>) -> ScaledRun {
         let floors = |models| ReplayPolicy::Evenkeel(Floors::by(models));
         let plain = ReplayPolicy::Hpa {
@@ -63,12 +44,6 @@ impl ScalingMethod {
             (Self::Auto, _) => floors(ModelSet::Auto),
         };
         scaled.by_hpa(policy, fits)
-    }
-}
-
-impl fmt::Display for ScalingMethod {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 
@@ -180,11 +155,9 @@ impl FromStr for ScalingMethod {
     type Err = UnknownScaling;
 
     fn from_str(text: &str) -> Result<Self, UnknownScaling> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|scaling| scaling.as_str() == text)
-            .ok_or_else(|| UnknownScaling {
-                given: text.to_owned(),
-            })
+        Self::named(text).ok_or_else(|| UnknownScaling {
+            given: text.to_owned(),
+        })
     }
 }
 

@@ -1,14 +1,11 @@
 //! The compared ways of tuning, by name.
 
-use std::fmt;
-use std::str::FromStr;
-
 use evenkeel_tuning::decision::{
     Elasticity, MinuteSamples, SampleWindow, TuningBounds, TuningInput, decide,
 };
-use evenkeel_units::Amount;
 use evenkeel_units::cpu_memory::TunedResource;
 use evenkeel_units::request_and_limit::RequestAndLimit;
+use evenkeel_units::{Amount, words};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
@@ -16,34 +13,22 @@ use super::clbp_rule::Thesis;
 use super::container::{ContainerDemand, Rhythm, Tuner, scaled};
 use super::vpa::Vpa;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PolicyName {
-    /// The initial limit.
-    Fixed,
-    /// `[CLBP] (4.18)` and `(4.19)` without any bound.
-    Thesis,
-    /// The recommender of the Vertical Pod Autoscaler, applied in place.
-    Vpa,
-    Evenkeel,
+words! {
+    #[derive(Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum PolicyName {
+        /// The initial limit.
+        Fixed = "fixed",
+        /// `[CLBP] (4.18)` and `(4.19)` without any bound.
+        Thesis = "thesis",
+        /// The recommender of the Vertical Pod Autoscaler, applied in place.
+        Vpa = "vpa",
+        Evenkeel = "evenkeel",
+    }
+    accepted: "fixed, thesis, vpa or evenkeel"
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not accepted; accepted: fixed, thesis, vpa or evenkeel")]
-pub struct UnknownPolicy(String);
-
 impl PolicyName {
-    pub const ALL: [Self; 4] = [Self::Fixed, Self::Thesis, Self::Vpa, Self::Evenkeel];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Thesis => "thesis",
-            Self::Vpa => "vpa",
-            Self::Evenkeel => "evenkeel",
-        }
-    }
-
     pub(super) fn tuner(
         self,
         wanted: &ContainerDemand,
@@ -65,22 +50,6 @@ impl PolicyName {
                 margin,
             }),
         }
-    }
-}
-
-impl fmt::Display for PolicyName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl FromStr for PolicyName {
-    type Err = UnknownPolicy;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|policy| policy.as_str() == text)
-            .ok_or_else(|| UnknownPolicy(text.to_owned()))
     }
 }
 

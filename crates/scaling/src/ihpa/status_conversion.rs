@@ -23,7 +23,7 @@ impl StagedChange {
             gray_percent: percent,
             last_update_time: stepped,
             opposite_update_time: opposite,
-            progress: progress.word().to_owned(),
+            progress: progress.as_str().to_owned(),
             from: begun.into(),
             to_replicas: to,
             online_replicas: online,
@@ -41,7 +41,7 @@ impl StagedChange {
             percent: status.gray_percent,
             stepped: status.last_update_time,
             opposite: status.opposite_update_time,
-            progress: Progress::of_word(&status.progress).unwrap_or_default(),
+            progress: Progress::named(&status.progress).unwrap_or_default(),
         }
     }
 }
@@ -58,8 +58,8 @@ impl PausedChange {
             passes_since,
         } = self.clone();
         HoldStatus {
-            action: action.word().to_owned(),
-            direction: direction.word().to_owned(),
+            action: action.as_str().to_owned(),
+            direction: direction.as_str().to_owned(),
             since,
             checkers: checks,
             cool_down_seconds: cool_down.as_secs(),
@@ -69,15 +69,9 @@ impl PausedChange {
 
     /// The hold that it describes; `None` if a user has changed its words.
     pub fn from_status(status: &HoldStatus) -> Option<Self> {
-        let actions = [Action::Pause, Action::Rollback];
-        let directions = [Direction::Up, Direction::Down];
         Some(Self {
-            action: actions
-                .into_iter()
-                .find(|one| one.word() == status.action)?,
-            direction: directions
-                .into_iter()
-                .find(|one| one.word() == status.direction)?,
+            action: Action::named(&status.action)?,
+            direction: Direction::named(&status.direction)?,
             since: status.since,
             checks: status.checkers.clone(),
             cool_down: SignedDuration::from_secs(status.cool_down_seconds),

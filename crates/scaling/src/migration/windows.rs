@@ -4,6 +4,7 @@
 //! ends alternate.
 
 use evenkeel_cron::{ExcludedDays, Schedule, Zone};
+use evenkeel_units::words;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::conversion::MigrateError;
@@ -13,20 +14,14 @@ use super::document::ManifestFields;
 const LOOKED_AT: SignedDuration = SignedDuration::from_hours(5 * 366 * 24);
 const STARTS: usize = 20_000;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Product {
-    Keda,
-    Kapacity,
+words! {
+    pub(super) enum Product {
+        Keda = "KEDA",
+        Kapacity = "Kapacity",
+    }
 }
 
 impl Product {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Keda => "KEDA",
-            Self::Kapacity => "Kapacity",
-        }
-    }
-
     /// The forms of schedules that it reads.
     const fn accepted(self) -> &'static str {
         match self {

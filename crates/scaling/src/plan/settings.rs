@@ -4,6 +4,7 @@ use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_units::max_age;
 use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
 
 use crate::scaling_policy::PredictionModel;
 
@@ -29,11 +30,14 @@ pub struct Settings {
 }
 
 /// The loads that annotations may name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Queries {
     /// Those that every source of measurements tells: there is no Prometheus.
+    #[serde(skip)]
     Measured,
     /// The presets as well, by queries that are not their author's.
+    #[default]
     Presets,
     /// Any PromQL, asked with Evenkeel's own rights.
     Any,

@@ -1,20 +1,23 @@
 //! A value against a bound.
 
-use std::fmt;
 use std::str::FromStr;
+
+use evenkeel_units::words;
 
 use super::reading::{CheckReading, Freshness, decimal};
 use super::verdict::CheckVerdict;
 
-/// How a value compares with a bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum ComparisonOperator {
-    Equal,
-    #[default]
-    Greater,
-    Less,
-    GreaterOrEqual,
-    LessOrEqual,
+words! {
+    /// How a value compares with a bound.
+    #[derive(Default)]
+    pub enum ComparisonOperator {
+        Equal = "==",
+        #[default]
+        Greater = ">",
+        Less = "<",
+        GreaterOrEqual = ">=",
+        LessOrEqual = "<=",
+    }
 }
 
 /// A text that is no operator.
@@ -23,25 +26,6 @@ pub enum ComparisonOperator {
 pub struct UnknownOperator(String);
 
 impl ComparisonOperator {
-    const ALL: [Self; 5] = [
-        Self::Equal,
-        Self::Greater,
-        Self::Less,
-        Self::GreaterOrEqual,
-        Self::LessOrEqual,
-    ];
-
-    /// The operator as it is written.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Equal => "==",
-            Self::Greater => ">",
-            Self::Less => "<",
-            Self::GreaterOrEqual => ">=",
-            Self::LessOrEqual => "<=",
-        }
-    }
-
     const fn holds(self, value: i64, bound: i64) -> bool {
         match self {
             Self::Equal => value == bound,
@@ -57,14 +41,7 @@ impl FromStr for ComparisonOperator {
     type Err = UnknownOperator;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|one| one.as_str() == text);
-        found.ok_or_else(|| UnknownOperator(text.to_owned()))
-    }
-}
-
-impl fmt::Display for ComparisonOperator {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        Self::named(text).ok_or_else(|| UnknownOperator(text.to_owned()))
     }
 }
 

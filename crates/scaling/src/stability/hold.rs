@@ -1,27 +1,21 @@
 //! A change that is held.
 
+use evenkeel_units::words;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::staged_change::{Direction, StepCommand};
 
-/// The action on a change with a failed check; the later one is the stronger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Action {
-    /// It stays where it is.
-    Pause,
-    /// It goes back to its begin.
-    Rollback,
+words! {
+    /// The action on a change with a failed check; the later one is the stronger.
+    pub enum Action {
+        /// It stays where it is.
+        Pause = "Pause",
+        /// It goes back to its begin.
+        Rollback = "Rollback",
+    }
 }
 
 impl Action {
-    /// The word in specs, status and Events.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Pause => "Pause",
-            Self::Rollback => "Rollback",
-        }
-    }
-
     pub(super) const fn command(self) -> StepCommand {
         match self {
             Self::Pause => StepCommand::Pause,

@@ -1,5 +1,6 @@
 //! The user's rules for changes of the count.
 
+use evenkeel_units::words;
 use jiff::{SignedDuration, Timestamp};
 
 /// The rules for both directions.
@@ -35,11 +36,12 @@ pub struct ScaleDownStages {
     pub park: ScaleDownTarget,
 }
 
-/// The direction of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Direction {
-    Up,
-    Down,
+words! {
+    /// The direction of a change.
+    pub enum Direction {
+        Up = "up",
+        Down = "down",
+    }
 }
 
 impl Direction {
@@ -47,14 +49,6 @@ impl Direction {
         match self {
             Self::Up => Self::Down,
             Self::Down => Self::Up,
-        }
-    }
-
-    /// The word in conditions, Events and metrics.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
         }
     }
 }

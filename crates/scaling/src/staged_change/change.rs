@@ -1,41 +1,26 @@
 //! A change that is under way: where it began, where it goes, and how far it has come.
 
 use evenkeel_api::replica_counts::ReplicaCounts;
+use evenkeel_units::words;
 use jiff::Timestamp;
 
 use super::behavior::{Direction, ScaleDownTarget, StagedBehavior, StepSize};
 
-/// How far the last step of a change has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Progress {
-    /// It has come about, as far as is known.
-    #[default]
-    Made,
-    /// It had not come about when it was last looked at.
-    Pending,
-    /// More of it could not be had: the change ends there.
-    Limited,
-    /// It was the last one, and the change is done. It is kept until its interval is over, so that what follows in its
-    /// direction goes on with it.
-    Finished,
-}
-
-impl Progress {
-    const ALL: [Self; 4] = [Self::Made, Self::Pending, Self::Limited, Self::Finished];
-
-    /// The word in status.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Made => "Made",
-            Self::Pending => "Pending",
-            Self::Limited => "Limited",
-            Self::Finished => "Finished",
-        }
-    }
-
-    /// The progress of this word.
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.word() == word)
+words! {
+    /// How far the last step of a change has come.
+    #[derive(Default)]
+    pub enum Progress {
+        /// It has come about, as far as is known.
+        #[default]
+        Made = "Made",
+        /// It had not come about when it was last looked at.
+        Pending = "Pending",
+        /// More of it could not be had: the change ends there.
+        Limited = "Limited",
+        /// It was the last one, and the change is done. It is kept until its interval is over, so
+        /// that what follows in its
+        /// direction goes on with it.
+        Finished = "Finished",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The input of a step, and its result.
 
 use evenkeel_api::replica_counts::ReplicaCounts;
+use evenkeel_units::words;
 use jiff::Timestamp;
 
 use super::change::StagedChange;
@@ -44,34 +45,21 @@ pub enum StepCommand {
     Resume,
 }
 
-/// Where a target stands between two counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ChangePhase {
-    /// Nothing is under way.
-    Settled,
-    /// Steps are made.
-    Stepping,
-    /// All steps are made, and the last one is being observed.
-    Observing,
-    /// A check that does not know is waited for.
-    Waiting,
-    /// A failed check holds it.
-    Paused,
-    /// A failed check has brought it back to its begin, and holds it there.
-    RolledBack,
-}
-
-impl ChangePhase {
-    /// The word in conditions, status and metrics.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Settled => "Settled",
-            Self::Stepping => "Stepping",
-            Self::Observing => "Observing",
-            Self::Waiting => "Waiting",
-            Self::Paused => "Paused",
-            Self::RolledBack => "RolledBack",
-        }
+words! {
+    /// Where a target stands between two counts.
+    pub enum ChangePhase {
+        /// Nothing is under way.
+        Settled = "Settled",
+        /// Steps are made.
+        Stepping = "Stepping",
+        /// All steps are made, and the last one is being observed.
+        Observing = "Observing",
+        /// A check that does not know is waited for.
+        Waiting = "Waiting",
+        /// A failed check holds it.
+        Paused = "Paused",
+        /// A failed check has brought it back to its begin, and holds it there.
+        RolledBack = "RolledBack",
     }
 }
 

@@ -4,7 +4,7 @@ mod choices;
 
 use evenkeel_objects::kinds::Kind;
 use evenkeel_placement::node_table::{Freshness, NodeState};
-use evenkeel_units::Resource;
+use evenkeel_units::{Resource, words};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -14,45 +14,24 @@ use prometheus_client::registry::Registry;
 use self::choices::ChoiceMetrics;
 use super::state::{ClusterState, SecondScheduler};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WatchOutcome {
-    Event,
-    /// An object could not be read and was left out.
-    Unreadable,
-    Error,
-}
-
-impl WatchOutcome {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Event => "event",
-            Self::Unreadable => "unreadable",
-            Self::Error => "error",
-        }
+words! {
+    pub enum WatchOutcome {
+        Event = "event",
+        /// An object could not be read and was left out.
+        Unreadable = "unreadable",
+        Error = "error",
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CustomKindState {
-    /// With the subresource `scale`, so that it is scaled.
-    Served,
-    Absent,
-    /// Without what scaling takes.
-    Unscalable,
-    /// The API server does not say.
-    Unknown,
-}
-
-impl CustomKindState {
-    const ALL: [Self; 4] = [Self::Served, Self::Absent, Self::Unscalable, Self::Unknown];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Served => "served",
-            Self::Absent => "absent",
-            Self::Unscalable => "unscalable",
-            Self::Unknown => "unknown",
-        }
+words! {
+    pub enum CustomKindState {
+        /// With the subresource `scale`, so that it is scaled.
+        Served = "served",
+        Absent = "absent",
+        /// Without what scaling takes.
+        Unscalable = "unscalable",
+        /// The API server does not say.
+        Unknown = "unknown",
     }
 }
 

@@ -27,7 +27,7 @@ section! {
         interval: YamlText = Settings::default().interval.into(),
         max_age: Option<YamlText> = None,
         time_zone: YamlText = "UTC".into(),
-        queries: QueriesName = QueriesName::default(),
+        queries: Queries = Queries::default(),
         risk: YamlText = Settings::default().risk.to_string().as_str().into(),
         swish_net: Option<YamlText> = None,
         replica_profiles: ReplicaProfilesName = ReplicaProfilesName::default(),
@@ -46,15 +46,6 @@ section! {
         api_version: YamlText = "".into(),
         kind: YamlText = "".into(),
     }
-}
-
-/// The origin of the queries that are asked for single targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum QueriesName {
-    #[default]
-    Presets,
-    Any,
 }
 
 /// The switch that lets Evenkeel take Pods out of traffic for ReplicaProfiles.
@@ -188,10 +179,10 @@ impl ScalingSection {
             ),
             interval,
             max_age: max_age.duration,
-            queries: match queries {
-                _ if !has_prometheus => Queries::Measured,
-                QueriesName::Presets => Queries::Presets,
-                QueriesName::Any => Queries::Any,
+            queries: if has_prometheus {
+                *queries
+            } else {
+                Queries::Measured
             },
             risk: check.take("scaling.risk", risk.as_ref().parse(), Risk::default()),
             follows_profiles: *replica_profiles == ReplicaProfilesName::On,

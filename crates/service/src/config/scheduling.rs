@@ -26,13 +26,13 @@ section! {
         headroom: Number = Number(0.8),
         headroom_by_priority_class: BTreeMap<String, Number> = BTreeMap::new(),
         profile_threshold: Number = Number(0.15),
-        no_headroom: NoHeadroomName = NoHeadroomName::default(),
+        no_headroom: NoHeadroom = NoHeadroom::default(),
         // As in kube-scheduler's configuration that is printed.
         percentage_of_nodes_to_score: Count = Count(100),
         // Node autoscalers do not ask extenders, and add no node for a Pod that fits by their own
         // arithmetic.
         relax_after: YamlText = "5m".into(),
-        normalization: NormalizationName = NormalizationName::default(),
+        normalization: Normalization = Normalization::default(),
         significance: Number = Number(0.05),
         random_index: YamlText = "thesis".into(),
         profiles: BTreeMap<String, ProfileSection> = BTreeMap::new(),
@@ -71,14 +71,6 @@ section! {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum NoHeadroomName {
-    #[default]
-    Reject,
-    Relax,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
 pub(super) enum TaintName {
     #[default]
     Off,
@@ -92,14 +84,6 @@ pub(super) enum ScaleInName {
     #[default]
     Off,
     Balance,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum NormalizationName {
-    #[default]
-    Joint,
-    PerResource,
 }
 
 #[derive(Clone, Copy)]
@@ -146,17 +130,11 @@ impl PolicySections<'_> {
             headroom_by_priority_class: by_class.collect(),
             headroom: check.share("scheduling.headroom", *headroom),
             profile_threshold: check.share("scheduling.profileThreshold", *profile_threshold),
-            no_headroom: match no_headroom {
-                NoHeadroomName::Reject => NoHeadroom::Reject,
-                NoHeadroomName::Relax => NoHeadroom::Relax,
-            },
+            no_headroom: *no_headroom,
             nodes_to_score: nodes_to_score(*percentage_of_nodes_to_score, check),
             relax_after: check.duration_or_never("scheduling.relaxAfter", relax_after),
             scoring: ScoringStrategy {
-                normalization: match normalization {
-                    NormalizationName::Joint => Normalization::Joint,
-                    NormalizationName::PerResource => Normalization::PerResource,
-                },
+                normalization: *normalization,
                 significance: check.share_or_zero("scheduling.significance", *significance),
             },
             profiles: profiles::table(profiles, random_index, check),

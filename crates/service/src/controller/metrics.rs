@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
 use evenkeel_objects::plan::Purpose;
+use evenkeel_units::words;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -12,41 +13,25 @@ use prometheus_client::registry::Registry;
 
 use super::switch::{WriteSwitch, Writes};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WriteOutcome {
-    /// The API server has accepted it.
-    Written,
-    /// The object has changed since, or is there already.
-    Conflict,
-    Gone,
-    Refused,
-    /// The API server was not reached, or failed itself.
-    Failed,
-    TimedOut,
-    /// Not sent: another replica leads.
-    NotLeader,
-    /// Not sent: writes are disabled.
-    SwitchedOff,
-    /// Not queued: it was refused before, and is left alone for a while.
-    Resting,
-    /// Not queued: too many wait.
-    Dropped,
-}
-
-impl WriteOutcome {
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Written => "written",
-            Self::Conflict => "conflict",
-            Self::Gone => "gone",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed_out",
-            Self::NotLeader => "not_leader",
-            Self::SwitchedOff => "switched_off",
-            Self::Resting => "resting",
-            Self::Dropped => "dropped",
-        }
+words! {
+    pub enum WriteOutcome {
+        /// The API server has accepted it.
+        Written = "written",
+        /// The object has changed since, or is there already.
+        Conflict = "conflict",
+        Gone = "gone",
+        Refused = "refused",
+        /// The API server was not reached, or failed itself.
+        Failed = "failed",
+        TimedOut = "timed_out",
+        /// Not sent: another replica leads.
+        NotLeader = "not_leader",
+        /// Not sent: writes are disabled.
+        SwitchedOff = "switched_off",
+        /// Not queued: it was refused before, and is left alone for a while.
+        Resting = "resting",
+        /// Not queued: too many wait.
+        Dropped = "dropped",
     }
 }
 

@@ -7,33 +7,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use evenkeel_objects::plan::Purpose;
+use evenkeel_units::words;
 use serde::{Deserialize, Serialize};
 
-/// The positions of the switch in front of everything that Evenkeel changes in the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Writes {
-    /// It does what it decides.
-    #[default]
-    Enabled,
-    /// It decides, answers and reports, and leaves everything as it stands.
-    Disabled,
-    /// It puts back all bounds that it has changed, and then leaves everything as it stands.
-    Restore,
+words! {
+    /// The positions of the switch in front of everything that Evenkeel changes in the cluster.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Writes {
+        /// It does what it decides.
+        #[default]
+        Enabled = "enabled",
+        /// It decides, answers and reports, and leaves everything as it stands.
+        Disabled = "disabled",
+        /// It puts back all bounds that it has changed, and then leaves everything as it stands.
+        Restore = "restore",
+    }
 }
 
 impl Writes {
-    const ALL: [Self; 3] = [Self::Enabled, Self::Disabled, Self::Restore];
-
-    /// The word in the configuration.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Enabled => "enabled",
-            Self::Disabled => "disabled",
-            Self::Restore => "restore",
-        }
-    }
-
     /// True where a write for this reason may be made.
     pub const fn allows(self, purpose: Purpose) -> bool {
         match purpose {

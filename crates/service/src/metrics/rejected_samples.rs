@@ -1,44 +1,23 @@
 //! Values of answers that were not taken, counted by their cause.
 
-/// Cause for which a value of an answer was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DropCause {
-    /// It is not a number, or a histogram.
-    NotANumber,
-    Infinite,
-    /// It is below zero.
-    Negative,
-    /// Its labels name no node, or no Pod.
-    Unnamed,
-    /// Another series speaks of the same node or Pod, and was taken in its place.
-    Ambiguous,
-    /// Nothing says when it was measured.
-    Undated,
-    /// It is of a time that was not asked for, such as one to come.
-    Misdated,
-}
+use evenkeel_units::words;
 
-impl DropCause {
-    pub const ALL: [Self; 7] = [
-        Self::NotANumber,
-        Self::Infinite,
-        Self::Negative,
-        Self::Unnamed,
-        Self::Ambiguous,
-        Self::Undated,
-        Self::Misdated,
-    ];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NotANumber => "NotANumber",
-            Self::Infinite => "Infinite",
-            Self::Negative => "Negative",
-            Self::Unnamed => "Unnamed",
-            Self::Ambiguous => "Ambiguous",
-            Self::Undated => "Undated",
-            Self::Misdated => "Misdated",
-        }
+words! {
+    /// Cause for which a value of an answer was not taken.
+    pub enum DropCause {
+        /// It is not a number, or a histogram.
+        NotANumber = "NotANumber",
+        Infinite = "Infinite",
+        /// It is below zero.
+        Negative = "Negative",
+        /// Its labels name no node, or no Pod.
+        Unnamed = "Unnamed",
+        /// Another series speaks of the same node or Pod, and was taken in its place.
+        Ambiguous = "Ambiguous",
+        /// Nothing says when it was measured.
+        Undated = "Undated",
+        /// It is of a time that was not asked for, such as one to come.
+        Misdated = "Misdated",
     }
 }
 

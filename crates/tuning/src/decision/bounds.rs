@@ -1,9 +1,7 @@
 //! The bounds of a limit, by name.
 
-use std::fmt;
-
-use evenkeel_units::Amount;
 use evenkeel_units::cpu_memory::TunedResource;
+use evenkeel_units::{Amount, words};
 
 /// Above the highest sample, in percent of it.
 pub(super) const ABOVE_SAMPLE: u64 = 5;
@@ -15,52 +13,34 @@ pub(super) const LEAST_CPU: Amount = Amount::new(10);
 /// minutes until its next turn.
 const KEPT: u64 = 10;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Bound {
-    /// The highest sample of the window plus 5 %.
-    HighestSample,
-    /// The held memory plus 10 %.
-    WorkingSet,
-    /// The request, which no limit may be below.
-    Request,
-    MinAllowed,
-    MaxAllowed,
-    LimitRange,
-    Quota,
-    /// The amount that the node can still give under the headroom rule.
-    NodeHeadroom,
-    /// 50 % up or down in one step.
-    Step,
-    /// A tenth of the original limit, and for cpu what kubelet can enforce.
-    Kept,
-    /// More than the limit at which it was throttled.
-    Throttled,
-    /// The original limit, because the container was killed.
-    MadeWith,
-    /// More than the limit at which it was killed.
-    OomKilled,
+words! {
+    pub enum Bound {
+        /// The highest sample of the window plus 5 %.
+        HighestSample = "highestSample",
+        /// The held memory plus 10 %.
+        WorkingSet = "workingSet",
+        /// The request, which no limit may be below.
+        Request = "request",
+        MinAllowed = "minAllowed",
+        MaxAllowed = "maxAllowed",
+        LimitRange = "limitRange",
+        Quota = "quota",
+        /// The amount that the node can still give under the headroom rule.
+        NodeHeadroom = "nodeHeadroom",
+        /// 50 % up or down in one step.
+        Step = "step",
+        /// A tenth of the original limit, and for cpu what kubelet can enforce.
+        Kept = "kept",
+        /// More than the limit at which it was throttled.
+        Throttled = "throttled",
+        /// The original limit, because the container was killed.
+        MadeWith = "madeWith",
+        /// More than the limit at which it was killed.
+        OomKilled = "oomKilled",
+    }
 }
 
 impl Bound {
-    /// In conditions, metrics and answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::HighestSample => "highestSample",
-            Self::WorkingSet => "workingSet",
-            Self::Request => "request",
-            Self::MinAllowed => "minAllowed",
-            Self::MaxAllowed => "maxAllowed",
-            Self::LimitRange => "limitRange",
-            Self::Quota => "quota",
-            Self::NodeHeadroom => "nodeHeadroom",
-            Self::Step => "step",
-            Self::Kept => "kept",
-            Self::MadeWith => "madeWith",
-            Self::Throttled => "throttled",
-            Self::OomKilled => "oomKilled",
-        }
-    }
-
     /// After "held by".
     pub const fn words(self) -> &'static str {
         match self {
@@ -78,12 +58,6 @@ impl Bound {
             Self::Throttled => "one step λ above the limit at which it was throttled",
             Self::OomKilled => "one step λ above the limit at which it was OOM-killed",
         }
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

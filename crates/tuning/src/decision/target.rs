@@ -1,7 +1,7 @@
 //! The target of a limit, `[CLBP] (4.18)` and `(4.19)`: the mean use of the last five minutes,
 //! times 1 + λ if usage rises and divided by it if usage falls.
 
-use evenkeel_units::Amount;
+use evenkeel_units::{Amount, words};
 
 use super::samples::MinuteSamples;
 
@@ -52,14 +52,15 @@ pub(super) fn is_held(samples: &MinuteSamples, limit: Amount) -> bool {
     samples.lowest().as_f64() >= limit.as_f64() * AT_LIMIT
 }
 
-/// The newest sample against those before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trend {
-    Rising,
-    Falling,
-    Steady,
-    /// At its limit usage cannot rise, and the need is not seen.
-    AtLimit,
+words! {
+    /// The newest sample against those before it.
+    pub enum Trend {
+        Rising = "rises",
+        Falling = "falls",
+        Steady = "is steady",
+        /// At its limit usage cannot rise, and the need is not seen.
+        AtLimit = "is at its limit",
+    }
 }
 
 impl Trend {
@@ -81,15 +82,6 @@ impl Trend {
             Self::AtLimit
         } else {
             Self::of(samples)
-        }
-    }
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rising => "rises",
-            Self::Falling => "falls",
-            Self::Steady => "is steady",
-            Self::AtLimit => "is at its limit",
         }
     }
 }

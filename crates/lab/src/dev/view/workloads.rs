@@ -3,6 +3,7 @@
 
 use evenkeel_sandbox::engine::loads::WorkloadLoad;
 use evenkeel_scaling::plan::scaling_status::ScalingStatus;
+use evenkeel_units::words;
 
 use super::bar;
 use crate::dev::canvas::{Canvas, CanvasCell, Tone};
@@ -15,30 +16,20 @@ const NAMES: usize = 30;
 /// Empty columns between two columns of figures.
 const GAP: usize = 1;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WorkloadColumn {
-    Ready,
-    Requests,
-    Lost,
-    History,
-    Load,
-    Forecast,
-    Floor,
-    Plain,
+words! {
+    enum WorkloadColumn {
+        Ready = "ready",
+        Requests = "req/s",
+        Lost = "lost/s",
+        History = "so far",
+        Load = "load",
+        Forecast = "forecast",
+        Floor = "floor",
+        Plain = "plain HPA",
+    }
 }
 
 impl WorkloadColumn {
-    const ALL: [Self; 8] = [
-        Self::Ready,
-        Self::Requests,
-        Self::Lost,
-        Self::History,
-        Self::Load,
-        Self::Forecast,
-        Self::Floor,
-        Self::Plain,
-    ];
-
     const fn width(self) -> usize {
         match self {
             Self::Ready | Self::Load | Self::Plain => 9,
@@ -46,19 +37,6 @@ impl WorkloadColumn {
             Self::Lost | Self::Floor => 6,
             Self::History => 12,
             Self::Forecast => 17,
-        }
-    }
-
-    const fn title(self) -> &'static str {
-        match self {
-            Self::Ready => "ready",
-            Self::Requests => "req/s",
-            Self::Lost => "lost/s",
-            Self::History => "so far",
-            Self::Load => "load",
-            Self::Forecast => "forecast",
-            Self::Floor => "floor",
-            Self::Plain => "plain HPA",
         }
     }
 
@@ -128,7 +106,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas, row: usize, most: usize) 
     let layout = Layout::of(model, canvas.width());
     canvas.put(row, 0, "Workload", Tone::Quiet);
     for placed in &layout.columns {
-        put(canvas, row, *placed, placed.column.title(), Tone::Quiet);
+        put(canvas, row, *placed, placed.column.as_str(), Tone::Quiet);
     }
     let mut sorted: Vec<&WorkloadLoad> = model.workloads.iter().collect();
     let all = sorted.len();

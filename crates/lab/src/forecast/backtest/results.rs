@@ -31,21 +31,11 @@ pub(super) struct Results {
 struct BacktestRow {
     series: String,
     model: &'static str,
-    horizon: NonZeroUsize,
-    forecasts: usize,
+    #[serde(flatten)]
+    score: Score,
     /// True where origins were left when it was interrupted.
     partial: bool,
-    mae: f64,
-    mae_clipped: f64,
     mae_vs_naive: Option<f64>,
-    rmse: f64,
-    bias: f64,
-    mape: Option<f64>,
-    smape: f64,
-    wape: Option<f64>,
-    mase: Option<f64>,
-    coverage80: f64,
-    coverage95: f64,
     /// The time of the run, which makes the forecasts of all horizons.
     fit_seconds: f64,
     predict_seconds: f64,
@@ -56,20 +46,8 @@ struct BacktestRow {
 struct MeanRow {
     model: &'static str,
     horizon: NonZeroUsize,
-    series: usize,
-    mae_vs_naive_geomean: Option<f64>,
-    mae_clipped_vs_naive_geomean: Option<f64>,
-    mae_vs_naive_worst: Option<f64>,
-    rmse_vs_naive_geomean: Option<f64>,
-    mase_mean: Option<f64>,
-    mase_median: Option<f64>,
-    mape_mean: Option<f64>,
-    mape_median: Option<f64>,
-    smape_mean: f64,
-    smape_median: f64,
-    coverage80: f64,
-    coverage95: f64,
-    better_than_naive: usize,
+    #[serde(flatten)]
+    averages: Averages,
     fit_seconds: f64,
     predict_seconds: f64,
 }
@@ -134,39 +112,12 @@ pub(super) fn report(tested: &BacktestResults, wanted: &BacktestPlan) -> Results
 
 impl BacktestRow {
     fn new(series: &str, tested: &TestedModel, score: &Score) -> Self {
-        let Score {
-            horizon,
-            forecasts,
-            mae,
-            mae_clipped,
-            rmse,
-            bias,
-            mape,
-            smape,
-            wape,
-            mase,
-            coverage80,
-            coverage95,
-            naive_mae,
-            naive_rmse: _,
-        } = *score;
         Self {
             series: series.to_owned(),
             model: tested.model.as_str(),
-            horizon,
-            forecasts,
+            score: *score,
             partial: tested.partial,
-            mae,
-            mae_clipped,
-            mae_vs_naive: (naive_mae > 0.0).then(|| mae / naive_mae),
-            rmse,
-            bias,
-            mape,
-            smape,
-            wape,
-            mase,
-            coverage80,
-            coverage95,
+            mae_vs_naive: (score.naive_mae > 0.0).then(|| score.mae / score.naive_mae),
             fit_seconds: tested.fit.as_secs_f64(),
             predict_seconds: tested.predict.as_secs_f64(),
         }
@@ -186,39 +137,10 @@ impl MeanRow {
             .filter(|score| score.horizon == horizon)
             .copied()
             .collect();
-        let Averages {
-            series,
-            mase_mean,
-            mase_median,
-            mae_vs_naive,
-            mae_clipped_vs_naive,
-            rmse_vs_naive,
-            mape_mean,
-            mape_median,
-            smape_mean,
-            smape_median,
-            coverage80,
-            coverage95,
-            better_than_naive,
-            worst_vs_naive,
-        } = Averages::of(&scores)?;
         Some(Self {
             model: model.as_str(),
             horizon,
-            series,
-            mae_vs_naive_geomean: mae_vs_naive,
-            mae_clipped_vs_naive_geomean: mae_clipped_vs_naive,
-            mae_vs_naive_worst: worst_vs_naive,
-            rmse_vs_naive_geomean: rmse_vs_naive,
-            mase_mean,
-            mase_median,
-            mape_mean,
-            mape_median,
-            smape_mean,
-            smape_median,
-            coverage80,
-            coverage95,
-            better_than_naive,
+            averages: Averages::of(&scores)?,
             fit_seconds: runs.iter().map(|tested| tested.fit.as_secs_f64()).sum(),
             predict_seconds: runs.iter().map(|tested| tested.predict.as_secs_f64()).sum(),
         })
@@ -320,21 +242,22 @@ fn header(titles: &[&str]) -> Vec<Cell> {
 
 impl BacktestRow {
     fn cells(&self) -> Vec<Cell> {
+        let score = &self.score;
         let mark = if self.partial { "*" } else { "" };
         let mut cells = vec![
             Cell::new(format!("{}{mark}", self.series)),
             Cell::new(self.model),
         ];
         let numbers = [
-            self.horizon.to_string(),
-            significant(self.mae),
-            significant(self.rmse),
-            places(self.mape, 2),
-            places(Some(self.smape), 2),
-            places(self.mase, 3),
+            score.horizon.to_string(),
+            significant(score.mae),
+            significant(score.rmse),
+            places(score.mape, 2),
+            places(Some(score.smape), 2),
+            places(score.mase, 3),
             places(self.mae_vs_naive, 3),
-            percent(self.coverage80),
-            percent(self.coverage95),
+            percent(score.coverage80),
+            percent(score.coverage95),
             places(Some(self.fit_seconds), 2),
             places(Some(self.predict_seconds), 2),
         ];
@@ -345,22 +268,23 @@ impl BacktestRow {
 
 impl MeanRow {
     fn cells(&self) -> Vec<Cell> {
+        let averages = &self.averages;
         let mut cells = vec![Cell::new(self.model)];
         let numbers = [
             self.horizon.to_string(),
-            self.series.to_string(),
-            places(self.mae_vs_naive_geomean, 3),
-            places(self.mae_clipped_vs_naive_geomean, 3),
-            places(self.mae_vs_naive_worst, 2),
-            places(self.rmse_vs_naive_geomean, 3),
-            format!("{}/{}", self.better_than_naive, self.series),
-            places(self.mase_mean, 3),
-            places(self.mase_median, 3),
-            places(self.mape_mean, 2),
-            places(self.mape_median, 2),
-            places(Some(self.smape_mean), 2),
-            percent(self.coverage80),
-            percent(self.coverage95),
+            averages.series.to_string(),
+            places(averages.mae_vs_naive_geomean, 3),
+            places(averages.mae_clipped_vs_naive_geomean, 3),
+            places(averages.mae_vs_naive_worst, 2),
+            places(averages.rmse_vs_naive_geomean, 3),
+            format!("{}/{}", averages.better_than_naive, averages.series),
+            places(averages.mase_mean, 3),
+            places(averages.mase_median, 3),
+            places(averages.mape_mean, 2),
+            places(averages.mape_median, 2),
+            places(Some(averages.smape_mean), 2),
+            percent(averages.coverage80),
+            percent(averages.coverage95),
             places(Some(self.fit_seconds), 1),
             places(Some(self.predict_seconds), 1),
         ];

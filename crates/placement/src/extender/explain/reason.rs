@@ -20,8 +20,8 @@ impl Explanation {
         if let Some(name) = &self.unjudged
             && !Exemption::named(name).is_some_and(Exemption::is_scored)
         {
-            let why =
-                Exemption::named(name).map_or_else(|| name.to_string(), |why| why.to_string());
+            let why = Exemption::named(name)
+                .map_or_else(|| name.to_string(), |why| why.explanation().to_owned());
             return Some(format!("{LEFT_OPEN}: {why}"));
         }
         let open = || self.nodes.iter().filter(|one| one.schedulable);

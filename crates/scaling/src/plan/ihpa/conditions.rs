@@ -139,7 +139,7 @@ fn progressing(portrayed: &MergedPortraits) -> Condition {
     Condition::new(
         GRAY_PROGRESSING,
         is_under_way,
-        staged.phase.word(),
+        staged.phase.as_str(),
         staged.reason.clone(),
     )
 }
@@ -149,7 +149,7 @@ fn stable(portrayed: &MergedPortraits) -> Option<Condition> {
     let decided = &portrayed.decided;
     if let Some(hold) = decided.holds.first() {
         let message = excerpt(&decided.reason, LONGEST);
-        return Some(Condition::new(STABLE, false, hold.action.word(), message));
+        return Some(Condition::new(STABLE, false, hold.action.as_str(), message));
     }
     let has_checks = !portrayed.checked.is_empty();
     has_checks.then(|| {

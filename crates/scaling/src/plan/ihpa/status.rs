@@ -79,7 +79,7 @@ pub(super) fn status(
             .iter()
             .map(|provided| portrait(provided, before, now))
             .collect(),
-        gray: change.map(|change| change.to_status(staged.phase.word(), staged.next)),
+        gray: change.map(|change| change.to_status(staged.phase.as_str(), staged.next)),
         stability: stability(portrayed, before, now).filter(|_| acts),
         last_scale_time: if has_scaled && desired.is_some() {
             Some(now)

@@ -1,6 +1,7 @@
 //! One right at the Kubernetes API: its account, the installations that need it, and its scope.
 
 use evenkeel_objects::kinds::Kind;
+use evenkeel_units::words;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -30,31 +31,19 @@ pub enum Need {
     ExternalChecks,
 }
 
-/// The process that has a right; each runs under its own ServiceAccount.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Identity {
-    /// The replicas that serve and decide.
-    Service,
-    Signer,
-    /// The clean-up, which restores bounds that no replica maintains any more.
-    CleanUp,
-    NodeAgent,
-    /// The process that runs the jobs of external algorithms.
-    Jobs,
-    /// The account for requests to kubelets; no Pod runs under it.
-    Kubelets,
-}
-
-impl Identity {
-    pub const fn account(self) -> &'static str {
-        match self {
-            Self::Service => "evenkeel",
-            Self::Signer => "evenkeel-signer",
-            Self::CleanUp => "evenkeel-restore",
-            Self::NodeAgent => "evenkeel-agent",
-            Self::Jobs => "evenkeel-jobs",
-            Self::Kubelets => "evenkeel-kubelets",
-        }
+words! {
+    /// The process that has a right; each runs under its own ServiceAccount.
+    pub enum Identity {
+        /// The replicas that serve and decide.
+        Service = "evenkeel",
+        Signer = "evenkeel-signer",
+        /// The clean-up, which restores bounds that no replica maintains any more.
+        CleanUp = "evenkeel-restore",
+        NodeAgent = "evenkeel-agent",
+        /// The process that runs the jobs of external algorithms.
+        Jobs = "evenkeel-jobs",
+        /// The account for requests to kubelets; no Pod runs under it.
+        Kubelets = "evenkeel-kubelets",
     }
 }
 

@@ -4,6 +4,8 @@
 //! [`NetworkUse`](evenkeel_placement::interfaces::NetworkUse) decides what counts: in PromQL
 //! the query would be longer than servers accept.
 
+use evenkeel_units::words;
+
 /// Names of hardware interfaces, also those of hypervisors, and usual names of bonds and teams.
 /// `eni...` is what the CNI plugin of AWS calls its veth pairs.
 macro_rules! named {
@@ -36,47 +38,23 @@ const ANY: &str = concat!("$exporter,device!~\"", never!(), "\"");
 /// The label that says what a series tells of its interface.
 pub(super) const PART: &str = "part";
 
-/// The information that a series gives about an interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InterfaceSeriesKind {
-    /// Bytes a second.
-    Received,
-    Sent,
-    /// Bytes a second of one direction.
-    Speed,
-    /// One of the addresses.
-    Address,
-    Member,
-    /// It has members.
-    Bond,
+words! {
+    /// The information that a series gives about an interface.
+    pub(super) enum InterfaceSeriesKind {
+        /// Bytes a second.
+        Received = "received",
+        Sent = "sent",
+        /// Bytes a second of one direction.
+        Speed = "speed",
+        /// One of the addresses.
+        Address = "address",
+        Member = "member",
+        /// It has members.
+        Bond = "bond",
+    }
 }
 
 impl InterfaceSeriesKind {
-    const ALL: [Self; 6] = [
-        Self::Received,
-        Self::Sent,
-        Self::Speed,
-        Self::Address,
-        Self::Member,
-        Self::Bond,
-    ];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Received => "received",
-            Self::Sent => "sent",
-            Self::Speed => "speed",
-            Self::Address => "address",
-            Self::Member => "member",
-            Self::Bond => "bond",
-        }
-    }
-
-    /// The part that a label's value says.
-    pub(super) fn of(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|part| part.as_str() == text)
-    }
-
     fn mark(self, series: &str) -> String {
         let part = self.as_str();
         format!("label_replace({series}, \"{PART}\", \"{part}\", \"\", \"\")")

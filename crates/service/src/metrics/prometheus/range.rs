@@ -14,7 +14,7 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::pod_names;
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_scaling::load_sum::NEGLIGIBLE;
-use evenkeel_units::Resource;
+use evenkeel_units::{Resource, words};
 use jiff::{SignedDuration, Timestamp};
 
 use super::answer;
@@ -91,21 +91,12 @@ impl Workloads<'_> {
     }
 }
 
-/// The aggregate over the values of a workload's Pods.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Aggregate {
-    Sum,
-    /// The number of them.
-    Count,
-}
-
-impl Aggregate {
-    /// The operator of PromQL.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Count => "count",
-        }
+words! {
+    /// The aggregate over the values of a workload's Pods.
+    pub enum Aggregate {
+        Sum = "sum",
+        /// The number of them.
+        Count = "count",
     }
 }
 

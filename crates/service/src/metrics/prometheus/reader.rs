@@ -333,7 +333,7 @@ fn tell(
 ) -> Result<(), DropCause> {
     let part = labels
         .get(PART)
-        .and_then(InterfaceSeriesKind::of)
+        .and_then(InterfaceSeriesKind::named)
         .ok_or(DropCause::Unnamed)?;
     let device = labels.get("device").ok_or(DropCause::Unnamed)?;
     let value = amount(Resource::NetworkIo, value)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use evenkeel_clock as clock;
-use evenkeel_units::{Resource, ResourceSet, Resources};
+use evenkeel_units::{Resource, ResourceSet, Resources, words};
 use jiff::Timestamp;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -20,12 +20,13 @@ const LATENCIES: [f64; 12] = [
     0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
 ];
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verb {
-    Filter,
-    Prioritize,
-    Preempt,
-    Bind,
+words! {
+    pub(super) enum Verb {
+        Filter = "filter",
+        Prioritize = "prioritize",
+        Preempt = "preempt",
+        Bind = "bind",
+    }
 }
 
 impl Verb {
@@ -35,15 +36,6 @@ impl Verb {
             Self::Prioritize => paths::PRIORITIZE,
             Self::Preempt => paths::PREEMPT,
             Self::Bind => paths::BIND,
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Filter => "filter",
-            Self::Prioritize => "prioritize",
-            Self::Preempt => "preempt",
-            Self::Bind => "bind",
         }
     }
 }

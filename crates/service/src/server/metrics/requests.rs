@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use evenkeel_units::words;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -21,17 +22,16 @@ const LATENCY: [f64; 14] = [
     0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0,
 ];
 
-/// The classes of status codes that are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Class {
-    Success,
-    Refused,
-    Failed,
+words! {
+    /// The classes of status codes that are told apart.
+    enum Class {
+        Success = "2xx",
+        Refused = "4xx",
+        Failed = "5xx",
+    }
 }
 
 impl Class {
-    const ALL: [Self; 3] = [Self::Success, Self::Refused, Self::Failed];
-
     fn of(status: StatusCode) -> Self {
         if status.is_server_error() {
             Self::Failed
@@ -39,14 +39,6 @@ impl Class {
             Self::Refused
         } else {
             Self::Success
-        }
-    }
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Success => "2xx",
-            Self::Refused => "4xx",
-            Self::Failed => "5xx",
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use evenkeel_units::words;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
@@ -18,23 +19,17 @@ const WHAT: &str = "client authority";
 const OTHER_NAME: rustls::Error =
     rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure);
 
-/// The clients that an authority signs for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Authority {
-    /// kube-scheduler, which calls the extender.
-    Scheduler,
-    /// The API server's front proxy, which passes on what others ask of an extension API.
-    FrontProxy,
+words! {
+    /// The clients that an authority signs for.
+    pub enum Authority {
+        /// kube-scheduler, which calls the extender.
+        Scheduler = "scheduler",
+        /// The API server's front proxy, which passes on what others ask of an extension API.
+        FrontProxy = "front-proxy",
+    }
 }
 
 impl Authority {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Scheduler => "scheduler",
-            Self::FrontProxy => "front-proxy",
-        }
-    }
-
     /// True if every client may call while the authority is not configured: by that the operator
     /// says that callers of the extender have no certificates. For the front proxy, no caller is
     /// then identified by headers.

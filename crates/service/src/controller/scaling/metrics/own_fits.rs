@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use evenkeel_units::words;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -21,26 +22,15 @@ pub(in crate::controller::scaling) struct TrafficFitMetrics {
     fits: Family<FitOutcomeLabel, Counter>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::controller::scaling) enum TrafficOutcome {
-    /// The traffic explained a day that the model had not seen.
-    Accepted,
-    Refused,
-    /// Too little of the past is known.
-    TooShort,
-    NoPast,
-    Failed,
-}
-
-impl TrafficOutcome {
-    const fn reason(self) -> &'static str {
-        match self {
-            Self::Accepted => "Accepted",
-            Self::Refused => "Refused",
-            Self::TooShort => "TooShort",
-            Self::NoPast => "NoPast",
-            Self::Failed => "Failed",
-        }
+words! {
+    pub(in crate::controller::scaling) enum TrafficOutcome {
+        /// The traffic explained a day that the model had not seen.
+        Accepted = "Accepted",
+        Refused = "Refused",
+        /// Too little of the past is known.
+        TooShort = "TooShort",
+        NoPast = "NoPast",
+        Failed = "Failed",
     }
 }
 
@@ -54,7 +44,7 @@ impl TrafficFitMetrics {
     }
 
     pub(in crate::controller::scaling) fn ended(&self, outcome: TrafficOutcome) {
-        let outcome = outcome.reason();
+        let outcome = outcome.as_str();
         self.fits.get_or_create(&FitOutcomeLabel { outcome }).inc();
     }
 }
@@ -65,32 +55,20 @@ pub(in crate::controller::scaling) struct FitMetrics {
     duration: Histogram,
 }
 
-/// The end of a fit of a target's own trees, or of the model that it names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::controller::scaling) enum FitOutcome {
-    /// It has trees that do no worse than what all targets share, or its model.
-    Fitted,
-    /// The model that all targets share does better.
-    GlobalIsBetter,
-    /// Too little of the past is known.
-    TooShort,
-    NoPast,
-    /// The network that it names is in no file that can be read.
-    NoNetwork,
-    /// The trees could not be grown.
-    Failed,
-}
-
-impl FitOutcome {
-    const fn reason(self) -> &'static str {
-        match self {
-            Self::Fitted => "Fitted",
-            Self::GlobalIsBetter => "GlobalIsBetter",
-            Self::TooShort => "TooShort",
-            Self::NoPast => "NoPast",
-            Self::NoNetwork => "NoNetwork",
-            Self::Failed => "Failed",
-        }
+words! {
+    /// The end of a fit of a target's own trees, or of the model that it names.
+    pub(in crate::controller::scaling) enum FitOutcome {
+        /// It has trees that do no worse than what all targets share, or its model.
+        Fitted = "Fitted",
+        /// The model that all targets share does better.
+        GlobalIsBetter = "GlobalIsBetter",
+        /// Too little of the past is known.
+        TooShort = "TooShort",
+        NoPast = "NoPast",
+        /// The network that it names is in no file that can be read.
+        NoNetwork = "NoNetwork",
+        /// The trees could not be grown.
+        Failed = "Failed",
     }
 }
 
@@ -119,7 +97,7 @@ impl FitMetrics {
     }
 
     pub(in crate::controller::scaling) fn ended(&self, outcome: FitOutcome) {
-        let outcome = outcome.reason();
+        let outcome = outcome.as_str();
         self.fits.get_or_create(&FitOutcomeLabel { outcome }).inc();
     }
 
