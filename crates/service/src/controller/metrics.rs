@@ -111,7 +111,7 @@ impl ControllerMetrics {
     }
 
     /// Shows where the kill switch stands.
-    pub fn observe_switch(&self, switch: &WriteSwitch) {
+    pub(crate) fn observe_switch(&self, switch: &WriteSwitch) {
         let enabled = switch.get() == Writes::Enabled;
         self.writes.enabled.set(i64::from(enabled));
     }

@@ -89,7 +89,7 @@ impl QueryMetrics {
     }
 
     /// Shows what the check of names found; what it did not find shows as 0.
-    pub fn observe_findings(&self, findings: &[MetricsFinding]) {
+    pub(crate) fn observe_findings(&self, findings: &[MetricsFinding]) {
         for reason in MetricsFinding::REASONS {
             let found = findings.iter().any(|finding| finding.reason() == reason);
             self.findings(reason).set(i64::from(found));

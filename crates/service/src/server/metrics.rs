@@ -52,7 +52,7 @@ impl ListenerMetrics {
     }
 
     /// Counts an attempt to take new certificates into use that kept the old ones.
-    pub fn certificate_reload_failed(&self, reason: &'static str) {
+    pub(crate) fn certificate_reload_failed(&self, reason: &'static str) {
         self.certificates.reload_failures(reason).inc();
     }
 }
