@@ -92,8 +92,17 @@ impl<'ast> Visit<'ast> for Source {
     fn visit_macro(&mut self, called: &'ast Macro) {
         // Arguments of `format!`, `json!` and their like are expressions in their greater part.
         tokens(&called.tokens.to_string(), &mut self.named);
+        self.types.extend(declared(&called.tokens.to_string()));
         visit::visit_macro(self, called);
     }
+}
+
+/// The structs that a table such as `families!` declares.
+fn declared(text: &str) -> Vec<String> {
+    let parts = text.split("struct ").skip(1);
+    let names = parts.filter_map(|part| part.split_whitespace().next());
+    let names = names.filter(|name| name.starts_with(char::is_uppercase));
+    names.map(ToOwned::to_owned).collect()
 }
 
 /// The paths in the text of a macro's arguments, as `quote` prints it: `a :: b :: c`.

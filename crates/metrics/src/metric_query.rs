@@ -12,7 +12,7 @@ use crate::metrics_api::MetricsApi;
 use crate::sample::PodSample;
 use crate::signal::{MetricIdentifier, ObjectReference, ResourceName, Signal};
 
-pub use crate::metric_values::ValuesError;
+use crate::metric_values::ValuesError;
 
 use evenkeel_objects::json::ParseError;
 use evenkeel_objects::kinds::Kind;

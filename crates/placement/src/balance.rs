@@ -187,7 +187,7 @@ fn per_resource(nodes: &[NodeLoad], demand: &Resources<Amount>, weights: &Weight
 }
 
 /// For the extender protocol: rounded half up, within 0 to 10.
-pub fn to_wire(score: f64) -> u8 {
+pub(crate) fn to_wire(score: f64) -> u8 {
     let rounded = Amount::from_f64(score.clamp(0.0, BEST)).get();
     u8::try_from(rounded).unwrap_or(10)
 }

@@ -11,7 +11,7 @@ use crate::node_table::{Freshness, NodeState};
 /// Resources that Pods seldom demand: the sum of demands does not show the use.
 pub const SELDOM_DEMANDED: [Resource; 2] = [Resource::NetworkIo, Resource::DiskIo];
 
-pub fn scored_loads(nodes: &[&NodeState]) -> Vec<NodeLoad> {
+pub(crate) fn scored_loads(nodes: &[&NodeState]) -> Vec<NodeLoad> {
     let mut loads: Vec<NodeLoad> = nodes.iter().map(|node| node.load).collect();
     for resource in SELDOM_DEMANDED {
         let Some(usual) = mean_utilisation(nodes, resource) else {

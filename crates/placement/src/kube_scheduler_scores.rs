@@ -31,7 +31,7 @@ pub const ASSUMED_MEMORY: Amount = Amount::new(200 << 20);
 const SCORED: [Resource; 2] = [Resource::Cpu, Resource::Memory];
 
 /// The demand has nothing beside cpu and memory.
-pub fn sees_all_of(demand: &Resources<Amount>) -> bool {
+pub(crate) fn sees_all_of(demand: &Resources<Amount>) -> bool {
     let mut unseen = Resource::ALL
         .iter()
         .filter(|resource| !SCORED.contains(resource));
@@ -76,7 +76,7 @@ pub fn balanced_allocation(
     i64::try_from(score).unwrap_or(MOST)
 }
 
-pub fn by_requests(asked: &Resources<Amount>, node: &NodeDetail) -> i64 {
+pub(crate) fn by_requests(asked: &Resources<Amount>, node: &NodeDetail) -> i64 {
     let allocatable = node.allocatable.map(Option::unwrap_or_default);
     least_allocated(asked, &node.committed, &allocatable)
         + balanced_allocation(asked, &node.committed, &allocatable)

@@ -29,7 +29,7 @@ pub mod scheduler_lease;
 pub mod snapshot;
 pub mod usage_history;
 
-pub use candidate_loads::{SELDOM_DEMANDED, scored_loads};
+pub use candidate_loads::SELDOM_DEMANDED;
 pub use node_load::NodeLoad;
 pub use node_sampling::NodesToScore;
 pub use policy::SchedulingPolicy;

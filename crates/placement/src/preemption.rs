@@ -7,7 +7,7 @@ use crate::headroom;
 use crate::node_load::NodeLoad;
 
 /// The node has headroom for the demand once `relief` has left.
-pub fn makes_room(
+pub(crate) fn makes_room(
     demand: &Resources<Amount>,
     node: &NodeLoad,
     relief: &Resources<Amount>,

@@ -19,13 +19,12 @@ mod scheduler;
 
 use std::sync::Arc;
 
-pub use crate::engine::summary::RunSummary;
-
 use evenkeel_units::Ratio;
 use policies::{OwnSettings, PolicyName};
 use replicas::{Replicas, ScalingMethod};
 use run::{SimulationInput, SimulationRun};
 
+use crate::engine::summary::RunSummary;
 use crate::scenario::{Scenario, ScenarioWorkload};
 use crate::target::FitFunctions;
 

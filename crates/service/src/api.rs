@@ -14,4 +14,4 @@ pub const EXPLAIN: &str = "/api/v1/explain";
 pub const SCALING: &str = "/api/v1/scaling";
 
 /// Path of the recent past of one target: a [`history::ScalingHistory`].
-pub const SCALING_HISTORY: &str = "/api/v1/scaling/history";
+pub(crate) const SCALING_HISTORY: &str = "/api/v1/scaling/history";

@@ -41,10 +41,9 @@ pub use check::Checker;
 pub use environment::{environment, local_time_zone, no_colour};
 pub use profiles::parse_judgement;
 
-pub use crate::controller::Writes;
 pub use error::{ConfigError, ConfigProblem, Origin};
 pub use file::{API_VERSION, ConfigFile, KIND};
-pub use layers::{ConfigSources, ENVIRONMENT_PREFIX, Override};
+pub use layers::{ConfigSources, Override};
 pub use reload::Reload;
 
 use evenkeel_placement::SchedulingPolicy;
@@ -53,6 +52,7 @@ use layers::ConfigLayers;
 use scheduling::{PolicySections, SchedulingSection};
 
 use crate::cluster;
+use crate::controller::Writes;
 use crate::controller::{leadership, writer};
 use crate::metrics::{MetricsSourceSettings, kubelet};
 use crate::telemetry::LogSettings;

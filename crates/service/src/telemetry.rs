@@ -3,6 +3,7 @@
 //! owns; there is no global registry.
 
 mod log;
+pub(crate) mod metric_families;
 mod rate_limited;
 mod registry;
 

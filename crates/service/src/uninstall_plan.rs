@@ -32,7 +32,7 @@ use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 /// The kinds of object that Evenkeel writes on.
-pub const WRITTEN: [Kind; 9] = [
+pub(crate) const WRITTEN: [Kind; 9] = [
     Kind::HorizontalPodAutoscaler,
     Kind::ScaledObject,
     Kind::Deployment,
@@ -45,7 +45,7 @@ pub const WRITTEN: [Kind; 9] = [
 ];
 
 /// The kinds of object with bounds or a count that Evenkeel changes, with a record of the user's.
-pub const BOUNDED: [Kind; 5] = [
+pub(crate) const BOUNDED: [Kind; 5] = [
     Kind::HorizontalPodAutoscaler,
     Kind::ScaledObject,
     Kind::Deployment,
@@ -96,7 +96,7 @@ pub struct ClosedReadinessGate {
 impl ObjectTraces {
     /// True for bounds without a contributor for an hour: the replica that should have restored
     /// them is gone.
-    pub fn have_lapsed(&self, now: Timestamp) -> bool {
+    pub(crate) fn have_lapsed(&self, now: Timestamp) -> bool {
         let bounds = self.bounds.as_ref().and_then(|bounds| bounds.as_ref().ok());
         let held_until = bounds.and_then(|bounds| bounds.written()?.held_until());
         held_until.is_some_and(|until| now.duration_since(until) >= LAPSED)
@@ -119,7 +119,7 @@ impl ObjectTraces {
         self.shut.is_some_and(|shut| shut.is_forgotten)
     }
 
-    pub fn are_due(&self, extent: Extent, now: Timestamp) -> bool {
+    pub(crate) fn are_due(&self, extent: Extent, now: Timestamp) -> bool {
         match extent {
             Extent::All => !self.is_clean(),
             Extent::Lapsed => self.have_lapsed(now) || self.is_forgotten(),

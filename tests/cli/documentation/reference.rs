@@ -149,18 +149,17 @@ fn every_annotation_has_its_row() {
     assert!(unknown.is_empty(), "no such annotation: {unknown:?}");
 }
 
-/// The names of metrics that are registered: the first text after `register(`.
+/// The names of metrics that are registered: the first text after `register(`, and those of the
+/// tables in `families!`.
 fn registered(source: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for way in [".register(", ".register_with_unit("] {
-        for part in source.split(way).skip(1) {
-            let Some(rest) = part.trim_start().strip_prefix('"') else {
-                continue;
-            };
-            found.insert(rest.split('"').next().unwrap_or_default().to_owned());
-        }
-    }
-    found
+    let tables = source.split("families! {\n").skip(1);
+    let tables = tables.map(|rest| rest.split("\n}").next().unwrap_or_default());
+    let declared = tables.flat_map(|table| table.split(" = ").skip(1));
+    let called = source.split(".register(").skip(1);
+    declared
+        .chain(called.map(str::trim_start))
+        .filter_map(|part| Some(part.strip_prefix('"')?.split('"').next()?.to_owned()))
+        .collect()
 }
 
 #[test]

@@ -15,6 +15,7 @@ use super::placement_rules::{
 };
 use super::wire::ExtenderRequest;
 use crate::balance::BalanceScores;
+use crate::candidate_loads::scored_loads;
 use crate::extender::profile_threshold;
 use crate::node_table::{NearTies, NodeState, median};
 use crate::profile::ProfileChoice;
@@ -22,7 +23,6 @@ use crate::ranking::Ranking;
 use crate::snapshot::Snapshot;
 use crate::{
     NodeLoad, SchedulingPolicy, balance, headroom, kube_scheduler_scores, profile, ranking,
-    scored_loads,
 };
 
 /// If the headroom rule is relaxed, nodes whose fullest resource is within this share of capacity

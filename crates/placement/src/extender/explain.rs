@@ -18,9 +18,10 @@ use super::placement_rules::{Exemption, PlacementContext, PlacementRules};
 use super::wire::ExtenderRequest;
 use super::{decide, placement_rules};
 use crate::balance::NodeScore;
+use crate::candidate_loads::scored_loads;
 use crate::demand::Demand;
 use crate::node_table::NodeState;
-use crate::{NodeLoad, balance, headroom, scored_loads};
+use crate::{NodeLoad, balance, headroom};
 
 pub use node::{NodeExplanation, ResourceExplanation, ResourceMap};
 

@@ -22,7 +22,7 @@ pub struct UsageRound {
 
 impl UsageRound {
     /// The sample before, so that a caller drops its many names outside of the lock.
-    pub fn into_before(self) -> Arc<UsageSample> {
+    pub(crate) fn into_before(self) -> Arc<UsageSample> {
         self.before
     }
 }

@@ -330,7 +330,7 @@ impl Signer {
     }
 
     fn report(&self, error: &Error) {
-        self.metrics.failed(error.reason());
+        self.metrics.failures(error.reason()).inc();
         if let Some(suppressed) = self.warned.permit(error.reason(), clock::instant()) {
             warn!(%error, suppressed, "the certificates could not be maintained");
         }

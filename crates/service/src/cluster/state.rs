@@ -93,7 +93,7 @@ impl ClusterState {
     }
 
     /// The same for a cluster with objects that `clock` stamps.
-    pub fn with_clock(settings: Settings, clock: Clock) -> Self {
+    pub(crate) fn with_clock(settings: Settings, clock: Clock) -> Self {
         let inner = PlacementState {
             table: NodeTable::new(settings.table),
             ..PlacementState::default()
@@ -254,14 +254,14 @@ impl ClusterState {
     }
 
     /// Forgets a namespace that was deleted.
-    pub fn remove_namespace(&self, name: &str, now: Timestamp) {
+    pub(crate) fn remove_namespace(&self, name: &str, now: Timestamp) {
         self.change(|inner| inner.remove_namespace(name, now));
         self.resizable().forget_namespace(name);
         self.scaling().retain_namespaces(|other| other != name);
     }
 
     /// Keeps only these namespaces, after a complete list.
-    pub fn retain_namespaces(&self, keep: impl Fn(&str) -> bool, now: Timestamp) {
+    pub(crate) fn retain_namespaces(&self, keep: impl Fn(&str) -> bool, now: Timestamp) {
         self.change(|inner| {
             let names = inner.namespaces.keys();
             let gone: Vec<_> = names.filter(|name| !keep(name)).cloned().collect();
@@ -301,7 +301,7 @@ impl ClusterState {
     }
 
     /// The version at which a node was read.
-    pub fn node_version(&self, name: &str) -> Option<String> {
+    pub(crate) fn node_version(&self, name: &str) -> Option<String> {
         self.lock().node_versions.get(name).cloned()
     }
 
@@ -311,7 +311,7 @@ impl ClusterState {
     }
 
     /// Where each node is reached, in the order of their names.
-    pub fn node_contacts(&self) -> Vec<NodeContact> {
+    pub(crate) fn node_contacts(&self) -> Vec<NodeContact> {
         self.lock().contacts.all()
     }
 
@@ -326,7 +326,7 @@ impl ClusterState {
     }
 
     /// Takes at most `most` of the warnings that have not been taken yet.
-    pub fn take_warnings(&self, most: usize) -> Vec<AnnotationWarning> {
+    pub(crate) fn take_warnings(&self, most: usize) -> Vec<AnnotationWarning> {
         self.lock().warnings.take(most)
     }
 

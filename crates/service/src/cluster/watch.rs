@@ -38,7 +38,7 @@ use watch_loop::{WatchContext, objects};
 
 /// The time between two lookups of kinds that not every cluster serves: KEDA's ScaledObjects, and
 /// Evenkeel's own.
-pub const DISCOVERY: Duration = Duration::from_mins(5);
+pub(crate) const DISCOVERY: Duration = Duration::from_mins(5);
 
 /// The watches in addition to the kinds that every Evenkeel watches.
 #[derive(Debug)]

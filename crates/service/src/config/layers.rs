@@ -11,7 +11,7 @@ use super::error::{ConfigError, ConfigProblem, Origin};
 use super::yaml;
 
 /// The prefix of all environment variables that are read.
-pub const ENVIRONMENT_PREFIX: &str = "EVENKEEL_";
+pub(super) const ENVIRONMENT_PREFIX: &str = "EVENKEEL_";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {

@@ -24,7 +24,7 @@ impl Config {
     ///
     /// # Errors
     /// A file that is refused; then nothing changes.
-    pub fn reload(&self) -> Result<Reload, ConfigError> {
+    pub(crate) fn reload(&self) -> Result<Reload, ConfigError> {
         match Self::load(&self.sources) {
             Ok(new) => Ok(Reload {
                 writes: new.writes,

@@ -41,7 +41,7 @@ pub struct Settings {
 impl Settings {
     /// The longest time to end for the elector, if a write takes at most `write`: its check of the
     /// Lease, the write, and the release of the Lease.
-    pub fn longest_end(&self, write: Duration) -> Duration {
+    pub(crate) fn longest_end(&self, write: Duration) -> Duration {
         look_limit(&self.timing) + write + self.timing.retry_period
     }
 }

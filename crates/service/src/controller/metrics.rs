@@ -1,17 +1,13 @@
 //! Metrics of the writer and the election.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
 
 use evenkeel_objects::plan::Purpose;
 use evenkeel_units::words;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 
 use super::switch::{WriteSwitch, Writes};
+use crate::telemetry::Registry;
+use crate::telemetry::metric_families::{count, families};
 
 words! {
     pub enum WriteOutcome {
@@ -35,191 +31,116 @@ words! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct WriteLabels {
-    purpose: &'static str,
-    outcome: &'static str,
+families! {
+    struct WriteMetrics {
+        writes: Counter[purpose, outcome] = "writes",
+            "Writes to the API server by purpose and outcome";
+        enabled: Gauge = "writes_enabled",
+            "1 while writes are enabled, 0 while the kill switch forbids them";
+    }
+}
+
+families! {
+    struct LoopMetrics {
+        leader: Gauge = "leader", "1 while this replica leads";
+        refused_pods: Gauge = "refused_pods",
+            "Pods that wait because no node has headroom for them";
+        refused_oldest_seconds: FloatGauge = "refused_pods_oldest_seconds",
+            "The longest wait of these Pods";
+        overloaded_nodes: Gauge = "overloaded_nodes",
+            "Nodes with Evenkeel's taint for overloaded nodes";
+        marked_pods: Gauge = "deletion_cost_pods", "Pods with a deletion cost of Evenkeel";
+        replica_profiles: Gauge[state] = "replica_profiles",
+            "ReplicaProfiles by the reason why they are not applied; Followed if they are";
+        online_conditions: Counter[status, outcome] = "online_conditions",
+            "Writes of the condition that opens or closes the readiness gate of a Pod";
+        online_gate: Gauge = "online_gate_given",
+            "1 while this replica gives new Pods of ReplicaProfiles the readiness gate";
+        awaited_conditions: Gauge = "online_conditions_awaited",
+            "Pods whose condition for the readiness gate waits to be written";
+        balanced_scale_ins: Counter = "scale_ins_balanced",
+            "Rounds in which Pods of a ReplicaSet got deletion costs before a scale-in";
+        waiting_scale_ins: Gauge = "scale_ins_waiting",
+            "Scaled-in workloads whose Pods are processed in a later round";
+        unbalanced_scale_ins: Counter[reason] = "scale_ins_left_alone",
+            "Ticks at which a workload was scaled in and no Pod of it got a deletion cost, by \
+             reason";
+    }
 }
 
 #[derive(Debug, Clone, Default)]
 pub struct ControllerMetrics {
-    writes: Family<WriteLabels, Counter>,
-    leader: Gauge,
-    writes_enabled: Gauge,
-    refused_pods: Gauge,
-    refused_oldest_seconds: Gauge<f64, AtomicU64>,
-    overloaded_nodes: Gauge,
-    marked_pods: Gauge,
-    balanced_scale_ins: Counter,
-    waiting_scale_ins: Gauge,
-    unbalanced_scale_ins: Family<UnbalancedScaleInLabels, Counter>,
-    replica_profiles: Family<ProfileLabels, Gauge>,
-    online_conditions: Family<ConditionLabels, Counter>,
-    online_gate: Gauge,
-    awaited_conditions: Gauge,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ProfileLabels {
-    state: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ConditionLabels {
-    status: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct UnbalancedScaleInLabels {
-    reason: &'static str,
+    writes: WriteMetrics,
+    loops: LoopMetrics,
 }
 
 impl ControllerMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
         self.register_writes(registry);
-        registry.register("leader", "1 while this replica leads", self.leader.clone());
-        registry.register(
-            "refused_pods",
-            "Pods that wait because no node has headroom for them",
-            self.refused_pods.clone(),
-        );
-        registry.register(
-            "refused_pods_oldest_seconds",
-            "The longest wait of these Pods",
-            self.refused_oldest_seconds.clone(),
-        );
-        registry.register(
-            "overloaded_nodes",
-            "Nodes with Evenkeel's taint for overloaded nodes",
-            self.overloaded_nodes.clone(),
-        );
-        registry.register(
-            "deletion_cost_pods",
-            "Pods with a deletion cost of Evenkeel",
-            self.marked_pods.clone(),
-        );
-        registry.register(
-            "replica_profiles",
-            "ReplicaProfiles by the reason why they are not applied; Followed if they are",
-            self.replica_profiles.clone(),
-        );
-        registry.register(
-            "online_conditions",
-            "Writes of the condition that opens or closes the readiness gate of a Pod",
-            self.online_conditions.clone(),
-        );
-        registry.register(
-            "online_gate_given",
-            "1 while this replica gives new Pods of ReplicaProfiles the readiness gate",
-            self.online_gate.clone(),
-        );
-        registry.register(
-            "online_conditions_awaited",
-            "Pods whose condition for the readiness gate waits to be written",
-            self.awaited_conditions.clone(),
-        );
-        registry.register(
-            "scale_ins_balanced",
-            "Rounds in which Pods of a ReplicaSet got deletion costs before a scale-in",
-            self.balanced_scale_ins.clone(),
-        );
-        registry.register(
-            "scale_ins_waiting",
-            "Scaled-in workloads whose Pods are processed in a later round",
-            self.waiting_scale_ins.clone(),
-        );
-        registry.register(
-            "scale_ins_left_alone",
-            "Ticks at which a workload was scaled in and no Pod of it got a deletion cost, by \
-             reason",
-            self.unbalanced_scale_ins.clone(),
-        );
+        self.loops.register(registry);
     }
 
     /// Registers the writes' metric families for `/metrics`, for a process without other loops.
     pub(crate) fn register_writes(&self, registry: &mut Registry) {
-        registry.register(
-            "writes",
-            "Writes to the API server by purpose and outcome",
-            self.writes.clone(),
-        );
-        registry.register(
-            "writes_enabled",
-            "1 while writes are enabled, 0 while the kill switch forbids them",
-            self.writes_enabled.clone(),
-        );
+        self.writes.register(registry);
     }
 
     pub(super) fn count(&self, purpose: Purpose, outcome: WriteOutcome) {
-        self.writes
-            .get_or_create(&WriteLabels {
-                purpose: purpose.as_str(),
-                outcome: outcome.as_str(),
-            })
-            .inc();
+        let (purpose, outcome) = (purpose.as_str(), outcome.as_str());
+        self.writes.writes(purpose, outcome).inc();
     }
 
     pub(super) fn lead(&self, leads: bool) {
-        self.leader.set(i64::from(leads));
+        self.loops.leader.set(i64::from(leads));
     }
 
     /// Shows where the kill switch stands.
-    pub fn observe_switch(&self, switch: &WriteSwitch) {
+    pub(crate) fn observe_switch(&self, switch: &WriteSwitch) {
         let enabled = switch.get() == Writes::Enabled;
-        self.writes_enabled.set(i64::from(enabled));
+        self.writes.enabled.set(i64::from(enabled));
     }
 
     pub(super) fn overloaded(&self, nodes: usize) {
-        let nodes = i64::try_from(nodes).unwrap_or(i64::MAX);
-        self.overloaded_nodes.set(nodes);
+        self.loops.overloaded_nodes.set(count(nodes));
     }
 
     pub(super) fn marked_pods(&self, pods: usize) {
-        self.marked_pods
-            .set(i64::try_from(pods).unwrap_or(i64::MAX));
+        self.loops.marked_pods.set(count(pods));
     }
 
     pub(super) fn balanced_scale_in(&self) {
-        self.balanced_scale_ins.inc();
+        self.loops.balanced_scale_ins.inc();
     }
 
     pub(super) fn waiting_scale_ins(&self, workloads: usize) {
-        self.waiting_scale_ins
-            .set(i64::try_from(workloads).unwrap_or(i64::MAX));
+        self.loops.waiting_scale_ins.set(count(workloads));
     }
 
     pub(super) fn unbalanced_scale_in(&self, reason: &'static str) {
-        let labels = UnbalancedScaleInLabels { reason };
-        self.unbalanced_scale_ins.get_or_create(&labels).inc();
+        self.loops.unbalanced_scale_ins(reason).inc();
     }
 
     /// Shows the profiles by what stands against them.
     pub(super) fn profiles(&self, states: &HashMap<&'static str, i64>) {
-        self.replica_profiles.clear();
+        self.loops.replica_profiles.clear();
         for (&state, &count) in states {
-            let labels = ProfileLabels { state };
-            self.replica_profiles.get_or_create(&labels).set(count);
+            self.loops.replica_profiles(state).set(count);
         }
     }
 
     pub(super) fn online_condition(&self, status: &'static str, outcome: WriteOutcome) {
-        let outcome = outcome.as_str();
-        let labels = ConditionLabels { status, outcome };
-        self.online_conditions.get_or_create(&labels).inc();
+        self.loops.online_conditions(status, outcome.as_str()).inc();
     }
 
     pub(super) fn online_gate(&self, is_given: bool, awaited: usize) {
-        self.online_gate.set(i64::from(is_given));
-        self.awaited_conditions
-            .set(i64::try_from(awaited).unwrap_or(i64::MAX));
+        self.loops.online_gate.set(i64::from(is_given));
+        self.loops.awaited_conditions.set(count(awaited));
     }
 
     pub(super) fn refused(&self, pods: usize, oldest_seconds: f64) {
-        self.refused_pods
-            .set(i64::try_from(pods).unwrap_or(i64::MAX));
-        self.refused_oldest_seconds.set(oldest_seconds);
+        self.loops.refused_pods.set(count(pods));
+        self.loops.refused_oldest_seconds.set(oldest_seconds);
     }
 }
 

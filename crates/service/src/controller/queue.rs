@@ -65,12 +65,12 @@ pub struct WriteQueue {
 impl WriteQueue {
     /// The objects with failed writes since the last call, so that their plans are made again, or
     /// rest.
-    pub fn take_failed(&self) -> HashSet<ObjectRef> {
+    pub(crate) fn take_failed(&self) -> HashSet<ObjectRef> {
         std::mem::take(&mut self.shared.locked().failed)
     }
 
     /// The Scales with counts that were written since the last call, each with its last count.
-    pub fn take_scaled(&self) -> HashMap<ObjectRef, i32> {
+    pub(crate) fn take_scaled(&self) -> HashMap<ObjectRef, i32> {
         std::mem::take(&mut self.shared.locked().scaled)
     }
 

@@ -9,13 +9,12 @@ use evenkeel_objects::plan::Purpose;
 use evenkeel_objects::plan::event::{EventContent, EventSeverity, RegardingObject};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
-use prometheus_client::metrics::gauge::Gauge;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, ConfigError, Reload};
 use crate::controller::switch::Writes;
 use crate::controller::{Replica, WriteQueue, WriteSwitch};
-use crate::telemetry::Registry;
+use crate::telemetry::metric_families::families;
 
 /// Pause between two looks at the file: kubelet takes up to a minute for a changed ConfigMap, and
 /// the kill switch should not add to that.
@@ -27,20 +26,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The ConfigMap that the manifests mount.
 const CONFIGURATION: &str = "evenkeel";
 
-#[derive(Debug, Clone, Default)]
-pub(super) struct ConfigReloadMetrics {
-    refused: Gauge,
-}
-
-impl ConfigReloadMetrics {
-    pub(super) fn register(&self, registry: &mut Registry) {
-        let Self { refused } = self.clone();
-        registry.register(
-            "configuration_refused",
+families! {
+    pub(super) struct ConfigReloadMetrics {
+        refused: Gauge = "configuration_refused",
             "1 while the changed configuration file is refused and the previous one stays in \
-             effect",
-            refused,
-        );
+             effect";
     }
 }
 

@@ -163,7 +163,7 @@ impl MetricsError {
     }
 
     /// True where the server itself seems out of reach, so that asking it more is a waste of time.
-    pub const fn is_unreachable(&self) -> bool {
+    pub(crate) const fn is_unreachable(&self) -> bool {
         matches!(self, Self::Connect(_) | Self::Timeout)
     }
 

@@ -1,151 +1,62 @@
 //! Prometheus metrics of the measuring itself. Every label value comes from a closed set: queries,
 //! reasons, causes, resources, states.
 
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
 
 use super::error::MetricsError;
 use super::round::MetricsRound;
 use super::self_check::MetricsFinding;
+use crate::telemetry::metric_families::families;
 
 const WHOLE_ROUND: &str = "all";
 
 /// Upper bounds in seconds, from a small query on loopback to the usual timeout.
 const BUCKETS: [f64; 10] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0];
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct QueryLabel {
-    query: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FailureLabels {
-    query: &'static str,
-    reason: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct DropLabels {
-    query: &'static str,
-    cause: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct FindingReasonLabel {
-    reason: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct LaneLabels {
-    query: &'static str,
-    lane: &'static str,
-}
-
-#[derive(Debug, Clone)]
-pub struct QueryMetrics {
-    durations: Family<QueryLabel, Histogram, fn() -> Histogram>,
-    failures: Family<FailureLabels, Counter>,
-    dropped: Family<DropLabels, Counter>,
-    waits: Family<LaneLabels, Gauge<f64, AtomicU64>>,
-    age: Gauge<f64, AtomicU64>,
-    findings: Family<FindingReasonLabel, Gauge>,
-}
-
-impl Default for QueryMetrics {
-    fn default() -> Self {
-        Self {
-            durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
-            failures: Family::default(),
-            dropped: Family::default(),
-            waits: Family::default(),
-            age: Gauge::default(),
-            findings: Family::default(),
-        }
+families! {
+    pub struct QueryMetrics {
+        durations: Histogram(BUCKETS)[query] = "metrics_query_duration" in Seconds,
+            "Time of a query to the metrics source, until its answer is read";
+        failures: Counter[query, reason] = "metrics_query_failures",
+            "Queries to the metrics source without a usable answer; query=\"all\": the whole round";
+        dropped: Counter[query, cause] = "metrics_values_dropped",
+            "Values in answers of the metrics source that were not used";
+        waits: FloatGauge[query, lane] = "metrics_signal_wait" in Seconds,
+            "The longest wait of queries for single targets, by API and lane; lane=\"trial\": new \
+             queries, and queries that were slow recently";
+        age: FloatGauge = "metrics_sample_age" in Seconds,
+            "Age of the newest measurement of any node in the last round";
+        findings: Gauge[reason] = "metrics_self_check_findings",
+            "1 for each finding of the last check of names; absent before the first check";
     }
 }
 
 impl QueryMetrics {
-    /// Makes the metrics part of what the process exports.
-    pub fn register(&self, registry: &mut Registry) {
-        let metrics = self;
-        let own = registry.sub_registry_with_prefix("metrics");
-        own.register_with_unit(
-            "query_duration",
-            "Time of a query to the metrics source, until its answer is read",
-            Unit::Seconds,
-            metrics.durations.clone(),
-        );
-        own.register(
-            "query_failures",
-            "Queries to the metrics source without a usable answer; query=\"all\": the whole round",
-            metrics.failures.clone(),
-        );
-        own.register(
-            "values_dropped",
-            "Values in answers of the metrics source that were not used",
-            metrics.dropped.clone(),
-        );
-        own.register_with_unit(
-            "signal_wait",
-            "The longest wait of queries for single targets, by API and lane; lane=\"trial\": new \
-             queries, and queries that were slow recently",
-            Unit::Seconds,
-            metrics.waits.clone(),
-        );
-        own.register_with_unit(
-            "sample_age",
-            "Age of the newest measurement of any node in the last round",
-            Unit::Seconds,
-            metrics.age.clone(),
-        );
-        own.register(
-            "self_check_findings",
-            "1 for each finding of the last check of names; absent before the first check",
-            metrics.findings.clone(),
-        );
-    }
-
     /// Counts what a round brought, or that it failed.
     pub(crate) fn observe(&self, outcome: Result<&MetricsRound, &MetricsError>) {
         match outcome {
             Ok(round) => self.observe_round(round),
-            Err(error) => self.count_failure(WHOLE_ROUND, error.reason()),
+            Err(error) => {
+                self.failures(WHOLE_ROUND, error.reason()).inc();
+            }
         }
     }
 
     fn observe_round(&self, round: &MetricsRound) {
         for report in &round.reports {
             let query = report.query.as_str();
-            let label = QueryLabel { query };
             if report.has_ended() {
-                self.durations
-                    .get_or_create(&label)
-                    .observe(report.took.as_secs_f64());
+                self.durations(query).observe(report.took.as_secs_f64());
             }
             for (cause, count) in report.dropped.iter().filter(|(_, count)| *count > 0) {
-                let cause = cause.as_str();
-                self.dropped
-                    .get_or_create(&DropLabels { query, cause })
-                    .inc_by(count);
+                self.dropped(query, cause.as_str()).inc_by(count);
             }
         }
         for (query, error) in round.failures() {
-            self.count_failure(query.as_str(), error.reason());
+            self.failures(query.as_str(), error.reason()).inc();
         }
-    }
-
-    fn count_failure(&self, query: &'static str, reason: &'static str) {
-        self.failures
-            .get_or_create(&FailureLabels { query, reason })
-            .inc();
     }
 
     /// Counts one call beside the rounds, for a target or a kubelet, with its duration and the
@@ -156,12 +67,9 @@ impl QueryMetrics {
         took: Duration,
         failed: Option<&'static str>,
     ) {
-        let label = QueryLabel { query };
-        self.durations
-            .get_or_create(&label)
-            .observe(took.as_secs_f64());
+        self.durations(query).observe(took.as_secs_f64());
         if let Some(reason) = failed {
-            self.count_failure(query, reason);
+            self.failures(query, reason).inc();
         }
     }
 
@@ -172,8 +80,7 @@ impl QueryMetrics {
         lane: &'static str,
         wait: SignedDuration,
     ) {
-        let gauge = self.waits.get_or_create(&LaneLabels { query, lane });
-        gauge.set(wait.as_secs_f64());
+        self.waits(query, lane).set(wait.as_secs_f64());
     }
 
     /// Shows the age of the newest measurement of any node.
@@ -182,11 +89,10 @@ impl QueryMetrics {
     }
 
     /// Shows what the check of names found; what it did not find shows as 0.
-    pub fn observe_findings(&self, findings: &[MetricsFinding]) {
+    pub(crate) fn observe_findings(&self, findings: &[MetricsFinding]) {
         for reason in MetricsFinding::REASONS {
             let found = findings.iter().any(|finding| finding.reason() == reason);
-            let label = FindingReasonLabel { reason };
-            self.findings.get_or_create(&label).set(i64::from(found));
+            self.findings(reason).set(i64::from(found));
         }
     }
 }
@@ -200,6 +106,7 @@ mod tests {
 
     use super::*;
     use crate::metrics::{DropCause, QueryReport, RejectedSamples, UsageQuery};
+    use crate::telemetry::Registry;
 
     #[test]
     fn rounds_show_in_the_export() {

@@ -75,7 +75,7 @@ impl Poller {
     }
 
     /// One round at `now`.
-    pub async fn poll(&mut self, now: Timestamp) -> Update {
+    pub(crate) async fn poll(&mut self, now: Timestamp) -> Update {
         let outcome = self.asking.round(now).await.map(Arc::new);
         self.metrics
             .observe(outcome.as_deref().map_err(|error| &**error));

@@ -34,7 +34,7 @@ pub enum UsageQuery {
 
 impl UsageQuery {
     /// Queries that the configuration may replace, in the order in which it shows them.
-    pub const SETTABLE: [Self; 12] = [
+    pub(crate) const SETTABLE: [Self; 12] = [
         Self::Node(Resource::Cpu),
         Self::Node(Resource::Memory),
         Self::Node(Resource::NetworkIo),

@@ -174,7 +174,7 @@ impl<K: QueueKey> QueryQueue<K> {
     }
 
     /// Gives the next query a place; `None` while all places are taken or nothing waits.
-    pub fn begin_next(&mut self) -> Option<K> {
+    pub(crate) fn begin_next(&mut self) -> Option<K> {
         for (_, lanes) in &mut self.lanes {
             for (kind, lane) in lanes.iter_mut().enumerate() {
                 let Some(key) = lane.take() else {
@@ -234,7 +234,7 @@ impl<K: QueueKey> QueryQueue<K> {
     }
 
     /// True where a query neither waits nor is under way.
-    pub fn is_idle(&self, key: &K) -> bool {
+    pub(crate) fn is_idle(&self, key: &K) -> bool {
         let query = self.queries.get(key);
         query.is_none_or(|query| query.place == Place::None)
     }

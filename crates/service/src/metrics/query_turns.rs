@@ -76,7 +76,7 @@ impl<K: QueueKey> QueryTurns<K> {
     }
 
     /// True where a query neither waits, nor has a turn or an end that was not noted.
-    pub fn is_idle(&self, key: &K) -> bool {
+    pub(crate) fn is_idle(&self, key: &K) -> bool {
         self.lock().queue.is_idle(key)
     }
 

@@ -138,7 +138,8 @@ impl AcceptLoop {
                 Err(error) => {
                     self.metrics
                         .connections()
-                        .accept_failed(self.serving.settings.name);
+                        .accept_failures(self.serving.settings.name)
+                        .inc();
                     if let Some(suppressed) = self.log.permit("accept", clock::instant()) {
                         tracing::warn!(
                             listener = self.serving.settings.name,
@@ -187,13 +188,16 @@ impl AcceptLoop {
             let closed = match served {
                 Ok(closed) => closed,
                 Err(failure) => {
-                    metrics.connections().handshake_failed(failure.reason());
+                    metrics
+                        .connections()
+                        .handshake_failures(failure.reason())
+                        .inc();
                     failure.log(&log);
                     CloseReason::InOrder
                 }
             };
             if let Some(reason) = closed.reason() {
-                metrics.connections().closed(name, reason);
+                metrics.connections().closed(name, reason).inc();
             }
             drop(open);
         });

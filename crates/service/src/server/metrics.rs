@@ -30,6 +30,8 @@ impl ListenerMetrics {
         } = self;
         requests.register(registry);
         connections.register(registry);
+        // An alert rule looks for its increase, and there is none of a counter that begins at 1.
+        drop(connections.handshake_failures(CERTIFICATE_REFUSED));
         certificates.register(registry);
     }
 
@@ -50,7 +52,7 @@ impl ListenerMetrics {
     }
 
     /// Counts an attempt to take new certificates into use that kept the old ones.
-    pub fn certificate_reload_failed(&self, reason: &'static str) {
-        self.certificates.reload_failed(reason);
+    pub(crate) fn certificate_reload_failed(&self, reason: &'static str) {
+        self.certificates.reload_failures(reason).inc();
     }
 }

@@ -15,16 +15,16 @@ pub const METRICS: &str = "/metrics";
 pub const GROUPS: &str = "/apis";
 pub const EXTERNAL_METRICS: &str = "/apis/external.metrics.k8s.io";
 pub const EXTERNAL_METRICS_VERSION: &str = "/apis/external.metrics.k8s.io/v1beta1";
-pub const EXTERNAL_METRIC: &str =
+pub(crate) const EXTERNAL_METRIC: &str =
     "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{metric}";
 pub const METRICS_PROVIDER: &str = "/apis/metrics.evenkeel.dev";
 pub const METRICS_PROVIDER_VERSION: &str = "/apis/metrics.evenkeel.dev/v1alpha1";
 pub const SERIES: &str =
     "/apis/metrics.evenkeel.dev/v1alpha1/namespaces/{namespace}/series/{query}";
 /// The documents that describe the groups, as the API server asks for them.
-pub const OPENAPI: &str = "/openapi/v3";
-pub const OPENAPI_METRICS_PROVIDER: &str = "/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1";
-pub const QUERY_LATEST: &str = "/io.kapacitystack.metric.ProviderService/QueryLatest";
+pub(crate) const OPENAPI: &str = "/openapi/v3";
+pub(crate) const OPENAPI_METRICS_PROVIDER: &str = "/openapi/v3/apis/metrics.evenkeel.dev/v1alpha1";
+pub(crate) const QUERY_LATEST: &str = "/io.kapacitystack.metric.ProviderService/QueryLatest";
 pub const QUERY: &str = "/io.kapacitystack.metric.ProviderService/Query";
 
 /// The header with a metrics reader's token through the API server's proxy, which removes

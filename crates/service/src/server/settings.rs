@@ -123,7 +123,7 @@ impl ListenerSettings {
     }
 
     /// The dashboard's listener; all its callers come from loopback.
-    pub fn for_dashboard() -> Self {
+    pub(crate) fn for_dashboard() -> Self {
         Self {
             connections: const { ConnectionBounds::new(128, 128, 1) },
             streams: FEW_STREAMS,
@@ -143,7 +143,7 @@ impl ListenerSettings {
 
     /// A gRPC listener of the metrics provider, for jobs that ask a few questions one after another
     /// over a connection each.
-    pub fn for_jobs(name: &'static str) -> Self {
+    pub(crate) fn for_jobs(name: &'static str) -> Self {
         Self {
             connections: const { ConnectionBounds::new(256, 16, 1) },
             streams: FEW_STREAMS,

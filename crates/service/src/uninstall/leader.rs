@@ -48,7 +48,7 @@ impl Election {
     ///
     /// # Errors
     /// The Leases cannot be read.
-    pub async fn has_lease(&self) -> kube::Result<bool> {
+    pub(crate) async fn has_lease(&self) -> kube::Result<bool> {
         Ok(!self.leases().await?.is_empty())
     }
 

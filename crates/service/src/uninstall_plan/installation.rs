@@ -10,8 +10,8 @@ const KUBE_SYSTEM: &str = "kube-system";
 const LABELLED: &str = "app.kubernetes.io/name in (evenkeel, evenkeel-scheduler)";
 /// The name that the leader's Lease has unless the configuration says otherwise.
 pub const LEASE: &str = "evenkeel";
-pub const LEASE_LABEL: (&str, &str) = ("app.kubernetes.io/name", "evenkeel");
-pub const LEASE_LABELLED: &str = "app.kubernetes.io/name=evenkeel";
+pub(crate) const LEASE_LABEL: (&str, &str) = ("app.kubernetes.io/name", "evenkeel");
+pub(crate) const LEASE_LABELLED: &str = "app.kubernetes.io/name=evenkeel";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallationScope {

@@ -17,7 +17,7 @@ impl ClusterState {
     }
 
     /// Forgets a ReplicaSet or a Job.
-    pub fn remove_owner(&self, kind: Kind, key: &ControllerKey) {
+    pub(crate) fn remove_owner(&self, kind: Kind, key: &ControllerKey) {
         if kind == Kind::ReplicaSet {
             self.scaling().pods.remove_owner(key);
         }
@@ -25,7 +25,7 @@ impl ClusterState {
     }
 
     /// Keeps only these ReplicaSets or Jobs, after a complete list.
-    pub fn retain_owners(&self, kind: Kind, keep: impl Fn(&ControllerKey) -> bool) {
+    pub(crate) fn retain_owners(&self, kind: Kind, keep: impl Fn(&ControllerKey) -> bool) {
         if kind == Kind::ReplicaSet {
             self.scaling().pods.retain_owners(&keep);
         }

@@ -45,12 +45,12 @@ impl ClusterState {
     }
 
     /// Keeps only these ReplicaProfiles, given as `namespace/name`.
-    pub fn retain_profiles(&self, keep: impl Fn(&str) -> bool) {
+    pub(crate) fn retain_profiles(&self, keep: impl Fn(&str) -> bool) {
         self.change_profiles(|profiles| profiles.retain_profiles(keep));
     }
 
     /// Takes a PodDisruptionBudget as it now is.
-    pub fn apply_budget(&self, budget: &DisruptionBudget) {
+    pub(crate) fn apply_budget(&self, budget: &DisruptionBudget) {
         let metadata = &budget.metadata;
         let key = key(metadata.namespace.as_deref(), metadata.name.as_deref());
         self.profiles().apply_budget(key, budget);
@@ -65,7 +65,7 @@ impl ClusterState {
     }
 
     /// The profiles as they are now, with all that belongs to them.
-    pub fn profile_view(&self) -> ProfileView {
+    pub(crate) fn profile_view(&self) -> ProfileView {
         let seen = self.seen();
         if seen.all.is_empty() && seen.by_workload.is_empty() {
             let synced = seen.is_synced && self.scaling().knows_workloads();
@@ -188,7 +188,7 @@ impl ClusterState {
 
     /// True where a new Pod is to be given the readiness gate: a profile is about its workload, and its
     /// condition would be written.
-    pub fn gives_gate(&self, namespace: &str, pod: &Pod, now: Instant) -> bool {
+    pub(crate) fn gives_gate(&self, namespace: &str, pod: &Pod, now: Instant) -> bool {
         self.has_profiles()
             && self.0.gate.is_open_for(namespace, now)
             && self.is_of_profile(namespace, pod)
@@ -238,7 +238,11 @@ impl ClusterState {
 
     /// Sets the namespaces with Pods that wait for their condition, each with the time since when
     /// the first one waits. `refused` are those with Pods for which the last write was refused.
-    pub fn conditions_wait(&self, awaited: HashMap<Box<str>, Instant>, refused: HashSet<Box<str>>) {
+    pub(crate) fn conditions_wait(
+        &self,
+        awaited: HashMap<Box<str>, Instant>,
+        refused: HashSet<Box<str>>,
+    ) {
         self.0.gate.waiting(awaited, refused);
     }
 
@@ -248,12 +252,12 @@ impl ClusterState {
     }
 
     /// True where there is any profile.
-    pub fn has_profiles(&self) -> bool {
+    pub(crate) fn has_profiles(&self) -> bool {
         !self.0.profiled.load().is_empty()
     }
 
     /// Ends when a watch has shown a Pod with a condition that is to be written.
-    pub fn condition_due(&self) -> Notified<'_> {
+    pub(crate) fn condition_due(&self) -> Notified<'_> {
         self.0.condition_due.notified()
     }
 

@@ -60,7 +60,7 @@ impl ClusterState {
     }
 
     /// The Pods of a workload of `namespace`, by the owners that they name; `None` until all are known.
-    pub fn workload_pods(
+    pub(crate) fn workload_pods(
         &self,
         namespace: &str,
         workload: &WorkloadReference,
@@ -77,13 +77,13 @@ impl ClusterState {
     }
 
     /// The controllers of a workload's Pods: its ReplicaSets, or itself.
-    pub fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
+    pub(crate) fn controllers_of(&self, workload: &TargetRef) -> Vec<ControllerKey> {
         self.scaling().controllers_of(workload)
     }
 
     /// The workloads of namespaces that have opted in, with what they say of tuning; `None` before all of
     /// them have been listed.
-    pub fn tuned_workloads(&self, default: TuningMode) -> Option<Vec<TunedWorkload>> {
+    pub(crate) fn tuned_workloads(&self, default: TuningMode) -> Option<Vec<TunedWorkload>> {
         self.scaling().tuned_workloads(default)
     }
 
@@ -93,7 +93,7 @@ impl ClusterState {
     }
 
     /// The objects of Evenkeel's own kinds in namespaces without an opt-in, if their status does not report that yet.
-    pub fn unnoticed_objects(&self) -> Vec<UnnoticedObject> {
+    pub(crate) fn unnoticed_objects(&self) -> Vec<UnnoticedObject> {
         let profiles = self.profiles().all();
         let scaling = self.scaling();
         let mut found = scaling.unnoticed();

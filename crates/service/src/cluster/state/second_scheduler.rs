@@ -15,7 +15,7 @@ pub struct SecondScheduler {
 
 impl ClusterState {
     /// Pods may be given to this scheduler; its Lease is watched.
-    pub fn expect_second_scheduler(&self, name: &str) {
+    pub(crate) fn expect_second_scheduler(&self, name: &str) {
         self.change(|inner| inner.second_scheduler = Some(name.to_owned()));
     }
 
@@ -28,7 +28,7 @@ impl ClusterState {
     }
 
     /// Forgets the Lease of the second scheduler, which was deleted.
-    pub fn remove_scheduler_lease(&self) {
+    pub(crate) fn remove_scheduler_lease(&self) {
         self.change(|inner| inner.scheduler_lease = None);
     }
 

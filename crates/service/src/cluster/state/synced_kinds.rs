@@ -22,7 +22,7 @@ impl ClusterState {
 
     /// Remembers that a kind of object cannot be followed any more: nothing is decided on what it
     /// was until it has been listed again.
-    pub fn set_unsynced(&self, kind: Kind) {
+    pub(crate) fn set_unsynced(&self, kind: Kind) {
         if let Kind::Custom(_) = kind {
             return self.scaling().abandon(kind);
         }
@@ -43,7 +43,7 @@ impl ClusterState {
     }
 
     /// Forgets the objects of a kind that cannot be listed, and stops waiting for them.
-    pub fn abandon(&self, kind: Kind) {
+    pub(crate) fn abandon(&self, kind: Kind) {
         self.scaling().abandon(kind);
     }
 

@@ -22,7 +22,7 @@ impl PlacementState {
 
 impl ClusterState {
     /// All nodes as their taints are planned by, in no order.
-    pub fn tainted_nodes(&self) -> Vec<Arc<TaintedNode>> {
+    pub(crate) fn tainted_nodes(&self) -> Vec<Arc<TaintedNode>> {
         self.lock().tainted.values().cloned().collect()
     }
 

@@ -13,115 +13,59 @@ use evenkeel_scaling::DecisionBasis;
 use evenkeel_scaling::plan::scaling_status::{LoadStatus, ScalingStatus};
 use evenkeel_scaling::plan::tick::CronTally;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::{ConstCounter, Counter};
-use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::{Registry, Unit};
 
 use super::status_store::StatusStore;
 use crate::metrics::MetricsError;
+use crate::telemetry::Registry;
+use crate::telemetry::metric_families::{count, families};
 
-pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficFitMetrics, TrafficOutcome};
+pub(super) use self::own_fits::{FitMetrics, FitOutcome, TrafficOutcome};
 
 /// Upper bounds in seconds, from a few targets to far beyond ten thousand.
 const TICKS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.25, 0.5, 1.0, 5.0];
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ScalingOutcomeLabel {
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct StateLabel {
-    state: &'static str,
-}
-
-#[derive(Debug, Clone)]
-pub struct ScalingMetrics {
-    ticks: Histogram,
-    memory: Gauge,
-    quarantined: Gauge,
-    refill: Family<ScalingOutcomeLabel, Counter>,
-    refilling: Gauge,
-    own_fits: FitMetrics,
-    traffic_fits: TrafficFitMetrics,
-    restoring: Gauge,
-    cron_hpas: Family<StateLabel, Gauge>,
-    cron_runs: Family<ScalingOutcomeLabel, Counter>,
-    board: StatusStore,
-}
-
-impl Default for ScalingMetrics {
-    fn default() -> Self {
-        Self {
-            ticks: Histogram::new(TICKS),
-            memory: Gauge::default(),
-            quarantined: Gauge::default(),
-            refill: Family::default(),
-            refilling: Gauge::default(),
-            own_fits: FitMetrics::default(),
-            traffic_fits: TrafficFitMetrics::default(),
-            restoring: Gauge::default(),
-            cron_hpas: Family::default(),
-            cron_runs: Family::default(),
-            board: StatusStore::default(),
-        }
+families! {
+    struct TickMetrics {
+        ticks: Histogram(TICKS) = "scaling_tick_duration" in Seconds,
+            "Time that one tick over all targets took";
+        memory: Gauge = "scaling_memory" in Bytes,
+            "Memory for the history of targets, their models and the rules of CronHPAs";
+        quarantined: Gauge = "scaling_targets_quarantined",
+            "Targets that are paused because the work on them panicked";
+        refill: Counter[outcome] = "scaling_refill_queries",
+            "Queries to Prometheus for the history of targets, by outcome";
+        refilling: Gauge = "scaling_refilling",
+            "Histories that are being read: of all targets of a namespace together, and of single \
+             queries";
+        restoring: Gauge = "scaling_restoring",
+            "Objects whose bounds are not yet put back; on the leader, under writes: restore";
+        cron_hpas: Gauge[state] = "scaling_cron_hpas",
+            "CronHPAs in opted-in namespaces, by whether their crons are in effect; on the leader";
+        cron_runs: Counter[outcome] = "scaling_cron_runs",
+            "Runs of CronHPAs that took place or were missed";
     }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct ScalingMetrics {
+    own: TickMetrics,
+    fits: FitMetrics,
+    board: StatusStore,
 }
 
 impl ScalingMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
-        let own = registry.sub_registry_with_prefix("scaling");
-        own.register_with_unit(
-            "tick_duration",
-            "Time that one tick over all targets took",
-            Unit::Seconds,
-            self.ticks.clone(),
-        );
-        own.register_with_unit(
-            "memory",
-            "Memory for the history of targets, their models and the rules of CronHPAs",
-            Unit::Bytes,
-            self.memory.clone(),
-        );
-        own.register(
-            "targets_quarantined",
-            "Targets that are paused because the work on them panicked",
-            self.quarantined.clone(),
-        );
-        own.register(
-            "refill_queries",
-            "Queries to Prometheus for the history of targets, by outcome",
-            self.refill.clone(),
-        );
-        own.register(
-            "refilling",
-            "Histories that are being read: of all targets of a namespace together, and of single \
-             queries",
-            self.refilling.clone(),
-        );
-        own.register(
-            "restoring",
-            "Objects whose bounds are not yet put back; on the leader, under writes: restore",
-            self.restoring.clone(),
-        );
-        own.register(
-            "cron_hpas",
-            "CronHPAs in opted-in namespaces, by whether their crons are in effect; on the leader",
-            self.cron_hpas.clone(),
-        );
-        own.register(
-            "cron_runs",
-            "Runs of CronHPAs that took place or were missed",
-            self.cron_runs.clone(),
-        );
-        self.own_fits.register(own);
-        self.traffic_fits.register(own);
-        own.register_collector(Box::new(TargetCollector(self.board.clone())));
+        self.own.register(registry);
+        self.fits.register(registry);
+        let targets = Box::new(TargetCollector(self.board.clone()));
+        registry
+            .sub_registry_with_prefix("scaling")
+            .register_collector(targets);
     }
 
     pub const fn board(&self) -> &StatusStore {
@@ -129,10 +73,9 @@ impl ScalingMetrics {
     }
 
     pub(super) fn ticked(&self, took: Duration, memory: usize, quarantined: usize) {
-        self.ticks.observe(took.as_secs_f64());
-        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
-        self.memory.set(gauge(memory));
-        self.quarantined.set(gauge(quarantined));
+        self.own.ticks.observe(took.as_secs_f64());
+        self.own.memory.set(count(memory));
+        self.own.quarantined.set(count(quarantined));
     }
 
     pub(super) fn crons(&self, tally: &CronTally) {
@@ -142,44 +85,33 @@ impl ScalingMetrics {
             made,
             missed,
         } = *tally;
-        for (state, count) in [("followed", followed), ("refused", refused)] {
-            let gauge = self.cron_hpas.get_or_create(&StateLabel { state });
-            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        for (state, hpas) in [("followed", followed), ("refused", refused)] {
+            self.own.cron_hpas(state).set(count(hpas));
         }
-        for (outcome, count) in [("made", made), ("missed", missed)] {
-            let runs = self
-                .cron_runs
-                .get_or_create(&ScalingOutcomeLabel { outcome });
-            runs.inc_by(count);
+        for (outcome, runs) in [("made", made), ("missed", missed)] {
+            self.own.cron_runs(outcome).inc_by(runs);
         }
     }
 
     pub(super) fn restoring(&self, left: usize) {
-        let left = i64::try_from(left).unwrap_or(i64::MAX);
-        if self.restoring.set(left) > 0 && left == 0 {
+        if self.own.restoring.set(count(left)) > 0 && left == 0 {
             tracing::info!("all bounds are put back");
         }
     }
 
     pub(super) fn refill(&self, outcome: Result<(), &MetricsError>) {
         let outcome = outcome.map_or_else(MetricsError::reason, |()| "answered");
-        self.refill
-            .get_or_create(&ScalingOutcomeLabel { outcome })
-            .inc();
+        self.own.refill(outcome).inc();
     }
 
-    pub(super) const fn own_fits(&self) -> &FitMetrics {
-        &self.own_fits
-    }
-
-    pub(super) const fn traffic_fits(&self) -> &TrafficFitMetrics {
-        &self.traffic_fits
+    pub(super) const fn fits(&self) -> &FitMetrics {
+        &self.fits
     }
 
     /// Shows that a past is asked for while what it gives is held.
     pub(super) fn refilling(&self) -> BackfillGaugeGuard {
-        self.refilling.inc();
-        BackfillGaugeGuard(self.refilling.clone())
+        self.own.refilling.inc();
+        BackfillGaugeGuard(self.own.refilling.clone())
     }
 }
 

@@ -184,7 +184,7 @@ impl ModelFitter {
                 Ok(_) => FitOutcome::Fitted,
                 Err(outcome) => *outcome,
             };
-            self.metrics.own_fits().ended(outcome);
+            self.metrics.fits().ended(outcome);
             let end = fitted.unwrap_or_else(|outcome| match outcome {
                 FitOutcome::TooShort => FitEnd::TooShort,
                 _ => FitEnd::Failed,
@@ -237,7 +237,7 @@ impl ModelFitter {
         let (shared, settings) = (Arc::clone(&self.shared), self.settings);
         let work = move || learn(&shared.peaks, &past, window, &pods, &settings);
         let (learnt, took) = self.work(work).await;
-        self.metrics.own_fits().took(took);
+        self.metrics.fits().took(took);
         match learnt {
             Ok(Ok(Some(learnt))) => Ok(FitEnd::Learnt(Box::new(learnt))),
             Ok(Ok(None)) => Err(FitOutcome::TooShort),

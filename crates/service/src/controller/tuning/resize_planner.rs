@@ -260,7 +260,7 @@ impl ResizePlanner {
     ) -> String {
         match outcome {
             Err(unchanged) => {
-                self.metrics.unchanged(unchanged.reason());
+                self.metrics.unchanged(unchanged.reason()).inc();
                 unchanged.to_string()
             }
             Ok(decision) => {
@@ -306,7 +306,7 @@ impl ResizePlanner {
         };
         let begun = begin(pod, changes, &context);
         begun.map_err(|refusal| {
-            self.metrics.unchanged(refusal.reason());
+            self.metrics.unchanged(refusal.reason()).inc();
             format!("{}: {refusal}", pod.name)
         })
     }

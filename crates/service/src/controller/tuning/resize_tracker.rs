@@ -71,7 +71,7 @@ impl ResizeTracker {
             let all = workloads.iter().map(|one| self.settings.mode_of(one));
             all.filter(|one| *one == mode).count()
         };
-        self.metrics.workloads(of_mode);
+        self.metrics.workloads_by_mode(of_mode);
         writes
     }
 
@@ -88,7 +88,7 @@ impl ResizeTracker {
             memory.told.insert(Arc::clone(&pod.uid), about) != Some(about)
         });
         if let (Some(told), Some(true)) = (&followed.told, news) {
-            self.metrics.told(told.reason());
+            self.metrics.resizes(told.reason()).inc();
         }
         let is_known = news == Some(false);
         let all = followed.writes.iter();

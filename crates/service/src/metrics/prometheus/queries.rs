@@ -249,7 +249,7 @@ impl Queries {
 
     /// Leaves out the built-in disk queries, because kubelets report disks better. False, without a
     /// change, if the operator has a disk query.
-    pub fn leave_disk_out(&mut self) -> bool {
+    pub(crate) fn leave_disk_out(&mut self) -> bool {
         let Self { nodes, pods, .. } = Self::default();
         let disk = Resource::Disk;
         let built_in = self.nodes[disk] == nodes[disk] && self.pods[disk] == pods[disk];
@@ -274,7 +274,7 @@ impl Queries {
     ///
     /// # Errors
     /// It is not for nodes.
-    pub fn set_dated(
+    pub(crate) fn set_dated(
         &mut self,
         query: UsageQuery,
         value: &str,

@@ -91,7 +91,7 @@ impl PrometheusSource {
     }
 
     /// The span that the use of a resource is the mean of; `None` for one that is read at a moment.
-    pub fn mean_over(&self, resource: Resource) -> Option<SignedDuration> {
+    pub(crate) fn mean_over(&self, resource: Resource) -> Option<SignedDuration> {
         let lag = self.lag(resource);
         lag.is_positive().then(|| self.window())
     }

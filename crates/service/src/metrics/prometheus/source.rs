@@ -118,7 +118,7 @@ impl PrometheusSource {
     }
 
     /// Notes the nodes' InternalIPs, which identify series without the name of a node.
-    pub fn know_addresses<'n>(&self, nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) {
+    pub(crate) fn know_addresses<'n>(&self, nodes: impl IntoIterator<Item = (IpAddr, &'n str)>) {
         self.reader
             .addresses
             .store(Arc::new(NodeAddressIndex::of(nodes)));

@@ -1,19 +1,15 @@
 //! Counters of the answers: kube-scheduler itself shows nothing of its extenders.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use evenkeel_clock as clock;
 use evenkeel_units::{Resource, ResourceSet, Resources, words};
 use jiff::Timestamp;
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
 
 use crate::server::{BufferedRequest, paths};
+use crate::telemetry::Registry;
+use crate::telemetry::metric_families::families;
 
 /// From 50 µs, an answer for a hundred nodes, to the 200 ms after which the scheduler gives up.
 const LATENCIES: [f64; 12] = [
@@ -40,66 +36,40 @@ impl Verb {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReviewOutcomeLabel {
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ProfileLabel {
-    profile: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallLabels {
-    verb: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct VerbLabel {
-    verb: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct EndLabel {
-    ended: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ResourceLabel {
-    resource: &'static str,
+families! {
+    pub(super) struct AnswerMetrics {
+        reviews: Counter[outcome] = "admission_reviews", "Admission reviews by outcome";
+        profiles: Counter[profile] = "admission_profiles", "Pods annotated, by profile";
+        calls: Counter[verb, outcome] = "extender_calls",
+            "Calls of kube-scheduler by verb and outcome";
+        latency: Histogram(LATENCIES)[verb] = "extender_duration_seconds",
+            "Time from the request's head to the decision";
+        waits: Counter[ended] = "extender_filter_waits",
+            "Waits of filter for the report of the last Pod's node, by their end";
+        passed: Counter = "extender_nodes_passed", "Nodes that passed the headroom rule";
+        refused: Counter[resource] = "extender_nodes_refused",
+            "Nodes refused because of a resource; a node counts for each such resource";
+        full_nodes: Counter = "extender_full_node_calls",
+            "Calls with whole node objects: set nodeCacheCapable: true in kube-scheduler's \
+             configuration";
+        unknown_nodes: Counter = "extender_nodes_unknown",
+            "Nodes in calls of kube-scheduler that no watch has shown yet";
+        since_last_call: FloatGauge = "extender_seconds_since_last_call",
+            "Seconds since kube-scheduler last called; -1 if it never has";
+    }
 }
 
 #[derive(Debug, Clone)]
 pub struct HandlerMetrics {
-    reviews: Family<ReviewOutcomeLabel, Counter>,
-    profiles: Family<ProfileLabel, Counter>,
-    calls: Family<CallLabels, Counter>,
-    latency: Family<VerbLabel, Histogram>,
-    waits: Family<EndLabel, Counter>,
-    passed: Counter,
-    refused: Family<ResourceLabel, Counter>,
-    full_nodes: Counter,
-    unknown_nodes: Counter,
+    answers: AnswerMetrics,
     last_call: Arc<AtomicI64>,
-    since_last_call: Gauge<f64, AtomicU64>,
 }
 
 impl Default for HandlerMetrics {
     fn default() -> Self {
         Self {
-            reviews: Family::default(),
-            profiles: Family::default(),
-            calls: Family::default(),
-            latency: Family::new_with_constructor(|| Histogram::new(LATENCIES)),
-            waits: Family::default(),
-            passed: Counter::default(),
-            refused: Family::default(),
-            full_nodes: Counter::default(),
-            unknown_nodes: Counter::default(),
+            answers: AnswerMetrics::default(),
             last_call: Arc::new(AtomicI64::new(i64::MIN)),
-            since_last_call: Gauge::default(),
         }
     }
 }
@@ -107,64 +77,14 @@ impl Default for HandlerMetrics {
 impl HandlerMetrics {
     /// Makes the families part of what `/metrics` shows.
     pub fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "admission_reviews",
-            "Admission reviews by outcome",
-            self.reviews.clone(),
-        );
-        registry.register(
-            "admission_profiles",
-            "Pods annotated, by profile",
-            self.profiles.clone(),
-        );
-        registry.register(
-            "extender_calls",
-            "Calls of kube-scheduler by verb and outcome",
-            self.calls.clone(),
-        );
-        registry.register(
-            "extender_duration_seconds",
-            "Time from the request's head to the decision",
-            self.latency.clone(),
-        );
-        registry.register(
-            "extender_filter_waits",
-            "Waits of filter for the report of the last Pod's node, by their end",
-            self.waits.clone(),
-        );
-        registry.register(
-            "extender_nodes_passed",
-            "Nodes that passed the headroom rule",
-            self.passed.clone(),
-        );
-        registry.register(
-            "extender_nodes_refused",
-            "Nodes refused because of a resource; a node counts for each such resource",
-            self.refused.clone(),
-        );
-        registry.register(
-            "extender_full_node_calls",
-            "Calls with whole node objects: set nodeCacheCapable: true in kube-scheduler's \
-             configuration",
-            self.full_nodes.clone(),
-        );
-        registry.register(
-            "extender_nodes_unknown",
-            "Nodes in calls of kube-scheduler that no watch has shown yet",
-            self.unknown_nodes.clone(),
-        );
-        registry.register(
-            "extender_seconds_since_last_call",
-            "Seconds since kube-scheduler last called; -1 if it never has",
-            self.since_last_call.clone(),
-        );
+        self.answers.register(registry);
     }
 
     /// Brings the age of the last call up to date.
     #[allow(clippy::cast_precision_loss)] // seconds since a start, far below 2^53
     pub fn observe(&self, now: Timestamp) {
         let last = self.last_call.load(Ordering::Relaxed);
-        self.since_last_call.set(if last == i64::MIN {
+        self.answers.since_last_call.set(if last == i64::MIN {
             -1.0
         } else {
             now.as_second().saturating_sub(last) as f64
@@ -172,34 +92,25 @@ impl HandlerMetrics {
     }
 
     pub(super) fn admission(&self, outcome: &'static str) {
-        self.reviews
-            .get_or_create(&ReviewOutcomeLabel { outcome })
-            .inc();
+        self.answers.reviews(outcome).inc();
     }
 
     pub(super) fn profile(&self, profile: &str) {
-        let label = ProfileLabel {
-            profile: profile.to_owned(),
-        };
-        self.profiles.get_or_create(&label).inc();
+        self.answers.profiles(profile.to_owned()).inc();
     }
 
     pub(super) fn extender(&self, verb: Verb, outcome: &'static str, call: &BufferedRequest) {
         let verb = verb.as_str();
-        self.calls
-            .get_or_create(&CallLabels { verb, outcome })
-            .inc();
+        self.answers.calls(verb, outcome).inc();
         let took = clock::instant().duration_since(call.started);
-        self.latency
-            .get_or_create(&VerbLabel { verb })
-            .observe(took.as_secs_f64());
+        self.answers.latency(verb).observe(took.as_secs_f64());
         self.last_call
             .store(clock::now().as_second(), Ordering::Relaxed);
     }
 
     pub(super) fn waited(&self, told: bool) {
         let ended = if told { "told" } else { "late" };
-        self.waits.get_or_create(&EndLabel { ended }).inc();
+        self.answers.waits(ended).inc();
     }
 
     pub(super) fn verdicts(&self, refused: &[ResourceSet]) {
@@ -211,23 +122,21 @@ impl HandlerMetrics {
                 counts[resource] += u64::from(refused.contains(resource));
             }
         }
-        self.passed.inc_by(passed);
+        self.answers.passed.inc_by(passed);
         for (resource, &count) in counts.iter() {
             if count > 0 {
-                let label = ResourceLabel {
-                    resource: resource.as_str(),
-                };
-                self.refused.get_or_create(&label).inc_by(count);
+                self.answers.refused(resource.as_str()).inc_by(count);
             }
         }
     }
 
     pub(super) fn unknown_nodes(&self, nodes: usize) {
-        self.unknown_nodes
+        self.answers
+            .unknown_nodes
             .inc_by(u64::try_from(nodes).unwrap_or(u64::MAX));
     }
 
     pub(super) fn full_nodes(&self) {
-        self.full_nodes.inc();
+        self.answers.full_nodes.inc();
     }
 }

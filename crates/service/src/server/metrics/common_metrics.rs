@@ -1,12 +1,6 @@
 //! Labels and gauges that several groups have.
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::gauge::Gauge;
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct ConnectionFailureLabel {
-    pub(super) reason: &'static str,
-}
 
 /// Something that is counted while it lasts.
 #[derive(Debug)]

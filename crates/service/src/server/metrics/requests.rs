@@ -1,20 +1,16 @@
 //! Requests by path and class of status, and how long their answers took. A path's handles are
 //! looked up once, when the router is built; a request touches only atomics.
 
-use std::fmt;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use evenkeel_units::words;
-use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Unit;
 
 use super::common_metrics::GaugeGuard;
-use crate::telemetry::Registry;
+use crate::telemetry::metric_families::families;
 
 /// Upper bounds in seconds. The fastest answers take some 50 us; the API server gives up after a
 /// second.
@@ -43,132 +39,43 @@ impl Class {
     }
 }
 
-impl EncodeLabelValue for Class {
-    fn encode(&self, encoder: &mut LabelValueEncoder) -> Result<(), fmt::Error> {
-        self.as_str().encode(encoder)
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct PathLabel {
-    path: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallerLabel {
-    caller: &'static str,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RequestLabel {
-    path: &'static str,
-    status: Class,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct RequestMetrics {
-    requests: Family<RequestLabel, Counter>,
-    duration: Family<PathLabel, Histogram, fn() -> Histogram>,
-    in_flight: Family<PathLabel, Gauge>,
-    shed: Family<PathLabel, Counter>,
-    cancelled: Family<PathLabel, Counter>,
-    panics: Family<PathLabel, Counter>,
-    body_room_held: Family<CallerLabel, Gauge>,
-    body_room_refused: Family<CallerLabel, Counter>,
-    bodies_cut: Family<CallerLabel, Counter>,
-}
-
-impl Default for RequestMetrics {
-    fn default() -> Self {
-        Self {
-            requests: Family::default(),
-            duration: Family::new_with_constructor(|| Histogram::new(LATENCY)),
-            in_flight: Family::default(),
-            shed: Family::default(),
-            cancelled: Family::default(),
-            panics: Family::default(),
-            body_room_held: Family::default(),
-            body_room_refused: Family::default(),
-            bodies_cut: Family::default(),
-        }
+families! {
+    pub(super) struct RequestMetrics {
+        requests: Counter[path, status] = "http_requests", "Requests answered";
+        duration: Histogram(LATENCY)[path] = "http_request_duration" in Seconds,
+            "Time from a request's head to its answer";
+        in_flight: Gauge[path] = "http_requests_in_flight", "Requests being answered";
+        shed: Counter[path] = "http_requests_shed",
+            "Requests above the concurrency limit; their answer changes nothing";
+        cancelled: Counter[path] = "http_requests_cancelled",
+            "Requests whose client left before the answer";
+        panics: Counter[path] = "http_panics", "Requests whose handler panicked";
+        body_room_held: Gauge[caller] = "http_body_room_held" in Bytes,
+            "Memory that request bodies hold of server.bodyBudget";
+        body_room_refused: Counter[caller] = "http_body_room_refused",
+            "Requests refused because other bodies held the memory of server.bodyBudget";
+        bodies_cut: Counter[caller] = "http_bodies_cut",
+            "Slow bodies that were dropped because other requests needed their memory";
     }
 }
 
 impl RequestMetrics {
-    pub(super) fn register(&self, registry: &mut Registry) {
-        let Self {
-            requests,
-            duration,
-            in_flight,
-            shed,
-            cancelled,
-            panics,
-            body_room_held,
-            body_room_refused,
-            bodies_cut,
-        } = self.clone();
-        registry.register("http_requests", "Requests answered", requests);
-        registry.register_with_unit(
-            "http_request_duration",
-            "Time from a request's head to its answer",
-            Unit::Seconds,
-            duration,
-        );
-        registry.register(
-            "http_requests_in_flight",
-            "Requests being answered",
-            in_flight,
-        );
-        registry.register(
-            "http_requests_shed",
-            "Requests above the concurrency limit; their answer changes nothing",
-            shed,
-        );
-        registry.register(
-            "http_requests_cancelled",
-            "Requests whose client left before the answer",
-            cancelled,
-        );
-        registry.register("http_panics", "Requests whose handler panicked", panics);
-        registry.register_with_unit(
-            "http_body_room_held",
-            "Memory that request bodies hold of server.bodyBudget",
-            Unit::Bytes,
-            body_room_held,
-        );
-        registry.register(
-            "http_body_room_refused",
-            "Requests refused because other bodies held the memory of server.bodyBudget",
-            body_room_refused,
-        );
-        registry.register(
-            "http_bodies_cut",
-            "Slow bodies that were dropped because other requests needed their memory",
-            bodies_cut,
-        );
-    }
-
     pub(super) fn room(&self, caller: &'static str) -> RoomMetrics {
-        let label = CallerLabel { caller };
         RoomMetrics {
-            held: self.body_room_held.get_or_create_owned(&label),
-            refused: self.body_room_refused.get_or_create_owned(&label),
-            cut: self.bodies_cut.get_or_create_owned(&label),
+            held: self.body_room_held(caller),
+            refused: self.body_room_refused(caller),
+            cut: self.bodies_cut(caller),
         }
     }
 
     pub(super) fn path(&self, path: &'static str) -> PathMetrics {
-        let label = PathLabel { path };
         PathMetrics {
-            requests: Class::ALL.map(|status| {
-                self.requests
-                    .get_or_create_owned(&RequestLabel { path, status })
-            }),
-            duration: self.duration.get_or_create_owned(&label),
-            in_flight: self.in_flight.get_or_create_owned(&label),
-            shed: self.shed.get_or_create_owned(&label),
-            cancelled: self.cancelled.get_or_create_owned(&label),
-            panics: self.panics.get_or_create_owned(&label),
+            requests: Class::ALL.map(|status| self.requests(path, status.as_str())),
+            duration: self.duration(path),
+            in_flight: self.in_flight(path),
+            shed: self.shed(path),
+            cancelled: self.cancelled(path),
+            panics: self.panics(path),
         }
     }
 }

@@ -65,7 +65,7 @@ impl ClientAuthorities {
     ///
     /// # Errors
     /// As [`Self::with_pem`].
-    pub fn with_names(
+    pub(crate) fn with_names(
         mut self,
         authority: Authority,
         pem: &[u8],

@@ -84,7 +84,7 @@ impl Peer {
     ///
     /// # Errors
     /// The condition that the client does not meet.
-    pub fn authorise(
+    pub(crate) fn authorise(
         &self,
         authority: Authority,
         now: Timestamp,

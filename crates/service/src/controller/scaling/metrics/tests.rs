@@ -61,8 +61,8 @@ fn the_loop_shows_how_it_does() {
     metrics.ticked(Duration::from_millis(3), 1000, 2);
     metrics.refill(Ok(()));
     metrics.refill(Err(&MetricsError::Timeout));
-    metrics.own_fits().ended(FitOutcome::GlobalIsBetter);
-    metrics.own_fits().took(Duration::from_millis(300));
+    metrics.fits().ended(FitOutcome::GlobalIsBetter);
+    metrics.fits().took(Duration::from_millis(300));
     let running = [metrics.refilling(), metrics.refilling()];
     let text = exported(&metrics);
     for line in [

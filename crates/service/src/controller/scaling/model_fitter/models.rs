@@ -48,7 +48,7 @@ impl ModelFitter {
             Ok(LoadModel::fitted(models, &past, window, &shared)?)
         };
         let (fitted, took) = self.work(work).await;
-        self.metrics.own_fits().took(took);
+        self.metrics.fits().took(took);
         match fitted {
             Ok(Ok(model)) => Ok(FitEnd::Model(Box::new(model))),
             Ok(Err(NoModel::TooShort(_))) => Err(FitOutcome::TooShort),

@@ -42,7 +42,7 @@ impl ModelFitter {
             let why = "its history cannot be read from Prometheus".to_owned();
             (failed("NoPast", why), TrafficOutcome::NoPast)
         };
-        self.metrics.traffic_fits().ended(outcome);
+        self.metrics.fits().traffic_ended(outcome);
         told
     }
 
