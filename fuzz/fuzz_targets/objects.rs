@@ -6,10 +6,10 @@
 use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_metrics::pod_metrics;
 use evenkeel_objects::capacities::Capacities;
-use evenkeel_objects::node::{Node, node_facts};
+use evenkeel_objects::node::{node_facts, Node};
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::demand::demand;
-use evenkeel_scaling::scaled_object::ScaledObject;
+use evenkeel_scaling::target::scaled_object::ScaledObject;
 use evenkeel_service::watched_types::{WatchedDeployment, WatchedStatefulSet};
 use libfuzzer_sys::fuzz_target;
 

@@ -6,13 +6,18 @@
 //! An edit that only undoes the last write comes from another controller. If that happens twice
 //! within 5 minutes, the field is left to that controller for a while (a [`Contest`]).
 
+pub mod annotation;
+pub mod contest;
+pub mod contest_inquiry;
+pub mod contributions;
+
 use evenkeel_objects::bounds::{BoundsError, ObjectBounds, ReplicaBounds};
 use jiff::Timestamp;
 
-use super::contest::{Contest, ContestPause};
-use super::contributions::Contributions;
+use self::contest::{Contest, ContestPause};
+use self::contributions::Contributions;
 use super::merge::merge;
-use super::recommendation::{Provider, Recommendation};
+use crate::merge::recommendation::{Provider, Recommendation};
 
 /// The record of one object's bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,7 +208,7 @@ impl BoundsRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recommendation::Ask;
+    use crate::merge::recommendation::Ask;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

@@ -7,14 +7,16 @@
 //! by quarter of the day too, so a restless night does not end floors that foresee the morning.
 //! There is no noise within a minute, so the plain HPA looks slightly too good.
 
+pub mod cost_benefit;
 mod hpa_rate_limits;
 mod outcome;
+pub mod pareto_frontier;
 mod pods;
 mod policy_run;
 mod time_of_day;
 
 pub use self::outcome::PolicyRunResult;
-pub(super) use self::pods::PodsKind;
+pub(crate) use self::pods::PodsKind;
 pub use self::pods::TrialPods;
 pub use self::time_of_day::TimeOfDay;
 

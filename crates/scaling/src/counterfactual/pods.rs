@@ -8,9 +8,9 @@ use evenkeel_units::narrowed;
 
 use super::hpa_rate_limits;
 use super::hpa_rate_limits::ScalingRateLimits;
-use crate::horizon::Horizon;
-use crate::hpa_aware::PodCapacity;
-use crate::pareto_frontier::is_avoidably_under_provisioned;
+use super::pareto_frontier::is_avoidably_under_provisioned;
+use crate::load::horizon::Horizon;
+use crate::load::hpa_aware::PodCapacity;
 
 /// The minutes that counts are remembered for: the longest lead, and one more.
 pub(super) const RING: usize = 20;

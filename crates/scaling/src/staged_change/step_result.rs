@@ -4,7 +4,7 @@ use evenkeel_api::replica_counts::ReplicaCounts;
 use jiff::Timestamp;
 
 use super::change::StagedChange;
-use crate::limit::LimitedBy;
+use crate::limits::LimitedBy;
 
 /// The input of a step beside the rules and the change that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
