@@ -7,9 +7,9 @@
 //! within 5 minutes, the field is left to that controller for a while (a [`Contest`]).
 
 pub mod annotation;
-pub mod contest;
+pub(crate) mod contest;
 pub mod contest_inquiry;
-pub mod contributions;
+pub(crate) mod contributions;
 
 use evenkeel_objects::bounds::{BoundsError, ObjectBounds, ReplicaBounds};
 use jiff::Timestamp;
@@ -83,7 +83,7 @@ impl BoundsRecord {
     }
 
     /// True where both records say the same and differ at most in the ends of their contributions.
-    pub fn differs_in_time_only(&self, other: &Self) -> bool {
+    pub(crate) fn differs_in_time_only(&self, other: &Self) -> bool {
         let Self {
             user,
             written,
@@ -176,7 +176,7 @@ impl BoundsRecord {
 
     /// The bounds that follow from the user's values at `now` and from what stands in for them, without
     /// what only raises them.
-    pub fn beneath_floors(&self, now: Timestamp) -> ObjectBounds {
+    pub(crate) fn beneath_floors(&self, now: Timestamp) -> ObjectBounds {
         let replacing = self.contributions.iter().filter(|one| one.replaces());
         merge(self.user, replacing.filter(|_| !self.contested), now).bounds
     }

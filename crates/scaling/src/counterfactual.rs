@@ -193,7 +193,7 @@ impl Counterfactual {
 
     /// The largest distance with no more replicas than the HPA at the lowest target. It is the
     /// smallest distance if even that needs more, and the largest before anything is judged.
-    pub fn affordable(&self) -> f64 {
+    pub(crate) fn affordable(&self) -> f64 {
         let most = self.dearest();
         if self.minutes() < JUDGED_FROM {
             return DISTANCES[DISTANCES.len() - 1];
@@ -228,7 +228,11 @@ impl Counterfactual {
     }
 
     /// The same of a quarter of the day; `None` before as much of it was run as it has.
-    pub fn tried_in(&self, quarter: TimeOfDay, distance: f64) -> Option<CounterfactualResult> {
+    pub(crate) fn tried_in(
+        &self,
+        quarter: TimeOfDay,
+        distance: f64,
+    ) -> Option<CounterfactualResult> {
         let minutes = i64::try_from(self.of_quarter[quarter.place()]);
         if minutes.is_ok_and(|minutes| minutes < MINUTES_OF_QUARTER) {
             return None;

@@ -29,16 +29,16 @@ use crate::target::scaling_target::ScalingTarget;
 use crate::target::schedules::VersionedSchedule;
 use crate::target::target_objects::TargetObjects;
 
-pub use assign::{CronTarget, assign};
-pub use cron_tick::CronScaleTarget;
-pub use problem::CronProblem;
+pub(crate) use assign::{CronTarget, assign};
+pub(crate) use cron_tick::CronScaleTarget;
+pub(crate) use problem::CronProblem;
 
 /// The target of a CronHPA; `all` are the CronHPAs of that target.
 ///
 /// # Errors
 /// A target for which the user wants no scaling, or with unknown bounds. A target that mode direct is to
 /// scale and cannot. A target with a count that more than one CronHPA would set.
-pub fn scaled(
+pub(crate) fn scaled(
     observed: &TargetObjects,
     resolved: &ResolvedTarget,
     cron: &CheckedCronHpa,
@@ -110,14 +110,14 @@ fn scaled_directly(target: &ScalingTarget, all: &[&CheckedCronHpa]) -> CronScale
 
 /// The memory of one CronHPA between two ticks.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct CronMemory {
+pub(crate) struct CronMemory {
     written: StatusWriter<CronHpaStatus>,
     schedule: VersionedSchedule,
 }
 
 /// The outcome of one tick of a CronHPA.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CronPlan {
+pub(crate) struct CronPlan {
     /// Its contribution to the bounds.
     pub contribution: Option<Recommendation>,
     /// Its status and Events.
@@ -129,7 +129,7 @@ pub struct CronPlan {
 }
 
 /// One tick of a CronHPA, which scales that, or is refused.
-pub fn plan_cron(
+pub(crate) fn plan_cron(
     cron: &CheckedCronHpa,
     scaled: Result<CronScaleTarget, CronProblem>,
     memory: &mut CronMemory,
@@ -167,7 +167,10 @@ pub fn plan_cron(
 }
 
 /// The replicas that a CronHPA asked for when its status was last written.
-pub fn asked_last(cron: &CheckedCronHpa, scaled: &CronScaleTarget) -> Option<Recommendation> {
+pub(crate) fn asked_last(
+    cron: &CheckedCronHpa,
+    scaled: &CronScaleTarget,
+) -> Option<Recommendation> {
     let active = cron.object.status.as_ref()?.active.as_ref()?;
     Some(Recommendation::of_cron(
         cron.contributor(),

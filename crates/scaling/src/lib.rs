@@ -13,7 +13,7 @@
 
 pub mod bounds_record;
 pub mod counterfactual;
-pub mod crons;
+mod crons;
 pub mod external;
 pub mod ihpa;
 pub mod limits;
@@ -22,7 +22,7 @@ pub mod merge;
 pub mod migration;
 pub mod recommend;
 pub mod specs;
-pub mod stability;
+mod stability;
 pub mod staged_change;
 pub mod state;
 pub mod status;

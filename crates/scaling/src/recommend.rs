@@ -31,11 +31,11 @@ pub mod merged_portraits;
 pub mod policy;
 mod portraits;
 mod provider_state;
-pub mod reason;
-pub mod scale_down;
+mod reason;
+mod scale_down;
 pub mod traffic;
 pub mod traffic_fit;
-pub mod traffic_need;
+pub(crate) mod traffic_need;
 
 pub use decision_state::{
     CountChange, CountSeen, DecisionState, PredictiveScaleIn, RequestedCount, ScaleOut,

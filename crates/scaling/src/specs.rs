@@ -4,10 +4,10 @@
 pub mod cron_hpa;
 pub mod horizontal_portrait;
 pub mod ihpa;
-pub mod load_query;
+mod load_query;
 pub mod opt_in_notice;
 pub mod portrait;
 pub mod portrait_check;
 pub mod portrait_job;
 pub mod scaling_policy;
-pub mod traffic_query;
+mod traffic_query;

@@ -11,7 +11,7 @@ pub mod fit_times;
 mod load_history;
 mod load_model;
 mod load_past_fit;
-pub mod measurement_dedup;
+pub(crate) mod measurement_dedup;
 mod own_fit;
 mod past;
 mod pod_count_history;
@@ -222,17 +222,17 @@ impl TargetState {
     }
 
     /// True while the count is left to another writer, in mode direct.
-    pub fn is_contested(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_contested(&self, now: Timestamp) -> bool {
         self.state.contest.until(now).is_some()
     }
 
     /// Takes note that this count has been written, in mode direct.
-    pub fn count_written(&mut self, replicas: i32) {
+    pub(crate) fn count_written(&mut self, replicas: i32) {
         self.state.written(replicas);
     }
 
     /// True where the HPA's algorithm has been run here and remembers what it has told.
-    pub const fn has_reconciled(&self) -> bool {
+    pub(crate) const fn has_reconciled(&self) -> bool {
         self.reacting.is_some()
     }
 

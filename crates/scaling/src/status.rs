@@ -128,7 +128,7 @@ impl TargetStatus {
 
     /// The status that an object holds, as far as it says what a status can say; `None` if it holds none that can
     /// be read. Any user may have written it.
-    pub fn held_by(metadata: &Meta) -> Option<Self> {
+    pub(crate) fn held_by(metadata: &Meta) -> Option<Self> {
         let text = metadata.annotation(SCALING_STATUS)?;
         let status = (text.len() <= LONGEST).then(|| serde_json::from_str::<Self>(text).ok());
         status.flatten().map(Self::with_known_conditions)

@@ -1,7 +1,7 @@
 //! The writes of one target at one tick: bounds and status in one request, and Events.
 
 mod direct_mode;
-pub mod fairness;
+pub(crate) mod fairness;
 mod ihpa;
 mod replica_profile;
 pub mod scale_in;

@@ -161,7 +161,7 @@ impl BoundsAnnotation {
 
     /// The record, with counts of at least `least`. The HPA may use other metrics since, which no
     /// longer allow the user's former 0.
-    pub fn with_least(mut self, least: i32) -> Self {
+    pub(crate) fn with_least(mut self, least: i32) -> Self {
         let min = &mut self.record.user.min;
         *min = min.map(|min| min.max(least));
         self
@@ -220,7 +220,7 @@ impl BoundsAnnotation {
         Ok(Some(text))
     }
 
-    pub fn differs_in_time_only(&self, other: &Self) -> bool {
+    pub(crate) fn differs_in_time_only(&self, other: &Self) -> bool {
         self.record.differs_in_time_only(&other.record) && self.unknown == other.unknown
     }
 
@@ -240,7 +240,7 @@ impl BoundsAnnotation {
         bounds
     }
 
-    pub fn forget_others(&mut self) {
+    pub(crate) fn forget_others(&mut self) {
         let prediction = self.record.contributions.of(&Provider::Prediction);
         self.record.contributions = prediction.cloned().into_iter().collect();
         self.unknown.contributions.clear();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The search for the other writer of a target's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ContestInquiry {
+pub(crate) enum ContestInquiry {
     /// No writer contests the bounds.
     #[default]
     None,
@@ -23,7 +23,7 @@ pub enum ContestInquiry {
 impl ContestInquiry {
     /// The state at the next tick. The first tick of a contest asks, where there is an object to ask
     /// about.
-    pub const fn next(self, contested: bool, has_object: bool) -> Self {
+    pub(crate) const fn next(self, contested: bool, has_object: bool) -> Self {
         match (contested, self) {
             (false, _) => Self::None,
             (true, Self::None) if has_object => Self::Asked,

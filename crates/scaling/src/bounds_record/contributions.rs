@@ -54,7 +54,7 @@ impl Contributions {
 
     /// Removes the contributions that have ended at `now`, and shortens ends that are too far away:
     /// a live provider renews them.
-    pub fn expire(&mut self, now: Timestamp) {
+    pub(crate) fn expire(&mut self, now: Timestamp) {
         self.0.retain(|_, contribution| contribution.counts(now));
         for contribution in self.0.values_mut() {
             contribution.until = Some(contribution.end().min(latest_end(now)));

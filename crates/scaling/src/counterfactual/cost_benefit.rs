@@ -12,7 +12,7 @@ use super::CounterfactualResult;
 use super::pareto_frontier::{Cost, CostRatios, FrontierPosition, ParetoFrontier};
 
 /// The share of the time under-provisioned up to which nothing is to be saved: a minute and a half a day.
-pub const LITTLE: f64 = 0.001;
+pub(crate) const LITTLE: f64 = 0.001;
 /// The share of the seconds under-provisioned of the plain HPA from which on floors are not worth enabling. Those that
 /// are enabled act up to a larger one ([`Trust`](evenkeel_forecast::Trust)).
 const WORTH_ENABLING: f64 = 0.9;
@@ -145,7 +145,7 @@ pub fn judge(plain: &[PlainRun], floors: &RunCosts) -> CostBenefit {
 
 /// The verdict on the floors of a counterfactual, which knows less than a replay: the time under-provisioned
 /// alone.
-pub fn judge_trial(tried: &CounterfactualResult) -> CostBenefitVerdict {
+pub(crate) fn judge_trial(tried: &CounterfactualResult) -> CostBenefitVerdict {
     if tried.plain.under <= LITTLE {
         CostBenefitVerdict::Not(CostBenefitObjection::NothingToSave)
     } else if tried.cost_more {

@@ -12,7 +12,7 @@ use crate::load::hpa_aware::PodCapacity;
 
 /// The seconds that are added on both sides of a ratio, so that no second against none is 1, and a few
 /// against none are no infinity: one sync of an HPA, below which a difference says nothing.
-pub const TICK_SECONDS: f64 = 15.0;
+pub(crate) const TICK_SECONDS: f64 = 15.0;
 
 /// The load over the target from which on ready Pods are under-provisioned: the default tolerance of HPAs, within
 /// which an HPA adds no Pod.
@@ -25,7 +25,7 @@ pub fn is_under_provisioned(load: f64, ready: i32, capacity: PodCapacity) -> boo
 }
 
 /// The same where more Pods were allowed, so that a floor could have brought them.
-pub fn is_avoidably_under_provisioned(
+pub(crate) fn is_avoidably_under_provisioned(
     load: f64,
     ready: i32,
     capacity: PodCapacity,

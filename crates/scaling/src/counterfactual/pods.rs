@@ -65,7 +65,7 @@ impl TrialPods {
     }
 
     /// The same where the HPA has rules of its own.
-    pub fn ruled_by(self, tolerances: Tolerances, behavior: Option<&Behavior>) -> Self {
+    pub(crate) fn ruled_by(self, tolerances: Tolerances, behavior: Option<&Behavior>) -> Self {
         Self {
             tolerances,
             block: hpa_rate_limits::block(behavior),

@@ -14,7 +14,7 @@ use crate::target::target_ref::TargetRef;
 
 /// The target of a CronHPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CronTarget {
+pub(crate) enum CronTarget {
     /// The target at this place: the bounds of its HPA, or its count.
     Target(usize),
     /// Nothing.
@@ -23,7 +23,7 @@ pub enum CronTarget {
 
 /// The target of each CronHPA, in their order. `conflicts` is true for a target that shares its workload with
 /// another HPA.
-pub fn assign(
+pub(crate) fn assign(
     targets: &[TargetObjects],
     conflicts: &[bool],
     crons: &[Arc<CheckedCronHpa>],

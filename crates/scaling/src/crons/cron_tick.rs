@@ -13,7 +13,7 @@ use crate::specs::cron_hpa::CheckedCronHpa;
 
 /// The target of a CronHPA, as one tick finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CronScaleTarget {
+pub(crate) struct CronScaleTarget {
     /// The user's own bounds, or his own count.
     pub user: ObjectBounds,
     /// The effect of the replicas of its crons on it.

@@ -6,7 +6,7 @@ use crate::specs::cron_hpa::CronHpaError;
 
 /// Why the crons of a CronHPA are not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CronProblem {
+pub(crate) enum CronProblem {
     /// The spec is not accepted.
     Invalid(CronHpaError),
     /// The object that it names to be scaled does not exist.
@@ -44,7 +44,7 @@ pub enum CronProblem {
 
 impl CronProblem {
     /// The reason of the condition `Ready`, and of the Event.
-    pub const fn reason(&self) -> &'static str {
+    pub(crate) const fn reason(&self) -> &'static str {
         match self {
             Self::Invalid(_) => "Invalid",
             Self::NotFound(_) => "TargetNotFound",

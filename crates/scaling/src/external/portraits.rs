@@ -8,7 +8,7 @@
 pub mod jobs;
 mod namespace_portraits;
 mod portrait_objects;
-pub mod portraits;
+mod portrait_writes;
 mod results;
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub use self::portrait_objects::{
 
 /// The writes that bring the HorizontalPortraits in line that autoscalers name.
 pub fn portraits(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
-    portraits::plan(observed)
+    portrait_writes::plan(observed)
 }
 
 /// The writes that bring CronJobs in line, and why some do not run.

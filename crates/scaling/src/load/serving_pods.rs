@@ -48,7 +48,7 @@ impl ServingPods {
     }
 
     /// The number of Pods that have ceased to carry load since `time`.
-    pub fn ceased_since(&self, time: Timestamp) -> usize {
+    pub(crate) fn ceased_since(&self, time: Timestamp) -> usize {
         let since = self.ceased.iter().rev();
         let since = since.take_while(|(at, _)| *at > time);
         since.map(|(_, ceased)| ceased).sum()

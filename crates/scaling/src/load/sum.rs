@@ -48,7 +48,7 @@ pub enum Certainty {
 
 /// The part of one Pod in the load of its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum PodLoad {
+pub(crate) enum PodLoad {
     /// It was measured, and had settled before the windows of all Pods began.
     Carried(f64),
     /// It carries load, but one of the windows began before it had settled.
@@ -84,7 +84,7 @@ impl Windows {
 
 impl PodLoad {
     /// The part of a Pod that was `measured`, where the windows of all Pods are these.
-    pub fn of(
+    pub(crate) fn of(
         pod: &PodFacts,
         signal: &Signal,
         measured: Option<&Measurement>,
@@ -118,7 +118,7 @@ pub fn in_base_unit(signal: &Signal, thousandths: i64) -> f64 {
 
 /// The sum over the Pods, of which `ceased` more carried load within the window and do no longer;
 /// `None` where no Pod was measured that carries load.
-pub fn over_pods(pods: impl IntoIterator<Item = PodLoad>, ceased: usize) -> Option<LoadSum> {
+pub(crate) fn over_pods(pods: impl IntoIterator<Item = PodLoad>, ceased: usize) -> Option<LoadSum> {
     let (mut sum, mut carried, mut settling, mut unmeasured) = (0.0, 0_usize, 0_usize, 0_usize);
     for pod in pods {
         match pod {
@@ -150,7 +150,12 @@ impl LoadSum {
     ///
     /// More Pods than replicas carry load while a controller brings out a version: a Deployment with a surge, a canary,
     /// or a preview beside the version that serves.
-    pub fn of_replicas(self, mut carried: Vec<f64>, replicas: usize, is_conserved: bool) -> Self {
+    pub(crate) fn of_replicas(
+        self,
+        mut carried: Vec<f64>,
+        replicas: usize,
+        is_conserved: bool,
+    ) -> Self {
         if replicas == 0 || carried.len() <= replicas {
             return self;
         }

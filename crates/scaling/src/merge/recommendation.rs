@@ -33,7 +33,7 @@ const CRON: &str = "cron/";
 impl Provider {
     /// The priority of contributions that do not say one: 0 for those that only raise, 1 for those
     /// that stand in for the user's own bounds.
-    pub const fn default_priority(&self) -> i32 {
+    pub(crate) const fn default_priority(&self) -> i32 {
         match self {
             Self::Cron(_) => REPLACES,
             Self::Prediction | Self::Other(_) => RAISES,
@@ -136,7 +136,12 @@ impl Recommendation {
 
     /// The minimum `min` of a schedule until `until`, in place of the minimum of the `user`. It
     /// raises the user's maximum if that is smaller.
-    pub fn of_cron(by: Provider, min: i32, user: ObjectBounds, until: Option<Timestamp>) -> Self {
+    pub(crate) fn of_cron(
+        by: Provider,
+        min: i32,
+        user: ObjectBounds,
+        until: Option<Timestamp>,
+    ) -> Self {
         Self {
             priority: by.default_priority(),
             by,
@@ -150,7 +155,7 @@ impl Recommendation {
 
     /// The same where its least only raises the user's: one that the user sets later and that is larger
     /// holds.
-    pub fn raising_only(self) -> Self {
+    pub(crate) fn raising_only(self) -> Self {
         Self {
             priority: RAISES,
             ..self
@@ -166,7 +171,7 @@ impl Recommendation {
     }
 
     /// True where everything that it asks for is a count of replicas.
-    pub fn makes_sense(&self) -> bool {
+    pub(crate) fn makes_sense(&self) -> bool {
         let counts = match self.ask {
             Ask::AtLeast { min, max } => [min, max],
             Ask::Exactly(replicas) => [Some(replicas), None],

@@ -20,7 +20,7 @@ pub struct ScalingDecision {
 
 impl ScalingDecision {
     /// True where the replicas are left to another writer.
-    pub const fn is_contested(&self) -> bool {
+    pub(crate) const fn is_contested(&self) -> bool {
         matches!(self.limited_by, Some(LimitedBy::Contested { .. }))
     }
 }

@@ -57,7 +57,7 @@ pub struct CountSeen {
 
 impl RequestedCount {
     /// True where it should have been seen by now.
-    pub fn is_overdue(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_overdue(&self, now: Timestamp) -> bool {
         now.duration_since(self.since) >= ON_ITS_WAY
     }
 }
@@ -108,7 +108,7 @@ pub struct DecisionState {
 
 impl DecisionState {
     /// The floor in force: the one that was decided here, or a higher one that was taken over.
-    pub fn floor_in_force(&self) -> Option<Floor> {
+    pub(crate) fn floor_in_force(&self) -> Option<Floor> {
         let all = self.floor.into_iter().chain(self.adopted);
         all.reduce(Floor::higher)
     }

@@ -91,7 +91,7 @@ pub struct ActiveForecast {
 
 /// Why prediction proposes a count.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Basis {
+pub(crate) enum Basis {
     /// A trusted forecast, which is now the active one.
     Forecast(ActiveForecast),
     /// D-HPA's target for a signal.
@@ -102,7 +102,7 @@ pub enum Basis {
 
 /// A count that prediction asks for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PredictiveProposal {
+pub(crate) struct PredictiveProposal {
     /// The count, without any bound.
     pub replicas: i32,
     /// Why it is proposed.
@@ -112,7 +112,7 @@ pub struct PredictiveProposal {
 impl PredictiveProposal {
     /// The signal of the load that asks for the count; `None` for traffic, which is always known
     /// when it asks for a count.
-    pub const fn signal(&self) -> Option<&Signal> {
+    pub(crate) const fn signal(&self) -> Option<&Signal> {
         match &self.basis {
             Basis::Forecast(forecast) => Some(&forecast.signal),
             Basis::DynamicThreshold(signal, _) => Some(signal),

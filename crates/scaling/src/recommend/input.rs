@@ -107,7 +107,7 @@ impl SignalLoad<'_> {
 
     /// True where the load is not known any more as it is now, but is estimated. Such a load moves
     /// nothing, up or down, for as long as that may be.
-    pub fn is_estimated(&self, now: Timestamp, max_age: SignedDuration) -> bool {
+    pub(crate) fn is_estimated(&self, now: Timestamp, max_age: SignedDuration) -> bool {
         let Some((certain, estimate)) = self.measured.zip(self.estimate) else {
             return false;
         };

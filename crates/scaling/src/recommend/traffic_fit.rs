@@ -36,7 +36,7 @@ pub struct AcceptedTraffic {
 impl AcceptedTraffic {
     /// The amounts of each kind for each Pod with which the linear model tells of `target`, where the kinds
     /// stand to each other as their means do; `None` where Pods are above it without any traffic.
-    pub fn per_pod(&self, target: f64) -> Option<Vec<f64>> {
+    pub(crate) fn per_pod(&self, target: f64) -> Option<Vec<f64>> {
         let function = &self.model.function;
         let idle = function.linear().intercept;
         let driven = function.linear_utilisation(&self.means, 1.0) - idle;

@@ -76,7 +76,7 @@ pub struct TrafficOfKind {
 
 impl TrafficStanding {
     /// True where the traffic is not known, although it is known what it would need.
-    pub const fn is_unknown(&self) -> bool {
+    pub(crate) const fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown)
     }
 

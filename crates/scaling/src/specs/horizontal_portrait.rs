@@ -27,7 +27,7 @@ pub struct HorizontalPortrait {
 }
 
 /// The name of the HorizontalPortrait of an autoscaler, for portraits of a type.
-pub fn portrait_name(ihpa: &str, portrait_type: &str) -> String {
+pub(crate) fn portrait_name(ihpa: &str, portrait_type: &str) -> String {
     format!("{ihpa}-{portrait_type}").to_ascii_lowercase()
 }
 

@@ -24,7 +24,7 @@ const GPU_MEMORY: &str = "sum(max by (UUID, GPU_I_ID) (\
      or DCGM_FI_DEV_FB_USED{$dcgm,namespace=\"$namespace\",pod=~\"$pods\"})) * 1048576";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Preset {
+pub(super) enum Preset {
     Cpu,
     Memory,
     /// Bytes per second of each Pod in its busier direction.
@@ -34,7 +34,7 @@ pub enum Preset {
 }
 
 impl Preset {
-    pub const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 5] = [
         Self::Cpu,
         Self::Memory,
         Self::Network,
@@ -42,7 +42,7 @@ impl Preset {
         Self::GpuMemory,
     ];
 
-    pub const fn as_str(self) -> &'static str {
+    pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
             Self::Memory => "memory",

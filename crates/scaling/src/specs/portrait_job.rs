@@ -104,7 +104,7 @@ pub fn job_name(portrait: &str) -> String {
 ///
 /// # Errors
 /// A template that is not accepted.
-pub fn cron_job(portrait: &HorizontalPortrait) -> Result<Value, JobError> {
+pub(crate) fn cron_job(portrait: &HorizontalPortrait) -> Result<Value, JobError> {
     let (JobTemplate { metadata, .. }, mut spec) = template(&portrait.spec.portrait)?;
     let name = portrait.metadata.name.as_deref().unwrap_or_default();
     let namespace = portrait.metadata.namespace.as_deref().unwrap_or_default();

@@ -34,7 +34,7 @@ impl Progress {
     }
 
     /// The progress of this word.
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.word() == word)
     }
 }

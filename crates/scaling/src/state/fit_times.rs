@@ -13,7 +13,7 @@ const RETRIED: SignedDuration = SignedDuration::from_mins(15);
 const MOST_RESTS: u8 = 6;
 
 /// The time after the last of so many failures in a row, one at least, from which on it is tried again.
-pub fn rest_after(failures: u8) -> SignedDuration {
+pub(crate) fn rest_after(failures: u8) -> SignedDuration {
     RETRIED * (1 << failures.min(MOST_RESTS).saturating_sub(1))
 }
 
@@ -24,12 +24,12 @@ pub fn daily_hour(namespace: &str, kind: &str, name: &str) -> i64 {
 }
 
 /// The newest moment up to `now` at which this hour of the day began; `None` before all time.
-pub fn newest_daily(hour: i64, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn newest_daily(hour: i64, now: Timestamp) -> Option<Timestamp> {
     newest(DAY, hour * HOUR, now)
 }
 
 /// The newest moment up to `now` at which an hour began; `None` before all time.
-pub fn newest_hour(now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn newest_hour(now: Timestamp) -> Option<Timestamp> {
     newest(HOUR, 0, now)
 }
 

@@ -10,7 +10,7 @@ use super::{ScaledSignal, UNSCALED};
 
 /// The answers that one target has taken.
 #[derive(Debug, Default)]
-pub struct AnswersTaken {
+pub(crate) struct AnswersTaken {
     /// When the last answer for each signal was asked for.
     asked: Vec<(Signal, Timestamp)>,
 }
@@ -18,7 +18,7 @@ pub struct AnswersTaken {
 impl AnswersTaken {
     /// True where the answer for a signal that was asked for at `asked` has not been taken before `now`.
     /// From here on it counts as taken.
-    pub fn take(&mut self, signal: &Signal, asked: Timestamp, now: Timestamp) -> bool {
+    pub(crate) fn take(&mut self, signal: &Signal, asked: Timestamp, now: Timestamp) -> bool {
         let of_signal = self.asked.iter_mut().find(|(of, _)| of == signal);
         match of_signal {
             // One that was taken later than now was so before the clock was set back.
@@ -30,7 +30,7 @@ impl AnswersTaken {
     }
 
     /// Forgets the signals that the target does not scale by any more, once they are more than a few.
-    pub fn forget_but(&mut self, scaled: &[ScaledSignal]) {
+    pub(crate) fn forget_but(&mut self, scaled: &[ScaledSignal]) {
         if self.asked.len() > scaled.len() + UNSCALED {
             let is_scaled = |of: &Signal| scaled.iter().any(|one| one.signal == *of);
             self.asked.retain(|(of, _)| is_scaled(of));

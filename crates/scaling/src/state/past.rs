@@ -94,7 +94,7 @@ impl TargetState {
     }
 
     /// Takes note that nothing came of the fit of a load, so that it is tried again after a while.
-    pub fn fit_failed(&mut self, signal: &Signal, now: Timestamp) {
+    pub(crate) fn fit_failed(&mut self, signal: &Signal, now: Timestamp) {
         for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
             load.fit_failed(now);
         }

@@ -16,23 +16,23 @@ use crate::target::problem::TargetProblem;
 use crate::target::resolve::ResolvedTarget;
 
 /// The condition that a forecast is trusted.
-pub const FORECAST_TRUSTED: &str = "ForecastTrusted";
+pub(crate) const FORECAST_TRUSTED: &str = "ForecastTrusted";
 /// Its reason while no model has seen enough to forecast.
 const NOT_ENOUGH_HISTORY: &str = "NotEnoughHistory";
 /// The condition that floors would be, or are, worth what they cost.
-pub const WORTH_ENABLING: &str = "WorthEnabling";
+pub(crate) const WORTH_ENABLING: &str = "WorthEnabling";
 /// The condition that a model makes replicas of the traffic that the target names.
-pub const TRAFFIC_MODEL: &str = "TrafficModel";
+pub(crate) const TRAFFIC_MODEL: &str = "TrafficModel";
 /// The condition that every load has a fresh measurement.
-pub const METRICS_AVAILABLE: &str = "MetricsAvailable";
+pub(crate) const METRICS_AVAILABLE: &str = "MetricsAvailable";
 /// The condition that the bounds are left to another writer.
-pub const FLOOR_CONTESTED: &str = "FloorContested";
+pub(crate) const FLOOR_CONTESTED: &str = "FloorContested";
 /// The condition that the record of the bounds is not accepted: it cannot be read, makes no sense, or
 /// another writer wrote it.
-pub const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
+pub(crate) const RECORD_DAMAGED: &str = "BoundsRecordDamaged";
 
 /// The condition that the replicas are left to another writer.
-pub const REPLICAS_CONTESTED: &str = "ReplicasContested";
+pub(crate) const REPLICAS_CONTESTED: &str = "ReplicasContested";
 
 /// The conditions that tell of another hand on what a target is scaled by.
 pub const CONFLICTS: [&str; 5] = [

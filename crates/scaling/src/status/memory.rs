@@ -42,7 +42,7 @@ impl PlanMemory {
     }
 
     /// Takes the field manager that last wrote contested bounds.
-    pub fn name_contester(&mut self, manager: String) {
+    pub(crate) fn name_contester(&mut self, manager: String) {
         self.contester = Some(manager);
     }
 

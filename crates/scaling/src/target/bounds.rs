@@ -158,7 +158,7 @@ impl ObservedBounds {
     }
 
     /// True where the field is left to another writer.
-    pub const fn is_contested(&self) -> bool {
+    pub(crate) const fn is_contested(&self) -> bool {
         self.annotation.record.contested
     }
 
@@ -203,7 +203,7 @@ impl ObservedBounds {
     }
 
     /// The bounds with these contributions of CronHPAs, and without those of all others.
-    pub fn with_crons(mut self, mut wanted: Vec<Recommendation>, now: Timestamp) -> Self {
+    pub(crate) fn with_crons(mut self, mut wanted: Vec<Recommendation>, now: Timestamp) -> Self {
         // A record that is damaged is first written anew.
         if self.is_damaged() {
             return self;

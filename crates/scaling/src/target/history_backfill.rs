@@ -41,7 +41,7 @@ pub fn begin(workload: &TargetRef, has_past: bool) -> RefillState {
 impl RefillState {
     /// The state once everything has arrived that was asked for up to the tick `answered`. A target
     /// that was first asked for at a later tick, `asked`, is in none of the answers yet.
-    pub fn after_answer(self, asked: u64, answered: u64) -> Self {
+    pub(crate) fn after_answer(self, asked: u64, answered: u64) -> Self {
         if self == Self::Running && asked <= answered {
             Self::Done
         } else {

@@ -57,7 +57,7 @@ impl<'a> Owner<'a> {
     }
 
     /// An IHPA. Its bounds are its user's alone.
-    pub fn of_ihpa(ihpa: &'a CheckedIhpa) -> Self {
+    pub(crate) fn of_ihpa(ihpa: &'a CheckedIhpa) -> Self {
         Self {
             kind: Kind::Ihpa,
             metadata: &ihpa.object.metadata,

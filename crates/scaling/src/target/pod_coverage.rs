@@ -44,14 +44,18 @@ impl KnownPods {
 
 /// The time since which too few of the Pods of a target have been known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PodCoverage {
+pub(crate) struct PodCoverage {
     since: Option<Timestamp>,
 }
 
 impl PodCoverage {
     /// Looks at the Pods of a target as they are at `now`; gives the problem where they have been missing
     /// for longer than watches are apart.
-    pub fn see(&mut self, observed: &TargetObjects, now: Timestamp) -> Option<TargetProblem> {
+    pub(crate) fn see(
+        &mut self,
+        observed: &TargetObjects,
+        now: Timestamp,
+    ) -> Option<TargetProblem> {
         if KnownPods::of(observed) == KnownPods::Enough {
             self.since = None;
             return None;
@@ -64,7 +68,7 @@ impl PodCoverage {
     }
 
     /// True where too few were known at the last look, so that nothing follows from what they use.
-    pub const fn are_missing(&self) -> bool {
+    pub(crate) const fn are_missing(&self) -> bool {
         self.since.is_some()
     }
 }

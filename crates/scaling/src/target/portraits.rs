@@ -113,7 +113,7 @@ impl CheckSubject {
 
 impl TargetPortraits {
     /// True while a change is under way, or held: only then a check has something to say.
-    pub const fn are_checked(&self) -> bool {
+    pub(crate) const fn are_checked(&self) -> bool {
         self.change.is_some() || !self.holds.is_empty()
     }
 
@@ -135,7 +135,7 @@ impl TargetPortraits {
 
     /// The change of `target` that they are asked about; `None` while there is none. A held change that no provider
     /// wants at present goes from the current counts to the same counts.
-    pub fn change_asked(&self, target: &TargetRef) -> Option<ChangeAsked> {
+    pub(crate) fn change_asked(&self, target: &TargetRef) -> Option<ChangeAsked> {
         let asked = |direction, from| ChangeAsked {
             target: ScaledRef {
                 api_version: Some(target.object().api_resource().api_version),

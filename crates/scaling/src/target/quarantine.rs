@@ -27,7 +27,7 @@ const LONGEST: SignedDuration = SignedDuration::from_hours(1);
 
 /// The quarantine of one target; one that is over is kept until the panic counts as mended.
 #[derive(Debug, Clone)]
-pub struct Quarantine {
+pub(crate) struct Quarantine {
     panicked: PanicError,
     autoscaler: Option<Arc<Autoscaler>>,
     /// Its status changes with each of its own writes.
@@ -40,7 +40,7 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// Begins with a panic in the work on `observed`; `before` is the last one of the target.
-    pub fn begin(
+    pub(crate) fn begin(
         observed: &TargetObjects,
         panicked: PanicError,
         before: Option<&Self>,
@@ -72,13 +72,13 @@ impl Quarantine {
     }
 
     /// When it ends at the latest.
-    pub const fn until(&self) -> Timestamp {
+    pub(crate) const fn until(&self) -> Timestamp {
         self.until
     }
 
     /// True while the target is left alone: the time has not come, and its user has changed nothing.
     /// A change ends it for good.
-    pub fn holds(&mut self, observed: &TargetObjects, now: Timestamp) -> bool {
+    pub(crate) fn holds(&mut self, observed: &TargetObjects, now: Timestamp) -> bool {
         if now < self.until && self.has_changed(observed) {
             self.until = now;
         }
@@ -86,14 +86,14 @@ impl Quarantine {
     }
 
     /// True once the target has gone without a panic for as long as it rested before.
-    pub fn is_mended(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_mended(&self, now: Timestamp) -> bool {
         now.duration_since(self.until) >= self.rest
     }
 
     /// The resolved form of the target during the quarantine. A floor that stands lapses by its own end, because
     /// the load that asked for it may still be there. If the objects cannot even be resolved, `resolved` is `None`,
     /// and the bounds stay as they are.
-    pub fn refuse(&self, resolved: Option<ResolvedTarget>) -> ResolvedTarget {
+    pub(crate) fn refuse(&self, resolved: Option<ResolvedTarget>) -> ResolvedTarget {
         let resolved = resolved.unwrap_or(ResolvedTarget {
             mode: ScalingMode::Recommend,
             is_declined: false,

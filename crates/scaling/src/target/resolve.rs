@@ -53,14 +53,14 @@ pub struct ResolvedTarget {
 impl ResolvedTarget {
     /// True where a floor is wanted and the field is left to another writer. Bounds that are put
     /// back anyway are not contested.
-    pub fn is_contested(&self) -> bool {
+    pub(crate) fn is_contested(&self) -> bool {
         let wanted = self.mode == ScalingMode::Floor && self.target.is_some();
         let bounds = self.bounds.as_ref();
         wanted && bounds.is_some_and(ObservedBounds::is_contested)
     }
 
     /// The bounds of an autoscaler; `None` where there is a count alone.
-    pub fn autoscaler_bounds(&self) -> Option<&ObservedBounds> {
+    pub(crate) fn autoscaler_bounds(&self) -> Option<&ObservedBounds> {
         let bounds = self.bounds.as_ref();
         bounds.filter(|bounds| !bounds.found().is_count())
     }
@@ -79,7 +79,7 @@ impl ResolvedTarget {
 
     /// Takes what CronHPAs ask for, and forgets what any asked for that is gone: in mode direct the bounds
     /// of the target move, else those of the object that has them.
-    pub fn take_crons(&mut self, wanted: Vec<Recommendation>, now: Timestamp) {
+    pub(crate) fn take_crons(&mut self, wanted: Vec<Recommendation>, now: Timestamp) {
         let is_direct = self.is_direct();
         if let Some(target) = self.target.as_mut().filter(|_| is_direct) {
             target.take_crons(&wanted, now);
@@ -97,7 +97,7 @@ impl ResolvedTarget {
     }
 
     /// True where the record of the bounds is damaged, so that the bounds to put back are not known.
-    pub fn has_damaged_record(&self) -> bool {
+    pub(crate) fn has_damaged_record(&self) -> bool {
         let bounds = self.bounds.as_ref();
         bounds.is_some_and(ObservedBounds::is_damaged)
     }

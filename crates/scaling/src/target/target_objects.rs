@@ -60,7 +60,7 @@ impl TargetObjects {
 
     /// The replicas of a workload with one Pod for each replica, if its controller may run surplus Pods for a
     /// while. `None` for any other workload: in unknown kinds, a replica may be a group of Pods.
-    pub fn replicas_of_pods(&self) -> Option<i32> {
+    pub(crate) fn replicas_of_pods(&self) -> Option<i32> {
         let is_known = match self.target.foreign_group() {
             None => self.target.kind() == "Deployment",
             Some("argoproj.io") => self.target.kind() == "Rollout",

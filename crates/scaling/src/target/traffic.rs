@@ -33,7 +33,7 @@ pub struct TargetTraffic {
 impl TargetTraffic {
     /// Its kinds with the amount of each that one Pod carries at the target; none without a model, and where
     /// Pods carry more than that without any traffic.
-    pub fn kinds_by(&self, fit: &TrafficFit) -> Vec<ScaledSignal> {
+    pub(crate) fn kinds_by(&self, fit: &TrafficFit) -> Vec<ScaledSignal> {
         let TrafficFit::Accepted(accepted) = fit else {
             return Vec::new();
         };

@@ -113,7 +113,7 @@ impl ScalingTargets {
 
     /// The loads to be fitted next. Targets that act come first, and among them loads without any
     /// trees. The loads count as requested from here on.
-    pub fn next_fits(&mut self, lane: FitLane, now: Timestamp) -> Option<FitBatch> {
+    pub(crate) fn next_fits(&mut self, lane: FitLane, now: Timestamp) -> Option<FitBatch> {
         let due = self
             .states
             .iter()
@@ -139,7 +139,7 @@ impl ScalingTargets {
     }
 
     /// Takes what came of a fit, where its target is still there.
-    pub fn take_fitted(&mut self, fitted: LoadFitResult, now: Timestamp) {
+    pub(crate) fn take_fitted(&mut self, fitted: LoadFitResult, now: Timestamp) {
         let LoadFitResult { load, end } = fitted;
         let Some(state) = self.states.get_mut(&load.key) else {
             return;

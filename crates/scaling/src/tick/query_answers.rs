@@ -33,7 +33,7 @@ impl SignalRequest {
 }
 
 /// An external check of a change.
-pub type CheckRequest = QueryRequest<CheckQuestion, ChangeAsked>;
+pub(crate) type CheckRequest = QueryRequest<CheckQuestion, ChangeAsked>;
 
 /// The newest answers to the queries of signals.
 pub type SignalReadings = HashMap<MetricQuery, CachedAnswer<MetricsApiReading>>;

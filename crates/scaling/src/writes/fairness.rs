@@ -2,7 +2,7 @@
 
 /// Begins with another of `items` at each `tick`, so that no target's writes are always among those
 /// that find no room.
-pub fn take_turns<T>(items: &mut [T], tick: u64) {
+pub(crate) fn take_turns<T>(items: &mut [T], tick: u64) {
     // Multiples of the golden ratio lie evenly between 0 and 1, here between 0 and 2^64.
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     let share = u128::from(tick.wrapping_mul(GOLDEN));

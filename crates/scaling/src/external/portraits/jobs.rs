@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::portrait_objects::{
     ExternalPortraitObjects, FoundJob, NamespacedName, Settings, key_of,
 };
-use super::portraits;
-use super::portraits::Authorship;
+use super::portrait_writes;
+use super::portrait_writes::Authorship;
 use crate::specs::horizontal_portrait::HorizontalPortrait;
 use crate::specs::portrait_job::{JobError, TEMPLATE_HASH, cron_job, job_name};
 
@@ -104,7 +104,7 @@ pub(super) fn plan(observed: &ExternalPortraitObjects<'_>, settings: &Settings) 
         } else if key.0 == settings.own_namespace {
             Some(JobProblem::OwnNamespace)
         } else {
-            match portraits::authorship(checked, observed.ihpas) {
+            match portrait_writes::authorship(checked, observed.ihpas) {
                 Authorship::Confirmed => None,
                 // Its job stays as it is until both say the same.
                 Authorship::Differs => continue,

@@ -10,7 +10,7 @@ use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
 use serde_json::json;
 
 use super::portrait_objects::{ExternalPortraitObjects, Settings, key_of};
-use super::portraits::{Authorship, authorship};
+use super::portrait_writes::{Authorship, authorship};
 
 /// The most portraits that a namespace names: 256 UIDs take 9 KiB of the 256 KiB that annotations may take.
 const MOST: usize = 256;

@@ -102,7 +102,7 @@ pub fn check(spec: &CronHpaSpec) -> Result<CronSpec, CronHpaError> {
 ///
 /// # Errors
 /// The first thing in them that is not accepted, and a cron that is no window.
-pub fn check_windows(path: &str, crons: Vec<CronRule>) -> Result<CronSpec, CronHpaError> {
+pub(crate) fn check_windows(path: &str, crons: Vec<CronRule>) -> Result<CronSpec, CronHpaError> {
     if let Some(place) = crons.iter().position(|cron| cron.start.is_none()) {
         return at(
             || format!("{path}.crons[{place}]"),

@@ -9,7 +9,7 @@ use crate::staged_change::{Direction, Progress, StagedChange};
 
 impl StagedChange {
     /// The change with the words beside it.
-    pub fn to_status(&self, phase: &str, next_time: Option<Timestamp>) -> GrayStatus {
+    pub(crate) fn to_status(self, phase: &str, next_time: Option<Timestamp>) -> GrayStatus {
         let Self {
             begun,
             to,
@@ -18,7 +18,7 @@ impl StagedChange {
             stepped,
             opposite,
             progress,
-        } = *self;
+        } = self;
         GrayStatus {
             gray_percent: percent,
             last_update_time: stepped,
@@ -33,7 +33,7 @@ impl StagedChange {
     }
 
     /// The change that it tells of.
-    pub fn from_status(status: &GrayStatus) -> Self {
+    pub(crate) fn from_status(status: &GrayStatus) -> Self {
         Self {
             begun: status.from.into(),
             to: status.to_replicas,
@@ -48,7 +48,7 @@ impl StagedChange {
 
 impl PausedChange {
     /// The paused change as a field of the status.
-    pub fn to_status(&self) -> HoldStatus {
+    pub(crate) fn to_status(&self) -> HoldStatus {
         let Self {
             action,
             direction,
@@ -68,7 +68,7 @@ impl PausedChange {
     }
 
     /// The hold that it describes; `None` if a user has changed its words.
-    pub fn from_status(status: &HoldStatus) -> Option<Self> {
+    pub(crate) fn from_status(status: &HoldStatus) -> Option<Self> {
         let actions = [Action::Pause, Action::Rollback];
         let directions = [Direction::Up, Direction::Down];
         Some(Self {
@@ -86,7 +86,7 @@ impl PausedChange {
     }
 
     /// The holds that it tells of.
-    pub fn all_of_status(status: &StabilityStatus) -> Vec<Self> {
+    pub(crate) fn all_of_status(status: &StabilityStatus) -> Vec<Self> {
         status.holds.iter().filter_map(Self::from_status).collect()
     }
 }
