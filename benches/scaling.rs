@@ -20,16 +20,19 @@ use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_objects::start_time::StartTime;
 use evenkeel_objects::workload::Workload;
-use evenkeel_scaling::ihpa::CheckedIhpa;
-use evenkeel_scaling::observation::{LoadSample, SignalSamples, TargetObservation};
-use evenkeel_scaling::plan::ihpa::portray;
-use evenkeel_scaling::plan::{
-    HpaInput, LastStatus, PlanMemory, Queries, ResolvedTarget, Settings, TargetObjects,
-    TargetPodFacts, TargetRef, plan, resolve,
-};
-use evenkeel_scaling::scaling_policy::PredictionModel;
-use evenkeel_scaling::serving_pods::ServingPods;
-use evenkeel_scaling::tracker::{TargetState, TargetTick, tick_together};
+use evenkeel_scaling::ihpa::portray;
+use evenkeel_scaling::load::observation::{LoadSample, SignalSamples, TargetObservation};
+use evenkeel_scaling::load::serving_pods::ServingPods;
+use evenkeel_scaling::specs::ihpa::CheckedIhpa;
+use evenkeel_scaling::specs::scaling_policy::PredictionModel;
+use evenkeel_scaling::state::{TargetState, TargetTick, tick_together};
+use evenkeel_scaling::status::memory::PlanMemory;
+use evenkeel_scaling::target::hpa_input::{HpaInput, LastStatus};
+use evenkeel_scaling::target::resolve::{ResolvedTarget, resolve};
+use evenkeel_scaling::target::settings::{Queries, Settings};
+use evenkeel_scaling::target::target_objects::{TargetObjects, TargetPodFacts};
+use evenkeel_scaling::target::target_ref::TargetRef;
+use evenkeel_scaling::writes::plan;
 use evenkeel_service::watched_types::WatchedDeployment;
 use evenkeel_units::{count_as_f64, i64_ceil};
 use jiff::{SignedDuration, Timestamp};
@@ -193,7 +196,7 @@ fn observed(target: u32) -> TargetObjects {
         Arc::new(PodFacts::from(&pod))
     };
     TargetObjects {
-        profiles: evenkeel_scaling::plan::ObservedProfiles::default(),
+        profiles: evenkeel_scaling::target::observed_profiles::ObservedProfiles::default(),
         namespace: Arc::from("shop"),
         namespace_policy: Arc::new(NamespacePolicy {
             enabled: true,

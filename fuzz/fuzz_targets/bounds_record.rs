@@ -3,8 +3,8 @@
 
 #![no_main]
 
-use evenkeel_scaling::bounds_annotation::BoundsAnnotation;
-use evenkeel_scaling::recommendation::{Provider, Recommendation};
+use evenkeel_scaling::bounds_record::annotation::BoundsAnnotation;
+use evenkeel_scaling::merge::recommendation::{Provider, Recommendation};
 use jiff::{SignedDuration, Timestamp};
 use libfuzzer_sys::fuzz_target;
 

@@ -7,10 +7,10 @@
 use evenkeel_api::ihpa::spec::IhpaSpec;
 use evenkeel_api::portrait_data::{ResultData, read_result};
 use evenkeel_cron::ScheduleCache;
-use evenkeel_scaling::ihpa::{PortraitSource, check};
-use evenkeel_scaling::portrait::Portrait;
-use evenkeel_scaling::portrait_check::portrait;
-use evenkeel_scaling::recommendation::Ask;
+use evenkeel_scaling::merge::recommendation::Ask;
+use evenkeel_scaling::specs::ihpa::{PortraitSource, check};
+use evenkeel_scaling::specs::portrait::Portrait;
+use evenkeel_scaling::specs::portrait_check::portrait;
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_scaling::scaled_object::ScaledObject;
-use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::target::scaled_object::ScaledObject;
 use libfuzzer_sys::fuzz_target;
 
 /// One value a line, in this order.

@@ -4,7 +4,7 @@
 #![no_main]
 
 use evenkeel_objects::plan::status_writer::Status as _;
-use evenkeel_scaling::plan::status::TargetStatus;
+use evenkeel_scaling::status::TargetStatus;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

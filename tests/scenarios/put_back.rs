@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use evenkeel_objects::bounds::ObjectBounds;
-use evenkeel_scaling::bounds_annotation::BoundsAnnotation;
-use evenkeel_scaling::recommendation::Recommendation;
+use evenkeel_scaling::bounds_record::annotation::BoundsAnnotation;
+use evenkeel_scaling::merge::recommendation::Recommendation;
 use futures::{StreamExt as _, stream};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Node, Pod};

@@ -12,11 +12,16 @@ use evenkeel_objects::plan::context::PlanContext;
 use evenkeel_objects::plan::election::Timing;
 use evenkeel_objects::plan::{Purpose, Write};
 use evenkeel_placement::node_table;
-use evenkeel_scaling::horizon::Horizon;
-use evenkeel_scaling::plan::{PlanMemory, TargetObjects};
-use evenkeel_scaling::recommendation::Recommendation;
-use evenkeel_scaling::tracker::TickReport;
-use evenkeel_scaling::{DecisionBasis, ScalingDecision, plan as scaling};
+use evenkeel_scaling::load::horizon::Horizon;
+use evenkeel_scaling::merge::recommendation::Recommendation;
+use evenkeel_scaling::recommend::decision::ScalingDecision;
+use evenkeel_scaling::recommend::decision_basis::DecisionBasis;
+use evenkeel_scaling::state::TickReport;
+use evenkeel_scaling::status::memory::PlanMemory;
+use evenkeel_scaling::target::resolve::resolve;
+use evenkeel_scaling::target::settings::Settings;
+use evenkeel_scaling::target::target_objects::TargetObjects;
+use evenkeel_scaling::writes::plan;
 use evenkeel_service::cluster;
 use evenkeel_service::cluster::ClusterState;
 use evenkeel_service::cluster::watch::{OptionalWatches, Watches};
@@ -182,14 +187,14 @@ fn queue_floors(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) {
             hpa: None,
             portrayed: None,
         };
-        let settings = scaling::Settings::default();
-        let resolved = scaling::resolve(observed, false, &settings, None, now);
+        let settings = Settings::default();
+        let resolved = resolve(observed, false, &settings, None, now);
         let context = PlanContext {
             now,
             reporter: "evenkeel-0",
         };
         let mut memory = PlanMemory::default();
-        let writes = scaling::plan(observed, &resolved, Some(&report), &mut memory, &context);
+        let writes = plan(observed, &resolved, Some(&report), &mut memory, &context);
         assert_eq!(
             writes.len(),
             2,
@@ -202,13 +207,13 @@ fn queue_floors(targets: &[TargetObjects], queue: &WriteQueue, now: Timestamp) {
 
 /// The plan of an HPA without any decision.
 fn plan_without_floor(observed: &TargetObjects, now: Timestamp) -> Vec<Write> {
-    let settings = scaling::Settings::default();
-    let resolved = scaling::resolve(observed, false, &settings, None, now);
+    let settings = Settings::default();
+    let resolved = resolve(observed, false, &settings, None, now);
     let context = PlanContext {
         now,
         reporter: "evenkeel-0",
     };
-    scaling::plan(
+    plan(
         observed,
         &resolved,
         None,

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use evenkeel_clock as clock;
-use evenkeel_scaling::history_backfill::{
+use evenkeel_scaling::state::backfill_pace::{
     BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
 };
-use jiff::Timestamp;
-
 use evenkeel_service::config::{Config, ConfigError, Override};
 use evenkeel_service::controller::scaling::HistorySource;
 use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
@@ -15,6 +13,7 @@ use evenkeel_service::metrics::prometheus::PrometheusSource;
 use evenkeel_service::metrics::{MetricsError, MetricsSourceSettings};
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_terminal::settings::ConfigArgs;
+use jiff::Timestamp;
 
 /// Times that a question is asked again while the server does not answer.
 const AGAIN: u32 = 3;

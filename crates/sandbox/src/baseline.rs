@@ -14,7 +14,7 @@ use evenkeel_metrics::signal::{MetricIdentifier, MetricTarget, ResourceName, Sig
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_placement::deletion_order::in_order;
-use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::{Ratio, Resource, i64_ceil, i64_nearest};
 use jiff::SignedDuration;

@@ -19,7 +19,7 @@ pub use self::loads::{Loads, NodeLoads, WorkloadLoad};
 pub use self::pods::{BoundPod, ContainerShare};
 
 use evenkeel_objects::pod_name::PodName;
-use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_units::Ratio;
 use evenkeel_units::random::RandomSource;
 

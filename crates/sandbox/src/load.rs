@@ -3,8 +3,8 @@
 //! up to its capacity. A node uses what its Pods use and a share for the system; demand above its
 //! capacity is not met.
 
-use evenkeel_scaling::hpa_aware::PodCapacity;
-use evenkeel_scaling::pareto_frontier;
+use evenkeel_scaling::counterfactual::pareto_frontier;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::{Amount, Resource, Resources};
 use jiff::SignedDuration;

@@ -1,9 +1,9 @@
 //! The providers that recommend replicas for a workload, as in an
-//! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_scaling::tracker`])
+//! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_scaling::state`])
 //! decides between them.
 
-use evenkeel_scaling::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
-use evenkeel_scaling::portrait::Replicas;
+use evenkeel_scaling::specs::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
+use evenkeel_scaling::specs::portrait::Replicas;
 use evenkeel_scaling::staged_change::StagedBehavior;
 use evenkeel_units::words;
 

@@ -1,6 +1,6 @@
 //! One target under a given load: the replicas of a plain HPA, and those with a floor that Evenkeel
 //! raises ahead of the load. Both sides have the same load, HPA, start of Pods and lag of metrics.
-//! The floor comes from [`evenkeel_scaling::tracker`], which the service runs too, and the
+//! The floor comes from [`evenkeel_scaling::state`], which the service runs too, and the
 //! HPA sees it one tick after its decision. The ready Pods share the load, whatever they request.
 
 mod coarse_history;
@@ -28,8 +28,8 @@ pub(crate) use replay::{ReplayInput, replay_observed};
 pub use settings::{Edges, Floors, Forecasts, GRID, IntervalForecast, ReplayTarget};
 
 use evenkeel_forecast::{ModelSet, RegularSeries};
-use evenkeel_scaling::horizon::Horizon;
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
+use evenkeel_scaling::load::horizon::Horizon;
 use evenkeel_units::count_as_f64;
 use forecasting::Forecaster;
 use hpa_run::{ReplayTick, ReplayTickState, Side};

@@ -6,13 +6,18 @@
 //! An edit that only undoes the last write comes from another controller. If that happens twice
 //! within 5 minutes, the field is left to that controller for a while (a [`Contest`]).
 
+pub mod annotation;
+pub(crate) mod contest;
+pub mod contest_inquiry;
+pub(crate) mod contributions;
+
 use evenkeel_objects::bounds::{BoundsError, ObjectBounds, ReplicaBounds};
 use jiff::Timestamp;
 
-use super::contest::{Contest, ContestPause};
-use super::contributions::Contributions;
+use self::contest::{Contest, ContestPause};
+use self::contributions::Contributions;
 use super::merge::merge;
-use super::recommendation::{Provider, Recommendation};
+use crate::merge::recommendation::{Provider, Recommendation};
 
 /// The record of one object's bounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +83,7 @@ impl BoundsRecord {
     }
 
     /// True where both records say the same and differ at most in the ends of their contributions.
-    pub fn differs_in_time_only(&self, other: &Self) -> bool {
+    pub(crate) fn differs_in_time_only(&self, other: &Self) -> bool {
         let Self {
             user,
             written,
@@ -171,7 +176,7 @@ impl BoundsRecord {
 
     /// The bounds that follow from the user's values at `now` and from what stands in for them, without
     /// what only raises them.
-    pub fn beneath_floors(&self, now: Timestamp) -> ObjectBounds {
+    pub(crate) fn beneath_floors(&self, now: Timestamp) -> ObjectBounds {
         let replacing = self.contributions.iter().filter(|one| one.replaces());
         merge(self.user, replacing.filter(|_| !self.contested), now).bounds
     }
@@ -203,7 +208,7 @@ impl BoundsRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recommendation::Ask;
+    use crate::merge::recommendation::Ask;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()

@@ -7,14 +7,16 @@
 //! by quarter of the day too, so a restless night does not end floors that foresee the morning.
 //! There is no noise within a minute, so the plain HPA looks slightly too good.
 
+pub mod cost_benefit;
 mod hpa_rate_limits;
 mod outcome;
+pub mod pareto_frontier;
 mod pods;
 mod policy_run;
 mod time_of_day;
 
 pub use self::outcome::PolicyRunResult;
-pub(super) use self::pods::PodsKind;
+pub(crate) use self::pods::PodsKind;
 pub use self::pods::TrialPods;
 pub use self::time_of_day::TimeOfDay;
 
@@ -191,7 +193,7 @@ impl Counterfactual {
 
     /// The largest distance with no more replicas than the HPA at the lowest target. It is the
     /// smallest distance if even that needs more, and the largest before anything is judged.
-    pub fn affordable(&self) -> f64 {
+    pub(crate) fn affordable(&self) -> f64 {
         let most = self.dearest();
         if self.minutes() < JUDGED_FROM {
             return DISTANCES[DISTANCES.len() - 1];
@@ -226,7 +228,11 @@ impl Counterfactual {
     }
 
     /// The same of a quarter of the day; `None` before as much of it was run as it has.
-    pub fn tried_in(&self, quarter: TimeOfDay, distance: f64) -> Option<CounterfactualResult> {
+    pub(crate) fn tried_in(
+        &self,
+        quarter: TimeOfDay,
+        distance: f64,
+    ) -> Option<CounterfactualResult> {
         let minutes = i64::try_from(self.of_quarter[quarter.place()]);
         if minutes.is_ok_and(|minutes| minutes < MINUTES_OF_QUARTER) {
             return None;

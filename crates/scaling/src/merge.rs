@@ -1,14 +1,16 @@
 //! The one merge of all recommendations for a target: the bounds within which others scale it, the count that
 //! holds, and the providers that were not heard. The order and repetitions of the recommendations do not matter.
 
+pub mod recommendation;
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
 use evenkeel_objects::bounds::{ObjectBounds, ReplicaBounds};
 use jiff::{SignedDuration, Timestamp};
 
-use super::limit::LimitedBy;
-use super::recommendation::{Ask, Provider, Recommendation, Unavailable};
+use self::recommendation::{Ask, Provider, Recommendation, Unavailable};
+use crate::limits::LimitedBy;
 
 /// The time for which a failing provider keeps the others from lowering the count: the HPA's
 /// default window for scaling in. A provider that fails for longer counts as absent.

@@ -15,14 +15,14 @@ mod pods_ready;
 mod reading;
 mod verdict;
 
-pub use answer::ExternalCheckAnswer;
-pub use bound::{ComparisonOperator, MetricBound, UnknownOperator};
-pub use decide::{CheckDecision, CheckTransition, Checks, decide, measured_after};
-pub use error_rate::ErrorRate;
-pub use hold::{Action, PausedChange};
-pub use pods_ready::PodsReady;
-pub use reading::{CheckReading, Freshness};
-pub use verdict::{CheckResult, CheckVerdict, Checker};
+pub(crate) use answer::ExternalCheckAnswer;
+pub(crate) use bound::{ComparisonOperator, MetricBound};
+pub(crate) use decide::{CheckDecision, CheckTransition, Checks, decide, measured_after};
+pub(crate) use error_rate::ErrorRate;
+pub(crate) use hold::{Action, PausedChange};
+pub(crate) use pods_ready::PodsReady;
+pub(crate) use reading::{CheckReading, Freshness};
+pub(crate) use verdict::{CheckResult, CheckVerdict, Checker};
 
 #[cfg(test)]
 mod tests;

@@ -19,9 +19,9 @@ use evenkeel_objects::node::{Node, node_facts};
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::suggestion::nearest;
 use evenkeel_placement::demand::demand;
-use evenkeel_scaling::ihpa::resume;
-use evenkeel_scaling::portrait_job::TEMPLATE_HASH;
-use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::specs::ihpa::resume;
+use evenkeel_scaling::specs::portrait_job::TEMPLATE_HASH;
+use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
 use evenkeel_tuning::tuning_policy::TuningPolicy;
 use evenkeel_units::words;
 

@@ -33,7 +33,6 @@ use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_placement::node_table;
 use evenkeel_placement::plan::{headroom_wakeup, overload};
-use evenkeel_scaling::plan;
 use jiff::SignedDuration;
 use serde_json::{Map, Value};
 
@@ -79,7 +78,7 @@ pub struct Config {
     pub overload: overload::Settings,
     /// Ages and capacities that the record of the cluster goes by.
     pub cluster: cluster::Settings,
-    pub scaling: plan::Settings,
+    pub scaling: evenkeel_scaling::target::settings::Settings,
     pub tuning: crate::controller::tuning::Settings,
     /// The kinds of custom resources that are scaled.
     pub kinds: Vec<ScaledKind>,

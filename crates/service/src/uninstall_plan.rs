@@ -20,11 +20,11 @@ use evenkeel_objects::workload::Workload;
 use evenkeel_placement::plan::overload::change_taints;
 use evenkeel_placement::removable_pod;
 use evenkeel_replica_profile::online_condition;
-use evenkeel_scaling::bounds_annotation::BoundsAnnotationError;
-use evenkeel_scaling::plan::bounds::{ObservedBounds, RefusedRecord};
-use evenkeel_scaling::plan::owner::Owner;
-use evenkeel_scaling::plan::sleeps;
-use evenkeel_scaling::scaled_object::ScaledObject;
+use evenkeel_scaling::bounds_record::annotation::BoundsAnnotationError;
+use evenkeel_scaling::status::last_status::sleeps;
+use evenkeel_scaling::target::bounds::{ObservedBounds, RefusedRecord};
+use evenkeel_scaling::target::owner::Owner;
+use evenkeel_scaling::target::scaled_object::ScaledObject;
 use evenkeel_tuning::resizable_pod::ResizablePod;
 use evenkeel_tuning::{resize, resize_record};
 use jiff::{SignedDuration, Timestamp};
@@ -349,8 +349,8 @@ mod tests {
     use evenkeel_objects::managed_fields::MANAGER;
     use evenkeel_objects::plan::conditional_patch::apply;
     use evenkeel_objects::scaled_kind::ScaledKind;
-    use evenkeel_scaling::bounds_annotation::BoundsAnnotation;
-    use evenkeel_scaling::recommendation::Recommendation;
+    use evenkeel_scaling::bounds_record::annotation::BoundsAnnotation;
+    use evenkeel_scaling::merge::recommendation::Recommendation;
     use serde_json::json;
 
     use super::*;

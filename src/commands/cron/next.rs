@@ -9,14 +9,13 @@ use evenkeel_api::custom_resources::unknown_fields;
 use evenkeel_clock as clock;
 use evenkeel_cron::{CronOccasion, CronSpec, CronState, Rule, RuleTiming, local_time, upcoming};
 use evenkeel_objects::kinds::Kind;
-use evenkeel_scaling::cron_hpa::{CronHpa, check};
-use jiff::Timestamp;
-use serde::{Deserialize as _, Serialize};
-use serde_json::Value;
-
+use evenkeel_scaling::specs::cron_hpa::{CronHpa, check};
 use evenkeel_service::config::yaml;
 use evenkeel_terminal::output;
 use evenkeel_terminal::output::{CliFailure, Format, Report, Style, fit_to_width};
+use jiff::Timestamp;
+use serde::{Deserialize as _, Serialize};
+use serde_json::Value;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use evenkeel_hpa::autoscaler::Autoscaler;
 use evenkeel_objects::annotations::BOUNDS;
 use evenkeel_objects::meta::Meta;
-use evenkeel_scaling::plan::conditions::{CONFLICTS, is_problem};
-use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::status::conditions::{CONFLICTS, is_problem};
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::named;

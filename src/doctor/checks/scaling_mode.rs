@@ -5,13 +5,13 @@ use evenkeel_objects::annotations::SCALING;
 use evenkeel_objects::meta::RelevantAnnotations;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::scaling_mode::ScalingMode;
-use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
+use evenkeel_service::annotation_check::Carrier;
 
 use super::evidence::{CheckFindings, Evidence};
 use super::finding_text::count;
 use crate::doctor::DoctorFinding;
 use crate::doctor::observation::Look as _;
-use evenkeel_service::annotation_check::Carrier;
 
 pub(super) const MODE: &str = "scaling-mode";
 

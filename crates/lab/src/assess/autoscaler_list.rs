@@ -3,14 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use evenkeel_objects::annotations::ENABLED;
-use evenkeel_scaling::plan::TargetObjects;
-use evenkeel_scaling::scaled_object::ScaledObject;
-use jiff::Timestamp;
-use k8s_openapi::NamespaceResourceScope;
-use kube::api::ListParams;
-use kube::{Api, Client, Resource};
-
-use super::args::Args;
+use evenkeel_scaling::target::scaled_object::ScaledObject;
+use evenkeel_scaling::target::target_objects::TargetObjects;
 use evenkeel_service::cluster::watch::WatchedObject;
 use evenkeel_service::cluster::{ClusterState, paged_list};
 use evenkeel_service::config::Config;
@@ -20,6 +14,12 @@ use evenkeel_service::watched_types::{
 };
 use evenkeel_terminal::output;
 use evenkeel_terminal::output::CliFailure;
+use jiff::Timestamp;
+use k8s_openapi::NamespaceResourceScope;
+use kube::api::ListParams;
+use kube::{Api, Client, Resource};
+
+use super::args::Args;
 
 #[derive(Debug)]
 pub(super) struct AssessObjects {

@@ -12,19 +12,21 @@ use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_sandbox::scrape_timing::Timing;
 use evenkeel_sandbox::target;
 use evenkeel_sandbox::target::Edges;
-use evenkeel_scaling::hpa_aware::PodCapacity;
-use evenkeel_scaling::plan::{
-    ResolvedTarget, ScalingTarget, Settings, SignalQuerySource, TargetObjects, TargetProblem,
-    conflicts, resolve, tells_of_the_past,
-};
-use evenkeel_scaling::scaled_object::{ScaledObject, ScaledObjectTarget};
-use evenkeel_scaling::tracker::ScaledSignal;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
+use evenkeel_scaling::state::ScaledSignal;
+use evenkeel_scaling::target::problem::TargetProblem;
+use evenkeel_scaling::target::resolve::{ResolvedTarget, conflicts, resolve};
+use evenkeel_scaling::target::scaled_object::{ScaledObject, ScaledObjectTarget};
+use evenkeel_scaling::target::scaling_target::ScalingTarget;
+use evenkeel_scaling::target::settings::Settings;
+use evenkeel_scaling::target::signal_query::{SignalQuerySource, tells_of_the_past};
+use evenkeel_scaling::target::target_objects::TargetObjects;
+use evenkeel_service::config::Config;
 use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
 
 use super::args::Args;
 use super::autoscaler_list::AssessObjects;
-use evenkeel_service::config::Config;
 
 /// An HPA with what is to be replayed of it, or a ScaledObject without one.
 #[derive(Debug)]

@@ -9,7 +9,11 @@ use std::time::Duration;
 use evenkeel_forecast::BRIDGED;
 use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::pod_names::WorkloadName;
-use evenkeel_scaling::history_backfill::BackfillRemainder;
+use evenkeel_scaling::state::backfill_pace::BackfillRemainder;
+use evenkeel_service::controller::scaling::HistorySource;
+use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
+use evenkeel_service::metrics::MetricsError;
+use evenkeel_service::metrics::prometheus::Workloads;
 use evenkeel_units::count_as_f64;
 use futures::{StreamExt as _, TryStreamExt as _};
 use jiff::{SignedDuration, Timestamp};
@@ -18,10 +22,6 @@ use super::candidate::{AssessCandidate, ForecastableLoad, PastQuestion};
 use crate::forecast::grid::TraceSample;
 use crate::forecast::progress::Bar;
 use crate::prometheus_history::ask_all;
-use evenkeel_service::controller::scaling::HistorySource;
-use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
-use evenkeel_service::metrics::MetricsError;
-use evenkeel_service::metrics::prometheus::Workloads;
 
 /// The time that the past of one question may take.
 const MOST_TIME: Duration = Duration::from_mins(10);

@@ -106,7 +106,7 @@ mod tests {
     use evenkeel_objects::bounds::ReplicaBounds;
     use evenkeel_sandbox::scrape_timing::Timing;
     use evenkeel_sandbox::target::Edges;
-    use evenkeel_scaling::hpa_aware::PodCapacity;
+    use evenkeel_scaling::load::hpa_aware::PodCapacity;
     use evenkeel_units::{Ratio, Resource};
 
     use super::*;

@@ -9,9 +9,11 @@ use evenkeel_sandbox::target;
 use evenkeel_sandbox::target::{
     DailyFit, FitFunctions, Knowledge, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy,
 };
-use evenkeel_scaling::cost_benefit::{CostBenefit, PlainRun, RunCosts, is_little, judge};
 use evenkeel_scaling::counterfactual::TrialPods;
-use evenkeel_scaling::fit_times::daily_hour;
+use evenkeel_scaling::counterfactual::cost_benefit::{
+    CostBenefit, PlainRun, RunCosts, is_little, judge,
+};
+use evenkeel_scaling::state::fit_times::daily_hour;
 use evenkeel_units::count_as_f64;
 use jiff::SignedDuration;
 
@@ -265,7 +267,7 @@ fn verdict(replayed: &[(ReplayPolicy, ReplayOutcome)]) -> Option<CostBenefit> {
 mod tests {
     use evenkeel_sandbox::scrape_timing::Timing;
     use evenkeel_sandbox::target::Edges;
-    use evenkeel_scaling::hpa_aware::PodCapacity;
+    use evenkeel_scaling::load::hpa_aware::PodCapacity;
     use evenkeel_units::{Ratio, Resource};
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use evenkeel_metrics::signal::{ResourceName, Signal};
 use evenkeel_objects::truncate::excerpt;
-use evenkeel_scaling::cost_benefit::{Agreement, CostBenefit, LowerTarget};
+use evenkeel_scaling::counterfactual::cost_benefit::{Agreement, CostBenefit, LowerTarget};
 use evenkeel_units::count_as_f64;
 use jiff::Timestamp;
 use serde::Serialize;

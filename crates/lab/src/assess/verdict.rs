@@ -1,16 +1,16 @@
 //! Verdicts in words, with their figures.
 
-use evenkeel_scaling::cost_benefit::{
+use evenkeel_scaling::counterfactual::cost_benefit::{
     CostBenefit, CostBenefitObjection, CostBenefitVerdict as WorthVerdict,
 };
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
+use evenkeel_terminal::output;
 use evenkeel_units::{count_as_f64, words};
 use serde::Serialize;
 
 use super::load_history::LoadPast;
 use super::target_replay::{AssessOutcome, LEAST_MINUTES};
 use crate::forecast::replay::report::{ReplayedSeries, percentage};
-use evenkeel_terminal::output;
 
 words! {
     #[derive(Serialize)]

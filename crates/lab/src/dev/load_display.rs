@@ -1,7 +1,7 @@
 //! The load of a target in little room: now and as forecast, in the usual unit.
 
 use evenkeel_metrics::load_unit::{LoadUnit, ReadableUnit};
-use evenkeel_scaling::plan::scaling_status::{
+use evenkeel_scaling::status::scaling_status::{
     ForecastTrust, LoadForecast, LoadStatus, ScalingStatus,
 };
 use evenkeel_units::Resource;
@@ -71,8 +71,9 @@ impl<'a> ShownLoad<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use evenkeel_service::api::scaling::sample;
+
+    use super::*;
 
     const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use evenkeel_clock as clock;
 use evenkeel_objects::annotations::PROFILE_SOURCE_DECLARED;
 use evenkeel_sandbox::engine::loads::{NodeLoads, WorkloadLoad};
-use evenkeel_scaling::plan::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_terminal::output::{CliFailure, percent};
 use evenkeel_units::Resource;
 use jiff::SignedDuration;
 
@@ -14,7 +15,6 @@ use super::event_throttle::EventThrottle;
 use super::load_display::ShownLoad;
 use super::show::{ClusterStartSummary, RunDisplay, clock};
 use crate::dev::cluster::events::{DevEvent, DevServiceNotice, PlainReplicas, TimedEvent};
-use evenkeel_terminal::output::{CliFailure, percent};
 
 /// Distance of lines of loads.
 const EVERY: Duration = Duration::from_secs(4);
@@ -243,10 +243,10 @@ mod tests {
     use std::sync::Arc;
 
     use evenkeel_objects::pod_name::PodName;
+    use evenkeel_service::api::scaling::sample;
     use evenkeel_units::Resources;
 
     use super::*;
-    use evenkeel_service::api::scaling::sample;
 
     fn events() -> Vec<DevEvent> {
         let pod = || PodName::new("shop", "web-0");

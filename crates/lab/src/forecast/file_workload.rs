@@ -4,13 +4,13 @@ use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_quantity::Quantity;
 use evenkeel_sandbox::scrape_timing::Timing;
 use evenkeel_sandbox::target::{Edges, ReplayTarget};
-use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
+use evenkeel_terminal::output::CliFailure;
 use evenkeel_units::{Amount, Ratio, Resource, count_as_f64};
 use jiff::SignedDuration;
 
 use super::csv_load::CsvLoadUnit;
 use super::grid::TraceSample;
-use evenkeel_terminal::output::CliFailure;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileWorkload {

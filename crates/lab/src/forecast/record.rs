@@ -3,7 +3,12 @@
 use std::path::PathBuf;
 
 use clap::ArgGroup;
-use evenkeel_scaling::history_backfill::BackfillRemainder;
+use evenkeel_scaling::state::backfill_pace::BackfillRemainder;
+use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
+use evenkeel_service::metrics::MetricsError;
+use evenkeel_service::metrics::prometheus::PrometheusSource;
+use evenkeel_terminal::output::CliFailure;
+use evenkeel_terminal::runtime::runtime;
 use evenkeel_units::count_as_f64;
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,11 +16,6 @@ use super::progress::Bar;
 use super::{csv_load, output_file};
 use crate::prometheus_history;
 use crate::prometheus_history::{PrometheusArgs, ask_all};
-use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
-use evenkeel_service::metrics::MetricsError;
-use evenkeel_service::metrics::prometheus::PrometheusSource;
-use evenkeel_terminal::output::CliFailure;
-use evenkeel_terminal::runtime::runtime;
 
 const EXAMPLES: &str = "\
 Examples:

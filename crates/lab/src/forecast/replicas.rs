@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use comfy_table::Cell;
 use evenkeel_forecast::{Calendar, CalendarInputs, TrafficModel};
 use evenkeel_objects::bounds::ReplicaBounds;
-use evenkeel_scaling::traffic::{Demand, NeedLimit, TrafficReplicas, needed};
+use evenkeel_scaling::recommend::traffic::{Demand, NeedLimit, TrafficReplicas, needed};
+use evenkeel_terminal::output;
+use evenkeel_terminal::output::{CliFailure, Format, Report, Style, fit_to_width};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -16,8 +18,6 @@ use super::csv_columns::CsvRow;
 use super::flag_values::parse_zone;
 use super::traffic_model::TrafficModelReport;
 use super::{csv_columns, csv_load, traffic_model};
-use evenkeel_terminal::output;
-use evenkeel_terminal::output::{CliFailure, Format, Report, Style, fit_to_width};
 
 const EXAMPLES: &str = "\
 Examples:

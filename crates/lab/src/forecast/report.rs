@@ -5,12 +5,11 @@ use std::io::Write;
 
 use comfy_table::Cell;
 use evenkeel_sandbox::target::TargetRunOutcome;
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
+use evenkeel_terminal::output::{Report, Style, fit_to_width, percent, right};
 use evenkeel_units::Resource;
 use jiff::Timestamp;
 use serde::Serialize;
-
-use evenkeel_terminal::output::{Report, Style, fit_to_width, percent, right};
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -379,7 +379,7 @@ impl TrafficFile {
 #[cfg(test)]
 mod tests {
     use evenkeel_objects::scaling_mode::ScalingMode;
-    use evenkeel_scaling::scaling_policy::ScalingPolicy;
+    use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
 
     use super::*;
 

@@ -6,9 +6,9 @@
 use evenkeel_api::cron_hpa::spec::ScaledRef;
 use evenkeel_api::ihpa::spec::{IhpaBehavior, IhpaSpec, PortraitProvider};
 use evenkeel_api::portrait_spec::{FORECAST, KUBE_HPA, PREDICTIVE, PortraitSpec, REACTIVE};
-use evenkeel_scaling::ihpa;
-use evenkeel_scaling::ihpa::{IhpaRules, PortraitSource};
-use evenkeel_scaling::scaling_policy::PredictionModel;
+use evenkeel_scaling::specs::ihpa;
+use evenkeel_scaling::specs::ihpa::{IhpaRules, PortraitSource};
+use evenkeel_scaling::specs::scaling_policy::PredictionModel;
 use evenkeel_scaling::staged_change::ScaleDownTarget;
 use evenkeel_units::i64_ceil;
 use serde::Serialize;

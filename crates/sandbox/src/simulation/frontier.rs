@@ -1,11 +1,11 @@
 //! Compares ways of scaling on the workloads of a scenario, without placement: portraits, each kind
 //! alone and several together, and the plain HPA at its own target and at lower ones. All have the
-//! same loads, seed by seed. [`evenkeel_scaling::pareto_frontier`] compares costs with the plain HPA
+//! same loads, seed by seed. [`evenkeel_scaling::counterfactual::pareto_frontier`] compares costs with the plain HPA
 //! at equal replica-hours.
 
 use std::fmt;
 
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
 use evenkeel_units::Ratio;
 use evenkeel_units::random::RandomSource;
 

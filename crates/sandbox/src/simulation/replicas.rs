@@ -6,7 +6,7 @@
 use std::str::FromStr;
 
 use evenkeel_forecast::ModelSet;
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::words;
 use jiff::SignedDuration;

@@ -1,6 +1,6 @@
 //! Costs of a replay by parts of its time, which show whether they agree.
 
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
 use jiff::{SignedDuration, Timestamp};
 
 /// Two parts are a day with its night.

@@ -10,12 +10,12 @@ use evenkeel_hpa::Tolerances;
 use evenkeel_metrics::signal::{Signal, ValueScope};
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::{ScaleDown, ScalingMode};
-use evenkeel_scaling::TargetPolicy;
-use evenkeel_scaling::horizon::{Horizon, Lead};
-use evenkeel_scaling::load_sum::Certainty;
-use evenkeel_scaling::observation::LoadSample;
-use evenkeel_scaling::plan::Settings;
-use evenkeel_scaling::tracker::{FitTask, ScaledSignal, TargetState, TickInput};
+use evenkeel_scaling::load::horizon::{Horizon, Lead};
+use evenkeel_scaling::load::observation::LoadSample;
+use evenkeel_scaling::load::sum::Certainty;
+use evenkeel_scaling::recommend::policy::TargetPolicy;
+use evenkeel_scaling::state::{FitTask, ScaledSignal, TargetState, TickInput};
+use evenkeel_scaling::target::settings::Settings;
 use jiff::Timestamp;
 
 use super::forecast_inputs::{DailyFit, Knowledge};

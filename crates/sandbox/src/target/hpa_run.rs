@@ -1,8 +1,8 @@
 //! One way of scaling, tick by tick: an HPA with its Pods, and a floor if there is one.
 
 use evenkeel_forecast::RegularSeries;
-use evenkeel_scaling::pareto_frontier::Cost;
-use evenkeel_scaling::tracker::Reaction;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
+use evenkeel_scaling::state::Reaction;
 use jiff::{SignedDuration, Timestamp};
 
 use super::forecasting::Forecaster;

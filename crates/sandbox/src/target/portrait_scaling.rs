@@ -7,12 +7,12 @@ use evenkeel_cron::ScheduleCache;
 use evenkeel_forecast::RegularSeries;
 use evenkeel_hpa::{Controller, HpaSpec, HpaStatus, reconciler};
 use evenkeel_metrics::signal::ObjectReference;
-use evenkeel_scaling::ihpa::{PortraitSource, Provider};
-use evenkeel_scaling::pareto_frontier::Cost;
-use evenkeel_scaling::recommendation::Recommendation;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
+use evenkeel_scaling::merge::recommendation::Recommendation;
+use evenkeel_scaling::recommend::merged_portraits::{PortraitInput, ProviderRef};
+use evenkeel_scaling::specs::ihpa::{PortraitSource, Provider};
 use evenkeel_scaling::staged_change::StagedChange;
-use evenkeel_scaling::tracker::{Reaction, ReconciledTarget};
-use evenkeel_scaling::{PortraitInput, ProviderRef};
+use evenkeel_scaling::state::{Reaction, ReconciledTarget};
 use jiff::Timestamp;
 
 use super::forecasting::Forecaster;

@@ -5,7 +5,7 @@
 
 use evenkeel_forecast::{RegularSeries, Resolution};
 use evenkeel_objects::risk::Risk;
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
 use evenkeel_units::Ratio;
 use jiff::{SignedDuration, Timestamp};
 

@@ -23,9 +23,9 @@ use evenkeel_metrics::pod::{PodFacts, ResourceRequests};
 use evenkeel_metrics::sample::Measurement;
 use evenkeel_metrics::signal::{Signal, ValueScope};
 use evenkeel_objects::start_time::StartTime;
-use evenkeel_scaling::observation::{LoadSample, SignalSamples, TargetObservation};
-use evenkeel_scaling::pareto_frontier::{Cost, is_under_provisioned};
-use evenkeel_scaling::serving_pods::ServingPods;
+use evenkeel_scaling::counterfactual::pareto_frontier::{Cost, is_under_provisioned};
+use evenkeel_scaling::load::observation::{LoadSample, SignalSamples, TargetObservation};
+use evenkeel_scaling::load::serving_pods::ServingPods;
 use evenkeel_units::{Resource, Resources};
 
 /// Shorter than a tick, so that Pods become ready between ticks.

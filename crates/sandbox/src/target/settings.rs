@@ -5,7 +5,7 @@ use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::ScaleDown;
 use evenkeel_objects::start_time::StartTime;
-use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_units::Resource;
 use jiff::SignedDuration;
 

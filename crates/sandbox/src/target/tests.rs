@@ -5,7 +5,7 @@ mod disturbances;
 use evenkeel_forecast::Minutes;
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::{Ratio, Resource, narrowed};
 use jiff::SignedDuration;

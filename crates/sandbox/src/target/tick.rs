@@ -3,11 +3,11 @@
 use evenkeel_api::replica_counts::ReplicaCounts;
 use evenkeel_forecast::{ForecastStep, HorizonAccuracy, ModelTrust};
 use evenkeel_objects::start_time::StartTime;
-use evenkeel_scaling::PortraitInput;
-use evenkeel_scaling::horizon::Horizon;
-use evenkeel_scaling::observation::LoadSample;
+use evenkeel_scaling::load::horizon::Horizon;
+use evenkeel_scaling::load::observation::LoadSample;
+use evenkeel_scaling::recommend::merged_portraits::PortraitInput;
 use evenkeel_scaling::staged_change::StagedChange;
-use evenkeel_scaling::tracker::Reaction;
+use evenkeel_scaling::state::Reaction;
 use jiff::Timestamp;
 
 #[derive(Debug, Clone, Copy)]

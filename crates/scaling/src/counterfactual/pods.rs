@@ -8,9 +8,9 @@ use evenkeel_units::narrowed;
 
 use super::hpa_rate_limits;
 use super::hpa_rate_limits::ScalingRateLimits;
-use crate::horizon::Horizon;
-use crate::hpa_aware::PodCapacity;
-use crate::pareto_frontier::is_avoidably_under_provisioned;
+use super::pareto_frontier::is_avoidably_under_provisioned;
+use crate::load::horizon::Horizon;
+use crate::load::hpa_aware::PodCapacity;
 
 /// The minutes that counts are remembered for: the longest lead, and one more.
 pub(super) const RING: usize = 20;
@@ -65,7 +65,7 @@ impl TrialPods {
     }
 
     /// The same where the HPA has rules of its own.
-    pub fn ruled_by(self, tolerances: Tolerances, behavior: Option<&Behavior>) -> Self {
+    pub(crate) fn ruled_by(self, tolerances: Tolerances, behavior: Option<&Behavior>) -> Self {
         Self {
             tolerances,
             block: hpa_rate_limits::block(behavior),

@@ -4,11 +4,11 @@ use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_units::{Ratio, count_as_f64};
 use jiff::SignedDuration;
 
+use super::cost_benefit;
+use super::cost_benefit::{CostBenefitObjection, CostBenefitVerdict};
 use super::*;
-use crate::cost_benefit;
-use crate::cost_benefit::{CostBenefitObjection, CostBenefitVerdict};
-use crate::horizon::{Horizon, Lead};
-use crate::hpa_aware::PodCapacity;
+use crate::load::horizon::{Horizon, Lead};
+use crate::load::hpa_aware::PodCapacity;
 
 /// Pods that carry 100 each.
 fn pods(max: i32) -> TrialPods {

@@ -5,7 +5,7 @@ use evenkeel_objects::kinds::Kind;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cron_hpa::check;
+use crate::specs::cron_hpa::check;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]

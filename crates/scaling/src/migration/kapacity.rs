@@ -19,7 +19,7 @@ use super::conversion::{Circumstances, ConvertedManifest, MigrateError, manifest
 use super::document::{ManifestFields, lost};
 use super::windows;
 use super::windows::Product;
-use crate::ihpa::check;
+use crate::specs::ihpa::check;
 
 pub(super) fn convert_ihpa(
     document: &Value,
@@ -73,7 +73,7 @@ pub(super) fn convert_portrait(
                 .to_owned(),
         );
     } else if spec.portrait.external_generator_name.is_none() {
-        let checked = crate::portrait_job::check(&spec.portrait);
+        let checked = crate::specs::portrait_job::check(&spec.portrait);
         checked.map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
     }
     Ok(migrated)

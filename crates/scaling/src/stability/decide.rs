@@ -8,7 +8,7 @@ use crate::staged_change::{ChangeDirection, StepCommand};
 
 /// The input of a decision on checks.
 #[derive(Debug, Clone, Copy)]
-pub struct Checks<'a> {
+pub(crate) struct Checks<'a> {
     /// All checks with their verdicts.
     pub checked: &'a [CheckResult],
     /// Where the target is going; `None` where nothing is under way.
@@ -62,7 +62,7 @@ impl CheckDecision {
 
 /// The moment after which something has to be measured to say anything: the last step, or, where a change
 /// is held, the begin of that.
-pub fn measured_after(
+pub(crate) fn measured_after(
     heading: Option<&ChangeDirection>,
     holds: &[PausedChange],
 ) -> Option<Timestamp> {
@@ -76,7 +76,7 @@ pub fn measured_after(
 ///
 /// The first step of a change is made whatever they say: they are about what steps do. A request to go on counts from the
 /// hold on, and where nothing is held but a check does not know, from the last step on: it lets one step be made.
-pub fn decide(checks: &Checks<'_>, before: &[PausedChange]) -> CheckDecision {
+pub(crate) fn decide(checks: &Checks<'_>, before: &[PausedChange]) -> CheckDecision {
     let direction = checks.heading.map(|heading| heading.direction);
     let is_own = |hold: &&PausedChange| Some(hold.direction) == direction;
     let mut decided = match checks.heading {

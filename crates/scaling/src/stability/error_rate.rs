@@ -14,7 +14,7 @@ pub struct ErrorRate {
 impl ErrorRate {
     /// The verdict on the errors and on all requests, in one unit. Where there are no requests, none fails.
     pub fn judge(
-        &self,
+        self,
         errors: Option<CheckReading>,
         requests: Option<CheckReading>,
         freshness: &Freshness,

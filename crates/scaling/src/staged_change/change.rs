@@ -17,9 +17,8 @@ words! {
         Pending = "Pending",
         /// More of it could not be had: the change ends there.
         Limited = "Limited",
-        /// It was the last one, and the change is done. It is kept until its interval is over, so
-        /// that what follows in its
-        /// direction goes on with it.
+        /// It was the last one, and the change is done. It is kept until its interval is over, so that what follows
+        /// in its direction goes on with it.
         Finished = "Finished",
     }
 }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::behavior::{Direction, StagedBehavior};
 use super::change::{Progress, StagedChange};
 use super::step_result::{ReplicaProgress, Staging};
-use crate::limit::LimitedBy;
+use crate::limits::LimitedBy;
 
 /// Where a target is going.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

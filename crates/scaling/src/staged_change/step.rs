@@ -9,7 +9,7 @@ use super::change_direction::ChangePlan;
 use super::step_result::{
     ChangePhase, ReplicaProgress, StagedChangeEvent, Staging, StepCommand, StepResult,
 };
-use crate::limit::LimitedBy;
+use crate::limits::LimitedBy;
 
 /// Goes on with the change `before`, or begins one where the counts are not what is wanted.
 pub fn step(

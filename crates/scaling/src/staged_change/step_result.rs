@@ -5,7 +5,7 @@ use evenkeel_units::words;
 use jiff::Timestamp;
 
 use super::change::StagedChange;
-use crate::limit::LimitedBy;
+use crate::limits::LimitedBy;
 
 /// The input of a step beside the rules and the change that is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::limit::LimitedBy;
+use crate::limits::LimitedBy;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()

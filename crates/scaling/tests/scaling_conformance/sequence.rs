@@ -14,10 +14,11 @@ use evenkeel_metrics::signal::{MetricIdentifier, MetricTarget, ObjectReference, 
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::{ScaleDown, ScalingMode};
-use evenkeel_scaling::horizon::Lead;
+use evenkeel_scaling::load::horizon::Lead;
+use evenkeel_scaling::recommend::merged_portraits::{PortraitInput, ProviderRef};
+use evenkeel_scaling::recommend::policy::TargetPolicy;
 use evenkeel_scaling::staged_change::{ScaleDownWay, ScaleUpBehavior, StagedBehavior};
-use evenkeel_scaling::tracker::{Reaction, ReconciledTarget, TargetState, TickInput};
-use evenkeel_scaling::{PortraitInput, ProviderRef, TargetPolicy};
+use evenkeel_scaling::state::{Reaction, ReconciledTarget, TargetState, TickInput};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 

@@ -18,12 +18,13 @@ use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::{ScaleDown, ScalingMode};
-use evenkeel_scaling::horizon::Lead;
-use evenkeel_scaling::hpa_aware::PodCapacity;
-use evenkeel_scaling::{
-    DecisionInput, DecisionState, Prediction, SignalLoad, Strategy, TargetPolicy, decide,
-    scale_up_limit,
-};
+use evenkeel_scaling::limits::scale_up_limit;
+use evenkeel_scaling::load::horizon::Lead;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
+use evenkeel_scaling::recommend::decide;
+use evenkeel_scaling::recommend::decision_state::DecisionState;
+use evenkeel_scaling::recommend::input::{DecisionInput, Prediction, SignalLoad};
+use evenkeel_scaling::recommend::policy::{Strategy, TargetPolicy};
 use evenkeel_units::Ratio;
 use jiff::{SignedDuration, Timestamp};
 

@@ -6,8 +6,8 @@ use evenkeel_forecast::{
 };
 use evenkeel_hpa::Tolerances;
 use evenkeel_objects::bounds::ReplicaBounds;
-use evenkeel_scaling::ds_hpa::DynamicThreshold;
-use evenkeel_scaling::hpa_aware::{PodCapacity, Thresholds, replicas};
+use evenkeel_scaling::load::hpa_aware::{PodCapacity, Thresholds, replicas};
+use evenkeel_scaling::recommend::ds_hpa::DynamicThreshold;
 use evenkeel_units::{Ratio, count_as_f64, narrowed};
 use serde::Deserialize;
 

@@ -9,8 +9,8 @@ use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_objects::taint::TaintEffect;
 use evenkeel_placement::balance::Normalization;
-use evenkeel_scaling::plan::Queries;
-use evenkeel_scaling::scaling_policy::PredictionModel;
+use evenkeel_scaling::specs::scaling_policy::PredictionModel;
+use evenkeel_scaling::target::settings::{Queries, Settings as ScalingSettings};
 use evenkeel_units::{Amount, BytesPerSecond, Resource, Resources};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -64,7 +64,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         config.cluster.table.provisional,
         SignedDuration::from_secs(10)
     );
-    let scaling = plan::Settings {
+    let scaling = ScalingSettings {
         mode: ScalingMode::Recommend,
         predict: PredictionModel::Auto,
         interval: SignedDuration::from_secs(15),
@@ -75,7 +75,7 @@ fn an_empty_file_and_no_file_give_the_documented_defaults() {
         asks_checks: false,
     };
     assert_eq!(config.scaling, scaling);
-    assert_eq!(scaling, plan::Settings::default());
+    assert_eq!(scaling, ScalingSettings::default());
     assert_eq!(config.kinds, []);
     assert_eq!(config.external_checks, None);
     assert_eq!(config.calendar, Calendar::default());
@@ -195,7 +195,7 @@ fn every_field_of_the_complete_example_is_read() {
         after_scaling: SignedDuration::from_mins(10),
     };
     assert_eq!(config.tuning, tuning);
-    let scaling = plan::Settings {
+    let scaling = ScalingSettings {
         mode: ScalingMode::Floor,
         predict: PredictionModel::DsHpa,
         interval: SignedDuration::from_secs(30),

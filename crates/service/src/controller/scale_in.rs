@@ -23,7 +23,7 @@ use evenkeel_placement::plan::deletion_cost::{
 };
 use evenkeel_placement::removable_pod::RemovablePod;
 use evenkeel_placement::snapshot::OptIn;
-use evenkeel_scaling::plan::{PendingScaleIn, ScaleInWrite};
+use evenkeel_scaling::writes::scale_in::{PendingScaleIn, ScaleInWrite};
 use jiff::Timestamp;
 
 use super::metrics::ControllerMetrics;

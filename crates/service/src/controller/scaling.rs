@@ -25,14 +25,14 @@ use std::sync::Arc;
 
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
-use evenkeel_scaling::plan::Settings as PlanSettings;
-use evenkeel_scaling::plan::history_backfill::BackfillRequest;
-use evenkeel_scaling::plan::tick::{
+use evenkeel_scaling::target::history_backfill::BackfillRequest;
+use evenkeel_scaling::target::settings::Settings as PlanSettings;
+use evenkeel_scaling::tick::query_answers::CheckAnswers;
+use evenkeel_scaling::tick::schedule::TickSchedule;
+use evenkeel_scaling::tick::{
     ContestedTarget, FitLane, FitTold, FitWork, PanickedWork, Plans, ScalingTargets,
     ScalingTickInput, ScalingTickOutput, WorkPanic,
 };
-use evenkeel_scaling::query_answers::CheckAnswers;
-use evenkeel_scaling::tick_schedule::TickSchedule;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

@@ -8,7 +8,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_scaling::query_answers::CachedValue;
+use evenkeel_scaling::tick::query_answers::CachedValue;
 use jiff::Timestamp;
 use moka::future::Cache;
 use moka::policy::EvictionPolicy;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_clock as clock;
-use evenkeel_scaling::query_answers::CachedValue;
+use evenkeel_scaling::tick::query_answers::CachedValue;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::{JoinError, JoinSet};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_metrics::usage::UsageSample;
-use evenkeel_scaling::query_answers::CachedValue;
+use evenkeel_scaling::tick::query_answers::CachedValue;
 use evenkeel_units::{Resource, Resources};
 use jiff::Timestamp;
 

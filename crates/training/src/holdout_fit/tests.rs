@@ -1,6 +1,6 @@
 use evenkeel_objects::bounds::ReplicaBounds;
-use evenkeel_scaling::horizon::Horizon;
-use evenkeel_scaling::hpa_aware::PodCapacity;
+use evenkeel_scaling::load::horizon::Horizon;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_units::Ratio;
 
 use super::*;

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use evenkeel_objects::bounds::ReplicaBounds;
-use evenkeel_scaling::traffic::{Demand, needed};
+use evenkeel_scaling::recommend::traffic::{Demand, needed};
 use evenkeel_units::random::RandomSource;
 
 use super::*;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use evenkeel_sandbox::target::{ReplayLoad, ReplayTarget, with_noise};
-use evenkeel_scaling::fit_times::daily_hour;
+use evenkeel_scaling::state::fit_times::daily_hour;
+use evenkeel_terminal::output::CliFailure;
 use evenkeel_units::Resource;
 use evenkeel_units::random::RandomSource;
 use jiff::{SignedDuration, Timestamp};
@@ -14,7 +15,6 @@ use crate::forecast::csv_load::CsvSelection;
 use crate::forecast::file_workload::base_units;
 use crate::forecast::grid::TraceSample;
 use crate::forecast::{csv_load, file_workload, grid};
-use evenkeel_terminal::output::CliFailure;
 
 /// The longest distance of samples: beyond it, what a Pod has to be ready for is not in them.
 const LONGEST_STEP: SignedDuration = SignedDuration::from_hours(1);

@@ -4,7 +4,7 @@ use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::ScaleDown;
 use evenkeel_sandbox::target;
 use evenkeel_sandbox::target::{ReplayOutcome, ReplayPolicy};
-use evenkeel_scaling::pareto_frontier::{
+use evenkeel_scaling::counterfactual::pareto_frontier::{
     Cost, CostRatios, FrontierComparison, FrontierPosition, ParetoFrontier, mean_cost, mean_ratios,
 };
 use evenkeel_units::Resource;

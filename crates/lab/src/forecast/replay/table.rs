@@ -4,10 +4,10 @@ use std::io;
 use std::io::Write;
 
 use comfy_table::Cell;
-use evenkeel_scaling::pareto_frontier::Cost;
+use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
+use evenkeel_terminal::output::{Report, Style, fit_to_width, right};
 
 use super::report::{PolicyCost, Ratios, Replay, ReplayedSeries, by_default};
-use evenkeel_terminal::output::{Report, Style, fit_to_width, right};
 
 impl Report for Replay {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {

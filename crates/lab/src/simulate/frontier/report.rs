@@ -3,7 +3,9 @@
 use evenkeel_sandbox::scenario::Scenario;
 use evenkeel_sandbox::simulation::confidence_interval::MeanEstimate;
 use evenkeel_sandbox::simulation::frontier::{ScalingScore, Way};
-use evenkeel_scaling::pareto_frontier::{Cost, CostRatios, ParetoFrontier, mean_ratios};
+use evenkeel_scaling::counterfactual::pareto_frontier::{
+    Cost, CostRatios, ParetoFrontier, mean_ratios,
+};
 use evenkeel_units::count_as_f64;
 use serde::Serialize;
 

@@ -6,8 +6,14 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::pod_names;
-use evenkeel_scaling::ihpa::CheckedIhpa;
-use evenkeel_scaling::plan::{TargetObjects, TargetRef};
+use evenkeel_scaling::specs::ihpa::CheckedIhpa;
+use evenkeel_scaling::target::target_objects::TargetObjects;
+use evenkeel_scaling::target::target_ref::TargetRef;
+use evenkeel_service::cluster::paged_list::list;
+use evenkeel_service::metrics::ContainerName;
+use evenkeel_service::metrics::prometheus::{Grid, Harm, PrometheusSource};
+use evenkeel_terminal::output;
+use evenkeel_terminal::output::CliFailure;
 use evenkeel_tuning::plan::scaled_by;
 use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 use jiff::{SignedDuration, Timestamp};
@@ -19,11 +25,6 @@ use super::args::Args;
 use super::manifest_files::workload;
 use super::workload::TuneCandidate;
 use crate::prometheus_history::{now, source, unreachable};
-use evenkeel_service::cluster::paged_list::list;
-use evenkeel_service::metrics::ContainerName;
-use evenkeel_service::metrics::prometheus::{Grid, Harm, PrometheusSource};
-use evenkeel_terminal::output;
-use evenkeel_terminal::output::CliFailure;
 
 /// The kinds with Pods that can be identified by name after their deletion.
 const KINDS: [Kind; 2] = [Kind::Deployment, Kind::StatefulSet];

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::pod::PodSpec;
-use evenkeel_scaling::scaling_policy::ScalingPolicy;
+use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
+use evenkeel_service::config::yaml;
+use evenkeel_terminal::output;
+use evenkeel_terminal::output::CliFailure;
 use evenkeel_tuning::plan::scaled_by_metrics;
 use evenkeel_tuning::tuning_policy::TuningPolicy;
 use evenkeel_units::Amount;
@@ -16,9 +19,6 @@ use super::args::Args;
 use super::workload::{TemplateContainer, TuneCandidate};
 use crate::forecast::csv_load;
 use crate::forecast::csv_load::CsvSelection;
-use evenkeel_service::config::yaml;
-use evenkeel_terminal::output;
-use evenkeel_terminal::output::CliFailure;
 
 const CORE: f64 = 1000.0;
 

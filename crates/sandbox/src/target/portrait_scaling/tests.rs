@@ -2,8 +2,8 @@
 
 use evenkeel_api::ihpa::spec::IhpaSpec;
 use evenkeel_objects::bounds::ReplicaBounds;
-use evenkeel_scaling::hpa_aware::PodCapacity;
-use evenkeel_scaling::ihpa::check;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
+use evenkeel_scaling::specs::ihpa::check;
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::{Ratio, Resource};
 use jiff::SignedDuration;

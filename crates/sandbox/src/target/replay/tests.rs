@@ -7,8 +7,8 @@ use evenkeel_forecast::{Minutes, ModelSet, NotEnoughHistory, Quantiles};
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::scaling_mode::ScaleDown;
 use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_scaling::hpa_aware::PodCapacity;
-use evenkeel_scaling::tracker::LoadPastFit;
+use evenkeel_scaling::load::hpa_aware::PodCapacity;
+use evenkeel_scaling::state::LoadPastFit;
 use evenkeel_units::Resource;
 
 use super::*;
@@ -251,7 +251,7 @@ fn the_parts_of_the_judged_time_add_up_to_the_whole() {
     // 29 judged hours are two parts of twelve, and one of five.
     assert_eq!(hours.len(), 3, "{hours:?}");
     assert!(hours[2] < 0.6 * hours[0], "{hours:?}");
-    let sum = |of: fn(&evenkeel_scaling::pareto_frontier::Cost) -> f64| {
+    let sum = |of: fn(&evenkeel_scaling::counterfactual::pareto_frontier::Cost) -> f64| {
         replayed.parts.iter().map(of).sum::<f64>()
     };
     let under = sum(|part| part.under_provisioned_seconds);

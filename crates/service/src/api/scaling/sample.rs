@@ -1,11 +1,11 @@
 //! A target's status for tests of readers and writers.
 
 use evenkeel_objects::condition::{Condition, ConditionStatus};
-use evenkeel_scaling::plan::history_backfill::RefillState;
-use evenkeel_scaling::plan::scaling_status::{
+use evenkeel_scaling::status::HorizonParts;
+use evenkeel_scaling::status::scaling_status::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
 };
-use evenkeel_scaling::plan::status::HorizonParts;
+use evenkeel_scaling::target::history_backfill::RefillState;
 use jiff::Timestamp;
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use evenkeel_objects::condition::Condition;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::meta::Meta;
-use evenkeel_scaling::cron_hpa::{CheckedCronHpa, CronHpa};
-use evenkeel_scaling::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
-use evenkeel_scaling::ihpa::{CheckedIhpa, Ihpa};
-use evenkeel_scaling::opt_in_notice::{UnnoticedObject, lacks_notice};
+use evenkeel_scaling::specs::cron_hpa::{CheckedCronHpa, CronHpa};
+use evenkeel_scaling::specs::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
+use evenkeel_scaling::specs::ihpa::{CheckedIhpa, Ihpa};
+use evenkeel_scaling::specs::opt_in_notice::{UnnoticedObject, lacks_notice};
 
 use super::keys::keys_of;
 

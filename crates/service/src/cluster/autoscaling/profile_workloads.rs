@@ -5,8 +5,9 @@ use std::sync::Arc;
 use evenkeel_metrics::pod::PodFacts;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::workload::Workload;
-use evenkeel_scaling::cron_hpa::CheckedCronHpa;
-use evenkeel_scaling::plan::{Scalers, TargetRef};
+use evenkeel_scaling::specs::cron_hpa::CheckedCronHpa;
+use evenkeel_scaling::target::scalers::Scalers;
+use evenkeel_scaling::target::target_ref::TargetRef;
 
 use super::{ScalingStore, WorkloadKey, key};
 

@@ -7,7 +7,7 @@ use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::object_ref::ObjectRef;
 use evenkeel_objects::plan::Write;
 use evenkeel_placement::plan::deletion_cost::Rounds;
-use evenkeel_scaling::plan::{PendingScaleIn, ScaleInWrite};
+use evenkeel_scaling::writes::scale_in::{PendingScaleIn, ScaleInWrite};
 use jiff::{SignedDuration, Timestamp};
 
 use super::tick_scale_ins::ScaleIns;

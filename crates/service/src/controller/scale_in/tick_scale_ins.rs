@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_scaling::plan::PendingScaleIn;
+use evenkeel_scaling::writes::scale_in::PendingScaleIn;
 use jiff::{SignedDuration, Timestamp};
 
 /// The time for which what a tick has decided holds: by then two others have decided anew.

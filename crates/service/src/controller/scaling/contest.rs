@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evenkeel_objects::managed_fields::MANAGER;
 use evenkeel_objects::object_ref::ObjectRef;
-use evenkeel_scaling::plan::contest::last_writer;
+use evenkeel_scaling::bounds_record::contest_inquiry::last_writer;
 use futures::{StreamExt as _, stream};
 use kube::Client;
 

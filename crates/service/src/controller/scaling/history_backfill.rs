@@ -1,7 +1,7 @@
 //! Fills the histories of targets from a Prometheus, in the background, newest past first. One
 //! query runs at a time for the targets of all namespaces. Beside it run a few queries of single
 //! targets, which any tenant may write and which may hang, at the pace of
-//! [`evenkeel_scaling::history_backfill`]. Decisions never wait: answers fill gaps, and
+//! [`evenkeel_scaling::state::backfill_pace`]. Decisions never wait: answers fill gaps, and
 //! values measured here stay. No answer is cached, because each is used once.
 
 mod history_client;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use evenkeel_clock::Clock;
 use evenkeel_forecast::Resolution;
 use evenkeel_metrics::signal::Signal;
-use evenkeel_scaling::history_backfill::{BackfillPace, BackfillRemainder};
-use evenkeel_scaling::plan::history_backfill::{
+use evenkeel_scaling::state::backfill_pace::{BackfillPace, BackfillRemainder};
+use evenkeel_scaling::target::history_backfill::{
     BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
 };
 use futures::StreamExt as _;
@@ -212,7 +212,7 @@ mod tests {
     use evenkeel_clock as clock;
     use evenkeel_metrics::signal::PromQl;
     use evenkeel_objects::pod_names::WorkloadName;
-    use evenkeel_scaling::plan::history_backfill::Points;
+    use evenkeel_scaling::target::history_backfill::Points;
     use evenkeel_units::Bytes;
     use jiff::SignedDuration;
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_objects::condition::ConditionStatus;
-use evenkeel_scaling::DecisionBasis;
-use evenkeel_scaling::plan::scaling_status::{LoadStatus, ScalingStatus};
-use evenkeel_scaling::plan::tick::CronTally;
+use evenkeel_scaling::recommend::decision_basis::DecisionBasis;
+use evenkeel_scaling::status::scaling_status::{LoadStatus, ScalingStatus};
+use evenkeel_scaling::tick::CronTally;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;

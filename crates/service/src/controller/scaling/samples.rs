@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use evenkeel_scaling::plan::tick::ScalingSample;
+use evenkeel_scaling::tick::ScalingSample;
 use jiff::Timestamp;
 
 use crate::metrics::MetricsRound;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evenkeel_api::cron_hpa::spec::ScaledRef;
 use evenkeel_api::replica_counts::ReplicaCounts;
-use evenkeel_scaling::ihpa::ExternalCheck;
+use evenkeel_scaling::specs::ihpa::ExternalCheck;
 use evenkeel_scaling::staged_change::Direction;
 use http_body_util::BodyExt as _;
 use hyper::Response;

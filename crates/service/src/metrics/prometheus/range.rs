@@ -13,7 +13,7 @@ use std::collections::hash_map::{Entry, HashMap};
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::pod_names;
 use evenkeel_objects::pod_names::WorkloadName;
-use evenkeel_scaling::load_sum::NEGLIGIBLE;
+use evenkeel_scaling::load::sum::NEGLIGIBLE;
 use evenkeel_units::{Resource, words};
 use jiff::{SignedDuration, Timestamp};
 

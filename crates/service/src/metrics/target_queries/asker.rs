@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_clock::Clock;
-use evenkeel_scaling::query_answers::{CachedAnswer, FailedQuery};
+use evenkeel_scaling::tick::query_answers::{CachedAnswer, FailedQuery};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -204,7 +204,7 @@ mod tests {
     use evenkeel_metrics::sample::{Measurement, PodSample, ValueSample};
     use evenkeel_metrics::signal::MetricIdentifier;
     use evenkeel_objects::pod::Pod;
-    use evenkeel_scaling::query_answers::SignalRequest;
+    use evenkeel_scaling::tick::query_answers::SignalRequest;
     use tokio::sync::Notify;
 
     use super::*;

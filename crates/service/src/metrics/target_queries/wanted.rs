@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use evenkeel_scaling::query_answers::QueryRequest;
+use evenkeel_scaling::tick::query_answers::QueryRequest;
 
 use super::question::{Purpose, TargetQuery};
 

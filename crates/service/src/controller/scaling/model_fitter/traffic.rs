@@ -4,9 +4,9 @@
 
 use std::num::NonZeroUsize;
 
-use evenkeel_scaling::history_backfill::BackfillPace;
-use evenkeel_scaling::plan::tick::{FitPast, TrafficTold, TrafficWork};
-use evenkeel_scaling::{AcceptedTraffic, TrafficRefusal};
+use evenkeel_scaling::recommend::traffic_fit::{AcceptedTraffic, TrafficRefusal};
+use evenkeel_scaling::state::backfill_pace::BackfillPace;
+use evenkeel_scaling::tick::{FitPast, TrafficTold, TrafficWork};
 use evenkeel_training::{
     TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic,
 };

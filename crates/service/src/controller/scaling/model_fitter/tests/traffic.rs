@@ -1,7 +1,7 @@
 //! Models of traffic: what comes of which past.
 
 use evenkeel_metrics::signal::{PromQl, PromQlMetric};
-use evenkeel_scaling::plan::tick::{TrafficTold, TrafficWork};
+use evenkeel_scaling::tick::{TrafficTold, TrafficWork};
 
 use super::*;
 

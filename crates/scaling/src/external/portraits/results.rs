@@ -1,0 +1,94 @@
+//! The status of a HorizontalPortrait with a portrait that a job makes.
+
+use evenkeel_api::horizontal_portrait::status::{HorizontalPortraitStatus, PORTRAIT_GENERATED};
+use evenkeel_api::portrait_data::{PortraitData, read_result};
+use evenkeel_objects::condition::{Condition, settle};
+use evenkeel_objects::kinds::Kind;
+use evenkeel_objects::plan::Write;
+use evenkeel_objects::plan::status_writer::StatusSubject;
+use jiff::Timestamp;
+
+use super::jobs::JobProblem;
+use super::portrait_objects::{FoundResult, result_name};
+use crate::specs::horizontal_portrait::CheckedHorizontalPortrait;
+use crate::specs::portrait_check;
+
+/// The data that there are, and what is wrong with what was found.
+struct JobResult {
+    data: Option<PortraitData>,
+    condition: Condition,
+}
+
+/// The write of the status, where it is another: of what was found of the result, or of the problem for which no job runs.
+pub(super) fn plan(
+    portrait: &CheckedHorizontalPortrait,
+    found: Result<Option<&FoundResult>, &JobProblem>,
+    now: Timestamp,
+) -> Option<Write> {
+    let object = &portrait.object;
+    let metadata = &object.metadata;
+    let name = metadata.name.as_deref()?;
+    let default = HorizontalPortraitStatus::default();
+    let before = object.status.as_ref().unwrap_or(&default);
+    let JobResult { data, condition } = read(name, found, before, now);
+    let others = before.conditions.iter();
+    let others = others.filter(|one| one.kind != PORTRAIT_GENERATED).cloned();
+    let mut conditions = vec![condition];
+    settle(
+        &mut conditions,
+        &before.conditions,
+        metadata.generation,
+        now,
+    );
+    conditions.extend(others);
+    let status = HorizontalPortraitStatus {
+        observed_generation: metadata.generation,
+        portrait_data: data,
+        conditions,
+    };
+    let on = StatusSubject {
+        kind: Kind::HorizontalPortrait,
+        metadata,
+        held: Some(before),
+    };
+    on.write(&status)
+}
+
+fn read(
+    name: &str,
+    found: Result<Option<&FoundResult>, &JobProblem>,
+    before: &HorizontalPortraitStatus,
+    now: Timestamp,
+) -> JobResult {
+    let kept = |reason: &str, message: String| JobResult {
+        data: before.portrait_data.clone(),
+        condition: Condition::new(PORTRAIT_GENERATED, false, reason, message),
+    };
+    let found = match found {
+        Ok(found) => found,
+        Err(problem) => return kept(problem.reason(), problem.to_string()),
+    };
+    let config_map = result_name(name);
+    let Some(FoundResult { data: result }) = found else {
+        let message = format!("the job has not written its result to ConfigMap {config_map} yet");
+        return kept("NoResult", message);
+    };
+    let data = match read_result(result) {
+        Ok(data) => data,
+        Err(error) => return kept(error.reason(), format!("ConfigMap {config_map}: {error}")),
+    };
+    if let Err(error) = portrait_check::portrait(&data, "data") {
+        return kept(error.reason(), format!("ConfigMap {config_map}: {error}"));
+    }
+    let condition = if let Some(end) = data.expire_time.filter(|end| *end <= now) {
+        let message = format!("the result in ConfigMap {config_map} has expired at {end:.0}");
+        Condition::new(PORTRAIT_GENERATED, false, "Expired", message)
+    } else {
+        let message = format!("the portrait comes from ConfigMap {config_map}");
+        Condition::new(PORTRAIT_GENERATED, true, "ResultRead", message)
+    };
+    JobResult {
+        data: Some(data),
+        condition,
+    }
+}

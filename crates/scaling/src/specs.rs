@@ -1,0 +1,13 @@
+//! What users write for scaling, checked once for each version of an object: the specs of the custom resources, and
+//! annotations.
+
+pub mod cron_hpa;
+pub mod horizontal_portrait;
+pub mod ihpa;
+mod load_query;
+pub mod opt_in_notice;
+pub mod portrait;
+pub mod portrait_check;
+pub mod portrait_job;
+pub mod scaling_policy;
+mod traffic_query;

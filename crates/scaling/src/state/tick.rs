@@ -1,0 +1,201 @@
+//! The input of a tick of one target, and the report of what was decided from what.
+
+use evenkeel_forecast::{
+    Cover, ForecastStep, HorizonAccuracy, ModelAssets, ModelSet, ModelTrust, NotReady,
+};
+use evenkeel_hpa::{HpaCondition, HpaEvent, reconciler};
+use evenkeel_metrics::signal::{Signal, ValueScope};
+use jiff::Timestamp;
+
+use crate::counterfactual::CounterfactualResult;
+use crate::load::horizon::Horizon;
+use crate::load::hpa_aware::PodCapacity;
+use crate::merge::recommendation::Recommendation;
+use crate::recommend::decision::{Floor, ScalingDecision};
+use crate::recommend::expected_load::ExpectedLoad;
+use crate::recommend::input::LoadEstimate;
+use crate::recommend::merged_portraits::{MergedPortraits, PortraitInput};
+use crate::recommend::traffic_fit::TrafficFit;
+use crate::recommend::traffic_need::TrafficStanding;
+
+/// A signal that a target scales by, with the load that one Pod is to carry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScaledSignal {
+    pub signal: Signal,
+    /// The load that one Pod is to carry, in the base unit of the signal.
+    pub capacity: PodCapacity,
+    /// The scope of a value of the signal for the whole target.
+    pub scope: ValueScope,
+    /// True where the load is forecast, and not only reacted to.
+    pub is_forecast: bool,
+    /// True if only Evenkeel reacts to it: the target's HPA does not know it.
+    pub only_here: bool,
+}
+
+/// Everything that a tick reads beside the measurements and the policy.
+#[derive(Debug, Clone, Copy)]
+pub struct TickInput<'a> {
+    /// The time of the tick.
+    pub now: Timestamp,
+    /// CR: the `spec.replicas` of the target.
+    pub current: i32,
+    /// The Pods of the target that are ready.
+    pub ready: i32,
+    /// The reaction to the load as it is now.
+    pub reaction: Reaction<'a>,
+    /// The models that predict the load; `None` for no prediction.
+    pub models: Option<ModelSet>,
+    /// The signals that the target scales by.
+    pub signals: &'a [ScaledSignal],
+    /// The traffic that it names; `None` where it names none.
+    pub traffic: Option<TrafficInput<'a>>,
+    /// The floor that is in force, as the record of the bounds has it.
+    pub recorded: Option<Floor>,
+    /// The portraits that its count follows; `None` where it follows its loads alone.
+    pub portraits: Option<PortraitInput<'a>>,
+    /// The parameters that the models of all targets share.
+    pub shared: &'a ModelAssets,
+}
+
+/// The traffic that comes to a target, beside the loads that it scales by.
+#[derive(Debug, Clone, Copy)]
+pub struct TrafficInput<'a> {
+    /// Its kinds in the order of the model, each with the amount that one Pod carries at the target; none
+    /// without a model.
+    pub kinds: &'a [ScaledSignal],
+    pub fit: &'a TrafficFit,
+    /// The load that the model tells of each replica.
+    pub of: &'a Signal,
+    /// The most that each replica is to carry of it, in its base unit.
+    pub target: f64,
+}
+
+impl<'a> TickInput<'a> {
+    /// The load or traffic that is scaled by a signal; a load comes before traffic. `None` if nothing is.
+    pub(super) fn scaled(&self, signal: &Signal) -> Option<&'a ScaledSignal> {
+        let traffic = self.traffic.map_or(&[][..], |traffic| traffic.kinds);
+        let mut all = self.signals.iter().chain(traffic);
+        all.find(|scaled| scaled.signal == *signal)
+    }
+
+    /// The models that predict a signal. Traffic is always forecast by its peaks.
+    pub(super) fn models_of(&self, signal: &Signal) -> Option<ModelSet> {
+        let is_load = self.signals.iter().any(|scaled| scaled.signal == *signal);
+        let scaled = self.scaled(signal).filter(|scaled| scaled.is_forecast);
+        let models = self.models.filter(|_| scaled.is_some());
+        models.map(|models| if is_load { models } else { ModelSet::Auto })
+    }
+}
+
+/// The reaction to the load as it is now.
+#[derive(Debug, Clone, Copy)]
+pub enum Reaction<'a> {
+    /// The target's HPA reacts, and asks for this many replicas; `None` where it has no metrics.
+    Autoscaler(Option<i32>),
+    /// No HPA reacts, and other providers ask for replicas.
+    Nobody,
+    /// No HPA reacts, and the HPA's algorithm is run here.
+    Reconciled(ReconciledTarget<'a>),
+}
+
+/// A target with a count that is reconciled here.
+#[derive(Debug, Clone, Copy)]
+pub struct ReconciledTarget<'a> {
+    pub input: reconciler::Input<'a>,
+    /// The count that the last decider reported in the status.
+    pub told: Option<i32>,
+    /// `metadata.generation` of the target, where it has one.
+    pub generation: Option<i64>,
+}
+
+/// The decision of one tick, and what it was decided from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TickReport {
+    pub decision: ScalingDecision,
+    /// The loads, in the order of the signals that the target scales by, and after them the traffic that a
+    /// model makes replicas of.
+    pub loads: Vec<LoadReport>,
+    /// The state of the traffic that it names, and the result of the fit of its model.
+    pub traffic: Option<TrafficReport>,
+    /// The time between a load and the capacity for it; its part that is still to come was
+    /// predicted ahead.
+    pub horizon: Horizon,
+    /// The contribution of prediction to the bounds; only in mode floor, and only where it raises
+    /// the user's `minReplicas`.
+    pub contribution: Option<Recommendation>,
+    /// The report of the HPA's algorithm, if it is run here.
+    pub hpa: Option<Box<HpaReport>>,
+    /// The merged portraits of the target, if it has any.
+    pub portrayed: Option<Box<MergedPortraits>>,
+}
+
+/// The traffic that a target names, at one tick.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrafficReport {
+    pub standing: TrafficStanding,
+    pub fit: TrafficFit,
+}
+
+/// Conditions and Events of the HPA's algorithm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HpaReport {
+    /// In the order in which they first came up.
+    pub conditions: Vec<HpaCondition>,
+    pub events: Vec<HpaEvent>,
+}
+
+/// One load of a target, in the base unit of its signal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadReport {
+    pub signal: Signal,
+    /// The newest certain sum over the Pods, however old.
+    pub now: Option<f64>,
+    /// The time that it is of: the centre of the rate window.
+    pub at: Option<Timestamp>,
+    /// The time at which it was measured: the end of the window.
+    pub measured: Option<Timestamp>,
+    /// True where the measurement is recent enough to act on.
+    pub fresh: bool,
+    /// The estimate of the load, where only that is known since.
+    pub estimate: Option<LoadEstimate>,
+    /// True where a load that is not fresh is estimated, and holds what was decided before.
+    pub is_estimated: bool,
+    /// True where the load is forecast, and not only reacted to.
+    pub is_forecast: bool,
+    /// The load that replicas have to be ready for; `None` where it is not known as it is now, or is
+    /// reacted to only.
+    pub expected: Option<ExpectedLoad>,
+    /// The load that one Pod is to carry.
+    pub capacity: PodCapacity,
+    /// The model that is listened to, or would be if it were trusted; `None` without prediction.
+    pub model: Option<ModelReport>,
+    /// The share of time in which its Pods may carry too much, and the share in which they did; `None` where
+    /// its model follows no risk.
+    pub cover: Option<Cover>,
+    /// The recent result of floors at its level; `None` before half a day is known.
+    pub tried: Option<CounterfactualResult>,
+    /// The models that have too little history, and when they will have enough.
+    pub lacking: Vec<NotReady>,
+}
+
+impl LoadReport {
+    /// The model that is to forecast it instead of the one that does, and cannot yet.
+    pub fn waits_for(&self) -> Option<&NotReady> {
+        let other =
+            |lacking: &&NotReady| self.model.is_some_and(|model| model.name != lacking.model);
+        self.lacking.iter().find(other)
+    }
+}
+
+/// A model, its forecast, and the trust that it has earned.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModelReport {
+    /// The name of the model.
+    pub name: &'static str,
+    /// Its forecast for the end of the horizon.
+    pub at_horizon: Option<ForecastStep>,
+    /// The trust that decides whether the forecast is acted on.
+    pub trust: ModelTrust,
+    /// The figures behind the trust.
+    pub accuracy: HorizonAccuracy,
+}
