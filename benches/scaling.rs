@@ -27,11 +27,11 @@ use evenkeel_scaling::specs::ihpa::CheckedIhpa;
 use evenkeel_scaling::specs::scaling_policy::PredictionModel;
 use evenkeel_scaling::state::{TargetState, TargetTick, tick_together};
 use evenkeel_scaling::status::memory::PlanMemory;
-use evenkeel_scaling::target::hpa_input::{HpaInput, LastStatus};
-use evenkeel_scaling::target::resolve::{ResolvedTarget, resolve};
-use evenkeel_scaling::target::settings::{Queries, Settings};
-use evenkeel_scaling::target::target_objects::{TargetObjects, TargetPodFacts};
-use evenkeel_scaling::target::target_ref::TargetRef;
+use evenkeel_scaling::targets::hpa_input::{HpaInput, LastStatus};
+use evenkeel_scaling::targets::resolve::{ResolvedTarget, resolve};
+use evenkeel_scaling::targets::settings::{Queries, Settings};
+use evenkeel_scaling::targets::target_objects::{TargetObjects, TargetPodFacts};
+use evenkeel_scaling::targets::target_ref::TargetRef;
 use evenkeel_scaling::writes::plan;
 use evenkeel_service::watched_types::WatchedDeployment;
 use evenkeel_units::{count_as_f64, i64_ceil};
@@ -196,7 +196,7 @@ fn observed(target: u32) -> TargetObjects {
         Arc::new(PodFacts::from(&pod))
     };
     TargetObjects {
-        profiles: evenkeel_scaling::target::observed_profiles::ObservedProfiles::default(),
+        profiles: evenkeel_scaling::targets::observed_profiles::ObservedProfiles::default(),
         namespace: Arc::from("shop"),
         namespace_policy: Arc::new(NamespacePolicy {
             enabled: true,

@@ -9,7 +9,7 @@ use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::node::{Node, node_facts};
 use evenkeel_objects::pod::Pod;
 use evenkeel_placement::demand::demand;
-use evenkeel_scaling::target::scaled_object::ScaledObject;
+use evenkeel_scaling::targets::scaled_object::ScaledObject;
 use evenkeel_service::watched_types::{WatchedDeployment, WatchedStatefulSet};
 use libfuzzer_sys::fuzz_target;
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
-use evenkeel_scaling::target::scaled_object::ScaledObject;
+use evenkeel_scaling::targets::scaled_object::ScaledObject;
 use libfuzzer_sys::fuzz_target;
 
 /// One value a line, in this order.

@@ -7,7 +7,7 @@ use evenkeel_metrics::signal::ResourceName;
 use evenkeel_objects::capacities::Capacities;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_placement::node_table;
-use evenkeel_scaling::target::target_objects::TargetObjects;
+use evenkeel_scaling::targets::target_objects::TargetObjects;
 use evenkeel_service::cluster::watch::{OptionalWatches, Watches};
 use evenkeel_service::cluster::{ClusterMetrics, ClusterState, Settings};
 use evenkeel_service::telemetry;

@@ -42,7 +42,7 @@ pub mod scrape;
 pub mod scrape_timing;
 pub mod simulation;
 pub mod store;
-pub mod target;
+pub mod target_replay;
 pub mod timeline;
 pub mod tuning;
 mod usage;

@@ -26,7 +26,7 @@ use run::{SimulationInput, SimulationRun};
 
 use crate::engine::summary::RunSummary;
 use crate::scenario::{Scenario, ScenarioWorkload};
-use crate::target::FitFunctions;
+use crate::target_replay::FitFunctions;
 
 /// A scenario with all that policies and seeds do not change.
 pub struct ScenarioComparison {

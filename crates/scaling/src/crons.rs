@@ -2,7 +2,7 @@
 //! contributes a minimum to the bounds of an HPA or of a target in mode direct. If nothing else scales
 //! the workload, it sets the count.
 //!
-//! The plan of the target writes the bounds with all other contributions ([`crate::target::bounds`]), so that one
+//! The plan of the target writes the bounds with all other contributions ([`crate::targets::bounds`]), so that one
 //! component owns them. The status holds the memory of a CronHPA, so that a new leader makes up for missed
 //! runs and repeats none.
 
@@ -23,11 +23,11 @@ use evenkeel_objects::scaling_mode::ScalingMode;
 use self::cron_tick::{CronOutcome, followed};
 use crate::merge::recommendation::Recommendation;
 use crate::specs::cron_hpa::CheckedCronHpa;
-use crate::target::owner::Owner;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::scaling_target::ScalingTarget;
-use crate::target::schedules::VersionedSchedule;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::owner::Owner;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::scaling_target::ScalingTarget;
+use crate::targets::schedules::VersionedSchedule;
+use crate::targets::target_objects::TargetObjects;
 
 pub(crate) use assign::{CronTarget, assign};
 pub(crate) use cron_tick::CronScaleTarget;

@@ -5,7 +5,7 @@
 //! load as it is now, moves no faster than the target's scaleUp policies, and does nothing on data
 //! that is missing or stale. A raised floor comes down by the target's scaleDown rules alone.
 //!
-//! The way of the numbers: [`target`] resolves policy and signals of each target from its objects,
+//! The way of the numbers: [`targets`] resolves policy and signals of each target from its objects,
 //! [`load`] sums the load of each signal over the Pods, [`state`] remembers it and asks the models,
 //! and [`recommend`] turns load and forecasts into a decision within the [`limits`]. [`merge`] and
 //! [`bounds_record`] make the bounds of an object of it, [`status`] shows it, and [`writes`] puts all
@@ -26,6 +26,6 @@ mod stability;
 pub mod staged_change;
 pub mod state;
 pub mod status;
-pub mod target;
+pub mod targets;
 pub mod tick;
 pub mod writes;

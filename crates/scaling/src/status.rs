@@ -19,8 +19,8 @@ use self::conditions::{Circumstances, FORECAST_TRUSTED};
 use crate::limits::LimitedBy;
 use crate::load::horizon::{Horizon, Lag, Lead};
 use crate::state::TickReport;
-use crate::target::problem::TargetProblem;
-use crate::target::resolve::ResolvedTarget;
+use crate::targets::problem::TargetProblem;
+use crate::targets::resolve::ResolvedTarget;
 
 /// The most bytes of a status that are read: some ten times those of the longest that is written.
 const LONGEST: usize = 32 * 1024;

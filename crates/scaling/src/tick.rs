@@ -31,11 +31,11 @@ use self::key::WatchedTarget;
 use self::state::TargetRuntime;
 use self::target_tick::{TickingTarget, decisions};
 use crate::bounds_record::contest_inquiry::ContestInquiry;
-use crate::target::history_backfill::{
+use crate::targets::history_backfill::{
     BackfillNamespaces, FilledQuery, RefillState, SignalBackfill,
 };
-use crate::target::resolve::conflicts;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::resolve::conflicts;
+use crate::targets::target_objects::TargetObjects;
 use crate::writes::fairness::take_turns;
 
 pub use self::cron_tally::CronTally;

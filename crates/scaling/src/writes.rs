@@ -23,11 +23,11 @@ use crate::status::conditions::Circumstances;
 use crate::status::events;
 use crate::status::events::EventPlan;
 use crate::status::memory::PlanMemory;
-use crate::target::bounds::{BoundsUpdate, FloorChange, ObservedBounds};
-use crate::target::owner::Owner;
-use crate::target::problem::TargetProblem;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::bounds::{BoundsUpdate, FloorChange, ObservedBounds};
+use crate::targets::owner::Owner;
+use crate::targets::problem::TargetProblem;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::target_objects::TargetObjects;
 
 /// The writes that bring a target's object in line with the decision of a tick, and the Events that
 /// tell of it. `report` is that of this tick; without one a target stays as it is.

@@ -78,7 +78,7 @@ pub struct Config {
     pub overload: overload::Settings,
     /// Ages and capacities that the record of the cluster goes by.
     pub cluster: cluster::Settings,
-    pub scaling: evenkeel_scaling::target::settings::Settings,
+    pub scaling: evenkeel_scaling::targets::settings::Settings,
     pub tuning: crate::controller::tuning::Settings,
     /// The kinds of custom resources that are scaled.
     pub kinds: Vec<ScaledKind>,

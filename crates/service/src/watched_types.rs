@@ -18,7 +18,7 @@ use evenkeel_objects::workload::Workload;
 use evenkeel_scaling::specs::cron_hpa::CronHpa;
 use evenkeel_scaling::specs::horizontal_portrait::HorizontalPortrait;
 use evenkeel_scaling::specs::ihpa::Ihpa;
-use evenkeel_scaling::target::scaled_object::ScaledObject;
+use evenkeel_scaling::targets::scaled_object::ScaledObject;
 use k8s_openapi::api::core::v1;
 use k8s_openapi::api::{apps, autoscaling, batch, policy};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

@@ -204,7 +204,7 @@ fn every_metric_has_its_row() {
 
 /// The files that name reasons.
 const REASON_FILES: [&str; 25] = [
-    "scaling/src/target/problem.rs",
+    "scaling/src/targets/problem.rs",
     "scaling/src/crons/problem.rs",
     "scaling/src/crons/events.rs",
     "scaling/src/status/conditions.rs",

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 
 use evenkeel_objects::annotations::ENABLED;
-use evenkeel_scaling::target::scaled_object::ScaledObject;
-use evenkeel_scaling::target::target_objects::TargetObjects;
+use evenkeel_scaling::targets::scaled_object::ScaledObject;
+use evenkeel_scaling::targets::target_objects::TargetObjects;
 use evenkeel_service::cluster::watch::WatchedObject;
 use evenkeel_service::cluster::{ClusterState, paged_list};
 use evenkeel_service::config::Config;

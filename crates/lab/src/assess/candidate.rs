@@ -10,17 +10,17 @@ use evenkeel_objects::pod_names;
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_sandbox::scrape_timing::Timing;
-use evenkeel_sandbox::target;
-use evenkeel_sandbox::target::Edges;
+use evenkeel_sandbox::target_replay;
+use evenkeel_sandbox::target_replay::Edges;
 use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_scaling::state::ScaledSignal;
-use evenkeel_scaling::target::problem::TargetProblem;
-use evenkeel_scaling::target::resolve::{ResolvedTarget, conflicts, resolve};
-use evenkeel_scaling::target::scaled_object::{ScaledObject, ScaledObjectTarget};
-use evenkeel_scaling::target::scaling_target::ScalingTarget;
-use evenkeel_scaling::target::settings::Settings;
-use evenkeel_scaling::target::signal_query::{SignalQuerySource, tells_of_the_past};
-use evenkeel_scaling::target::target_objects::TargetObjects;
+use evenkeel_scaling::targets::problem::TargetProblem;
+use evenkeel_scaling::targets::resolve::{ResolvedTarget, conflicts, resolve};
+use evenkeel_scaling::targets::scaled_object::{ScaledObject, ScaledObjectTarget};
+use evenkeel_scaling::targets::scaling_target::ScalingTarget;
+use evenkeel_scaling::targets::settings::Settings;
+use evenkeel_scaling::targets::signal_query::{SignalQuerySource, tells_of_the_past};
+use evenkeel_scaling::targets::target_objects::TargetObjects;
 use evenkeel_service::config::Config;
 use evenkeel_units::Resource;
 use jiff::{SignedDuration, Timestamp};
@@ -45,7 +45,7 @@ pub(super) struct ForecastableLoad {
     pub signal: Signal,
     pub past: PastQuestion,
     /// The workload as the replay has it.
-    pub target: target::ReplayTarget,
+    pub target: target_replay::ReplayTarget,
     /// True where the start-up was read off its Pods.
     pub start_up_is_measured: bool,
     /// The parts of the target that the replay leaves out.
@@ -313,9 +313,9 @@ fn replayed(
     scaled: &ScaledSignal,
     bounds: ReplicaBounds,
     start_up: SignedDuration,
-) -> target::ReplayTarget {
+) -> target_replay::ReplayTarget {
     let capacity: PodCapacity = scaled.capacity;
-    target::ReplayTarget {
+    target_replay::ReplayTarget {
         resource: match &scaled.signal {
             Signal::Resource(ResourceName::Cpu) => Resource::Cpu,
             Signal::Resource(ResourceName::Memory) => Resource::Memory,

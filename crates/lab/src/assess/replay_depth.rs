@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use evenkeel_forecast::ModelSet;
-use evenkeel_sandbox::target::{Floors, ReplayPolicy, ReplayTarget};
+use evenkeel_sandbox::target_replay::{Floors, ReplayPolicy, ReplayTarget};
 use jiff::SignedDuration;
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ fn spread<T: Copy>(all: &[T], most: usize) -> Vec<T> {
 mod tests {
     use evenkeel_objects::bounds::ReplicaBounds;
     use evenkeel_sandbox::scrape_timing::Timing;
-    use evenkeel_sandbox::target::Edges;
+    use evenkeel_sandbox::target_replay::Edges;
     use evenkeel_scaling::load::hpa_aware::PodCapacity;
     use evenkeel_units::{Ratio, Resource};
 

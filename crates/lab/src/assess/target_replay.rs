@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use evenkeel_forecast::{GlobalPeaks, Minutes};
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target;
-use evenkeel_sandbox::target::{
+use evenkeel_sandbox::target_replay;
+use evenkeel_sandbox::target_replay::{
     DailyFit, FitFunctions, Knowledge, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy,
 };
 use evenkeel_scaling::counterfactual::TrialPods;
@@ -163,7 +163,7 @@ fn entrant(
     };
     let count_from = last_days(&samples)?;
     // The last step is one of those that are judged.
-    let steps_before = depth.judged().saturating_sub(target::GRID);
+    let steps_before = depth.judged().saturating_sub(target_replay::GRID);
     let latest = gridded.load.end().checked_sub(steps_before).ok()?;
     let count_from = count_from.max(latest);
     Some(Ok(Entrant {
@@ -180,9 +180,9 @@ fn entrant(
 /// The target with at most `BEYOND_NEED` times the replicas for its largest load, so that a huge
 /// maximum costs no time, and coarse measurements of a tiny request cannot reach it.
 fn within_reach(
-    target: target::ReplayTarget,
+    target: target_replay::ReplayTarget,
     largest: f64,
-) -> Result<target::ReplayTarget, NotForecastReason> {
+) -> Result<target_replay::ReplayTarget, NotForecastReason> {
     let needed = target.capacity.desired_for_sum(largest);
     if needed > MOST_PODS && target.bounds.max() > MOST_PODS {
         return Err(NotForecastReason::TooManyPods {
@@ -193,7 +193,7 @@ fn within_reach(
     let most = needed.saturating_mul(BEYOND_NEED).min(MOST_PODS);
     let (min, max) = (target.bounds.min(), target.bounds.max());
     let bounds = ReplicaBounds::new(min, max.min(most.max(min.saturating_add(1))));
-    Ok(target::ReplayTarget {
+    Ok(target_replay::ReplayTarget {
         bounds: bounds.unwrap_or(target.bounds),
         ..target
     })
@@ -217,7 +217,8 @@ fn replay_one(
             },
         }),
     };
-    let mut replayed = target::replay(&entrant.target, policy, &entrant.load, &knowledge, drawn);
+    let mut replayed =
+        target_replay::replay(&entrant.target, policy, &entrant.load, &knowledge, drawn);
     replayed.points = highest(&replayed.points);
     replayed
 }
@@ -266,7 +267,7 @@ fn verdict(replayed: &[(ReplayPolicy, ReplayOutcome)]) -> Option<CostBenefit> {
 #[cfg(test)]
 mod tests {
     use evenkeel_sandbox::scrape_timing::Timing;
-    use evenkeel_sandbox::target::Edges;
+    use evenkeel_sandbox::target_replay::Edges;
     use evenkeel_scaling::load::hpa_aware::PodCapacity;
     use evenkeel_units::{Ratio, Resource};
 
@@ -284,7 +285,7 @@ mod tests {
             (1.0, i32::MAX, 10_000.0, Err(20_000)),
             (1.0, 5_000, 10_000.0, Ok((2, 5_000))),
         ] {
-            let target = target::ReplayTarget {
+            let target = target_replay::ReplayTarget {
                 resource: Resource::Cpu,
                 capacity: PodCapacity::new(request, Ratio::share(0.5).expect("a share"))
                     .expect("a capacity"),

@@ -3,7 +3,7 @@
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_quantity::Quantity;
 use evenkeel_sandbox::scrape_timing::Timing;
-use evenkeel_sandbox::target::{Edges, ReplayTarget};
+use evenkeel_sandbox::target_replay::{Edges, ReplayTarget};
 use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_units::{Amount, Ratio, Resource, count_as_f64};

@@ -3,7 +3,7 @@
 //! median distance, or named missing by the file): that is a gap, and stays one.
 
 use evenkeel_forecast::RegularSeries;
-use evenkeel_sandbox::target::GRID;
+use evenkeel_sandbox::target_replay::GRID;
 use evenkeel_units::count_as_f64;
 use jiff::{SignedDuration, Timestamp};
 

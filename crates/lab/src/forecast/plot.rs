@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use evenkeel_forecast::ModelSet;
 use evenkeel_quantity::Quantity;
-use evenkeel_sandbox::target;
-use evenkeel_sandbox::target::{GRID, ReplayTarget, TargetRunOutcome};
+use evenkeel_sandbox::target_replay;
+use evenkeel_sandbox::target_replay::{GRID, ReplayTarget, TargetRunOutcome};
 use evenkeel_units::{Ratio, Resource, count_as_f64};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -136,7 +136,7 @@ fn plot(args: &Args) -> Result<Plot, CliFailure> {
     }
     let mut bar = Bar::new(gridded.load.values().len() >= LONG);
     let mut told = |share| bar.tell(share, "");
-    let outcome = target::run(&target, args.model, &gridded.load, &mut told);
+    let outcome = target_replay::run(&target, args.model, &gridded.load, &mut told);
     bar.finish();
     Ok(report(args, &target, &gridded, &outcome))
 }

@@ -13,8 +13,10 @@ use std::sync::{Arc, Mutex};
 pub(super) use self::args::Args;
 use evenkeel_forecast::{GlobalPeaks, Minutes};
 use evenkeel_sandbox::parallel::{cores, in_parallel};
-use evenkeel_sandbox::target;
-use evenkeel_sandbox::target::{DailyFit, FitFunctions, Knowledge, ReplayOutcome, ReplayPolicy};
+use evenkeel_sandbox::target_replay;
+use evenkeel_sandbox::target_replay::{
+    DailyFit, FitFunctions, Knowledge, ReplayOutcome, ReplayPolicy,
+};
 use evenkeel_scaling::counterfactual::TrialPods;
 use evenkeel_units::count_as_f64;
 
@@ -99,7 +101,7 @@ fn replay(
                 },
             }),
         };
-        Some(target::replay(
+        Some(target_replay::replay(
             &entrant.target,
             *policy,
             &entrant.load,

@@ -4,7 +4,7 @@ use std::io;
 use std::io::Write;
 
 use comfy_table::Cell;
-use evenkeel_sandbox::target::TargetRunOutcome;
+use evenkeel_sandbox::target_replay::TargetRunOutcome;
 use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
 use evenkeel_terminal::output::{Report, Style, fit_to_width, percent, right};
 use evenkeel_units::Resource;
@@ -117,7 +117,7 @@ pub(crate) const fn base_unit(resource: Resource) -> &'static str {
 }
 
 pub(super) fn points(outcome: &TargetRunOutcome) -> Vec<PlotPoint> {
-    let of = |point: &evenkeel_sandbox::target::TargetRunPoint| PlotPoint {
+    let of = |point: &evenkeel_sandbox::target_replay::TargetRunPoint| PlotPoint {
         at: point.at,
         load: point.load,
         forecast: point.forecast.map(|forecast| forecast.mean),

@@ -14,7 +14,7 @@ use clap::{ArgGroup, ValueEnum};
 use comfy_table::Cell;
 use evenkeel_forecast::{GlobalPeaks, LEVELS, Minutes};
 use evenkeel_sandbox::parallel::cores;
-use evenkeel_sandbox::target::{minutes_of, with_noise};
+use evenkeel_sandbox::target_replay::{minutes_of, with_noise};
 use evenkeel_terminal::output::{CliFailure, Format, Report, Style, fit_to_width};
 use evenkeel_training::{GlobalSettings, PeakEvaluation, fit_global, judge, synthetic};
 use evenkeel_units::count_as_f64;

@@ -7,8 +7,8 @@ use evenkeel_objects::plan::conditional_patch::apply;
 use evenkeel_objects::plan::write::{Purpose, WriteOperation};
 use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_state::PodState;
-use evenkeel_scaling::target::scalers::Scalers;
-use evenkeel_scaling::target::settings::Settings;
+use evenkeel_scaling::targets::scalers::Scalers;
+use evenkeel_scaling::targets::settings::Settings;
 use serde_json::{Value, json};
 
 use super::*;

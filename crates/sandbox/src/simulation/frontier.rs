@@ -13,7 +13,7 @@ use super::responses::Responses;
 use super::scaled_workload::{ScaledWorkload, changes};
 use crate::portraits::{Portraits, ProviderKind};
 use crate::scenario::{Scenario, ScenarioWorkload};
-use crate::target::{FitFunctions, ReplayPolicy};
+use crate::target_replay::{FitFunctions, ReplayPolicy};
 
 /// Targets of the plain HPA in percent of its own. They go lower than for floors, because a
 /// calendar may keep twice the needed replicas.

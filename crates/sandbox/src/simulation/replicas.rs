@@ -1,5 +1,5 @@
 //! The replicas of each workload over time: of the scenario, or of its HorizontalPodAutoscaler
-//! under the scenario's traffic. [`crate::target`] computes them before placement, with the Pods'
+//! under the scenario's traffic. [`crate::target_replay`] computes them before placement, with the Pods'
 //! start and the metrics' lag, so that all policies place the same Pods at the same times. The
 //! later readiness of a Pod that waits for a node is ignored.
 
@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 use super::responses::Responses;
 use super::scaled_workload::{ScaledRun, ScaledWorkload};
 use crate::scenario::{Scenario, ScenarioWorkload};
-use crate::target::{FitFunctions, Floors, GRID, ReplayEvent, ReplayPoint, ReplayPolicy};
+use crate::target_replay::{FitFunctions, Floors, GRID, ReplayEvent, ReplayPoint, ReplayPolicy};
 
 words! {
     /// For workloads with an HPA.

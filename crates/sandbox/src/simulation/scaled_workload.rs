@@ -14,11 +14,11 @@ use super::responses::{Responses, ServedStep};
 use crate::portraits::Portraits;
 use crate::scenario::simulation::Simulation;
 use crate::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkload, Startup, Surge, Traffic};
-use crate::target::{
+use crate::target_replay::{
     DailyFit, Edges, FitFunctions, GRID, Knowledge, ReplayEvent, ReplayInput, ReplayLoad,
     ReplayOutcome, ReplayPoint, ReplayPolicy, ReplayTarget, with_noise,
 };
-use crate::{load, target};
+use crate::{load, target_replay};
 
 pub(super) struct ScaledWorkload {
     pub(super) target: ReplayTarget,
@@ -96,12 +96,12 @@ impl ScaledWorkload {
             knowledge: &self.knowledge(fits),
             with_points: true,
         };
-        self.run(target::replay_observed(policy, input, observe))
+        self.run(target_replay::replay_observed(policy, input, observe))
     }
 
     pub(super) fn by_portraits(&self, portraits: &Portraits, fits: FitFunctions<'_>) -> ScaledRun {
         let knowledge = self.knowledge(fits);
-        self.run(target::replay_portraits(
+        self.run(target_replay::replay_portraits(
             &self.target,
             portraits,
             &self.load,

@@ -8,9 +8,9 @@ use evenkeel_objects::kinds::Kind;
 
 use super::problem::CronProblem;
 use crate::specs::cron_hpa::CheckedCronHpa;
-use crate::target::owner::Owner;
-use crate::target::target_objects::TargetObjects;
-use crate::target::target_ref::TargetRef;
+use crate::targets::owner::Owner;
+use crate::targets::target_objects::TargetObjects;
+use crate::targets::target_ref::TargetRef;
 
 /// The target of a CronHPA.
 #[derive(Debug, Clone, PartialEq, Eq)]

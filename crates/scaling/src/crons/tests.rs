@@ -17,10 +17,10 @@ use super::*;
 use crate::merge::recommendation::Ask;
 use crate::specs::cron_hpa::CronHpa;
 use crate::specs::scaling_policy::PredictionModel;
-use crate::target::resolve::resolve;
-use crate::target::settings::{Queries, Settings};
-use crate::target::target_objects::TargetPodFacts;
-use crate::target::target_ref::TargetRef;
+use crate::targets::resolve::resolve;
+use crate::targets::settings::{Queries, Settings};
+use crate::targets::target_objects::TargetPodFacts;
+use crate::targets::target_ref::TargetRef;
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
@@ -94,7 +94,7 @@ fn observed(hpa: &str, workload: &str) -> TargetObjects {
         autoscaler: Some(Arc::new(serde_json::from_value(autoscaler).unwrap())),
         ihpa: None,
         portraits: Vec::new(),
-        profiles: crate::target::observed_profiles::ObservedProfiles::default(),
+        profiles: crate::targets::observed_profiles::ObservedProfiles::default(),
         scaled_object: None,
         workload: None,
         target: TargetRef::new("apps/v1", "Deployment", "shop", workload),

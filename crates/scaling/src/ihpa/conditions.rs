@@ -11,7 +11,7 @@ use crate::merge::recommendation::{Ask, Recommendation, Unavailable};
 use crate::recommend::merged_portraits::MergedPortraits;
 use crate::staged_change::ChangePhase;
 use crate::state::TickReport;
-use crate::target::resolve::ResolvedTarget;
+use crate::targets::resolve::ResolvedTarget;
 
 /// The condition that the replicas of the workload follow the portraits.
 pub(crate) const SCALING_ACTIVE: &str = IhpaStatus::SCALING_ACTIVE;

@@ -10,8 +10,8 @@ use super::status::subject;
 use crate::stability::PausedChange;
 use crate::staged_change::StagedChange;
 use crate::status::memory::PlanMemory;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::target_objects::TargetObjects;
 
 /// Puts into a target by portraits what its providers come to that are known without the loads, and what is under
 /// way.

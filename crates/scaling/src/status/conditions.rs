@@ -12,8 +12,8 @@ use crate::limits::LimitedBy;
 use crate::recommend::traffic_fit::{AcceptedTraffic, TrafficFit, TrafficRefusal};
 use crate::recommend::traffic_need::TrafficStanding;
 use crate::state::{LoadReport, ModelReport, TickReport, TrafficReport};
-use crate::target::problem::TargetProblem;
-use crate::target::resolve::ResolvedTarget;
+use crate::targets::problem::TargetProblem;
+use crate::targets::resolve::ResolvedTarget;
 
 /// The condition that a forecast is trusted.
 pub(crate) const FORECAST_TRUSTED: &str = "ForecastTrusted";

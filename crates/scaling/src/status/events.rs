@@ -17,10 +17,10 @@ use super::conditions::{
 };
 use super::memory::PlanMemory;
 use crate::state::TickReport;
-use crate::target::bounds::FloorChange;
-use crate::target::owner::Owner;
-use crate::target::problem::TargetProblem;
-use crate::target::resolve::ResolvedTarget;
+use crate::targets::bounds::FloorChange;
+use crate::targets::owner::Owner;
+use crate::targets::problem::TargetProblem;
+use crate::targets::resolve::ResolvedTarget;
 
 /// The reason of the Warning that a condition of this type begins with; `None` where there is none.
 fn warning(kind: &str) -> Option<&'static str> {

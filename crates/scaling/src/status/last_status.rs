@@ -7,8 +7,8 @@ use evenkeel_objects::meta::Meta;
 use evenkeel_objects::scaling_mode::ScalingMode;
 
 use super::TargetStatus;
-use crate::target::hpa_input::LastStatus;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::hpa_input::LastStatus;
+use crate::targets::target_objects::TargetObjects;
 
 /// The last status of a target's workload, or of its IHPA.
 pub fn told(observed: &TargetObjects) -> LastStatus {

@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::TargetStatus;
 use crate::bounds_record::annotation::BoundsAnnotation;
-use crate::target::bounds::{FloorChange, REMEMBERED};
-use crate::target::schedules::ProviderSchedules;
+use crate::targets::bounds::{FloorChange, REMEMBERED};
+use crate::targets::schedules::ProviderSchedules;
 
 /// Metrics that have not come this long after the first plan are no longer waited for.
 const BEGIN: SignedDuration = SignedDuration::from_mins(3);

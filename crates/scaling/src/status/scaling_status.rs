@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::HorizonParts;
-use crate::target::history_backfill::RefillState;
+use crate::targets::history_backfill::RefillState;
 
 /// A word of a closed set that a later version may extend.
 pub type Word = Cow<'static, str>;

@@ -10,10 +10,10 @@ use super::query_answers::{CachedAnswer, CheckRequest};
 use crate::external::checks::StepCheckAnswer;
 use crate::recommend::merged_portraits::{CheckInput, StabilityCheck};
 use crate::stability::{CheckReading, ExternalCheckAnswer};
-use crate::target::hpa_input::HpaInput;
-use crate::target::portraits::{CheckSubject, TargetCheck, TargetPortraits};
-use crate::target::signal_query::SignalQuerySource;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::hpa_input::HpaInput;
+use crate::targets::portraits::{CheckSubject, TargetCheck, TargetPortraits};
+use crate::targets::signal_query::SignalQuerySource;
+use crate::targets::target_objects::TargetObjects;
 
 /// The checks of a target with what was learned for each; none while no change is under way.
 pub(super) fn learned(

@@ -14,8 +14,8 @@ use crate::crons;
 use crate::crons::{CronMemory, CronProblem, CronScaleTarget, CronTarget};
 use crate::merge::recommendation::Recommendation;
 use crate::specs::cron_hpa::CheckedCronHpa;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::target_objects::TargetObjects;
 
 /// The memories of all CronHPAs, by namespace and name.
 pub(super) type CronMemories = HashMap<(String, String), CronMemory>;

@@ -16,8 +16,8 @@ use super::samples::ScalingSample;
 use crate::external::metrics::ServedLoad;
 use crate::specs::cron_hpa::CheckedCronHpa;
 use crate::status::scaling_status::ScalingStatus;
-use crate::target::history_backfill::{BackfillNamespaces, BackfillRequest};
-use crate::target::settings::Settings;
+use crate::targets::history_backfill::{BackfillNamespaces, BackfillRequest};
+use crate::targets::settings::Settings;
 use crate::writes::scale_in::PendingScaleIn;
 
 /// The plans that a tick makes.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use evenkeel_objects::pod_names::WorkloadName;
 
 use crate::status::scaling_status::ObjectName;
-use crate::target::owner::Owner;
-use crate::target::target_objects::TargetObjects;
-use crate::target::target_ref::TargetRef;
+use crate::targets::owner::Owner;
+use crate::targets::target_objects::TargetObjects;
+use crate::targets::target_ref::TargetRef;
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -13,10 +13,10 @@ use super::input_output::ScalingTickInput;
 use super::query_answers::{CachedAnswer, SignalRequest};
 use super::samples;
 use crate::load::observation::SignalSamples;
-use crate::target::problem::TargetProblem;
-use crate::target::scaling_target::ScalingTarget;
-use crate::target::signal_query::{SignalQuerySource, tells_of_the_past};
-use crate::target::target_objects::TargetObjects;
+use crate::targets::problem::TargetProblem;
+use crate::targets::scaling_target::ScalingTarget;
+use crate::targets::signal_query::{SignalQuerySource, tells_of_the_past};
+use crate::targets::target_objects::TargetObjects;
 
 /// The samples of a target's signals.
 #[derive(Debug, Default)]

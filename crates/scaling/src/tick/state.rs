@@ -22,15 +22,15 @@ use crate::state::measurement_dedup::AnswersTaken;
 use crate::state::{ScaledSignal, TargetState, UNSCALED};
 use crate::status::last_status;
 use crate::status::memory::PlanMemory;
-use crate::target::history_backfill::{BackfillNamespaces, Points, RefillState};
-use crate::target::hpa_input::{HpaInput, LastStatus};
-use crate::target::pod_coverage::PodCoverage;
-use crate::target::problem::TargetProblem;
-use crate::target::quarantine::Quarantine;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::scaling_target::TargetReaction;
-use crate::target::target_objects::TargetObjects;
-use crate::target::{history_backfill, resolve};
+use crate::targets::history_backfill::{BackfillNamespaces, Points, RefillState};
+use crate::targets::hpa_input::{HpaInput, LastStatus};
+use crate::targets::pod_coverage::PodCoverage;
+use crate::targets::problem::TargetProblem;
+use crate::targets::quarantine::Quarantine;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::scaling_target::TargetReaction;
+use crate::targets::target_objects::TargetObjects;
+use crate::targets::{history_backfill, resolve};
 
 /// Why nothing is decided on what some of the Pods use.
 const PODS_MISSING: &str = "too few of its Pods are known yet";

@@ -15,11 +15,11 @@ use crate::status::scaling_status::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus, Word,
 };
 use crate::status::{HorizonParts, TargetStatus, TargetStatus as PlannedStatus};
-use crate::target::bounds::ObservedBounds;
-use crate::target::history_backfill::RefillState;
-use crate::target::owner::Owner;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::bounds::ObservedBounds;
+use crate::targets::history_backfill::RefillState;
+use crate::targets::owner::Owner;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::target_objects::TargetObjects;
 
 /// Status of a target; `None` for an object that is none and has no problem to tell of.
 pub(super) fn shown(

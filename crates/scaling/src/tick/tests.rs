@@ -38,10 +38,10 @@ use crate::load::hpa_aware::PodCapacity;
 use crate::load::observation::LoadSample;
 use crate::specs::cron_hpa::CheckedCronHpa;
 use crate::state::ScaledSignal;
-use crate::target::observed_profiles::ObservedProfiles;
-use crate::target::settings::{Queries, Settings};
-use crate::target::target_objects::TargetPodFacts;
-use crate::target::target_ref::TargetRef;
+use crate::targets::observed_profiles::ObservedProfiles;
+use crate::targets::settings::{Queries, Settings};
+use crate::targets::target_objects::TargetPodFacts;
+use crate::targets::target_ref::TargetRef;
 
 fn key(name: &str) -> TargetKey {
     TargetKey {

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::recommend::traffic_fit::{AcceptedTraffic, TrafficFit, TrafficRefusal};
 use crate::state::fit_times::{newest_daily, newest_hour, rest_after};
-use crate::target::traffic::TargetTraffic;
+use crate::targets::traffic::TargetTraffic;
 
 /// The time for which a model rests while nothing is asked for: targets sleep and are paused.
 const RESTS: SignedDuration = SignedDuration::from_hours(24);

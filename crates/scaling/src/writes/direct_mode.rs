@@ -7,8 +7,8 @@ use evenkeel_objects::scaling_mode::ScalingMode;
 
 use crate::state::TickReport;
 use crate::status::last_status::sleeps;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::target_objects::TargetObjects;
 
 /// Wakes a workload that was put to sleep and is no longer in mode direct; `None` where there is none.
 /// Its status changes only once it has a replica again.

@@ -20,11 +20,11 @@ use crate::status::TargetStatus;
 use crate::status::conditions::Circumstances;
 use crate::status::events::EventPlan;
 use crate::status::memory::PlanMemory;
-use crate::target::bounds::FloorChange;
-use crate::target::owner::Owner;
-use crate::target::problem::TargetProblem;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::bounds::FloorChange;
+use crate::targets::owner::Owner;
+use crate::targets::problem::TargetProblem;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::target_objects::TargetObjects;
 
 /// The writes that bring an IHPA and its workload in line with the decision of a tick. The status goes first: what is under
 /// way stands in it.

@@ -12,9 +12,9 @@ use jiff::Timestamp;
 use super::lowered;
 use crate::state::TickReport;
 use crate::status::events::tells_of_lowering;
-use crate::target::resolve::ResolvedTarget;
-use crate::target::target_objects::TargetObjects;
-use crate::target::target_ref::TargetRef;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::target_objects::TargetObjects;
+use crate::targets::target_ref::TargetRef;
 
 /// A scale-in that is about to come, or under way.
 #[derive(Debug, Clone, PartialEq)]

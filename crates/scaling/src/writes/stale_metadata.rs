@@ -9,9 +9,9 @@ use evenkeel_objects::plan::write::{Purpose, Write, WriteOperation};
 use jiff::Timestamp;
 
 use crate::status::{TargetStatus, events};
-use crate::target::bounds::ObservedBounds;
-use crate::target::owner::Owner;
-use crate::target::target_objects::TargetObjects;
+use crate::targets::bounds::ObservedBounds;
+use crate::targets::owner::Owner;
+use crate::targets::target_objects::TargetObjects;
 
 /// The status of a refused target on its workload, beside the autoscaler that carries it.
 pub(crate) fn told_beside(

@@ -48,15 +48,15 @@ use crate::state::TickReport;
 use crate::status::TargetStatus;
 use crate::status::last_status::told;
 use crate::status::memory::PlanMemory;
-use crate::target::hpa_input::{HpaInput, LastStatus};
-use crate::target::owner::Owner;
-use crate::target::problem::TargetProblem;
-use crate::target::quarantine::Quarantine;
-use crate::target::resolve::{ResolvedTarget, conflicts, resolve};
-use crate::target::scaling_target::TargetReaction;
-use crate::target::settings::{Queries, Settings};
-use crate::target::target_objects::{TargetObjects, TargetPodFacts};
-use crate::target::target_ref::TargetRef;
+use crate::targets::hpa_input::{HpaInput, LastStatus};
+use crate::targets::owner::Owner;
+use crate::targets::problem::TargetProblem;
+use crate::targets::quarantine::Quarantine;
+use crate::targets::resolve::{ResolvedTarget, conflicts, resolve};
+use crate::targets::scaling_target::TargetReaction;
+use crate::targets::settings::{Queries, Settings};
+use crate::targets::target_objects::{TargetObjects, TargetPodFacts};
+use crate::targets::target_ref::TargetRef;
 
 const FLOOR_STANDS: i64 = 600;
 
@@ -178,7 +178,7 @@ impl World {
                 .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
             ihpa: None,
             portraits: Vec::new(),
-            profiles: crate::target::observed_profiles::ObservedProfiles::default(),
+            profiles: crate::targets::observed_profiles::ObservedProfiles::default(),
             scaled_object: parsed(&self.scaled_object)
                 .map(|value| Arc::new(serde_json::from_value(value).unwrap())),
             workload: parsed(&self.workload)

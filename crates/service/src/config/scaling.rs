@@ -9,7 +9,7 @@ use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_objects::yaml_values::YamlText;
 use evenkeel_scaling::specs::scaling_policy::PredictionModel;
-use evenkeel_scaling::target::settings::{Queries, Settings};
+use evenkeel_scaling::targets::settings::{Queries, Settings};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};

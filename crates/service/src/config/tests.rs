@@ -10,7 +10,7 @@ use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_objects::taint::TaintEffect;
 use evenkeel_placement::balance::Normalization;
 use evenkeel_scaling::specs::scaling_policy::PredictionModel;
-use evenkeel_scaling::target::settings::{Queries, Settings as ScalingSettings};
+use evenkeel_scaling::targets::settings::{Queries, Settings as ScalingSettings};
 use evenkeel_units::{Amount, BytesPerSecond, Resource, Resources};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;

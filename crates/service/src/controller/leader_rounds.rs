@@ -16,7 +16,7 @@ use evenkeel_placement::plan::overload::PendingTaintChanges;
 use evenkeel_placement::plan::{headroom_wakeup, opt_in_label};
 use evenkeel_scaling::specs::opt_in_notice;
 use evenkeel_scaling::specs::opt_in_notice::NoticeMemory;
-use evenkeel_scaling::target::settings::Settings as ScalingSettings;
+use evenkeel_scaling::targets::settings::Settings as ScalingSettings;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 

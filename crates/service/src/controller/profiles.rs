@@ -8,7 +8,7 @@ use evenkeel_objects::plan::{Purpose, Write};
 use evenkeel_replica_profile::plan::{
     GiveBacks, ProfileContext, ProfileMemory, ProfileOutcome, bring_online, plan, release,
 };
-use evenkeel_scaling::target::settings::Settings;
+use evenkeel_scaling::targets::settings::Settings;
 use jiff::Timestamp;
 
 use super::metrics::ControllerMetrics;

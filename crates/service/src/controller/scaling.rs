@@ -25,8 +25,8 @@ use std::sync::Arc;
 
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
-use evenkeel_scaling::target::history_backfill::BackfillRequest;
-use evenkeel_scaling::target::settings::Settings as PlanSettings;
+use evenkeel_scaling::targets::history_backfill::BackfillRequest;
+use evenkeel_scaling::targets::settings::Settings as PlanSettings;
 use evenkeel_scaling::tick::query_answers::CheckAnswers;
 use evenkeel_scaling::tick::schedule::TickSchedule;
 use evenkeel_scaling::tick::{

@@ -5,7 +5,7 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::lenient_object::{UnreadableItems, UnreadableObject};
 use evenkeel_objects::scaled_kind::{ScaledKind, UnscalableKind};
 use evenkeel_objects::shallow_object::ShallowObject;
-use evenkeel_scaling::target::bounds::ObservedBounds;
+use evenkeel_scaling::targets::bounds::ObservedBounds;
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client, ResourceExt as _};

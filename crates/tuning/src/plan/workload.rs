@@ -7,8 +7,8 @@ use evenkeel_metrics::signal::{MetricTarget, Signal};
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::tuning_mode::TuningMode;
 use evenkeel_objects::workload::Workload;
-use evenkeel_scaling::target::capacity::counted_by;
-use evenkeel_scaling::target::target_objects::TargetObjects;
+use evenkeel_scaling::targets::capacity::counted_by;
+use evenkeel_scaling::targets::target_objects::TargetObjects;
 use evenkeel_units::cpu_memory::{CpuMemory, TunedResource};
 
 use crate::tuning_policy::TuningPolicy;
@@ -46,7 +46,7 @@ pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
 mod tests {
     use evenkeel_objects::kinds::Kind;
     use evenkeel_scaling::specs::ihpa::CheckedIhpa;
-    use evenkeel_scaling::target::target_ref::TargetRef;
+    use evenkeel_scaling::targets::target_ref::TargetRef;
     use serde_json::{Value, json};
 
     use super::*;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use evenkeel_forecast::ModelSet;
 use evenkeel_objects::scaling_mode::ScaleDown;
 use evenkeel_quantity::Quantity;
-use evenkeel_sandbox::target::Floors;
+use evenkeel_sandbox::target_replay::Floors;
 use evenkeel_units::{Ratio, Resource};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};

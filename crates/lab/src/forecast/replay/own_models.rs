@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use evenkeel_forecast::{GlobalPeaks, Minutes, ModelAssets, ModelSet, NotEnoughHistory};
-use evenkeel_sandbox::target::FitFunctions;
+use evenkeel_sandbox::target_replay::FitFunctions;
 use evenkeel_scaling::counterfactual::TrialPods;
 use evenkeel_scaling::state::{LoadModel, LoadPastFit};
 use evenkeel_training::{ModelTrainer, OwnSettings, learn};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evenkeel_sandbox::target::{ReplayLoad, ReplayTarget, with_noise};
+use evenkeel_sandbox::target_replay::{ReplayLoad, ReplayTarget, with_noise};
 use evenkeel_scaling::state::fit_times::daily_hour;
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_units::Resource;

@@ -2,8 +2,8 @@
 
 use evenkeel_objects::risk::Risk;
 use evenkeel_objects::scaling_mode::ScaleDown;
-use evenkeel_sandbox::target;
-use evenkeel_sandbox::target::{ReplayOutcome, ReplayPolicy};
+use evenkeel_sandbox::target_replay;
+use evenkeel_sandbox::target_replay::{ReplayOutcome, ReplayPolicy};
 use evenkeel_scaling::counterfactual::pareto_frontier::{
     Cost, CostRatios, FrontierComparison, FrontierPosition, ParetoFrontier, mean_cost, mean_ratios,
 };
@@ -307,7 +307,7 @@ impl Ratios {
 }
 
 impl ReplayPolicyTick {
-    fn of(point: &target::ReplayPoint) -> Self {
+    fn of(point: &target_replay::ReplayPoint) -> Self {
         Self {
             t: point.at.as_second(),
             load: point.load,

@@ -8,10 +8,10 @@ use crate::recommend::merged_portraits::CheckInput;
 use crate::specs::ihpa::CheckedIhpa;
 use crate::stability::CheckReading as Told;
 use crate::status::memory::PlanMemory;
-use crate::target::hpa_input::HpaInput;
-use crate::target::portraits::CheckSubject;
-use crate::target::resolve::resolve;
-use crate::target::signal_query::SignalQuerySource;
+use crate::targets::hpa_input::HpaInput;
+use crate::targets::portraits::CheckSubject;
+use crate::targets::resolve::resolve;
+use crate::targets::signal_query::SignalQuerySource;
 use crate::tick::checks;
 
 /// The error of an empty answer.
@@ -72,7 +72,7 @@ fn learned(errors: Answer, requests: Answer) -> (Option<Told>, Option<Told>) {
         ..around.tick(now)
     };
     let readings = crate::tick::signal_answers::readings(&observed, &target, &tick);
-    let told = crate::target::hpa_input::LastStatus::default();
+    let told = crate::targets::hpa_input::LastStatus::default();
     let measured = HpaInput::new(&observed, readings, told);
     let checks = checks::learned(&observed, portraits, Some(&measured), &tick);
     match &checks[0].evidence[0] {

@@ -8,7 +8,7 @@ use super::*;
 use crate::crons::{CronProblem, scaled};
 use crate::merge::recommendation::Provider;
 use crate::specs::cron_hpa::CheckedCronHpa;
-use crate::target::bounds::ObservedBounds;
+use crate::targets::bounds::ObservedBounds;
 
 const DIRECT: [(&str, &str); 3] = [
     (SCALING, "direct"),

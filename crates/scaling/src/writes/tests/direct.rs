@@ -13,7 +13,7 @@ use super::*;
 use crate::limits::LimitedBy;
 use crate::load::observation::LoadSample;
 use crate::state::{Reaction, TargetState};
-use crate::target::scalers::Scalers;
+use crate::targets::scalers::Scalers;
 
 const MIN: &str = "evenkeel.dev/min-replicas";
 const MAX: &str = "evenkeel.dev/max-replicas";

@@ -5,7 +5,7 @@ use evenkeel_scaling::status::HorizonParts;
 use evenkeel_scaling::status::scaling_status::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
 };
-use evenkeel_scaling::target::history_backfill::RefillState;
+use evenkeel_scaling::targets::history_backfill::RefillState;
 use jiff::Timestamp;
 
 /// Deployment `shop/web` in mode floor, scaled by its HPA, with a trusted forecast.

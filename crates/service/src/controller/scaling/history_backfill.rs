@@ -14,7 +14,7 @@ use evenkeel_clock::Clock;
 use evenkeel_forecast::Resolution;
 use evenkeel_metrics::signal::Signal;
 use evenkeel_scaling::state::backfill_pace::{BackfillPace, BackfillRemainder};
-use evenkeel_scaling::target::history_backfill::{
+use evenkeel_scaling::targets::history_backfill::{
     BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
 };
 use futures::StreamExt as _;
@@ -212,7 +212,7 @@ mod tests {
     use evenkeel_clock as clock;
     use evenkeel_metrics::signal::PromQl;
     use evenkeel_objects::pod_names::WorkloadName;
-    use evenkeel_scaling::target::history_backfill::Points;
+    use evenkeel_scaling::targets::history_backfill::Points;
     use evenkeel_units::Bytes;
     use jiff::SignedDuration;
 

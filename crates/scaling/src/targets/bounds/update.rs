@@ -4,7 +4,7 @@ use evenkeel_objects::annotations::BOUNDS;
 use evenkeel_objects::bounds::ObjectBounds;
 use evenkeel_objects::plan::conditional_patch::ConditionalPatch;
 
-use crate::target::owner::Owner;
+use crate::targets::owner::Owner;
 
 /// The change of the record in the annotation of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,12 +19,12 @@ use crate::specs::ihpa::{
     CheckRule, CheckedIhpa, Criterion, IhpaRules, PortraitSource, Provider, ScaleMode,
 };
 use crate::staged_change::{ReplicaProgress, ScaleDownTarget, StagedBehavior};
-use crate::target::capacity::{TargetMetrics, scaled_signals, target_metrics};
-use crate::target::observed_profiles::is_about;
-use crate::target::portraits::{CheckSubject, ProfileRole, TargetCheck, TargetPortraits};
-use crate::target::problem::{NoProfile, TargetProblem};
-use crate::target::scaling_target::{ScalingTarget, TargetReaction};
-use crate::target::{hpa_input, signal_query, traffic};
+use crate::targets::capacity::{TargetMetrics, scaled_signals, target_metrics};
+use crate::targets::observed_profiles::is_about;
+use crate::targets::portraits::{CheckSubject, ProfileRole, TargetCheck, TargetPortraits};
+use crate::targets::problem::{NoProfile, TargetProblem};
+use crate::targets::scaling_target::{ScalingTarget, TargetReaction};
+use crate::targets::{hpa_input, signal_query, traffic};
 
 /// Why external checks are not asked.
 const CHECKS_OFF: &str =

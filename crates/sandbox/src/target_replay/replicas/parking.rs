@@ -7,13 +7,13 @@ use super::{Cohort, STEP, ScaledPods};
 
 impl ScaledPods {
     /// Pods that take traffic, or will once they are ready.
-    pub(in crate::target) fn online(&self) -> i32 {
+    pub(in crate::target_replay) fn online(&self) -> i32 {
         self.replicas() - self.waiting()
     }
 
     /// Sets the counts: waiting Pods go online before new ones are made, and are the first to be
     /// deleted. On standby they take no traffic either, and keep their resources here.
-    pub(in crate::target) fn bring_to(&mut self, counts: ReplicaCounts, at: SignedDuration) {
+    pub(in crate::target_replay) fn bring_to(&mut self, counts: ReplicaCounts, at: SignedDuration) {
         self.admit(counts.online - self.online(), at);
         let surplus = self.online() - counts.online;
         self.cut_off(surplus.min(counts.parked() - self.waiting()), at);

@@ -13,8 +13,8 @@ use evenkeel_units::Resource;
 
 use super::*;
 use crate::scrape_timing::Timing;
-use crate::target;
-use crate::target::{DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
+use crate::target_replay;
+use crate::target_replay::{DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
 
 const HOUR: i64 = 3_600;
 
@@ -78,7 +78,7 @@ fn floors_that_go_down_early_cost_fewer_replica_hours_on_a_load_that_repeats() {
 
 #[test]
 fn counted_from_the_begin_the_own_target_costs_what_a_plain_run_does() {
-    let (_, cost) = target::plain(&target(), &hills(0, 4));
+    let (_, cost) = target_replay::plain(&target(), &hills(0, 4));
     for count_from in [-10, 0] {
         let replayed = replay(
             &target(),
@@ -89,7 +89,7 @@ fn counted_from_the_begin_the_own_target_costs_what_a_plain_run_does() {
         );
         assert_eq!(replayed.cost, cost, "{count_from}");
     }
-    let run = target::run(&target(), ModelSet::SHpa, &hills(0, 4), &mut |_| ());
+    let run = target_replay::run(&target(), ModelSet::SHpa, &hills(0, 4), &mut |_| ());
     let replayed = replay(
         &target(),
         floored(ModelSet::SHpa),

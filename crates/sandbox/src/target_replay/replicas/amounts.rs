@@ -5,11 +5,11 @@ use evenkeel_metrics::pod::ResourceRequests;
 use evenkeel_metrics::signal::{MetricTarget as Wanted, ResourceName, Signal};
 use evenkeel_units::{Resource, i64_ceil};
 
-use crate::target::settings::ReplayTarget;
+use crate::target_replay::settings::ReplayTarget;
 
 /// Metric of the HPA. A share that is no whole percentage, which an HPA cannot have, is an amount
 /// per Pod.
-pub(in crate::target) fn metric(target: &ReplayTarget, share: f64) -> MetricSpec {
+pub(in crate::target_replay) fn metric(target: &ReplayTarget, share: f64) -> MetricSpec {
     let request = target.capacity.request();
     let percent = i64_ceil((share * 100.0).round());
     let is_whole = (share * 100.0 - (share * 100.0).round()).abs() < 1e-9;

@@ -15,7 +15,7 @@ use evenkeel_scaling::load::observation::LoadSample;
 use evenkeel_scaling::load::sum::Certainty;
 use evenkeel_scaling::recommend::policy::TargetPolicy;
 use evenkeel_scaling::state::{FitTask, ScaledSignal, TargetState, TickInput};
-use evenkeel_scaling::target::settings::Settings;
+use evenkeel_scaling::targets::settings::Settings;
 use jiff::Timestamp;
 
 use super::forecast_inputs::{DailyFit, Knowledge};

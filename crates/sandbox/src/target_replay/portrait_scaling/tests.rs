@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::scrape_timing::Timing;
-use crate::target::{
+use crate::target_replay::{
     Edges, GRID, Knowledge, ReplayLoad, ReplayOutcome, ReplayPolicy, replay, replay_portraits,
     with_noise,
 };

@@ -152,8 +152,8 @@ fn literal(name: &str) -> Result<String, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::target_objects::TargetPodFacts;
-    use crate::target::target_ref::TargetRef;
+    use crate::targets::target_objects::TargetPodFacts;
+    use crate::targets::target_ref::TargetRef;
 
     fn observed(kind: &str, name: &str, pods: &[&str]) -> TargetObjects {
         let member = |name: &&str| {
@@ -167,7 +167,7 @@ mod tests {
             autoscaler: None,
             ihpa: None,
             portraits: Vec::new(),
-            profiles: crate::target::observed_profiles::ObservedProfiles::default(),
+            profiles: crate::targets::observed_profiles::ObservedProfiles::default(),
             scaled_object: None,
             workload: None,
             target: TargetRef::new("apps/v1", kind, "shop", name),

@@ -10,9 +10,9 @@ use evenkeel_units::{Ratio, Resource};
 use jiff::SignedDuration;
 
 use crate::scrape_timing::Timing;
-use crate::target::settings::Edges;
-use crate::target::tick::TickObservation;
-use crate::target::*;
+use crate::target_replay::settings::Edges;
+use crate::target_replay::tick::TickObservation;
+use crate::target_replay::*;
 
 const SECONDS: fn(i64) -> SignedDuration = SignedDuration::from_secs;
 

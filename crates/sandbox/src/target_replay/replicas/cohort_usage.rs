@@ -4,7 +4,7 @@ use evenkeel_units::Resource;
 use jiff::SignedDuration;
 
 use super::Cohort;
-use crate::target::settings::ReplayTarget;
+use crate::target_replay::settings::ReplayTarget;
 
 impl Cohort {
     /// Use of each Pod; a serving one carries `each`.

@@ -18,11 +18,11 @@ use evenkeel_objects::scaling_mode::{ScaleDown, ScalingMode};
 use super::TargetResolver;
 use crate::specs::ihpa::CheckedIhpa;
 use crate::staged_change::ScaleDownTarget;
-use crate::target::bounds::ObservedBounds;
-use crate::target::capacity::leaves_any;
-use crate::target::owner::Owner;
-use crate::target::problem::TargetProblem;
-use crate::target::scaling_target::ScalingTarget;
+use crate::targets::bounds::ObservedBounds;
+use crate::targets::capacity::leaves_any;
+use crate::targets::owner::Owner;
+use crate::targets::problem::TargetProblem;
+use crate::targets::scaling_target::ScalingTarget;
 
 /// The reasons, each of which says where the option acts.
 const NO_MODEL: &str = "it needs a forecast, and predict is off";
