@@ -62,6 +62,11 @@ impl Autoscaler {
         self
     }
 
+    /// Another metric beside those that it has.
+    pub fn add_metric(&mut self, metric: MetricSpec) {
+        self.hpa.spec.metrics.push(metric);
+    }
+
     /// The memory stays.
     pub const fn set_min_replicas(&mut self, min: i32) {
         self.hpa.spec.min_replicas = min;

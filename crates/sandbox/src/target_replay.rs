@@ -14,6 +14,7 @@ mod observed_replay;
 mod portrait_scaling;
 mod replay;
 mod replicas;
+mod seasonal_rule;
 mod settings;
 mod tick;
 
@@ -25,6 +26,7 @@ pub use replay::{
     ReplayError, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy, replay, replay_portraits,
 };
 pub(crate) use replay::{ReplayInput, replay_observed};
+pub use seasonal_rule::{Season, SeasonalRule};
 pub use settings::{Edges, Floors, Forecasts, GRID, IntervalForecast, ReplayTarget};
 
 use evenkeel_forecast::{ModelSet, RegularSeries};

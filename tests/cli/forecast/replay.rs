@@ -1,5 +1,7 @@
 //! `forecast replay`: the frontier of floors and of the plain HPA at lower targets.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::{hills, number};
@@ -195,6 +197,56 @@ fn people_get_tables_and_pictures_of_several_files() {
         assert!(text.contains(part), "{part}");
     }
     assert!(replay(&["-o", "svg"], &hills()).stdout.starts_with("<svg "));
+}
+
+/// Two days with an hour of 5 cores at noon, and 1 core at other times.
+fn noons() -> String {
+    let mut text = "time,cores\n".to_owned();
+    for index in 0..2 * 288_u32 {
+        let load = if (144..156).contains(&(index % 288)) {
+            5
+        } else {
+            1
+        };
+        writeln!(text, "{},{load}", 1_772_323_200 + index * 300).unwrap();
+    }
+    text
+}
+
+#[test]
+fn rules_of_one_line_stand_beside_floors_and_a_better_one_is_named() {
+    // From eleven o'clock of the second day on; a model that knows no season is no match.
+    let from = ["--count-from", "2026-03-02T11:00:00Z", "--model", "naive"];
+    let call = |more: &[&str]| replay(&[&from[..], more].concat(), &noons());
+    let report = call(&["-o", "json"]).json();
+    let series = &report["series"][0];
+    let rules = policies(series, "rule");
+    let told = rules
+        .iter()
+        .map(|one| (&one["season"], number(&one["factor"])));
+    let yesterday = Value::from("yesterday");
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [0.9, 1.0, 1.1].map(|factor| (&yesterday, factor))
+    );
+    let share = |one: &Value| number(&one["atEqualReplicaHours"]["underProvisioned"]);
+    let floors = policies(series, "evenkeel")[2];
+    assert!(share(rules[1]) < share(floors), "{series}");
+    // The figure of a series is that of its floors alone.
+    let shares = policies(series, "evenkeel").into_iter().map(share);
+    let mean = (shares.map(f64::ln).sum::<f64>() / 5.0).exp();
+    assert!((mean - share(series)).abs() < 1e-9, "{series}");
+    let table = call(&["-o", "table"]).stdout;
+    for part in [
+        "rule: half hour yesterday x 0.9",
+        "-: the rule of the half hour yesterday x",
+        "does better than floors at risk 1%",
+    ] {
+        assert!(table.contains(part), "{part}: {table}");
+    }
+    let picture = call(&["-o", "svg"]).stdout;
+    assert!(picture.contains("rule: half hour yesterday"), "{picture}");
+    assert!(!picture.contains("last week"), "{picture}");
 }
 
 #[test]

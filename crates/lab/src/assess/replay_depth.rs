@@ -128,7 +128,7 @@ mod tests {
                 .iter()
                 .filter_map(|policy| match policy {
                     ReplayPolicy::Hpa { target } => Some((target.get() * 100.0).round()),
-                    ReplayPolicy::Evenkeel(_) => None,
+                    ReplayPolicy::Evenkeel(_) | ReplayPolicy::Rule(_) => None,
                 })
                 .collect();
             assert_eq!((plain.len(), policies.len()), (targets, targets + risks));

@@ -122,6 +122,7 @@ fn replay(
         let shown = match policy {
             ReplayPolicy::Hpa { target } => target.get().total_cmp(&own).is_eq(),
             ReplayPolicy::Evenkeel(floors) => floors.is_at_default_risk(),
+            ReplayPolicy::Rule(_) => false,
         };
         let replayed = replay_one(&entrant, policy, global, drawn && shown);
         (policy, replayed)
@@ -252,7 +253,7 @@ fn verdict(replayed: &[(ReplayPolicy, ReplayOutcome)]) -> Option<CostBenefit> {
                 target: target.get(),
                 run: run(replayed),
             }),
-            ReplayPolicy::Evenkeel(_) => None,
+            ReplayPolicy::Evenkeel(_) | ReplayPolicy::Rule(_) => None,
         });
     let plain: Vec<_> = plain.collect();
     let floors = replayed

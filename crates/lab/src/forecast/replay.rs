@@ -42,9 +42,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     let weights = weights.unwrap_or_else(GlobalPeaks::shipped);
     let replayed = replay(args, &entrants, &weights, &Interrupt::listen()?);
     let mut each = entrants.iter().zip(&replayed);
-    let partial = each.any(|(entrant, done)| {
-        done.len() < ReplayPolicy::frontier(&entrant.target, args.floors()).len()
-    });
+    let partial = each.any(|(entrant, done)| done.len() < policies(entrant, args).len());
     let replay = Replay::of(&entrants, replayed, args.points, partial);
     for wanted in &args.output {
         match wanted {
@@ -63,6 +61,14 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     Ok(())
 }
 
+/// What a series is replayed under: the plain HPA at several targets, floors at several risks, and the rules of
+/// one line for which it has a past.
+fn policies(entrant: &Entrant, args: &Args) -> Vec<ReplayPolicy> {
+    let mut all = ReplayPolicy::frontier(&entrant.target, args.floors());
+    all.extend(ReplayPolicy::rules(&entrant.load));
+    all
+}
+
 /// The policies of each series with their outcomes, on all cores; after an interruption, those
 /// before the first unfinished one.
 fn replay(
@@ -72,7 +78,7 @@ fn replay(
     interrupt: &Interrupt,
 ) -> Vec<Vec<(ReplayPolicy, ReplayOutcome)>> {
     let jobs = entrants.iter().flat_map(|entrant| {
-        let policies = ReplayPolicy::frontier(&entrant.target, args.floors());
+        let policies = policies(entrant, args);
         policies.into_iter().map(move |policy| (entrant, policy))
     });
     let jobs: Vec<(&Entrant, ReplayPolicy)> = jobs.collect();
@@ -115,7 +121,7 @@ fn replay(
         bar.finish();
     }
     let of = |entrant: &Entrant| {
-        let policies = ReplayPolicy::frontier(&entrant.target, args.floors());
+        let policies = policies(entrant, args);
         policies.into_iter().zip(outcomes.by_ref()).collect()
     };
     entrants.iter().map(of).collect()

@@ -53,6 +53,16 @@ impl Side {
         }
     }
 
+    /// Its HPA has a second metric for the load that a rule expects.
+    pub(super) fn follow_rule(&mut self) {
+        self.pods.follow_rule();
+    }
+
+    /// The value of the second metric at a tick, in the unit of the load.
+    pub(super) fn take_rule(&mut self, tick: &ReplayTick, load: f64) {
+        self.pods.take_rule(tick.at, load);
+    }
+
     /// The tick, and the time up to the next one; `forecaster` decides the next floor, and without
     /// it `minReplicas` stays.
     pub(super) fn tick(

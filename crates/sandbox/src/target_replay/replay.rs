@@ -16,6 +16,7 @@ use super::forecasting::Forecaster;
 use super::hpa_run::{ReplayTick, ReplayTickState, Side};
 use super::observed_replay::{ObservedTick, ReplayEvent};
 use super::portrait_scaling::PortraitScaledTarget;
+use super::seasonal_rule::{Season, SeasonalRule};
 use super::settings::{Floors, GRID, ReplayTarget, Start};
 use crate::portraits::Portraits;
 
@@ -34,6 +35,8 @@ pub enum ReplayPolicy {
     Hpa { target: Ratio },
     /// An HPA with its own target, above Evenkeel's floors.
     Evenkeel(Floors),
+    /// An HPA with its own target, and a rule of one line beside it.
+    Rule(SeasonalRule),
 }
 
 /// Judged from a time on.
@@ -104,10 +107,18 @@ impl ReplayPolicy {
         plain.chain(floored).collect()
     }
 
+    /// The rules of one line for which `load` has a whole season before it is judged.
+    #[must_use]
+    pub fn rules(load: &ReplayLoad) -> Vec<Self> {
+        let past = load.counted_from().duration_since(load.load.start());
+        let known = Season::ALL.into_iter().filter(|one| one.length() <= past);
+        known.flat_map(SeasonalRule::of).map(Self::Rule).collect()
+    }
+
     const fn share(self, target: &ReplayTarget) -> f64 {
         match self {
             Self::Hpa { target: share } => share.get(),
-            Self::Evenkeel(_) => target.capacity.target(),
+            Self::Evenkeel(_) | Self::Rule(_) => target.capacity.target(),
         }
     }
 
@@ -244,14 +255,18 @@ pub(crate) fn replay_observed(
 ) -> ReplayOutcome {
     let ReplayInput { target, load, .. } = input;
     let running = load.running(target);
+    let mut side = Side::new(target, &running, policy.share(target), load.start);
+    let rule = match policy {
+        ReplayPolicy::Rule(rule) => {
+            side.follow_rule();
+            Some((rule, &load.load))
+        }
+        ReplayPolicy::Hpa { .. } | ReplayPolicy::Evenkeel(_) => None,
+    };
     let scaler = Scaler::Hpa {
         forecaster: policy.forecaster(input, &running, observe).map(Box::new),
-        side: Box::new(Side::new(
-            target,
-            &running,
-            policy.share(target),
-            load.start,
-        )),
+        side: Box::new(side),
+        rule,
     };
     judge(scaler, input, &running, observe)
 }
@@ -283,6 +298,8 @@ enum Scaler<'a> {
     Hpa {
         side: Box<Side>,
         forecaster: Option<Box<Forecaster>>,
+        /// A rule, with the load whose past it looks at.
+        rule: Option<(SeasonalRule, &'a RegularSeries)>,
     },
     Portraits(Box<PortraitScaledTarget<'a>>),
 }
@@ -294,7 +311,14 @@ impl Scaler<'_> {
         observe: &mut dyn FnMut(ReplayEvent<'_>),
     ) -> ReplayTickState {
         match self {
-            Self::Hpa { side, forecaster } => {
+            Self::Hpa {
+                side,
+                forecaster,
+                rule,
+            } => {
+                if let Some((rule, load)) = rule {
+                    side.take_rule(tick, rule.load_at(load, tick.now));
+                }
                 let mut observe = |tick: ObservedTick<'_>| observe(ReplayEvent::Tick(tick));
                 side.observed_tick(tick, forecaster.as_deref_mut(), &mut observe)
             }

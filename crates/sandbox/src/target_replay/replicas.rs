@@ -5,6 +5,7 @@
 mod amounts;
 mod cohort_usage;
 mod parking;
+mod rule_metric;
 
 use std::sync::Arc;
 

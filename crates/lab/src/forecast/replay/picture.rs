@@ -34,13 +34,36 @@ pub(super) fn svg(replay: &Replay, zone: &TimeZone) -> String {
 }
 
 pub(crate) fn frontier(one: &ReplayedSeries) -> Scatter {
-    let line = |name: &str, policy: &str| ScatterLine {
-        name: name.to_owned(),
+    let line = |name: String, of: &dyn Fn(&PolicyCost) -> bool| ScatterLine {
+        name,
         colour: Colour::Blue,
         stroke: Stroke::Solid,
         side: LabelSide::Below,
-        points: points(one, policy),
+        points: points(one, of),
     };
+    let rules = [("yesterday", Colour::Green), ("last-week", Colour::Purple)];
+    let rules = rules.into_iter().map(|(season, colour)| ScatterLine {
+        colour,
+        stroke: Stroke::Dotted,
+        ..line(
+            format!("rule: half hour {}", season.replace('-', " ")),
+            &|policy| policy.season == Some(season),
+        )
+    });
+    let lines = [
+        ScatterLine {
+            colour: Colour::Vermilion,
+            stroke: Stroke::Dashed,
+            side: LabelSide::Above,
+            ..line("plain HPA, by target".to_owned(), &|policy| {
+                policy.target.is_some()
+            })
+        },
+        line("Evenkeel's floors, by risk".to_owned(), &|policy| {
+            policy.risk.is_some()
+        }),
+    ];
+    let lines = lines.into_iter().chain(rules);
     Scatter {
         title: format!("{}: what safety costs", one.name),
         notes: vec![
@@ -52,25 +75,19 @@ pub(crate) fn frontier(one: &ReplayedSeries) -> Scatter {
         ],
         x: "Replica-hours".to_owned(),
         y: "Seconds under-provisioned".to_owned(),
-        lines: vec![
-            ScatterLine {
-                colour: Colour::Vermilion,
-                stroke: Stroke::Dashed,
-                side: LabelSide::Above,
-                ..line("plain HPA, by target", "hpa")
-            },
-            line("Evenkeel's floors, by risk", "evenkeel"),
-        ],
+        lines: lines.filter(|line| !line.points.is_empty()).collect(),
     }
 }
 
-fn points(one: &ReplayedSeries, policy: &str) -> Vec<ScatterPoint> {
-    let policies = one.policies.iter().filter(|one| one.policy == policy);
+fn points(one: &ReplayedSeries, of: &dyn Fn(&PolicyCost) -> bool) -> Vec<ScatterPoint> {
+    let policies = one.policies.iter().filter(|one| of(one));
     let mut points: Vec<_> = policies
         .map(|one| ScatterPoint {
             x: one.replica_hours,
             y: one.under_provisioned_seconds,
-            label: one.label(),
+            label: one
+                .factor
+                .map_or_else(|| one.label(), |factor| format!("x {factor:.1}")),
         })
         .collect();
     // Joined from left to right, those of floors too.

@@ -64,13 +64,18 @@ pub(crate) struct PolicyCost {
     /// When floors go down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scale_down: Option<&'static str>,
+    /// The season that a rule looks back, and the factor of its load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub season: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub factor: Option<f64>,
     pub under_provisioned_seconds: f64,
     pub overloaded_seconds: f64,
     pub replica_hours: f64,
-    /// Floors beside the plain HPA with as many replica-hours.
+    /// Floors or a rule beside the plain HPA with as many replica-hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_equal_replica_hours: Option<Ratios>,
-    /// Where the replica-hours of floors lie among the plain HPA's; in the means only if the same
+    /// Where the replica-hours of floors or a rule lie among the plain HPA's; in the means only if the same
     /// for all series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside_hpa: Option<&'static str>,
@@ -125,13 +130,13 @@ impl ReplayedSeries {
         with_points: bool,
     ) -> Self {
         let target = &entrant.target;
-        let plain = replayed.iter().filter_map(|(policy, replayed)| {
-            matches!(policy, ReplayPolicy::Hpa { .. }).then_some(replayed.cost)
-        });
+        let plain = replayed
+            .iter()
+            .filter_map(|(policy, replayed)| is_plain(*policy).then_some(replayed.cost));
         let frontier = ParetoFrontier::new(plain.collect());
         let policies = replayed.into_iter().map(|(policy, replayed)| {
             let mut one = PolicyCost::of(policy, replayed.cost);
-            if let (ReplayPolicy::Evenkeel(_), Some(frontier)) = (policy, &frontier) {
+            if let (false, Some(frontier)) = (is_plain(policy), &frontier) {
                 one.compare(frontier.compare(&replayed.cost));
             }
             one.points =
@@ -139,7 +144,8 @@ impl ReplayedSeries {
             one
         });
         let policies: Vec<_> = policies.collect();
-        let compared = policies.iter().filter_map(PolicyCost::ratios);
+        let floors = policies.iter().filter(|one| one.risk.is_some());
+        let compared = floors.filter_map(PolicyCost::ratios);
         Self {
             name: entrant.name.clone(),
             step_seconds: entrant.step.as_secs(),
@@ -156,6 +162,13 @@ impl ReplayedSeries {
         }
     }
 
+    /// The rule of one line with the least time under-provisioned at equal replica-hours, with its share.
+    pub(super) fn best_rule(&self) -> Option<(&PolicyCost, f64)> {
+        let rules = self.policies.iter().filter(|one| one.season.is_some());
+        let compared = rules.filter_map(|one| Some((one, one.ratios()?.under_provisioned)));
+        compared.min_by(|(_, one), (_, other)| one.total_cmp(other))
+    }
+
     /// The plain HPA at its own target, and the floors at the risk that a target has by default.
     pub(crate) fn by_default(&self) -> Option<(&PolicyCost, &PolicyCost)> {
         by_default(&self.policies)
@@ -170,6 +183,10 @@ pub(super) fn by_default(policies: &[PolicyCost]) -> Option<(&PolicyCost, &Polic
             .is_some_and(|risk| risk.total_cmp(&default).is_eq())
     };
     Some((plain, policies.iter().find(is_default)?))
+}
+
+const fn is_plain(policy: ReplayPolicy) -> bool {
+    matches!(policy, ReplayPolicy::Hpa { .. })
 }
 
 impl Mean {
@@ -197,9 +214,10 @@ impl Mean {
 
 impl PolicyCost {
     fn of(policy: ReplayPolicy, cost: Cost) -> Self {
-        let (name, target, floors) = match policy {
-            ReplayPolicy::Hpa { target } => ("hpa", Some(target.get()), None),
-            ReplayPolicy::Evenkeel(floors) => ("evenkeel", None, Some(floors)),
+        let (name, target, floors, rule) = match policy {
+            ReplayPolicy::Hpa { target } => ("hpa", Some(target.get()), None, None),
+            ReplayPolicy::Evenkeel(floors) => ("evenkeel", None, Some(floors), None),
+            ReplayPolicy::Rule(rule) => ("rule", None, None, Some(rule)),
         };
         let scale_down = floors.map(|floors| floors.scale_down);
         Self {
@@ -207,6 +225,8 @@ impl PolicyCost {
             target,
             risk: floors.map(|floors| floors.risk.get()),
             scale_down: scale_down.map(ScaleDown::as_str),
+            season: rule.map(|rule| rule.season.as_str()),
+            factor: rule.map(|rule| rule.factor),
             under_provisioned_seconds: cost.under_provisioned_seconds,
             overloaded_seconds: cost.overloaded_seconds,
             replica_hours: cost.replica_hours,
@@ -255,15 +275,20 @@ impl PolicyCost {
             under_provisioned_seconds: cost.under_provisioned_seconds,
             overloaded_seconds: cost.overloaded_seconds,
             replica_hours: cost.replica_hours,
-            at_equal_replica_hours: first.risk.map(|_| Ratios::of(mean_ratios(&ratios))),
+            at_equal_replica_hours: first
+                .at_equal_replica_hours
+                .map(|_| Ratios::of(mean_ratios(&ratios))),
             beside_hpa: first.beside_hpa.filter(|_| alike),
             points: None,
             ..*first
         })
     }
 
-    /// The target or the risk.
+    /// The target, the risk, or the season of a rule with its factor.
     pub(crate) fn label(&self) -> String {
+        if let Some((season, factor)) = self.season.zip(self.factor) {
+            return format!("{} x {factor:.1}", season.replace('-', " "));
+        }
         match (self.target, self.risk.map(Risk::new)) {
             (Some(target), _) => percentage(target),
             (None, Some(Ok(risk))) => risk.to_string(),

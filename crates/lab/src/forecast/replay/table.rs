@@ -41,28 +41,33 @@ impl Replay {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for one in &self.series {
-            let labels = |place: &str| {
-                let there = one
-                    .policies
-                    .iter()
-                    .filter(|one| one.beside_hpa == Some(place));
-                there.map(PolicyCost::label).collect::<Vec<_>>().join(", ")
-            };
-            let (more, fewer) = (labels("more"), labels("fewer"));
-            if !more.is_empty() {
-                notes.push(format!(
-                    "{}: floors at {more} cost more replica-hours than the plain HPA at its lowest \
-                     target, so there is no comparison",
-                    one.name
-                ));
+            for (kind, subject) in [
+                ("evenkeel", "floors at"),
+                ("rule", "rules of the half hour"),
+            ] {
+                let labels = |place: &str| {
+                    let there = one.policies.iter();
+                    let there =
+                        there.filter(|one| one.policy == kind && one.beside_hpa == Some(place));
+                    there.map(PolicyCost::label).collect::<Vec<_>>().join(", ")
+                };
+                let (more, fewer) = (labels("more"), labels("fewer"));
+                if !more.is_empty() {
+                    notes.push(format!(
+                        "{}: {subject} {more} cost more replica-hours than the plain HPA at its \
+                         lowest target, so there is no comparison",
+                        one.name
+                    ));
+                }
+                if !fewer.is_empty() {
+                    notes.push(format!(
+                        "{}: {subject} {fewer} cost fewer replica-hours than the plain HPA at its \
+                         own target, and are compared with that",
+                        one.name
+                    ));
+                }
             }
-            if !fewer.is_empty() {
-                notes.push(format!(
-                    "{}: floors at {fewer} cost fewer replica-hours than the plain HPA at its own \
-                     target, and are compared with that",
-                    one.name
-                ));
-            }
+            notes.extend(one.better_rule());
             match one.gaps {
                 0 => {}
                 1 => notes.push(format!("{}: 1 gap in the load", one.name)),
@@ -70,6 +75,24 @@ impl Replay {
             }
         }
         notes
+    }
+}
+
+impl ReplayedSeries {
+    /// The rule of one line that does better than floors at the default risk.
+    fn better_rule(&self) -> Option<String> {
+        let (rule, share) = self.best_rule()?;
+        let (_, floors) = self.by_default()?;
+        let own = floors.at_equal_replica_hours?.under_provisioned?;
+        (own > share).then(|| {
+            format!(
+                "{}: the rule of the half hour {} does better than floors at risk {}, {share:.2} \
+                 against {own:.2} of the plain HPA's time under-provisioned at equal replica-hours",
+                self.name,
+                rule.label(),
+                floors.label()
+            )
+        })
     }
 }
 
@@ -104,6 +127,7 @@ fn print_policies(policies: &[PolicyCost], to: &mut dyn Write, style: Style) -> 
     for one in policies {
         let name = match one.policy {
             "hpa" => format!("plain HPA at {}", one.label()),
+            "rule" => format!("rule: half hour {}", one.label()),
             _ if one.scale_down == Some("early") => {
                 format!("floors at risk {}, lowered early", one.label())
             }

@@ -369,3 +369,40 @@ fn a_created_target_has_no_requests_before_its_first_pod_is_ready() {
     let open = replayed.points[6];
     assert_eq!((open.ready, open.load), (3, hills(2 * HOUR, 1).values()[6]));
 }
+
+#[test]
+fn a_rule_of_yesterday_makes_pods_before_the_load_rises() {
+    // Equal each day, since a day has twelve hills.
+    let judged = load(0, 29, 25 * HOUR);
+    let rules = ReplayPolicy::rules(&judged);
+    let by_factor = |season| move |factor| ReplayPolicy::Rule(SeasonalRule { season, factor });
+    assert_eq!(
+        rules,
+        [0.9, 1.0, 1.1].map(by_factor(Season::Yesterday)),
+        "there is no week of past"
+    );
+    let cost = |policy| replay(&target(), policy, &judged, &Knowledge::default(), true);
+    let alone = cost(plain(0.6));
+    let with = rules.into_iter().map(cost).collect::<Vec<_>>();
+    let under = |outcome: &ReplayOutcome| outcome.cost.under_provisioned_seconds;
+    let hours = |outcome: &ReplayOutcome| outcome.cost.replica_hours;
+    assert!(under(&with[1]) < under(&alone) / 4.0, "{:?}", with[1].cost);
+    assert!(hours(&alone) < hours(&with[1]) && hours(&with[0]) < hours(&with[2]));
+    assert!(with[1].points.iter().all(|point| point.floor == 2));
+    // A metric that asks for nothing changes nothing.
+    let silent = by_factor(Season::LastWeek)(1.0);
+    assert_eq!(cost(silent), alone);
+}
+
+#[test]
+fn a_rule_needs_a_whole_season_before_the_judged_time() {
+    let seasons = |count_from: i64| {
+        let rules = ReplayPolicy::rules(&load(0, 24 * 7 + 1, count_from));
+        rules.len()
+    };
+    let day = 24 * HOUR;
+    assert_eq!(
+        [day - 15, day, 7 * day - 15, 7 * day].map(seasons),
+        [0, 3, 3, 6]
+    );
+}

@@ -1,0 +1,107 @@
+//! The rule of one line that users write into an HPA: a second metric with the highest load of the half hour that
+//! begins now, as it was a day or a week ago.
+//!
+//! In PromQL, `max_over_time(load[30m:] offset 6d23h30m)`. The HPA obeys the metric that asks for more replicas.
+
+use evenkeel_forecast::RegularSeries;
+use evenkeel_units::words;
+use jiff::{SignedDuration, Timestamp};
+
+/// The part of the past that a rule looks at.
+const AHEAD: SignedDuration = SignedDuration::from_mins(30);
+
+words! {
+    /// The time after which a load is expected to repeat.
+    pub enum Season {
+        Yesterday = "yesterday",
+        LastWeek = "last-week",
+    }
+}
+
+/// The highest load of this half hour a season ago, times a factor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SeasonalRule {
+    pub season: Season,
+    /// Multiplies the load.
+    pub factor: f64,
+}
+
+impl Season {
+    pub(super) const fn length(self) -> SignedDuration {
+        match self {
+            Self::Yesterday => SignedDuration::from_hours(24),
+            Self::LastWeek => SignedDuration::from_hours(7 * 24),
+        }
+    }
+}
+
+impl SeasonalRule {
+    /// Factors of the rules that are replayed.
+    const FACTORS: [f64; 3] = [0.9, 1.0, 1.1];
+
+    /// The rules of a season, each with its factor.
+    pub(super) fn of(season: Season) -> [Self; 3] {
+        Self::FACTORS.map(|factor| Self { season, factor })
+    }
+
+    /// The value of the metric at `now`, in the unit of `load`; 0 without a sample, as `or vector(0)` has it.
+    pub(super) fn load_at(self, load: &RegularSeries, now: Timestamp) -> f64 {
+        let begin = now.duration_since(load.start()) - self.season.length();
+        let step = load.step().as_secs().max(1);
+        let index = |at: SignedDuration| usize::try_from(at.as_secs().div_euclid(step)).ok();
+        let first = index(begin).unwrap_or(0);
+        let last = index(begin + AHEAD);
+        let values = last.and_then(|last| {
+            let end = last.saturating_add(1).min(load.values().len());
+            load.values().get(first..end)
+        });
+        let values = values.into_iter().flatten().copied().flatten();
+        values.fold(0.0, f64::max) * self.factor
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target_replay::GRID;
+
+    /// Rises by 1 a step for two days.
+    fn rising() -> RegularSeries {
+        let values = (0..2 * 5760_u32).map(|step| Some(f64::from(step)));
+        RegularSeries::new(Timestamp::UNIX_EPOCH, GRID, values.collect()).unwrap()
+    }
+
+    fn yesterday(load: &RegularSeries, step: i32, factor: f64) -> f64 {
+        let rule = SeasonalRule {
+            season: Season::Yesterday,
+            factor,
+        };
+        rule.load_at(load, Timestamp::UNIX_EPOCH + GRID * step)
+    }
+
+    #[test]
+    fn it_is_the_highest_load_of_the_half_hour_that_follows_a_season_ago() {
+        let load = rising();
+        // Half an hour has 120 steps, a day 5760.
+        for (step, factor, expected) in [
+            (5760, 1.0, 120.0),
+            (6000, 1.0, 360.0),
+            (6000, 0.5, 180.0),
+            // Of the half hour before the first sample's, the part with samples.
+            (5700, 1.0, 60.0),
+        ] {
+            let told = yesterday(&load, step, factor);
+            assert!((told - expected).abs() < 1e-9, "{step} {told}");
+        }
+    }
+
+    #[test]
+    fn without_a_sample_it_asks_for_nothing() {
+        let load = rising();
+        assert_eq!(yesterday(&load, 100, 1.0).to_bits(), 0);
+        let gap = RegularSeries::new(load.start(), GRID, vec![None; 5760]).unwrap();
+        assert_eq!(yesterday(&gap, 5760, 1.0).to_bits(), 0);
+        // A day after the last sample.
+        assert_eq!(yesterday(&load, 4 * 5760, 1.0).to_bits(), 0);
+    }
+}
