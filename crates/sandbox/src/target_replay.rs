@@ -13,6 +13,7 @@ mod observed_pods;
 mod observed_replay;
 mod portrait_scaling;
 mod replay;
+mod replay_policy;
 mod replicas;
 mod seasonal_rule;
 mod settings;
@@ -22,10 +23,9 @@ pub use cost_parts::PART;
 pub use forecast_inputs::{DailyFit, FitFunctions, FitModel, Knowledge, LearnOwn, minutes_of};
 pub use noise::with_noise;
 pub use observed_replay::{ObservedTick, ReplayEvent};
-pub use replay::{
-    ReplayError, ReplayLoad, ReplayOutcome, ReplayPoint, ReplayPolicy, replay, replay_portraits,
-};
+pub use replay::{ReplayError, ReplayLoad, ReplayOutcome, ReplayPoint, replay, replay_portraits};
 pub(crate) use replay::{ReplayInput, replay_observed};
+pub use replay_policy::ReplayPolicy;
 pub use seasonal_rule::{Season, SeasonalRule};
 pub use settings::{Edges, Floors, Forecasts, GRID, IntervalForecast, ReplayTarget};
 

@@ -244,6 +244,24 @@ fn rules_of_one_line_stand_beside_floors_and_a_better_one_is_named() {
     ] {
         assert!(table.contains(part), "{part}: {table}");
     }
+    // A series without a day of past has no rule, and the means say so.
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let two = noons();
+    let half = two.lines().enumerate();
+    let half = half.filter(|(line, _)| *line == 0 || *line > 300);
+    let half: Vec<&str> = half.map(|(_, line)| line).collect();
+    let (short, long) = (file("short.csv", half.join("\n")), file("long.csv", two));
+    let both = ["--request", "500m", "--target", "60%", "--max", "20"];
+    let files = ["forecast", "replay", &long, &short];
+    let called = evenkeel(&[&files[..], &both, &from, &["-o", "json"]].concat());
+    let mean = &called.json()["mean"];
+    assert_eq!(policies(mean, "rule")[0]["series"], 1, "{mean}");
+    assert!(policies(mean, "evenkeel")[0].get("series").is_none());
     let picture = call(&["-o", "svg"]).stdout;
     assert!(picture.contains("rule: half hour yesterday"), "{picture}");
     assert!(!picture.contains("last week"), "{picture}");

@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
 /// one line for which it has a past.
 fn policies(entrant: &Entrant, args: &Args) -> Vec<ReplayPolicy> {
     let mut all = ReplayPolicy::frontier(&entrant.target, args.floors());
-    all.extend(ReplayPolicy::rules(&entrant.load));
+    all.extend(ReplayPolicy::rules(entrant.load.past_length()));
     all
 }
 

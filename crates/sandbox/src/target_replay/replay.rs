@@ -4,9 +4,7 @@
 //! Pods, stabilisation windows and trust settle.
 
 use evenkeel_forecast::{RegularSeries, Resolution};
-use evenkeel_objects::risk::Risk;
 use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
-use evenkeel_units::Ratio;
 use jiff::{SignedDuration, Timestamp};
 
 use super::coarse_history;
@@ -16,28 +14,14 @@ use super::forecasting::Forecaster;
 use super::hpa_run::{ReplayTick, ReplayTickState, Side};
 use super::observed_replay::{ObservedTick, ReplayEvent};
 use super::portrait_scaling::PortraitScaledTarget;
-use super::seasonal_rule::{Season, SeasonalRule};
-use super::settings::{Floors, GRID, ReplayTarget, Start};
+use super::replay_policy::ReplayPolicy;
+use super::seasonal_rule::SeasonalRule;
+use super::settings::{GRID, ReplayTarget, Start};
 use crate::portraits::Portraits;
 
 /// Uncounted time before the judged days, beside the start of a Pod: longer than the windows of HPA
 /// and models.
 const LEAD_IN: SignedDuration = SignedDuration::from_hours(1);
-
-/// Number of targets of the plain HPA on a frontier.
-const TARGETS: u8 = 9;
-/// Lowest target, as a share of the target's own.
-const LOWEST: f64 = 2.0 / 3.0;
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ReplayPolicy {
-    /// An HPA alone, with this target.
-    Hpa { target: Ratio },
-    /// An HPA with its own target, above Evenkeel's floors.
-    Evenkeel(Floors),
-    /// An HPA with its own target, and a rule of one line beside it.
-    Rule(SeasonalRule),
-}
 
 /// Judged from a time on.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,43 +69,6 @@ pub struct ReplayOutcome {
 }
 
 impl ReplayPolicy {
-    /// The plain HPA at targets from its own down to two thirds of it, in whole percentages like an
-    /// HPA's, and `floors` at several risks.
-    #[must_use]
-    pub fn frontier(target: &ReplayTarget, floors: Floors) -> Vec<Self> {
-        let own = target.capacity.target();
-        let lower = (1..TARGETS).map(|index| {
-            let share = f64::from(index) / f64::from(TARGETS - 1);
-            own * (1.0 - share * (1.0 - LOWEST))
-        });
-        // Halves go up, also if the product of floats lies just below.
-        let lower = lower.map(|share| (share * 100.0 + 1e-9).round() / 100.0);
-        let mut shares: Vec<f64> = [own].into_iter().chain(lower).collect();
-        // For a small target, several are the same percentage, or its own target, or zero.
-        shares.dedup_by(|next, kept| *next >= *kept);
-        let ratios = shares
-            .into_iter()
-            .filter_map(|share| Ratio::share(share).ok());
-        let plain = ratios.map(|target| Self::Hpa { target });
-        let floored = Risk::FRONTIER.map(|risk| Self::Evenkeel(Floors { risk, ..floors }));
-        plain.chain(floored).collect()
-    }
-
-    /// The rules of one line for which `load` has a whole season before it is judged.
-    #[must_use]
-    pub fn rules(load: &ReplayLoad) -> Vec<Self> {
-        let past = load.counted_from().duration_since(load.load.start());
-        let known = Season::ALL.into_iter().filter(|one| one.length() <= past);
-        known.flat_map(SeasonalRule::of).map(Self::Rule).collect()
-    }
-
-    const fn share(self, target: &ReplayTarget) -> f64 {
-        match self {
-            Self::Hpa { target: share } => share.get(),
-            Self::Evenkeel(_) | Self::Rule(_) => target.capacity.target(),
-        }
-    }
-
     /// Trained on the past before `running`; `None` for a plain HPA.
     fn forecaster(
         self,
@@ -164,6 +111,12 @@ impl ReplayLoad {
             start: Start::Created,
             ..self
         }
+    }
+
+    /// The time from its begin to the judgement.
+    #[must_use]
+    pub fn past_length(&self) -> SignedDuration {
+        self.counted_from().duration_since(self.load.start())
     }
 
     /// Begin of the judgement.
@@ -256,13 +209,10 @@ pub(crate) fn replay_observed(
     let ReplayInput { target, load, .. } = input;
     let running = load.running(target);
     let mut side = Side::new(target, &running, policy.share(target), load.start);
-    let rule = match policy {
-        ReplayPolicy::Rule(rule) => {
-            side.follow_rule();
-            Some((rule, &load.load))
-        }
-        ReplayPolicy::Hpa { .. } | ReplayPolicy::Evenkeel(_) => None,
-    };
+    let rule = policy.rule().map(|rule| (rule, &load.load));
+    if rule.is_some() {
+        side.follow_rule();
+    }
     let scaler = Scaler::Hpa {
         forecaster: policy.forecaster(input, &running, observe).map(Box::new),
         side: Box::new(side),

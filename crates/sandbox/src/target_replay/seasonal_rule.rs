@@ -1,7 +1,7 @@
 //! The rule of one line that users write into an HPA: a second metric with the highest load of the half hour that
 //! begins now, as it was a day or a week ago.
 //!
-//! In PromQL, `max_over_time(load[30m:] offset 6d23h30m)`. The HPA obeys the metric that asks for more replicas.
+//! In PromQL, `max_over_time(load[30m:15s] offset 6d23h30m) or vector(0)`. The HPA obeys the metric that asks for more replicas.
 
 use evenkeel_forecast::RegularSeries;
 use evenkeel_units::words;
@@ -27,7 +27,7 @@ pub struct SeasonalRule {
 }
 
 impl Season {
-    pub(super) const fn length(self) -> SignedDuration {
+    const fn length(self) -> SignedDuration {
         match self {
             Self::Yesterday => SignedDuration::from_hours(24),
             Self::LastWeek => SignedDuration::from_hours(7 * 24),
@@ -39,9 +39,12 @@ impl SeasonalRule {
     /// Factors of the rules that are replayed.
     const FACTORS: [f64; 3] = [0.9, 1.0, 1.1];
 
-    /// The rules of a season, each with its factor.
-    pub(super) fn of(season: Season) -> [Self; 3] {
-        Self::FACTORS.map(|factor| Self { season, factor })
+    /// The rules whose season is no longer than a past.
+    pub(super) fn within(past: SignedDuration) -> impl Iterator<Item = Self> {
+        let known = Season::ALL
+            .into_iter()
+            .filter(move |one| one.length() <= past);
+        known.flat_map(|season| Self::FACTORS.map(|factor| Self { season, factor }))
     }
 
     /// The value of the metric at `now`, in the unit of `load`; 0 without a sample, as `or vector(0)` has it.

@@ -79,6 +79,9 @@ pub(crate) struct PolicyCost {
     /// for all series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside_hpa: Option<&'static str>,
+    /// In the means, the number of series that it was replayed on, if that is not all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub points: Option<Vec<ReplayPolicyTick>>,
 }
@@ -194,7 +197,12 @@ impl Mean {
         let most = series.iter().map(|one| one.policies.len()).max();
         let policies = (0..most.unwrap_or(0)).filter_map(|index| {
             let same = series.iter().filter_map(|one| one.policies.get(index));
-            PolicyCost::mean(&same.collect::<Vec<_>>())
+            let same: Vec<_> = same.collect();
+            let mean = PolicyCost::mean(&same)?;
+            Some(PolicyCost {
+                series: (same.len() < series.len()).then_some(same.len()),
+                ..mean
+            })
         });
         let ratios = series
             .iter()
@@ -232,6 +240,7 @@ impl PolicyCost {
             replica_hours: cost.replica_hours,
             at_equal_replica_hours: None,
             beside_hpa: None,
+            series: None,
             points: None,
         }
     }

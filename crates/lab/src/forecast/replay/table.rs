@@ -9,6 +9,9 @@ use evenkeel_terminal::output::{Report, Style, fit_to_width, right};
 
 use super::report::{PolicyCost, Ratios, Replay, ReplayedSeries, by_default};
 
+/// Ratio of the shares of floors and of a rule above which the rule is named as better.
+const CLEARLY: f64 = 1.1;
+
 impl Report for Replay {
     fn print(&self, to: &mut dyn Write, style: Style) -> io::Result<()> {
         if self.partial {
@@ -79,15 +82,20 @@ impl Replay {
 }
 
 impl ReplayedSeries {
-    /// The rule of one line that does better than floors at the default risk.
+    /// The rule of one line that does clearly better than floors at the default risk.
     fn better_rule(&self) -> Option<String> {
         let (rule, share) = self.best_rule()?;
         let (_, floors) = self.by_default()?;
-        let own = floors.at_equal_replica_hours?.under_provisioned?;
-        (own > share).then(|| {
+        let own = floors.at_equal_replica_hours?.under_provisioned;
+        let is_better = own.is_none_or(|own| own > share * CLEARLY);
+        let own = own.map_or_else(
+            || "too many replica-hours to compare".to_owned(),
+            |own| format!("{own:.2}"),
+        );
+        is_better.then(|| {
             format!(
                 "{}: the rule of the half hour {} does better than floors at risk {}, {share:.2} \
-                 against {own:.2} of the plain HPA's time under-provisioned at equal replica-hours",
+                 against {own} of the plain HPA's time under-provisioned at equal replica-hours",
                 self.name,
                 rule.label(),
                 floors.label()
@@ -127,7 +135,14 @@ fn print_policies(policies: &[PolicyCost], to: &mut dyn Write, style: Style) -> 
     for one in policies {
         let name = match one.policy {
             "hpa" => format!("plain HPA at {}", one.label()),
-            "rule" => format!("rule: half hour {}", one.label()),
+            "rule" => {
+                let fewer = one.series.map(|series| format!(" ({series} series)"));
+                format!(
+                    "rule: half hour {}{}",
+                    one.label(),
+                    fewer.unwrap_or_default()
+                )
+            }
             _ if one.scale_down == Some("early") => {
                 format!("floors at risk {}, lowered early", one.label())
             }

@@ -11,9 +11,14 @@ use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_scaling::state::LoadPastFit;
 use evenkeel_units::Resource;
 
+use evenkeel_objects::risk::Risk;
+use evenkeel_units::Ratio;
+
 use super::*;
 use crate::scrape_timing::Timing;
 use crate::target_replay;
+use crate::target_replay::seasonal_rule::Season;
+use crate::target_replay::settings::Floors;
 use crate::target_replay::{DailyFit, Edges, FitFunctions, Knowledge, LearnOwn};
 
 const HOUR: i64 = 3_600;
@@ -374,7 +379,7 @@ fn a_created_target_has_no_requests_before_its_first_pod_is_ready() {
 fn a_rule_of_yesterday_makes_pods_before_the_load_rises() {
     // Equal each day, since a day has twelve hills.
     let judged = load(0, 29, 25 * HOUR);
-    let rules = ReplayPolicy::rules(&judged);
+    let rules = ReplayPolicy::rules(judged.past_length());
     let by_factor = |season| move |factor| ReplayPolicy::Rule(SeasonalRule { season, factor });
     assert_eq!(
         rules,
@@ -397,7 +402,7 @@ fn a_rule_of_yesterday_makes_pods_before_the_load_rises() {
 #[test]
 fn a_rule_needs_a_whole_season_before_the_judged_time() {
     let seasons = |count_from: i64| {
-        let rules = ReplayPolicy::rules(&load(0, 24 * 7 + 1, count_from));
+        let rules = ReplayPolicy::rules(load(0, 24 * 7 + 1, count_from).past_length());
         rules.len()
     };
     let day = 24 * HOUR;
