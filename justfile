@@ -52,14 +52,17 @@ chart:
 bench:
     cargo bench --locked
 
+# The release profile of the workspace is for short builds, and its binaries have no line numbers.
+fuzz_profile := "CARGO_PROFILE_RELEASE_OPT_LEVEL=3 CARGO_PROFILE_RELEASE_STRIP=none"
+
 # Build all fuzz targets (needs a nightly compiler and cargo-fuzz).
 fuzz-build:
-    cargo +nightly fuzz build
+    {{ fuzz_profile }} cargo +nightly fuzz build
 
 # Run one fuzz target, for a minute unless told otherwise; `cargo fuzz list` names them.
 fuzz target seconds="60":
     mkdir -p fuzz/corpus/{{ target }} fuzz/seeds/{{ target }}
-    cargo +nightly fuzz run {{ target }} fuzz/corpus/{{ target }} fuzz/seeds/{{ target }} \
+    {{ fuzz_profile }} cargo +nightly fuzz run {{ target }} fuzz/corpus/{{ target }} fuzz/seeds/{{ target }} \
         tests/fixtures/admission tests/fixtures/extender tests/fixtures/kubernetes tests/fixtures/metrics \
         -- -max_total_time={{ seconds }} -rss_limit_mb=4096
 

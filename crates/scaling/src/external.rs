@@ -1,4 +1,5 @@
-//! What other programs answer or ask: checks of running changes, the External metric, and portraits of algorithms.
+//! Answers and questions of other programs: checks of running changes, the External metric, and portraits of
+//! algorithms.
 
 pub mod checks;
 pub mod metrics;

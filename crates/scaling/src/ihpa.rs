@@ -1,4 +1,5 @@
-//! The plan of an IHPA: its portraits before the decision, and after it the status, Events and the write of the count.
+//! An IHPA at a tick: its portraits before the decision, and its status, conditions and Events after it.
+//! `writes/ihpa.rs` plans the write of the count.
 //!
 //! The status holds all that a new leader needs: the change that is under way, the changes that failed
 //! checks hold, and since when providers fail. Until a written status has come back by the watch, the

@@ -5,11 +5,14 @@
 //! load as it is now, moves no faster than the target's scaleUp policies, and does nothing on data
 //! that is missing or stale. A raised floor comes down by the target's scaleDown rules alone.
 //!
-//! The way of the numbers: [`targets`] resolves policy and signals of each target from its objects,
-//! [`load`] sums the load of each signal over the Pods, [`state`] remembers it and asks the models,
-//! and [`recommend`] turns load and forecasts into a decision within the [`limits`]. [`merge`] and
-//! [`bounds_record`] make the bounds of an object of it, [`status`] shows it, and [`writes`] puts all
-//! into requests. [`tick`] runs this for all targets, with [`crons`] and [`ihpa`] beside.
+//! A load passes these modules. [`specs`] checks the specs and annotations of users. [`targets`] resolves
+//! the policy and signals of each target. [`load`] adds up each signal over the Pods. [`state`] keeps its
+//! history and runs the models. [`recommend`] decides within [`limits`]; [`counterfactual`] tells whether
+//! floors are worth their cost. [`staged_change`] and [`stability`] split a change into checked steps.
+//! [`merge`] combines all recommendations, and [`bounds_record`] keeps the user's own bounds. [`status`]
+//! reports the decision, and [`writes`] plans the requests. [`tick`] runs all of this for every target;
+//! [`crons`] and [`ihpa`] plan their kinds. [`external`] serves other programs, and [`migration`] converts
+//! manifests of other products.
 
 pub mod bounds_record;
 pub mod counterfactual;

@@ -1,4 +1,5 @@
-//! The rule that kept a decision from the count that the load asks for.
+//! The limit of one scale-out by the HPA's rules, and the rule that kept a decision from the count that
+//! the load asks for.
 
 use std::fmt;
 

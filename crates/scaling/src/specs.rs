@@ -1,5 +1,4 @@
-//! What users write for scaling, checked once for each version of an object: the specs of the custom resources, and
-//! annotations.
+//! Specs of custom resources and scaling annotations, checked once for each version of an object.
 
 pub mod cron_hpa;
 pub mod horizontal_portrait;

@@ -1,4 +1,4 @@
-//! Enums that are words: of annotations, the configuration, labels of metrics, answers.
+//! Enums whose variants are fixed words, for example values of annotations and labels of metrics.
 
 /// A text that is none of an enum's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

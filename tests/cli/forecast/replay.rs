@@ -214,7 +214,7 @@ fn noons() -> String {
 }
 
 #[test]
-fn rules_of_one_line_stand_beside_floors_and_a_better_one_is_named() {
+fn seasonal_rules_stand_beside_floors_and_a_better_one_is_named() {
     // From eleven o'clock of the second day on; a model that knows no season is no match.
     let from = ["--count-from", "2026-03-02T11:00:00Z", "--model", "naive"];
     let call = |more: &[&str]| replay(&[&from[..], more].concat(), &noons());
@@ -238,8 +238,8 @@ fn rules_of_one_line_stand_beside_floors_and_a_better_one_is_named() {
     assert!((mean - share(series)).abs() < 1e-9, "{series}");
     let table = call(&["-o", "table"]).stdout;
     for part in [
-        "rule: half hour yesterday x 0.9",
-        "-: the rule of the half hour yesterday x",
+        "seasonal rule: yesterday x 0.9",
+        "-: the seasonal rule yesterday x",
         "does better than floors at risk 1%",
     ] {
         assert!(table.contains(part), "{part}: {table}");
@@ -263,7 +263,7 @@ fn rules_of_one_line_stand_beside_floors_and_a_better_one_is_named() {
     assert_eq!(policies(mean, "rule")[0]["series"], 1, "{mean}");
     assert!(policies(mean, "evenkeel")[0].get("series").is_none());
     let picture = call(&["-o", "svg"]).stdout;
-    assert!(picture.contains("rule: half hour yesterday"), "{picture}");
+    assert!(picture.contains("seasonal rule: yesterday"), "{picture}");
     assert!(!picture.contains("last week"), "{picture}");
 }
 

@@ -1,5 +1,5 @@
 //! `evenkeel forecast replay`: the cost of floors at several risks on the last days of loads,
-//! beside the plain HPA with lower targets, which also buys safety with replicas.
+//! beside the plain HPA with lower targets, which also buys safety with replicas, and seasonal rules.
 
 mod args;
 pub(crate) mod own_models;
@@ -61,8 +61,8 @@ pub(super) fn run(args: &Args) -> Result<(), CliFailure> {
     Ok(())
 }
 
-/// What a series is replayed under: the plain HPA at several targets, floors at several risks, and the rules of
-/// one line for which it has a past.
+/// The policies to replay for a series: the plain HPA at several targets, floors at several risks, and the
+/// seasonal rules whose season its past has.
 fn policies(entrant: &Entrant, args: &Args) -> Vec<ReplayPolicy> {
     let mut all = ReplayPolicy::frontier(&entrant.target, args.floors());
     all.extend(ReplayPolicy::rules(entrant.load.past_length()));

@@ -16,9 +16,9 @@ const LOWEST: f64 = 2.0 / 3.0;
 pub enum ReplayPolicy {
     /// An HPA alone, with this target.
     Hpa { target: Ratio },
-    /// An HPA with its own target, above Evenkeel's floors.
+    /// An HPA at its own target, with floors.
     Evenkeel(Floors),
-    /// An HPA with its own target, and a rule of one line beside it.
+    /// An HPA at its own target, with a seasonal rule as its second metric.
     Rule(SeasonalRule),
 }
 
@@ -45,7 +45,7 @@ impl ReplayPolicy {
         plain.chain(floored).collect()
     }
 
-    /// The rules of one line whose season is no longer than `past`, the time before a load is judged.
+    /// The seasonal rules whose season is no longer than `past`, the time before a load is judged.
     #[must_use]
     pub fn rules(past: SignedDuration) -> Vec<Self> {
         SeasonalRule::within(past).map(Self::Rule).collect()

@@ -1,7 +1,8 @@
-//! The rule of one line that users write into an HPA: a second metric with the highest load of the half hour that
-//! begins now, as it was a day or a week ago.
+//! A seasonal rule, as users write it in one line of PromQL: a second metric of an HPA with the highest load of the
+//! coming half hour, as it was one day or one week ago.
 //!
-//! In PromQL, `max_over_time(load[30m:15s] offset 6d23h30m) or vector(0)`. The HPA obeys the metric that asks for more replicas.
+//! In PromQL, `max_over_time(load[30m:15s] offset 23h30m) or vector(0)`, for a week with `6d23h30m`. The HPA obeys the
+//! metric that asks for more replicas.
 
 use evenkeel_forecast::RegularSeries;
 use evenkeel_units::words;

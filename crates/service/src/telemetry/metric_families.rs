@@ -47,7 +47,7 @@ macro_rules! families {
         }
 
         impl $name {
-            /// Makes the families part of what `/metrics` shows.
+            /// Registers the families for `/metrics`.
             $visibility fn register(&self, registry: &mut $crate::telemetry::Registry) {$(
                 let family = self.$field.clone();
                 $crate::telemetry::metric_families::families!(

@@ -31,10 +31,11 @@ of the grid is multiplied by 1 + N(0, noise). All policies of a series have the 
 
 The models learn from the samples before --count-from, and costs count from there on. Policies are
 Evenkeel's floors at risks of 0.1, 0.5, 1, 2 and 5 %, the plain HPA at nine targets from its own
-down to two thirds of it, and rules of one line. A rule is a second metric of the HPA: the highest
-load of the half hour that begins now, as it was yesterday or last week, times 0.9, 1.0 or 1.1. In
-PromQL it is max_over_time(load[30m:15s] offset 23h30m) or vector(0), with 6d23h30m for last week.
-A rule needs a whole day or week of samples before --count-from.
+down to two thirds of it, and seasonal rules. A seasonal rule is a second metric of the HPA: the
+highest load of the half hour that begins now, as it was yesterday or last week, times 0.9, 1.0 or
+1.1. In PromQL it is max_over_time(load[30m:15s] offset 23h30m) or vector(0), with 6d23h30m for
+last week. It reads the values of the grid, noise included, and needs a whole day or week of
+samples before --count-from.
 
 Under-provisioned: the ready Pods carry more than 1.1 times the target, beyond the HPA's
 tolerance. Overloaded: they carry more than they request. At equal replica-hours: the seconds of
@@ -43,10 +44,11 @@ replica-hours; below 1 is better. Between two targets, the logarithms of replica
 seconds plus 15 are interpolated. Floors and rules with fewer replica-hours than the plain HPA at
 its own target are compared with that; those with more than at the lowest target are not compared.
 The figure of a series is the geometric mean over the risks of its floors. A note names each series
-on which floors at the default risk leave more than 1.1 times the share of the best rule. Ctrl-C ends the work and prints the result so far, labelled as
-partial; the exit code is then 1.";
+on which floors at the default risk leave more than 1.1 times the under-provisioned time of the
+best seasonal rule, both at equal replica-hours. Ctrl-C ends the work and prints the result so far,
+labelled as partial; the exit code is then 1.";
 
-/// Replay floors at several risks, the plain HPA at lower targets, and rules of one line on past loads
+/// Replay floors, the plain HPA at lower targets, and seasonal rules on past loads
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(in crate::forecast) struct Args {

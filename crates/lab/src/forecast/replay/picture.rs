@@ -46,7 +46,7 @@ pub(crate) fn frontier(one: &ReplayedSeries) -> Scatter {
         colour,
         stroke: Stroke::Dotted,
         ..line(
-            format!("rule: half hour {}", season.replace('-', " ")),
+            format!("seasonal rule: {}", season.replace('-', " ")),
             &|policy| policy.season == Some(season),
         )
     });

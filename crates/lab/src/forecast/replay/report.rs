@@ -165,7 +165,7 @@ impl ReplayedSeries {
         }
     }
 
-    /// The rule of one line with the least time under-provisioned at equal replica-hours, with its share.
+    /// The seasonal rule with the least time under-provisioned at equal replica-hours, with its share.
     pub(super) fn best_rule(&self) -> Option<(&PolicyCost, f64)> {
         let rules = self.policies.iter().filter(|one| one.season.is_some());
         let compared = rules.filter_map(|one| Some((one, one.ratios()?.under_provisioned)));

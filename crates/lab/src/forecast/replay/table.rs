@@ -44,10 +44,7 @@ impl Replay {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for one in &self.series {
-            for (kind, subject) in [
-                ("evenkeel", "floors at"),
-                ("rule", "rules of the half hour"),
-            ] {
+            for (kind, subject) in [("evenkeel", "floors at"), ("rule", "seasonal rules")] {
                 let labels = |place: &str| {
                     let there = one.policies.iter();
                     let there =
@@ -82,23 +79,22 @@ impl Replay {
 }
 
 impl ReplayedSeries {
-    /// The rule of one line that does clearly better than floors at the default risk.
+    /// The seasonal rule that does clearly better than floors at the default risk, or that can be compared where they
+    /// cannot.
     fn better_rule(&self) -> Option<String> {
         let (rule, share) = self.best_rule()?;
         let (_, floors) = self.by_default()?;
-        let own = floors.at_equal_replica_hours?.under_provisioned;
-        let is_better = own.is_none_or(|own| own > share * CLEARLY);
-        let own = own.map_or_else(
-            || "too many replica-hours to compare".to_owned(),
-            |own| format!("{own:.2}"),
-        );
-        is_better.then(|| {
+        let (name, rule, risk) = (&self.name, rule.label(), floors.label());
+        let Some(own) = floors.at_equal_replica_hours?.under_provisioned else {
+            return Some(format!(
+                "{name}: floors at risk {risk} cost too many replica-hours to compare; the seasonal \
+                 rule {rule} leaves {share:.2} of the plain HPA's time under-provisioned"
+            ));
+        };
+        (own > share * CLEARLY).then(|| {
             format!(
-                "{}: the rule of the half hour {} does better than floors at risk {}, {share:.2} \
-                 against {own} of the plain HPA's time under-provisioned at equal replica-hours",
-                self.name,
-                rule.label(),
-                floors.label()
+                "{name}: the seasonal rule {rule} does better than floors at risk {risk}, {share:.2} \
+                 against {own:.2} of the plain HPA's time under-provisioned at equal replica-hours"
             )
         })
     }
@@ -138,7 +134,7 @@ fn print_policies(policies: &[PolicyCost], to: &mut dyn Write, style: Style) -> 
             "rule" => {
                 let fewer = one.series.map(|series| format!(" ({series} series)"));
                 format!(
-                    "rule: half hour {}{}",
+                    "seasonal rule: {}{}",
                     one.label(),
                     fewer.unwrap_or_default()
                 )

@@ -1,4 +1,4 @@
-//! The second metric of an HPA with a rule of one line, from the external metrics API.
+//! The second metric of an HPA with a seasonal rule, from the external metrics API.
 
 use evenkeel_hpa::MetricSpec;
 use evenkeel_metrics::api_reading::MetricsApiReading;
