@@ -57,7 +57,7 @@ use evenkeel_sandbox::store::Stores;
 use evenkeel_sandbox::{Timeline, controllers};
 use evenkeel_units::Ratio;
 
-use self::addresses::LoopbackAddresses;
+use self::addresses::{LoopbackAddresses, ReservedPorts};
 use self::configuration::MountedConfigFile;
 
 #[derive(Debug, Clone)]
@@ -89,6 +89,8 @@ pub struct DevCluster {
     config: kube::Config,
     kubeconfig: PathBuf,
     addresses: LoopbackAddresses,
+    #[expect(dead_code, reason = "held as long as the service may listen")]
+    ports: ReservedPorts,
     prometheus: SocketAddr,
     timeline: Timeline,
     events: DevEventBus,
@@ -131,7 +133,7 @@ impl DevCluster {
         .await?;
         let (kubeconfig, config) = clients::connect(&server, &options.folder).await?;
         let client = clients::named(&config, "evenkeel-dev")?;
-        let addresses = LoopbackAddresses::free().await?;
+        let (addresses, ports) = LoopbackAddresses::reserve()?;
         cluster_objects::prepare(&client, &options, clock.now()).await?;
         scheduler_config::write(&client).await?;
         let mut tasks = JoinSet::new();
@@ -142,23 +144,23 @@ impl DevCluster {
         let own = cluster_objects::own_fields(clock, timing, addresses, prometheus);
         let paced = cluster_objects::paced_fields(clock, timing);
         let mounted = MountedConfigFile::write(&client, &options, &own, &paced).await?;
-        let file = mounted.path();
-        tasks.spawn(mounted.follow());
         shipped_services::write(&client, called).await?;
         let stop = CancellationToken::new();
         let service = tokio::spawn(serve(ServiceWiring {
             kubeconfig: kubeconfig.clone(),
             namespace: shipped_services::NAMESPACE,
-            file: Some(file),
+            file: Some(mounted.path()),
             fields: Vec::new(),
             clock,
             stop: stop.clone(),
         }));
+        tasks.spawn(mounted.follow());
         let mut cluster = Self {
             client,
             config,
             kubeconfig,
             addresses,
+            ports,
             prometheus,
             timeline,
             events,
