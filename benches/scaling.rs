@@ -25,13 +25,13 @@ use evenkeel_scaling::load::observation::{LoadSample, SignalSamples, TargetObser
 use evenkeel_scaling::load::serving_pods::ServingPods;
 use evenkeel_scaling::specs::ihpa::CheckedIhpa;
 use evenkeel_scaling::specs::scaling_policy::PredictionModel;
-use evenkeel_scaling::state::{TargetState, TargetTick, tick_together};
 use evenkeel_scaling::status::memory::PlanMemory;
 use evenkeel_scaling::targets::hpa_input::{HpaInput, LastStatus};
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::resolve::{ResolvedTarget, resolve};
 use evenkeel_scaling::targets::settings::{Queries, Settings};
 use evenkeel_scaling::targets::target_objects::{TargetObjects, TargetPodFacts};
-use evenkeel_scaling::targets::target_ref::TargetRef;
+use evenkeel_scaling::tracker::{TargetState, TargetTick, tick_together};
 use evenkeel_scaling::writes::plan;
 use evenkeel_service::watched_types::WatchedDeployment;
 use evenkeel_units::{count_as_f64, i64_ceil};

@@ -10,7 +10,7 @@ use evenkeel_cron::ScheduleCache;
 use evenkeel_scaling::merge::recommendation::Ask;
 use evenkeel_scaling::specs::ihpa::{PortraitSource, check};
 use evenkeel_scaling::specs::portrait::Portrait;
-use evenkeel_scaling::specs::portrait_check::portrait;
+use evenkeel_scaling::specs::portrait::check::portrait;
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 

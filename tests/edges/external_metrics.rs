@@ -21,7 +21,7 @@ use evenkeel_clock::Clock;
 use evenkeel_metrics::load_unit::LoadUnit;
 use evenkeel_objects::api_group;
 use evenkeel_objects::kinds::Kind;
-use evenkeel_scaling::external::metrics::{KnownLoad, ServedLoad};
+use evenkeel_scaling::external_metrics::{KnownLoad, ServedLoad};
 use evenkeel_scaling::recommend::expected_load::LoadBasis;
 use evenkeel_service::aggregation::{CallerHeaders, FrontProxy, Groups, Introductions, Rights};
 use evenkeel_service::controller::scaling::ServedLoads;

@@ -83,7 +83,7 @@ const FENCES: [Fence; 2] = [
             "crates/scaling/src/merge.rs",
             "crates/scaling/src/stability/",
             "crates/scaling/src/staged_change/",
-            "crates/scaling/src/state/",
+            "crates/scaling/src/tracker/",
             "crates/tuning/src/decision/",
             "crates/units/",
         ],

@@ -1870,7 +1870,7 @@ fn no_overlay_has_the_api_service_and_the_one_that_is_created_leads_to_evenkeel(
 fn the_example_scales_by_the_metric_that_is_served_and_by_what_it_is_made_of() {
     use evenkeel_hpa::autoscaler::Autoscaler;
     use evenkeel_metrics::signal::{MetricTarget, Signal};
-    use evenkeel_scaling::external::metrics::is_own;
+    use evenkeel_scaling::external_metrics::is_own;
     let example = documents("examples/external-metrics/hpa.yaml").remove(0);
     let labels = &example["spec"]["metrics"][1]["external"]["metric"]["selector"]["matchLabels"];
     let target = &example["spec"]["scaleTargetRef"];

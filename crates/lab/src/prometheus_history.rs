@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evenkeel_clock as clock;
-use evenkeel_scaling::state::backfill_pace::{
+use evenkeel_scaling::tracker::backfill_pace::{
     BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
 };
 use evenkeel_service::config::{Config, ConfigError, Override};

@@ -1,5 +1,5 @@
 //! The providers that recommend replicas for a workload, as in an
-//! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_scaling::state`])
+//! IntelligentHorizontalPodAutoscaler. The service's tick ([`evenkeel_scaling::tracker`])
 //! decides between them.
 
 use evenkeel_scaling::specs::ihpa::{PortraitSource, PredictiveRules, Provider, ReactiveRules};

@@ -1,6 +1,6 @@
 //! One target under a given load: the replicas of a plain HPA, and those with a floor that Evenkeel
 //! raises ahead of the load. Both sides have the same load, HPA, start of Pods and lag of metrics.
-//! The floor comes from [`evenkeel_scaling::state`], which the service runs too, and the
+//! The floor comes from [`evenkeel_scaling::tracker`], which the service runs too, and the
 //! HPA sees it one tick after its decision. The ready Pods share the load, whatever they request.
 
 mod coarse_history;

@@ -10,6 +10,7 @@ pub(crate) mod events;
 mod provider_inputs;
 mod static_providers;
 pub(crate) mod status;
+mod status_conversion;
 
 pub use provider_inputs::portray;
 pub use static_providers::portrait_names;

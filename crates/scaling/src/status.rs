@@ -2,10 +2,11 @@
 //! changes.
 
 pub mod conditions;
+pub mod dashboard;
 pub(crate) mod events;
 pub mod last_status;
 pub mod memory;
-pub mod scaling_status;
+pub mod opt_in_notice;
 
 use evenkeel_objects::annotations::{BOUNDS, SCALING_STATUS};
 use evenkeel_objects::condition::Condition;
@@ -18,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use self::conditions::{Circumstances, FORECAST_TRUSTED};
 use crate::limits::LimitedBy;
 use crate::load::horizon::{Horizon, Lag, Lead};
-use crate::state::TickReport;
 use crate::targets::problem::TargetProblem;
 use crate::targets::resolve::ResolvedTarget;
+use crate::tracker::TickReport;
 
 /// The most bytes of a status that are read: some ten times those of the longest that is written.
 const LONGEST: usize = 32 * 1024;

@@ -3,6 +3,7 @@
 //! It runs on the blocking pool, one tick at a time, since ten thousand targets take a fifth of a
 //! second. What is forgotten with a target is forgotten for good: one that comes back starts anew.
 
+pub mod cadence;
 mod checks;
 mod cron_tally;
 mod crons;
@@ -11,11 +12,12 @@ mod fits;
 mod input_output;
 mod key;
 mod panic_isolation;
+pub(crate) mod pod_coverage;
+pub(crate) mod quarantine;
 pub mod query_answers;
 mod samples;
-pub mod schedule;
 mod signal_answers;
-mod state;
+mod target_state;
 mod target_status;
 mod target_tick;
 mod traffic;
@@ -28,7 +30,7 @@ use jiff::Timestamp;
 
 use self::crons::{CronMemories, Crons};
 use self::key::WatchedTarget;
-use self::state::TargetRuntime;
+use self::target_state::TargetRuntime;
 use self::target_tick::{TickingTarget, decisions};
 use crate::bounds_record::contest_inquiry::ContestInquiry;
 use crate::targets::history_backfill::{

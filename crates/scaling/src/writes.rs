@@ -18,7 +18,6 @@ use jiff::Timestamp;
 
 use self::stale_metadata::{left_behind, told_beside, write};
 use super::status::TargetStatus;
-use crate::state::TickReport;
 use crate::status::conditions::Circumstances;
 use crate::status::events;
 use crate::status::events::EventPlan;
@@ -28,6 +27,7 @@ use crate::targets::owner::Owner;
 use crate::targets::problem::TargetProblem;
 use crate::targets::resolve::ResolvedTarget;
 use crate::targets::target_objects::TargetObjects;
+use crate::tracker::TickReport;
 
 /// The writes that bring a target's object in line with the decision of a tick, and the Events that
 /// tell of it. `report` is that of this tick; without one a target stays as it is.

@@ -17,7 +17,7 @@ pub use error::CheckError;
 
 use std::time::Duration;
 
-use evenkeel_scaling::external::checks::CheckQuestion;
+use evenkeel_scaling::external_checks::CheckQuestion;
 
 use crate::metrics::target_queries::Questions;
 

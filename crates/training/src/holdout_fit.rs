@@ -8,7 +8,7 @@ use evenkeel_forecast::{
     DailyHighs, GlobalPeaks, LEVELS, Masks, Minutes, OwnPeaks, inputs, own_quantiles,
 };
 use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_scaling::state::LoadPastFit;
+use evenkeel_scaling::tracker::LoadPastFit;
 
 use crate::boosting::BoostingError;
 use crate::peak_evaluation::pinball;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use evenkeel_forecast::BRIDGED;
 use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::pod_names::WorkloadName;
-use evenkeel_scaling::state::backfill_pace::BackfillRemainder;
+use evenkeel_scaling::tracker::backfill_pace::BackfillRemainder;
 use evenkeel_service::controller::scaling::HistorySource;
 use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
 use evenkeel_service::metrics::MetricsError;

@@ -13,7 +13,7 @@ use evenkeel_scaling::counterfactual::TrialPods;
 use evenkeel_scaling::counterfactual::cost_benefit::{
     CostBenefit, PlainRun, RunCosts, is_little, judge,
 };
-use evenkeel_scaling::state::fit_times::daily_hour;
+use evenkeel_scaling::tracker::fit_times::daily_hour;
 use evenkeel_units::count_as_f64;
 use jiff::SignedDuration;
 

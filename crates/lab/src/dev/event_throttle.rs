@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use evenkeel_scaling::status::scaling_status::{ScalingStatus, Word};
+use evenkeel_scaling::status::dashboard::{ScalingStatus, Word};
 
 use super::load_display::ShownLoad;
 use crate::dev::cluster::events::DevEvent;

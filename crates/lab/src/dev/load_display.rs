@@ -1,9 +1,7 @@
 //! The load of a target in little room: now and as forecast, in the usual unit.
 
 use evenkeel_metrics::load_unit::{LoadUnit, ReadableUnit};
-use evenkeel_scaling::status::scaling_status::{
-    ForecastTrust, LoadForecast, LoadStatus, ScalingStatus,
-};
+use evenkeel_scaling::status::dashboard::{ForecastTrust, LoadForecast, LoadStatus, ScalingStatus};
 use evenkeel_units::Resource;
 
 pub(super) struct ShownLoad<'a> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use evenkeel_sandbox::engine::loads::{NodeLoads, WorkloadLoad};
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 use jiff::SignedDuration;
 
 use super::show::ClusterStartSummary;

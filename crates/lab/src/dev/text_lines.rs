@@ -6,7 +6,7 @@ use std::time::Duration;
 use evenkeel_clock as clock;
 use evenkeel_objects::annotations::PROFILE_SOURCE_DECLARED;
 use evenkeel_sandbox::engine::loads::{NodeLoads, WorkloadLoad};
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 use evenkeel_terminal::output::{CliFailure, percent};
 use evenkeel_units::Resource;
 use jiff::SignedDuration;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ArgGroup;
-use evenkeel_scaling::state::backfill_pace::BackfillRemainder;
+use evenkeel_scaling::tracker::backfill_pace::BackfillRemainder;
 use evenkeel_service::controller::scaling::history_backfill::{HistoryRequest, HistoryResponse};
 use evenkeel_service::metrics::MetricsError;
 use evenkeel_service::metrics::prometheus::PrometheusSource;

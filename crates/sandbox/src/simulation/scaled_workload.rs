@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenkeel_forecast::RegularSeries;
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
-use evenkeel_scaling::state::fit_times::daily_hour;
+use evenkeel_scaling::tracker::fit_times::daily_hour;
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::{Ratio, Resource};
 use jiff::{SignedDuration, Timestamp};

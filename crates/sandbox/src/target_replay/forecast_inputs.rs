@@ -7,7 +7,7 @@ use evenkeel_forecast::{
     GlobalPeaks, Minutes, ModelSet, NotEnoughHistory, RegularSeries, Resolution,
 };
 use evenkeel_scaling::counterfactual::TrialPods;
-use evenkeel_scaling::state::{LoadModel, LoadPastFit};
+use evenkeel_scaling::tracker::{LoadModel, LoadPastFit};
 
 use super::coarse_history;
 
@@ -42,7 +42,7 @@ pub struct Knowledge<'a> {
 /// Due when the service's are (`TargetState::fits_due`).
 #[derive(Clone, Copy)]
 pub struct DailyFit<'a> {
-    /// By [`evenkeel_scaling::state::fit_times::daily_hour`].
+    /// By [`evenkeel_scaling::tracker::fit_times::daily_hour`].
     pub hour: i64,
     pub fits: FitFunctions<'a>,
 }

@@ -14,8 +14,8 @@ use evenkeel_scaling::load::horizon::{Horizon, Lead};
 use evenkeel_scaling::load::observation::LoadSample;
 use evenkeel_scaling::load::sum::Certainty;
 use evenkeel_scaling::recommend::policy::TargetPolicy;
-use evenkeel_scaling::state::{FitTask, ScaledSignal, TargetState, TickInput};
 use evenkeel_scaling::targets::settings::Settings;
+use evenkeel_scaling::tracker::{FitTask, ScaledSignal, TargetState, TickInput};
 use jiff::Timestamp;
 
 use super::forecast_inputs::{DailyFit, Knowledge};

@@ -2,7 +2,7 @@
 
 use evenkeel_forecast::RegularSeries;
 use evenkeel_scaling::counterfactual::pareto_frontier::Cost;
-use evenkeel_scaling::state::Reaction;
+use evenkeel_scaling::tracker::Reaction;
 use jiff::{SignedDuration, Timestamp};
 
 use super::forecasting::Forecaster;

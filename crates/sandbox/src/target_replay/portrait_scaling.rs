@@ -12,7 +12,7 @@ use evenkeel_scaling::merge::recommendation::Recommendation;
 use evenkeel_scaling::recommend::merged_portraits::{PortraitInput, ProviderRef};
 use evenkeel_scaling::specs::ihpa::{PortraitSource, Provider};
 use evenkeel_scaling::staged_change::StagedChange;
-use evenkeel_scaling::state::{Reaction, ReconciledTarget};
+use evenkeel_scaling::tracker::{Reaction, ReconciledTarget};
 use jiff::Timestamp;
 
 use super::forecasting::Forecaster;

@@ -7,7 +7,7 @@ use evenkeel_scaling::load::horizon::Horizon;
 use evenkeel_scaling::load::observation::LoadSample;
 use evenkeel_scaling::recommend::merged_portraits::PortraitInput;
 use evenkeel_scaling::staged_change::StagedChange;
-use evenkeel_scaling::state::Reaction;
+use evenkeel_scaling::tracker::Reaction;
 use jiff::Timestamp;
 
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@ use evenkeel_objects::kinds::Kind;
 use super::problem::CronProblem;
 use crate::specs::cron_hpa::CheckedCronHpa;
 use crate::targets::owner::Owner;
+use crate::targets::reference::TargetRef;
 use crate::targets::target_objects::TargetObjects;
-use crate::targets::target_ref::TargetRef;
 
 /// The target of a CronHPA.
 #[derive(Debug, Clone, PartialEq, Eq)]

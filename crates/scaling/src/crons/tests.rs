@@ -17,10 +17,10 @@ use super::*;
 use crate::merge::recommendation::Ask;
 use crate::specs::cron_hpa::CronHpa;
 use crate::specs::scaling_policy::PredictionModel;
+use crate::targets::reference::TargetRef;
 use crate::targets::resolve::resolve;
 use crate::targets::settings::{Queries, Settings};
 use crate::targets::target_objects::TargetPodFacts;
-use crate::targets::target_ref::TargetRef;
 
 fn at(text: &str) -> Timestamp {
     text.parse().unwrap()

@@ -10,8 +10,8 @@ use crate::limits::LimitedBy;
 use crate::merge::recommendation::{Ask, Recommendation, Unavailable};
 use crate::recommend::merged_portraits::MergedPortraits;
 use crate::staged_change::ChangePhase;
-use crate::state::TickReport;
 use crate::targets::resolve::ResolvedTarget;
+use crate::tracker::TickReport;
 
 /// The condition that the replicas of the workload follow the portraits.
 pub(crate) const SCALING_ACTIVE: &str = IhpaStatus::SCALING_ACTIVE;

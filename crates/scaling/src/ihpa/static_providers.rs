@@ -10,9 +10,9 @@ use crate::merge::recommendation::{Ask, Recommendation, Unavailable};
 use crate::recommend::merged_portraits::ProviderRef;
 use crate::specs::horizontal_portrait::{CheckedHorizontalPortrait, portrait_name};
 use crate::specs::ihpa::{CheckedIhpa, IhpaRules, PortraitSource};
+use crate::targets::reference::TargetRef;
 use crate::targets::schedules::ProviderSchedules;
 use crate::targets::target_objects::TargetObjects;
-use crate::targets::target_ref::TargetRef;
 
 /// The word of an outcome that failed.
 const FAILED: &str = "Failed";

@@ -21,16 +21,16 @@ use super::portray;
 use crate::load::observation::LoadSample;
 use crate::specs::horizontal_portrait::CheckedHorizontalPortrait;
 use crate::specs::ihpa::CheckedIhpa;
-use crate::state::TargetState;
 use crate::status::memory::PlanMemory;
 use crate::targets::hpa_input::{HpaInput, LastStatus};
 use crate::targets::observed_profiles::ObservedProfiles;
 use crate::targets::problem::TargetProblem;
+use crate::targets::reference::TargetRef;
 use crate::targets::resolve::{ResolvedTarget, resolve};
 use crate::targets::scalers::Scalers;
 use crate::targets::settings::{Queries, Settings};
 use crate::targets::target_objects::{TargetObjects, TargetPodFacts};
-use crate::targets::target_ref::TargetRef;
+use crate::tracker::TargetState;
 use crate::writes::plan;
 use crate::writes::tests::{pods, readings, wave};
 

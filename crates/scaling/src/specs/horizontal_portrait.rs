@@ -10,8 +10,8 @@ use evenkeel_objects::meta::Meta;
 use serde::Deserialize;
 
 use super::portrait::Portrait;
-use super::portrait_check;
-use super::portrait_check::PortraitDataError;
+use super::portrait::check;
+use super::portrait::check::PortraitDataError;
 
 /// A HorizontalPortrait as it is watched.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -46,7 +46,7 @@ impl CheckedHorizontalPortrait {
                 Arc::clone(&before.portrait)
             } else {
                 let data = object.data();
-                Arc::new(data.map(|data| portrait_check::portrait(data, "status.portraitData")))
+                Arc::new(data.map(|data| check::portrait(data, "status.portraitData")))
             };
         Self { object, portrait }
     }

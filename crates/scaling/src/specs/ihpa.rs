@@ -3,7 +3,6 @@
 
 pub mod check;
 mod rules;
-mod status_conversion;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 //! A [`Portrait`] is the statement of one provider: one count, windows by the calendar, or a
 //! [`TimeSeries`] of precomputed counts. An expired portrait has no value: an old forecast is no zero.
 
+pub mod check;
 mod provider;
 mod series;
 

@@ -11,9 +11,9 @@ use crate::counterfactual::{CounterfactualResult, cost_benefit};
 use crate::limits::LimitedBy;
 use crate::recommend::traffic_fit::{AcceptedTraffic, TrafficFit, TrafficRefusal};
 use crate::recommend::traffic_need::TrafficStanding;
-use crate::state::{LoadReport, ModelReport, TickReport, TrafficReport};
 use crate::targets::problem::TargetProblem;
 use crate::targets::resolve::ResolvedTarget;
+use crate::tracker::{LoadReport, ModelReport, TickReport, TrafficReport};
 
 /// The condition that a forecast is trusted.
 pub(crate) const FORECAST_TRUSTED: &str = "ForecastTrusted";

@@ -16,11 +16,11 @@ use super::conditions::{
     is_distrust,
 };
 use super::memory::PlanMemory;
-use crate::state::TickReport;
 use crate::targets::bounds::FloorChange;
 use crate::targets::owner::Owner;
 use crate::targets::problem::TargetProblem;
 use crate::targets::resolve::ResolvedTarget;
+use crate::tracker::TickReport;
 
 /// The reason of the Warning that a condition of this type begins with; `None` where there is none.
 fn warning(kind: &str) -> Option<&'static str> {

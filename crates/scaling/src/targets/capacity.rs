@@ -22,10 +22,10 @@ use super::settings::Queries;
 use super::signal_query;
 use super::signal_query::SignalQuerySource;
 use super::target_objects::TargetObjects;
-use crate::external::metrics;
+use crate::external_metrics;
 use crate::load::hpa_aware::PodCapacity;
 use crate::load::sum;
-use crate::state::ScaledSignal;
+use crate::tracker::ScaledSignal;
 
 /// The shares of a request that are plausible targets, in percent.
 const PERCENT: RangeInclusive<u8> = 10..=100;
@@ -59,7 +59,7 @@ pub(crate) fn target_metrics(
 ) -> TargetMetrics {
     let policy = &requested.policy;
     let written = written(observed, requested);
-    let is_made_here = |metric: &ObservedMetric| metrics::is_own(&metric.signal);
+    let is_made_here = |metric: &ObservedMetric| external_metrics::is_own(&metric.signal);
     let has_made_here = written.observed().any(|metric| is_made_here(&metric));
     let mut written = written.observed().filter(|metric| !is_made_here(metric));
     let named = policy.query.as_ref().map(|query| ObservedMetric {

@@ -10,7 +10,7 @@ use evenkeel_objects::pod_names::WorkloadName;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::target_ref::TargetRef;
+use super::reference::TargetRef;
 
 /// The state of the refill of a target's past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,10 +12,10 @@ use evenkeel_metrics::signal::{MetricTarget, ObjectReference, Signal};
 use evenkeel_objects::bounds::ReplicaBounds;
 use jiff::Timestamp;
 
+use super::reference::TargetRef;
 use super::requested_policy::RequestedPolicy;
 use super::target_objects::TargetObjects;
-use super::target_ref::TargetRef;
-use crate::state::{Reaction, ReconciledTarget};
+use crate::tracker::{Reaction, ReconciledTarget};
 
 /// The controller that Kubernetes has by default. It scales to zero where a metric can wake the
 /// target again: no gate stands between users and their own annotations.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use evenkeel_api::replica_profile::CheckedReplicaProfile;
 use evenkeel_objects::kinds::Kind;
 
-use super::target_ref::TargetRef;
+use super::reference::TargetRef;
 use crate::specs::ihpa::CheckedIhpa;
 
 /// The ReplicaProfiles that a target has to do with, and the Pods that are out of traffic.

@@ -8,9 +8,9 @@ use evenkeel_hpa::MetricSpec;
 use evenkeel_metrics::signal::Signal;
 use jiff::Timestamp;
 
+use super::reference::TargetRef;
 use super::signal_query::SignalQuerySource;
-use super::target_ref::TargetRef;
-use crate::external::checks::{ChangeAsked, CheckQuestion};
+use crate::external_checks::{ChangeAsked, CheckQuestion};
 use crate::merge::recommendation::Recommendation;
 use crate::recommend::merged_portraits::{PortraitInput, ProviderRef, StabilityCheck};
 use crate::stability::{Checker, ErrorRate, MetricBound, PausedChange, PodsReady};

@@ -10,9 +10,9 @@ use evenkeel_objects::scaling_mode::ScalingMode;
 use evenkeel_units::panic_error::PanicError;
 use jiff::Timestamp;
 
+use super::reference::TargetRef;
 use super::target_objects::TargetObjects;
-use super::target_ref::TargetRef;
-use crate::external::metrics::EXPECTED_LOAD;
+use crate::external_metrics::EXPECTED_LOAD;
 use crate::specs::scaling_policy::crossed_bounds;
 
 /// The problem of a target with an invalid group and version.

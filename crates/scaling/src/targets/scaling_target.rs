@@ -18,7 +18,7 @@ use crate::merge::recommendation::Recommendation;
 use crate::recommend::decision::Floor;
 use crate::recommend::merged_portraits::StabilityCheck;
 use crate::recommend::policy::TargetPolicy;
-use crate::state::{Reaction, ScaledSignal, TickInput};
+use crate::tracker::{Reaction, ScaledSignal, TickInput};
 
 /// The part that reacts to the current load of a target.
 #[derive(Debug, Clone, PartialEq)]

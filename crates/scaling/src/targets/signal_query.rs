@@ -152,8 +152,8 @@ fn literal(name: &str) -> Result<String, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::reference::TargetRef;
     use crate::targets::target_objects::TargetPodFacts;
-    use crate::targets::target_ref::TargetRef;
 
     fn observed(kind: &str, name: &str, pods: &[&str]) -> TargetObjects {
         let member = |name: &&str| {

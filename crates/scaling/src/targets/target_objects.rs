@@ -9,8 +9,8 @@ use evenkeel_objects::start_time::StartTime;
 use evenkeel_objects::workload::Workload;
 
 use super::observed_profiles::ObservedProfiles;
+use super::reference::TargetRef;
 use super::scaled_object::ScaledObject;
-use super::target_ref::TargetRef;
 use crate::specs::horizontal_portrait::CheckedHorizontalPortrait;
 use crate::specs::ihpa::CheckedIhpa;
 
@@ -79,4 +79,35 @@ pub struct TargetPodFacts {
     pub members: Vec<Arc<PodFacts>>,
     /// The starts of the last 50 that became ready for the first time, the newest last.
     pub starts: Vec<StartTime>,
+}
+
+/// The Pods that are known, of those that there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KnownPods {
+    /// All, but for a few.
+    Enough,
+    /// Fewer than three of four.
+    TooFew,
+    None,
+}
+
+impl KnownPods {
+    pub(crate) fn of(observed: &TargetObjects) -> Self {
+        let workload = observed.workload.as_deref();
+        let custom = workload.and_then(|workload| Some((workload.replicas, workload.custom?)));
+        let Some((replicas, scale)) = custom else {
+            return Self::Enough;
+        };
+        let known = observed.pods.members.len();
+        let there = usize::try_from(scale.pods).unwrap_or(0);
+        if there == 0 || replicas <= 0 {
+            Self::Enough
+        } else if known == 0 {
+            Self::None
+        } else if known.saturating_mul(4) < there.saturating_mul(3) {
+            Self::TooFew
+        } else {
+            Self::Enough
+        }
+    }
 }

@@ -15,7 +15,7 @@ use super::target_objects::TargetObjects;
 use crate::load::hpa_aware::PodCapacity;
 use crate::recommend::traffic_fit::TrafficFit;
 use crate::specs::scaling_policy::PredictionModel;
-use crate::state::{ScaledSignal, TrafficInput};
+use crate::tracker::{ScaledSignal, TrafficInput};
 
 /// The traffic of a target.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::input_output::ScalingTickInput;
 use super::query_answers::{CachedAnswer, CheckRequest};
-use crate::external::checks::StepCheckAnswer;
+use crate::external_checks::StepCheckAnswer;
 use crate::recommend::merged_portraits::{CheckInput, StabilityCheck};
 use crate::stability::{CheckReading, ExternalCheckAnswer};
 use crate::targets::hpa_input::HpaInput;
@@ -175,7 +175,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::external::checks::CheckAnswer;
+    use crate::external_checks::CheckAnswer;
     use crate::tick::query_answers::{CachedValue, FailedQuery};
 
     #[test]

@@ -7,8 +7,8 @@ use evenkeel_objects::pod_names;
 
 use super::key::TargetKey;
 use super::samples::resource_of;
-use super::state::TargetRuntime;
-use crate::state::fit_times::daily_hour;
+use super::target_state::TargetRuntime;
+use crate::tracker::fit_times::daily_hour;
 
 /// The lane in which work is done. What targets' own queries are asked for may hang, and others do not wait for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use super::ScalingTargets;
 use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
-use super::state::TargetRuntime;
+use super::target_state::TargetRuntime;
 use super::traffic::{TrafficFitted, TrafficWork};
-use crate::state::{FitTask, LoadModel, LoadPastFit, OwnFit};
+use crate::tracker::{FitTask, LoadModel, LoadPastFit, OwnFit};
 
 /// The most loads that are fitted together: their pasts take 2 MB, and the names of their workloads fit into
 /// a query.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use evenkeel_objects::pod_names::WorkloadName;
 
-use crate::status::scaling_status::ObjectName;
+use crate::status::dashboard::ObjectName;
 use crate::targets::owner::Owner;
+use crate::targets::reference::TargetRef;
 use crate::targets::target_objects::TargetObjects;
-use crate::targets::target_ref::TargetRef;
 
 /// The identity of a target as long as it lasts, whichever object carries its bounds.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@ use evenkeel_metrics::metric_query::MetricQuery;
 use evenkeel_metrics::pod::PodFacts;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::external::checks::{ChangeAsked, CheckQuestion, StepCheckAnswer};
+use crate::external_checks::{ChangeAsked, CheckQuestion, StepCheckAnswer};
 
 /// A query of one target, with the use that the target has for the answer.
 #[derive(Debug, Clone)]

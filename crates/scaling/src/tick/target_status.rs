@@ -7,11 +7,10 @@ use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::condition::Condition;
 use jiff::Timestamp;
 
-use super::state::TargetRuntime;
+use super::target_state::TargetRuntime;
 use crate::limits::LimitedBy;
 use crate::recommend::decision_basis::DecisionBasis;
-use crate::state::{LoadReport, TickReport};
-use crate::status::scaling_status::{
+use crate::status::dashboard::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus, Word,
 };
 use crate::status::{HorizonParts, TargetStatus, TargetStatus as PlannedStatus};
@@ -20,6 +19,7 @@ use crate::targets::history_backfill::RefillState;
 use crate::targets::owner::Owner;
 use crate::targets::resolve::ResolvedTarget;
 use crate::targets::target_objects::TargetObjects;
+use crate::tracker::{LoadReport, TickReport};
 
 /// Status of a target; `None` for an object that is none and has no problem to tell of.
 pub(super) fn shown(

@@ -16,22 +16,22 @@ use super::input_output::{
 };
 use super::key::{TargetKey, WatchedTarget};
 use super::panic_isolation::{TargetWorkStep, isolated};
-use super::state::TargetRuntime;
+use super::quarantine::Quarantine;
+use super::target_state::TargetRuntime;
 use super::{checks, target_status};
 use crate::bounds_record::contest_inquiry::ContestInquiry;
-use crate::external::metrics::{KnownLoad, ServedLoad};
+use crate::external_metrics::{KnownLoad, ServedLoad};
 use crate::limits::LimitedBy;
 use crate::merge::recommendation::Recommendation;
 use crate::recommend::merged_portraits::StabilityCheck;
-use crate::state::{ScaledSignal, TargetTick, TickInput, TickReport, tick_together};
 use crate::status::memory::PlanMemory;
 use crate::targets::hpa_input::HpaInput;
 use crate::targets::owner::Owner;
 use crate::targets::problem::TargetProblem;
-use crate::targets::quarantine::Quarantine;
 use crate::targets::resolve;
 use crate::targets::resolve::ResolvedTarget;
 use crate::targets::target_objects::TargetObjects;
+use crate::tracker::{ScaledSignal, TargetTick, TickInput, TickReport, tick_together};
 use crate::writes;
 use crate::writes::scale_in;
 

@@ -32,16 +32,16 @@ use super::query_answers::{
     CachedAnswer, CachedValue, CheckAnswers, FailedQuery, SignalReadings, SignalRequest,
 };
 use super::*;
-use crate::external::metrics;
-use crate::external::metrics::EXPECTED_LOAD;
+use crate::external_metrics;
+use crate::external_metrics::EXPECTED_LOAD;
 use crate::load::hpa_aware::PodCapacity;
 use crate::load::observation::LoadSample;
 use crate::specs::cron_hpa::CheckedCronHpa;
-use crate::state::ScaledSignal;
 use crate::targets::observed_profiles::ObservedProfiles;
+use crate::targets::reference::TargetRef;
 use crate::targets::settings::{Queries, Settings};
 use crate::targets::target_objects::TargetPodFacts;
-use crate::targets::target_ref::TargetRef;
+use crate::tracker::ScaledSignal;
 
 fn key(name: &str) -> TargetKey {
     TargetKey {
@@ -620,7 +620,7 @@ fn a_load_that_is_expected_is_served_until_it_is_too_old_and_then_unknown() {
     let served = |ticked: &ScalingTickOutput, at: i64| {
         let loads: Vec<_> = ticked.served.iter().map(|(_, load)| load.clone()).collect();
         let now = (second(at), SignedDuration::from_secs(90));
-        metrics::list(EXPECTED_LOAD, "signal=external.queue", &loads, now)
+        external_metrics::list(EXPECTED_LOAD, "signal=external.queue", &loads, now)
     };
     let unknown = queue.tick(22);
     assert_eq!(unknown.served.len(), 1);

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::ScalingTargets;
 use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
-use super::state::TargetRuntime;
+use super::target_state::TargetRuntime;
 use super::traffic_state::TrafficTold;
 use crate::recommend::traffic_fit::TrafficRefusal;
 

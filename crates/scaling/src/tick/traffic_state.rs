@@ -10,8 +10,8 @@ use evenkeel_metrics::signal::Signal;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::recommend::traffic_fit::{AcceptedTraffic, TrafficFit, TrafficRefusal};
-use crate::state::fit_times::{newest_daily, newest_hour, rest_after};
 use crate::targets::traffic::TargetTraffic;
+use crate::tracker::fit_times::{newest_daily, newest_hour, rest_after};
 
 /// The time for which a model rests while nothing is asked for: targets sleep and are paused.
 const RESTS: SignedDuration = SignedDuration::from_hours(24);
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::load::hpa_aware::PodCapacity;
-    use crate::state::ScaledSignal;
+    use crate::tracker::ScaledSignal;
 
     fn at(minute: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + minute * 60).unwrap()

@@ -5,10 +5,10 @@ use evenkeel_objects::plan::scale::set_replicas;
 use evenkeel_objects::plan::write::Write;
 use evenkeel_objects::scaling_mode::ScalingMode;
 
-use crate::state::TickReport;
 use crate::status::last_status::sleeps;
 use crate::targets::resolve::ResolvedTarget;
 use crate::targets::target_objects::TargetObjects;
+use crate::tracker::TickReport;
 
 /// Wakes a workload that was put to sleep and is no longer in mode direct; `None` where there is none.
 /// Its status changes only once it has a replica again.

@@ -15,7 +15,6 @@ use crate::ihpa::events::{of_count, of_portraits, of_stages};
 use crate::ihpa::status::{IhpaStatusInput, status, subject};
 use crate::recommend::merged_portraits::MergedPortraits;
 use crate::specs::ihpa::CheckedIhpa;
-use crate::state::TickReport;
 use crate::status::TargetStatus;
 use crate::status::conditions::Circumstances;
 use crate::status::events::EventPlan;
@@ -25,6 +24,7 @@ use crate::targets::owner::Owner;
 use crate::targets::problem::TargetProblem;
 use crate::targets::resolve::ResolvedTarget;
 use crate::targets::target_objects::TargetObjects;
+use crate::tracker::TickReport;
 
 /// The writes that bring an IHPA and its workload in line with the decision of a tick. The status goes first: what is under
 /// way stands in it.

@@ -15,11 +15,11 @@ use serde_json::Value;
 
 use super::direct_mode;
 use crate::specs::ihpa::CheckedIhpa;
-use crate::state::TickReport;
 use crate::targets::portraits::ProfileRole;
 use crate::targets::problem::TargetProblem;
 use crate::targets::resolve::ResolvedTarget;
 use crate::targets::target_objects::TargetObjects;
+use crate::tracker::TickReport;
 
 /// The fields of the spec that the IHPA says; all others are the user's.
 const FIELDS: [&str; 6] = [

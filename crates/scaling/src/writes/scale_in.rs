@@ -10,11 +10,11 @@ use evenkeel_objects::plan::write::{Purpose, Write};
 use jiff::Timestamp;
 
 use super::lowered;
-use crate::state::TickReport;
 use crate::status::events::tells_of_lowering;
+use crate::targets::reference::TargetRef;
 use crate::targets::resolve::ResolvedTarget;
 use crate::targets::target_objects::TargetObjects;
-use crate::targets::target_ref::TargetRef;
+use crate::tracker::TickReport;
 
 /// A scale-in that is about to come, or under way.
 #[derive(Debug, Clone, PartialEq)]

@@ -44,19 +44,19 @@ use crate::merge::recommendation::Recommendation;
 use crate::recommend::decision::ScalingDecision;
 use crate::recommend::decision_basis::DecisionBasis;
 use crate::specs::scaling_policy::PredictionModel;
-use crate::state::TickReport;
 use crate::status::TargetStatus;
 use crate::status::last_status::told;
 use crate::status::memory::PlanMemory;
 use crate::targets::hpa_input::{HpaInput, LastStatus};
 use crate::targets::owner::Owner;
 use crate::targets::problem::TargetProblem;
-use crate::targets::quarantine::Quarantine;
+use crate::targets::reference::TargetRef;
 use crate::targets::resolve::{ResolvedTarget, conflicts, resolve};
 use crate::targets::scaling_target::TargetReaction;
 use crate::targets::settings::{Queries, Settings};
 use crate::targets::target_objects::{TargetObjects, TargetPodFacts};
-use crate::targets::target_ref::TargetRef;
+use crate::tick::quarantine::Quarantine;
+use crate::tracker::TickReport;
 
 const FLOOR_STANDS: i64 = 600;
 

@@ -18,7 +18,7 @@ use evenkeel_scaling::load::horizon::Lead;
 use evenkeel_scaling::recommend::merged_portraits::{PortraitInput, ProviderRef};
 use evenkeel_scaling::recommend::policy::TargetPolicy;
 use evenkeel_scaling::staged_change::{ScaleDownWay, ScaleUpBehavior, StagedBehavior};
-use evenkeel_scaling::state::{Reaction, ReconciledTarget, TargetState, TickInput};
+use evenkeel_scaling::tracker::{Reaction, ReconciledTarget, TargetState, TickInput};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 

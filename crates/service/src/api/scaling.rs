@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[cfg(any(test, feature = "testing"))]
 pub mod sample;
 
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 
 /// The answer: all targets, or those of one namespace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ use evenkeel_placement::plan::annotation_warning::AnnotationWarning;
 use evenkeel_scaling::specs::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_scaling::specs::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use evenkeel_scaling::specs::ihpa::{CheckedIhpa, Ihpa};
-use evenkeel_scaling::specs::opt_in_notice::UnnoticedObject;
+use evenkeel_scaling::status::opt_in_notice::UnnoticedObject;
 use evenkeel_scaling::targets::scaled_object::ScaledObject;
 use evenkeel_scaling::targets::target_objects::TargetObjects;
 use foldhash::fast::RandomState;

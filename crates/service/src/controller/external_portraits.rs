@@ -15,7 +15,7 @@ use evenkeel_clock as clock;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::object_ref::ObjectRef;
 use evenkeel_objects::plan::Write;
-use evenkeel_scaling::external::portraits::{
+use evenkeel_scaling::horizontal_portraits::{
     ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, jobs, key_of,
     portraits, restore, result, result_name, vouch, vouched,
 };

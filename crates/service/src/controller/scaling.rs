@@ -27,8 +27,8 @@ use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
 use evenkeel_scaling::targets::history_backfill::BackfillRequest;
 use evenkeel_scaling::targets::settings::Settings as PlanSettings;
+use evenkeel_scaling::tick::cadence::TickSchedule;
 use evenkeel_scaling::tick::query_answers::CheckAnswers;
-use evenkeel_scaling::tick::schedule::TickSchedule;
 use evenkeel_scaling::tick::{
     ContestedTarget, FitLane, FitTold, FitWork, PanickedWork, Plans, ScalingTargets,
     ScalingTickInput, ScalingTickOutput, WorkPanic,

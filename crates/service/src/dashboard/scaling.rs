@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::get;
 use axum::{Json, Router};
 use evenkeel_objects::kinds::Kind;
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 use serde::Deserialize;
 
 use super::query::parameters;

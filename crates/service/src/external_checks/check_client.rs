@@ -7,9 +7,7 @@ use evenkeel_http_client as http;
 use evenkeel_http_client::header::{ACCEPT, AUTHORIZATION, CONNECTION, CONTENT_TYPE};
 use evenkeel_http_client::{Request, StatusCode, TrustAnchors};
 use evenkeel_objects::truncate::excerpt;
-use evenkeel_scaling::external::checks::{
-    ChangeAsked, CheckAnswer, CheckQuestion, StepCheckAnswer,
-};
+use evenkeel_scaling::external_checks::{ChangeAsked, CheckAnswer, CheckQuestion, StepCheckAnswer};
 use evenkeel_scaling::specs::ihpa::Endpoint;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_scaling::external::checks::{ChangeAsked, CheckQuestion, StepCheckAnswer};
+use evenkeel_scaling::external_checks::{ChangeAsked, CheckQuestion, StepCheckAnswer};
 
 use super::error::CheckError;
 use crate::metrics::cache::RefreshError;

@@ -2,7 +2,7 @@
 
 use evenkeel_http_client as http;
 use evenkeel_http_client::TlsError;
-use evenkeel_scaling::external::checks::AnswerError;
+use evenkeel_scaling::external_checks::AnswerError;
 
 use crate::account_tokens::TokenError;
 

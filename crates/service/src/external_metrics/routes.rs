@@ -12,8 +12,8 @@ use axum::routing::on;
 use evenkeel_clock::Clock;
 use evenkeel_objects::api_group;
 use evenkeel_objects::kinds::Kind;
-use evenkeel_scaling::external::metrics;
-use evenkeel_scaling::external::metrics::{EXPECTED_LOAD, ExternalMetricsRefusal};
+use evenkeel_scaling::external_metrics;
+use evenkeel_scaling::external_metrics::{EXPECTED_LOAD, ExternalMetricsRefusal};
 use jiff::SignedDuration;
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::authorization::v1::ResourceAttributes;
@@ -146,7 +146,7 @@ async fn values(
     let of_namespace = newest.get(namespace.as_str());
     let of_namespace = of_namespace.map_or(&[][..], Vec::as_slice);
     let at = (shared.clock.now(), shared.max_age);
-    let list = metrics::list(&metric, &selector, of_namespace, at)?;
+    let list = external_metrics::list(&metric, &selector, of_namespace, at)?;
     Ok(Json(list).into_response())
 }
 

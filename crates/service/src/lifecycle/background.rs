@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use evenkeel_clock as clock;
 use evenkeel_forecast::ModelAssets;
-use evenkeel_scaling::external::portraits::Settings;
+use evenkeel_scaling::horizontal_portraits::Settings;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 

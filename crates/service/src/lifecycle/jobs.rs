@@ -4,7 +4,7 @@
 
 use anyhow::Context as _;
 use evenkeel_clock::Clock;
-use evenkeel_scaling::external::portraits::Settings;
+use evenkeel_scaling::horizontal_portraits::Settings;
 
 use super::components::lasting;
 use super::file_limits;

@@ -46,7 +46,7 @@ pub fn scaled_by_metrics(metrics: &[MetricSpec]) -> CpuMemory<bool> {
 mod tests {
     use evenkeel_objects::kinds::Kind;
     use evenkeel_scaling::specs::ihpa::CheckedIhpa;
-    use evenkeel_scaling::targets::target_ref::TargetRef;
+    use evenkeel_scaling::targets::reference::TargetRef;
     use serde_json::{Value, json};
 
     use super::*;

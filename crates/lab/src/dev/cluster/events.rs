@@ -7,7 +7,7 @@ use evenkeel_objects::annotations::PROFILE;
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_sandbox::engine::{Loads, NodeLoads, WorkloadLoad};
 use evenkeel_sandbox::events as sandbox;
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 use jiff::SignedDuration;
 use serde::{Serialize, Serializer};
 use tokio::sync::broadcast;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evenkeel_objects::pod_name::PodName;
 use evenkeel_sandbox::engine::loads::{NodeLoads, WorkloadLoad};
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 use evenkeel_service::api::scaling::sample;
 use evenkeel_units::Resources;
 use jiff::SignedDuration;

@@ -2,7 +2,7 @@
 //! and a plain HPA's replicas.
 
 use evenkeel_sandbox::engine::loads::WorkloadLoad;
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 use evenkeel_units::words;
 
 use super::bar;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use evenkeel_forecast::{GlobalPeaks, Minutes, ModelAssets, ModelSet, NotEnoughHistory};
 use evenkeel_sandbox::target_replay::FitFunctions;
 use evenkeel_scaling::counterfactual::TrialPods;
-use evenkeel_scaling::state::{LoadModel, LoadPastFit};
+use evenkeel_scaling::tracker::{LoadModel, LoadPastFit};
 use evenkeel_training::{ModelTrainer, OwnSettings, learn};
 
 /// The fits that the service makes, with the weights that are shipped.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use evenkeel_sandbox::target_replay::{ReplayLoad, ReplayTarget, with_noise};
-use evenkeel_scaling::state::fit_times::daily_hour;
+use evenkeel_scaling::tracker::fit_times::daily_hour;
 use evenkeel_terminal::output::CliFailure;
 use evenkeel_units::Resource;
 use evenkeel_units::random::RandomSource;

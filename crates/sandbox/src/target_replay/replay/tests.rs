@@ -8,7 +8,7 @@ use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::scaling_mode::ScaleDown;
 use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
 use evenkeel_scaling::load::hpa_aware::PodCapacity;
-use evenkeel_scaling::state::LoadPastFit;
+use evenkeel_scaling::tracker::LoadPastFit;
 use evenkeel_units::Resource;
 
 use evenkeel_objects::risk::Risk;

@@ -4,7 +4,7 @@
 use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_scaling::load::sum::Certainty;
-use evenkeel_scaling::state::Reaction;
+use evenkeel_scaling::tracker::Reaction;
 use evenkeel_units::random::RandomSource;
 use evenkeel_units::{Ratio, Resource};
 use jiff::SignedDuration;

@@ -13,7 +13,7 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::scaling_mode::ScalingMode;
 
 use super::TargetResolver;
-use crate::external::checks::CheckQuestion;
+use crate::external_checks::CheckQuestion;
 use crate::recommend::merged_portraits::ProviderRef;
 use crate::specs::ihpa::{
     CheckRule, CheckedIhpa, Criterion, IhpaRules, PortraitSource, Provider, ScaleMode,

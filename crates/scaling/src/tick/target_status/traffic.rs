@@ -5,10 +5,10 @@ use evenkeel_forecast::HeldOutDay;
 use crate::recommend::traffic::NeedLimit;
 use crate::recommend::traffic_fit::{AcceptedTraffic, TrafficFit};
 use crate::recommend::traffic_need::{TrafficNeed, TrafficOfKind, TrafficStanding};
-use crate::state::TrafficReport;
-use crate::status::scaling_status::{
+use crate::status::dashboard::{
     TrafficKindStatus, TrafficModelStatus, TrafficNeedStatus, TrafficStatus, Word,
 };
+use crate::tracker::TrafficReport;
 
 pub(super) fn shown(report: &TrafficReport) -> TrafficStatus {
     let TrafficReport { standing, fit } = report;

@@ -6,8 +6,8 @@ use evenkeel_forecast::{OwnPeaks, Resolution, TreeNode, Trees};
 use evenkeel_metrics::signal::{PromQl, Signal};
 
 use super::*;
-use crate::state::LoadPastFit;
 use crate::tick::{FitBatch, FitEnd, FitLane, FitPast, LoadFitResult};
+use crate::tracker::LoadPastFit;
 
 const DAY: i64 = 86_400;
 

@@ -8,7 +8,7 @@ use evenkeel_objects::workload::Workload;
 use super::*;
 use crate::crons::{CronProblem, CronTarget, assign, scaled};
 use crate::specs::cron_hpa::CheckedCronHpa;
-use crate::targets::pod_coverage::PodCoverage;
+use crate::tick::pod_coverage::PodCoverage;
 
 /// Rollouts with counts in deeper fields than most have.
 fn rollouts() -> CustomKind {

@@ -12,8 +12,8 @@ use evenkeel_objects::scaling_mode::ScaleDown;
 use super::*;
 use crate::limits::LimitedBy;
 use crate::load::observation::LoadSample;
-use crate::state::{Reaction, TargetState};
 use crate::targets::scalers::Scalers;
+use crate::tracker::{Reaction, TargetState};
 
 const MIN: &str = "evenkeel.dev/min-replicas";
 const MAX: &str = "evenkeel.dev/max-replicas";

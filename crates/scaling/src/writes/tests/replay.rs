@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::load::observation::LoadSample;
-use crate::state::TargetState;
+use crate::tracker::TargetState;
 
 /// One replica: what it has measured, and what it remembers of its plans.
 #[derive(Default)]

@@ -11,7 +11,7 @@ use super::*;
 use crate::counterfactual::{CounterfactualResult, PolicyRunResult};
 use crate::limits::LimitedBy;
 use crate::load::hpa_aware::PodCapacity;
-use crate::state::{LoadReport, ModelReport};
+use crate::tracker::{LoadReport, ModelReport};
 
 const TRUSTED: ModelTrust = ModelTrust::Trusted {
     ratio: 0.83,

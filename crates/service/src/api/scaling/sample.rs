@@ -2,7 +2,7 @@
 
 use evenkeel_objects::condition::{Condition, ConditionStatus};
 use evenkeel_scaling::status::HorizonParts;
-use evenkeel_scaling::status::scaling_status::{
+use evenkeel_scaling::status::dashboard::{
     Floor, ForecastTrust, LoadForecast, LoadStatus, ObjectName, RiskStatus, ScalingStatus,
 };
 use evenkeel_scaling::targets::history_backfill::RefillState;

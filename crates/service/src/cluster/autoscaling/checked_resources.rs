@@ -12,7 +12,7 @@ use evenkeel_objects::meta::Meta;
 use evenkeel_scaling::specs::cron_hpa::{CheckedCronHpa, CronHpa};
 use evenkeel_scaling::specs::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use evenkeel_scaling::specs::ihpa::{CheckedIhpa, Ihpa};
-use evenkeel_scaling::specs::opt_in_notice::{UnnoticedObject, lacks_notice};
+use evenkeel_scaling::status::opt_in_notice::{UnnoticedObject, lacks_notice};
 
 use super::keys::keys_of;
 

@@ -11,8 +11,8 @@ use evenkeel_objects::kinds::foreign_group;
 use evenkeel_objects::meta::OwnerReference;
 use evenkeel_objects::pod::{Pod, start_time};
 use evenkeel_objects::pod_name::PodName;
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::target_objects::TargetPodFacts;
-use evenkeel_scaling::targets::target_ref::TargetRef;
 use foldhash::fast::RandomState;
 
 use super::start_times::StartTimes;

@@ -6,8 +6,8 @@ use evenkeel_metrics::pod::PodFacts;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::workload::Workload;
 use evenkeel_scaling::specs::cron_hpa::CheckedCronHpa;
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::scalers::Scalers;
-use evenkeel_scaling::targets::target_ref::TargetRef;
 
 use super::{ScalingStore, WorkloadKey, key};
 

@@ -8,8 +8,8 @@ use evenkeel_objects::pod_name::PodName;
 use evenkeel_objects::scaled_kind::ScaledKind;
 use evenkeel_objects::start_time::StartTime;
 use evenkeel_placement::node_table;
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::target_objects::TargetPodFacts;
-use evenkeel_scaling::targets::target_ref::TargetRef;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 

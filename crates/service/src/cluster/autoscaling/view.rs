@@ -14,9 +14,9 @@ use evenkeel_scaling::specs::cron_hpa::CheckedCronHpa;
 use evenkeel_scaling::specs::ihpa::{CheckedIhpa, Ihpa};
 use evenkeel_scaling::specs::scaling_policy::ScalingPolicy;
 use evenkeel_scaling::status::is_marked;
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::scaled_object::ScaledObject;
 use evenkeel_scaling::targets::target_objects::TargetObjects;
-use evenkeel_scaling::targets::target_ref::TargetRef;
 
 use super::{ScalingStore, ScalingView, WorkloadKey, WorkloadPods, key, within};
 use crate::cluster::records::SCALING;

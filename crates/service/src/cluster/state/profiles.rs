@@ -12,7 +12,7 @@ use evenkeel_objects::pod::Pod;
 use evenkeel_objects::pod_state::PodState;
 use evenkeel_replica_profile::plan::ProfileObjects;
 use evenkeel_scaling::targets::observed_profiles::ObservedProfiles;
-use evenkeel_scaling::targets::target_ref::TargetRef;
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_units::Amount;
 use evenkeel_units::cpu_memory::CpuMemory;
 use tokio::sync::futures::Notified;

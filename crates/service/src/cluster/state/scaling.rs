@@ -7,8 +7,8 @@ use evenkeel_metrics::series_query::WorkloadReference;
 use evenkeel_objects::controller_key::ControllerKey;
 use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::tuning_mode::TuningMode;
-use evenkeel_scaling::specs::opt_in_notice::{UnnoticedObject, lacks_notice};
-use evenkeel_scaling::targets::target_ref::TargetRef;
+use evenkeel_scaling::status::opt_in_notice::{UnnoticedObject, lacks_notice};
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_tuning::plan::TunedWorkload;
 
 use super::ClusterState;

@@ -5,7 +5,7 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::namespace_policy::NamespacePolicy;
 use evenkeel_objects::plan::WriteOperation;
 use evenkeel_placement::node_table;
-use evenkeel_scaling::targets::target_ref::TargetRef;
+use evenkeel_scaling::targets::reference::TargetRef;
 use jiff::SignedDuration;
 use json_patch::PatchOperation;
 use serde_json::{Value, json};

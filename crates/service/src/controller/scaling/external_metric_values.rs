@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use evenkeel_scaling::external::metrics::ServedLoad;
+use evenkeel_scaling::external_metrics::ServedLoad;
 
 pub type LoadsByNamespace = HashMap<Arc<str>, Vec<ServedLoad>>;
 

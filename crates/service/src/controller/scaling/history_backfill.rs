@@ -1,7 +1,7 @@
 //! Fills the histories of targets from a Prometheus, in the background, newest past first. One
 //! query runs at a time for the targets of all namespaces. Beside it run a few queries of single
 //! targets, which any tenant may write and which may hang, at the pace of
-//! [`evenkeel_scaling::state::backfill_pace`]. Decisions never wait: answers fill gaps, and
+//! [`evenkeel_scaling::tracker::backfill_pace`]. Decisions never wait: answers fill gaps, and
 //! values measured here stay. No answer is cached, because each is used once.
 
 mod history_client;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use evenkeel_clock::Clock;
 use evenkeel_forecast::Resolution;
 use evenkeel_metrics::signal::Signal;
-use evenkeel_scaling::state::backfill_pace::{BackfillPace, BackfillRemainder};
 use evenkeel_scaling::targets::history_backfill::{
     BackfillNamespaces, BackfillRequest, FilledQuery, SignalBackfill,
 };
+use evenkeel_scaling::tracker::backfill_pace::{BackfillPace, BackfillRemainder};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evenkeel_objects::condition::ConditionStatus;
 use evenkeel_scaling::recommend::decision_basis::DecisionBasis;
-use evenkeel_scaling::status::scaling_status::{LoadStatus, ScalingStatus};
+use evenkeel_scaling::status::dashboard::{LoadStatus, ScalingStatus};
 use evenkeel_scaling::tick::CronTally;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};

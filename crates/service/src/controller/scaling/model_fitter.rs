@@ -2,7 +2,7 @@
 //! in Prometheus.
 //!
 //! Pasts are queried newest first, in parts, at the pace of
-//! [`evenkeel_scaling::state::backfill_pace`]: those of workloads in batches, one after the
+//! [`evenkeel_scaling::tracker::backfill_pace`]: those of workloads in batches, one after the
 //! other, and beside them a few of targets' own queries, which any tenant may write and which may
 //! hang. Each load is fitted on the blocking pool: on the older part of its past and judged on the
 //! newest, then on all of it. One load is fitted at a time, and a rest of three times as long
@@ -30,11 +30,11 @@ use evenkeel_clock as clock;
 use evenkeel_forecast::{Minutes, ModelAssets};
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_scaling::counterfactual::TrialPods;
-use evenkeel_scaling::state::FitTask;
-use evenkeel_scaling::state::backfill_pace::BackfillPace;
 use evenkeel_scaling::tick::{
     FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
 };
+use evenkeel_scaling::tracker::FitTask;
+use evenkeel_scaling::tracker::backfill_pace::BackfillPace;
 use evenkeel_training::{OwnSettings, learn};
 use evenkeel_units::panic_error::{PanicError, caught};
 use futures::StreamExt as _;

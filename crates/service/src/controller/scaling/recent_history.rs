@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evenkeel_forecast::Resolution;
-use evenkeel_scaling::state::UNSCALED;
-use evenkeel_scaling::status::scaling_status::{LoadStatus, ScalingStatus, Word};
+use evenkeel_scaling::status::dashboard::{LoadStatus, ScalingStatus, Word};
+use evenkeel_scaling::tracker::UNSCALED;
 use evenkeel_units::narrowed;
 use evenkeel_units::panic_error::caught;
 use jiff::{SignedDuration, Timestamp};
@@ -265,7 +265,7 @@ fn length() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_scaling::status::scaling_status::{Floor, LoadForecast};
+    use evenkeel_scaling::status::dashboard::{Floor, LoadForecast};
 
     use super::*;
     use crate::api::scaling::sample;

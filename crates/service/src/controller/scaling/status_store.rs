@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 
 /// The newest state of all targets; clones share it.
 #[derive(Debug, Clone, Default)]

@@ -10,7 +10,7 @@ use evenkeel_objects::tuning_mode::TuningMode;
 use evenkeel_placement::SchedulingPolicy;
 use evenkeel_placement::node_table::NodeState;
 use evenkeel_placement::snapshot::{OptIn, Snapshot};
-use evenkeel_scaling::status::scaling_status::ScalingStatus;
+use evenkeel_scaling::status::dashboard::ScalingStatus;
 use evenkeel_tuning::decision::{
     MinuteSamples, ResourceBudget, ResourceGrants, TuningBounds, TuningDecision, TuningInput,
     TuningSkipReason, decide, is_called_for, is_turn_of,

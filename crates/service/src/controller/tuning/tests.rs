@@ -24,7 +24,7 @@ struct World {
     cluster: ClusterState,
     settings: Settings,
     memory: TuningMemory,
-    targets: Vec<Arc<evenkeel_scaling::status::scaling_status::ScalingStatus>>,
+    targets: Vec<Arc<evenkeel_scaling::status::dashboard::ScalingStatus>>,
     limits: Arc<ResizeLimits>,
 }
 
@@ -277,7 +277,7 @@ fn a_forecast_that_calls_for_replicas_comes_first() {
     world.samples("p", RISING, 300);
     let mut called = crate::api::scaling::sample::status();
     called.namespace = "shop".into();
-    called.workload = evenkeel_scaling::status::scaling_status::ObjectName {
+    called.workload = evenkeel_scaling::status::dashboard::ObjectName {
         kind: "Deployment".into(),
         name: "web".into(),
     };

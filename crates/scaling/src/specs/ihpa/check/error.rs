@@ -5,7 +5,7 @@ use evenkeel_objects::bounds::BoundsError;
 use evenkeel_objects::truncate::{OF_VALUE, excerpt};
 
 use crate::specs::cron_hpa::CronHpaError;
-use crate::specs::portrait_check::PortraitDataError;
+use crate::specs::portrait::check::PortraitDataError;
 
 /// A spec that is not accepted, with the path of what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

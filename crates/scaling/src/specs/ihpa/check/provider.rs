@@ -19,7 +19,7 @@ use super::metrics;
 use crate::specs::ihpa::rules::{PortraitSource, PredictiveRules, Provider, ReactiveRules};
 use crate::specs::portrait::{Portrait, Replicas};
 use crate::specs::scaling_policy::PredictionModel;
-use crate::specs::{portrait_check, traffic_query};
+use crate::specs::{portrait, traffic_query};
 
 /// The algorithms that Evenkeel knows, for messages.
 const ALGORITHMS: &str = "KubeHPA for a Reactive portrait, Forecast for a Predictive portrait, \
@@ -69,10 +69,10 @@ fn source(path: &str, written: &PortraitProvider) -> Result<PortraitSource, Ihpa
     } = written;
     let replicas = match (kind.as_str(), constant, cron, dynamic) {
         ("Static", Some(constant), None, None) => {
-            Replicas::Static(portrait_check::static_count(*constant, path)?)
+            Replicas::Static(portrait::check::static_count(*constant, path)?)
         }
         ("Cron", None, Some(cron), None) => {
-            Replicas::Cron(portrait_check::windows(cron, &format!("{path}.cron"))?)
+            Replicas::Cron(portrait::check::windows(cron, &format!("{path}.cron"))?)
         }
         ("Dynamic", None, None, Some(dynamic)) => {
             return of_dynamic(&format!("{path}.dynamic"), dynamic);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use evenkeel_clock as clock;
 use evenkeel_metrics::signal::Signal;
-use evenkeel_scaling::state::backfill_pace::{
+use evenkeel_scaling::tracker::backfill_pace::{
     BackfillOutcome, BackfillPace, BackfillRemainder, BackfillStep, Slots,
 };
 use jiff::SignedDuration;

@@ -4,9 +4,9 @@ use std::fmt;
 
 use async_trait::async_trait;
 use evenkeel_metrics::signal::Signal;
-use evenkeel_scaling::state::backfill_pace::{BackfillOutcome, Slots};
 use evenkeel_scaling::targets::history_backfill::Points;
 use evenkeel_scaling::tick::resource_of;
+use evenkeel_scaling::tracker::backfill_pace::{BackfillOutcome, Slots};
 use jiff::SignedDuration;
 
 use crate::metrics::MetricsError;

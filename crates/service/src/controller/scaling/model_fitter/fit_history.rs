@@ -8,7 +8,7 @@ use std::time::Duration;
 use evenkeel_clock as clock;
 use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::pod_names::WorkloadName;
-use evenkeel_scaling::state::backfill_pace::{BackfillPace, BackfillRemainder};
+use evenkeel_scaling::tracker::backfill_pace::{BackfillPace, BackfillRemainder};
 use tokio::time::Instant;
 
 use super::steps::{Span, Steps};

@@ -1,7 +1,7 @@
 //! The values of a past by steps of one length, of which some may be missing.
 
-use evenkeel_scaling::state::backfill_pace::BackfillRemainder;
 use evenkeel_scaling::targets::history_backfill::Points;
+use evenkeel_scaling::tracker::backfill_pace::BackfillRemainder;
 use jiff::{SignedDuration, Timestamp};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 use std::num::NonZeroUsize;
 
 use evenkeel_scaling::recommend::traffic_fit::{AcceptedTraffic, TrafficRefusal};
-use evenkeel_scaling::state::backfill_pace::BackfillPace;
 use evenkeel_scaling::tick::{FitPast, TrafficTold, TrafficWork};
+use evenkeel_scaling::tracker::backfill_pace::BackfillPace;
 use evenkeel_training::{
     TrafficFitError, TrafficNames, TrafficSample, TrafficSettings, fit_traffic,
 };

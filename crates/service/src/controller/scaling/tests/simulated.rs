@@ -16,15 +16,15 @@ use evenkeel_sandbox::scenario::{ScaleBy, Scenario, ScenarioHpa, ScenarioWorkloa
 use evenkeel_sandbox::simulation::replicas::observe_floors;
 use evenkeel_sandbox::target_replay::{FitFunctions, ObservedTick, ReplayEvent};
 use evenkeel_scaling::counterfactual::{Counterfactual, TrialPods};
-use evenkeel_scaling::state::{FitTask, LoadPastFit};
-use evenkeel_scaling::status::scaling_status::ObjectName;
+use evenkeel_scaling::status::dashboard::ObjectName;
 use evenkeel_scaling::targets::history_backfill::SignalBackfill;
 use evenkeel_scaling::targets::observed_profiles::ObservedProfiles;
+use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::settings::Settings;
 use evenkeel_scaling::targets::target_objects::{TargetObjects, TargetPodFacts};
-use evenkeel_scaling::targets::target_ref::TargetRef;
 use evenkeel_scaling::tick::query_answers::SignalReadings;
 use evenkeel_scaling::tick::{FitEnd, LoadFitResult, ScalingSample, TargetKey};
+use evenkeel_scaling::tracker::{FitTask, LoadPastFit};
 use evenkeel_units::{Amount, Resource, Resources};
 use json_patch::PatchOperation;
 use serde_json::{Value, json};

@@ -16,10 +16,10 @@ use evenkeel_objects::workload::Workload;
 use evenkeel_units::panic_error::PanicError;
 use jiff::{SignedDuration, Timestamp};
 
-use super::problem::TargetProblem;
-use super::resolve::ResolvedTarget;
-use super::scaled_object::ScaledObject;
-use super::target_objects::TargetObjects;
+use crate::targets::problem::TargetProblem;
+use crate::targets::resolve::ResolvedTarget;
+use crate::targets::scaled_object::ScaledObject;
+use crate::targets::target_objects::TargetObjects;
 
 /// The first rest, and the longest.
 const FIRST: SignedDuration = SignedDuration::from_mins(5);

@@ -17,7 +17,7 @@ use crate::specs::horizontal_portrait::{
     CheckedHorizontalPortrait, HorizontalPortrait, portrait_name,
 };
 use crate::specs::ihpa::{CheckedIhpa, Ihpa, PortraitSource};
-use crate::specs::opt_in_notice::NOT_OPTED_IN;
+use crate::status::opt_in_notice::NOT_OPTED_IN;
 
 /// Makes those that are missing, and keeps in line those that belong to their autoscaler.
 pub(super) fn plan(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {

@@ -17,7 +17,7 @@ mod past;
 mod pod_count_history;
 mod reactive_scaler;
 mod recent_lag;
-mod tick;
+mod tick_report;
 mod tracked_peaks;
 mod traffic_check;
 mod traffic_replicas;
@@ -25,7 +25,7 @@ mod traffic_replicas;
 pub use load_model::LoadModel;
 pub use load_past_fit::LoadPastFit;
 pub use own_fit::{FitTask, OwnFit};
-pub use tick::{
+pub use tick_report::{
     HpaReport, LoadReport, ModelReport, Reaction, ReconciledTarget, ScaledSignal, TickInput,
     TickReport, TrafficInput, TrafficReport,
 };

@@ -8,7 +8,7 @@ use super::TargetState;
 use super::load_model::LoadModel;
 use super::load_past_fit::LoadPastFit;
 use super::own_fit::{LastFit, OwnFit};
-use super::tick::ScaledSignal;
+use super::tick_report::ScaledSignal;
 
 impl TargetState {
     /// Takes values of the past from elsewhere and learns from them; values that were measured here

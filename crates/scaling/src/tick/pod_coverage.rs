@@ -5,42 +5,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::problem::TargetProblem;
-use super::target_objects::TargetObjects;
+use crate::targets::problem::TargetProblem;
+use crate::targets::target_objects::{KnownPods, TargetObjects};
 
 /// The time for which Pods may be behind the status of their workload: both come by watches of their own.
 const LAG: SignedDuration = SignedDuration::from_secs(60);
-
-/// The Pods that are known, of those that there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KnownPods {
-    /// All, but for a few.
-    Enough,
-    /// Fewer than three of four.
-    TooFew,
-    None,
-}
-
-impl KnownPods {
-    pub(crate) fn of(observed: &TargetObjects) -> Self {
-        let workload = observed.workload.as_deref();
-        let custom = workload.and_then(|workload| Some((workload.replicas, workload.custom?)));
-        let Some((replicas, scale)) = custom else {
-            return Self::Enough;
-        };
-        let known = observed.pods.members.len();
-        let there = usize::try_from(scale.pods).unwrap_or(0);
-        if there == 0 || replicas <= 0 {
-            Self::Enough
-        } else if known == 0 {
-            Self::None
-        } else if known.saturating_mul(4) < there.saturating_mul(3) {
-            Self::TooFew
-        } else {
-            Self::Enough
-        }
-    }
-}
 
 /// The time since which too few of the Pods of a target have been known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use evenkeel_forecast::Minutes;
 use evenkeel_units::random::RandomSource;
 
 use super::*;
-use crate::state::{FitTask, LoadModel};
+use crate::tracker::{FitTask, LoadModel};
 
 /// The ticks of a minute.
 const MINUTE: i64 = 4;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use super::jobs::JobProblem;
 use super::portrait_objects::{FoundResult, result_name};
 use crate::specs::horizontal_portrait::CheckedHorizontalPortrait;
-use crate::specs::portrait_check;
+use crate::specs::portrait::check;
 
 /// The data that there are, and what is wrong with what was found.
 struct JobResult {
@@ -77,7 +77,7 @@ fn read(
         Ok(data) => data,
         Err(error) => return kept(error.reason(), format!("ConfigMap {config_map}: {error}")),
     };
-    if let Err(error) = portrait_check::portrait(&data, "data") {
+    if let Err(error) = check::portrait(&data, "data") {
         return kept(error.reason(), format!("ConfigMap {config_map}: {error}"));
     }
     let condition = if let Some(end) = data.expire_time.filter(|end| *end <= now) {

@@ -7,8 +7,8 @@ use evenkeel_api::portrait_data::{
 use evenkeel_cron::CronSpec;
 use jiff::Timestamp;
 
-use super::cron_hpa::{CronHpaError, check_windows};
-use super::portrait::{Portrait, ReplicaPoint, Replicas, TimeSeries, TimeSeriesError};
+use super::{Portrait, ReplicaPoint, Replicas, TimeSeries, TimeSeriesError};
+use crate::specs::cron_hpa::{CronHpaError, check_windows};
 
 /// Data that make no portrait, with the place of what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
