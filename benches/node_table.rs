@@ -31,7 +31,7 @@ use evenkeel_scaling::load::hpa_aware::PodCapacity;
 use evenkeel_scaling::specs::scaling_policy::PredictionModel;
 use evenkeel_scaling::targets::resolve::resolve;
 use evenkeel_scaling::targets::settings::{Queries, Settings};
-use evenkeel_scaling::tracker::{LoadPastFit, TargetState};
+use evenkeel_scaling::tracker::{FitEnd, LoadPastFit, LoadTracker};
 use evenkeel_service::cluster::ClusterState;
 use evenkeel_training::{OwnSettings, learn};
 use evenkeel_units::{Ratio, count_as_f64};
@@ -89,8 +89,8 @@ fn cluster(balances_scale_in: bool) -> ClusterState {
 }
 
 /// The memory of a target with two loads, for which two days of past have come.
-fn tracker(target: usize, now: Timestamp) -> TargetState {
-    let mut tracker = TargetState::default();
+fn tracker(target: usize, now: Timestamp) -> LoadTracker {
+    let mut tracker = LoadTracker::default();
     for signal in [Signal::CPU, Signal::MEMORY] {
         for resolution in Resolution::ALL {
             let step = resolution.step();
@@ -107,7 +107,7 @@ fn tracker(target: usize, now: Timestamp) -> TargetState {
 }
 
 /// Everything at once: the cluster, and what forecasts remember of all of its targets.
-fn forecasts(cluster: &ClusterState) -> Vec<TargetState> {
+fn forecasts(cluster: &ClusterState) -> Vec<LoadTracker> {
     let (now, shared) = (clock::now(), ModelAssets::default());
     let view = cluster.scaling_view();
     let trackers = view.targets.iter().enumerate().map(|(number, observed)| {
@@ -119,7 +119,7 @@ fn forecasts(cluster: &ClusterState) -> Vec<TargetState> {
         assert!(report.loads.iter().any(|load| load.model.is_some()));
         tracker
     });
-    let trackers: Vec<TargetState> = trackers.collect();
+    let trackers: Vec<LoadTracker> = trackers.collect();
     println!(
         "with two loads of each of its {} targets: {} MiB resident",
         trackers.len(),
@@ -129,14 +129,14 @@ fn forecasts(cluster: &ClusterState) -> Vec<TargetState> {
 }
 
 /// The same with trees of each target's own for the load that is forecast.
-fn with_own(mut trackers: Vec<TargetState>) -> Vec<TargetState> {
+fn with_own(mut trackers: Vec<LoadTracker>) -> Vec<LoadTracker> {
     let own = own();
     for tracker in &mut trackers {
         let learnt = LoadPastFit {
             own: Some(Arc::new(own.clone())),
             ..LoadPastFit::default()
         };
-        tracker.adopt_learnt(&Signal::CPU, learnt);
+        tracker.fitted(&Signal::CPU, FitEnd::Learnt(Box::new(learnt)), clock::now());
     }
     println!(
         "with trees of each target's own of {} bytes: {} MiB resident",

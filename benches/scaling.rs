@@ -31,7 +31,7 @@ use evenkeel_scaling::targets::reference::TargetRef;
 use evenkeel_scaling::targets::resolve::{ResolvedTarget, resolve};
 use evenkeel_scaling::targets::settings::{Queries, Settings};
 use evenkeel_scaling::targets::target_objects::{TargetObjects, TargetPodFacts};
-use evenkeel_scaling::tracker::{TargetState, TargetTick, tick_together};
+use evenkeel_scaling::tracker::{LoadTracker, TargetTick, tick_together};
 use evenkeel_scaling::writes::plan;
 use evenkeel_service::watched_types::WatchedDeployment;
 use evenkeel_units::{count_as_f64, i64_ceil};
@@ -58,7 +58,7 @@ fn time(tick: u32) -> Timestamp {
 
 /// A target with two loads, each with half an hour of past.
 struct Target {
-    tracker: TargetState,
+    tracker: LoadTracker,
     carriers: ServingPods,
     memory: PlanMemory,
     observed: TargetObjects,
@@ -66,7 +66,7 @@ struct Target {
 
 impl Target {
     fn new(target: u32) -> Self {
-        let mut tracker = TargetState::default();
+        let mut tracker = LoadTracker::default();
         for tick in 0..120 {
             for (signal, value) in loads(target, tick) {
                 let sample = LoadSample::of_moment(value, time(tick));
@@ -283,7 +283,7 @@ fn ticking(criterion: &mut Criterion) {
 
 /// A target that no HPA scales, and the HPA's algorithm for it.
 struct Direct {
-    tracker: TargetState,
+    tracker: LoadTracker,
     memory: PlanMemory,
     observed: TargetObjects,
 }
@@ -295,7 +295,7 @@ impl Direct {
 
     fn of(observed: TargetObjects) -> Self {
         Self {
-            tracker: TargetState::default(),
+            tracker: LoadTracker::default(),
             memory: PlanMemory::default(),
             observed,
         }

@@ -30,7 +30,7 @@ use jiff::Timestamp;
 
 use self::crons::{CronMemories, Crons};
 use self::key::WatchedTarget;
-use self::target_state::TargetRuntime;
+use self::target_state::TargetState;
 use self::target_tick::{TickingTarget, decisions};
 use crate::bounds_record::contest_inquiry::ContestInquiry;
 use crate::targets::history_backfill::{
@@ -42,7 +42,7 @@ use crate::writes::fairness::take_turns;
 
 pub use self::cron_tally::CronTally;
 pub use self::fit_past::{FitLane, FitPast};
-pub use self::fits::{FitBatch, FitEnd, FitLoad, FitTold, FitWork, LoadFitResult};
+pub use self::fits::{FitBatch, FitLoad, FitTold, FitWork, LoadFitResult};
 pub use self::input_output::{
     Asks, ContestedTarget, PanickedWork, Plans, ScalingTickInput, ScalingTickOutput, WorkPanic,
 };
@@ -58,7 +58,7 @@ const TOGETHER: usize = 64;
 /// The state of all targets.
 #[derive(Debug, Default)]
 pub struct ScalingTargets {
-    states: HashMap<TargetKey, Box<TargetRuntime>>,
+    states: HashMap<TargetKey, Box<TargetState>>,
     crons: CronMemories,
     /// The lanes in which loads are to be fitted before the next model of traffic.
     loads_turn: HashSet<FitLane>,
@@ -74,6 +74,7 @@ impl ScalingTargets {
     ) -> ScalingTickOutput {
         self.tick += 1;
         let mut ticked = ScalingTickOutput::default();
+        ticked.asks.tick = self.tick;
         let conflicts = conflicts(observed);
         let seen = observed.iter().zip(&conflicts).enumerate();
         let seen = seen.map(|(place, (observed, &conflict))| WatchedTarget {
@@ -83,11 +84,12 @@ impl ScalingTargets {
         });
         let seen: Vec<_> = seen.collect();
         let mut crons = Crons::new(observed, &conflicts, tick, &mut self.crons);
+        let states = HashMap::with_capacity(observed.len());
+        let mut before = std::mem::replace(&mut self.states, states);
         for together in seen.chunks(TOGETHER) {
             let targets = together.iter().map(|&seen| {
                 let key = TargetKey::of(seen.observed);
-                let mut state = self.states.remove(&key).unwrap_or_default();
-                state.tick = self.tick;
+                let state = before.remove(&key).unwrap_or_default();
                 TickingTarget::begin(key, state, seen, tick, &mut ticked)
             });
             let mut targets: Vec<_> = targets.collect();
@@ -107,8 +109,6 @@ impl ScalingTargets {
         }
         crons.refuse_the_others(tick, &mut ticked);
         take_turns(&mut ticked.writes, self.tick);
-        let newest = self.tick;
-        self.states.retain(|_, state| state.tick == newest);
         let quarantines = self
             .states
             .values()
@@ -172,10 +172,7 @@ impl ScalingTargets {
     /// Records the writer that contests the bounds of a target, if it is known.
     pub fn contested_by(&mut self, key: &TargetKey, manager: Option<String>) {
         if let Some(state) = self.states.get_mut(key) {
-            state.contest = ContestInquiry::Answered;
-            if let Some(manager) = manager {
-                state.plans.name_contester(manager);
-            }
+            state.plans.contest = ContestInquiry::Answered(manager);
         }
     }
 }

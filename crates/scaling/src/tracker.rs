@@ -1,4 +1,4 @@
-//! The whole memory of one target: measurements in, a decision out.
+//! The loads of one target and the decisions on them: measurements in, a decision out.
 //!
 //! Each signal has its history and, scored on it, the models of its load. Models follow the
 //! 15-second grid and take a step once it is over, so that it does not matter when within a step
@@ -24,7 +24,7 @@ mod traffic_replicas;
 
 pub use load_model::LoadModel;
 pub use load_past_fit::LoadPastFit;
-pub use own_fit::{FitTask, OwnFit};
+pub use own_fit::{FitEnd, FitTask, OwnFit};
 pub use tick_report::{
     HpaReport, LoadReport, ModelReport, Reaction, ReconciledTarget, ScaledSignal, TickInput,
     TickReport, TrafficInput, TrafficReport,
@@ -59,12 +59,11 @@ const FLOOR_STANDS: SignedDuration = SignedDuration::from_mins(10);
 /// The loads that are remembered although the target does not scale by them any more.
 pub const UNSCALED: usize = 4;
 
-/// The memory of one target.
+/// The loads of one target with their models, and the memory of the decisions on them.
 #[derive(Debug, Default)]
-pub struct TargetState {
+pub struct LoadTracker {
     loads: Vec<LoadHistory>,
-    state: DecisionState,
-    begun: bool,
+    pub(crate) state: DecisionState,
     carried: PodCountHistory,
     /// Where the HPA's algorithm is run here.
     reacting: Option<Box<ReactiveScaler>>,
@@ -75,12 +74,12 @@ pub struct TargetState {
 /// One target at a tick that many targets have together.
 #[derive(Debug)]
 pub struct TargetTick<'a> {
-    pub tracker: &'a mut TargetState,
+    pub tracker: &'a mut LoadTracker,
     pub policy: &'a TargetPolicy,
     pub input: TickInput<'a>,
 }
 
-impl TargetState {
+impl LoadTracker {
     /// Takes the load of a signal, for the time that it is of. An estimate is kept beside the history,
     /// which nothing learns from. Where the clock was set back by more than the
     /// finest ring holds, the memory begins anew: all of it lies in a time that has not come, and
@@ -221,16 +220,6 @@ impl TargetState {
         }
     }
 
-    /// True while the count is left to another writer, in mode direct.
-    pub(crate) fn is_contested(&self, now: Timestamp) -> bool {
-        self.state.contest.until(now).is_some()
-    }
-
-    /// Takes note that this count has been written, in mode direct.
-    pub(crate) fn count_written(&mut self, replicas: i32) {
-        self.state.written(replicas);
-    }
-
     /// True where the HPA's algorithm has been run here and remembers what it has told.
     pub(crate) const fn has_reconciled(&self) -> bool {
         self.reacting.is_some()
@@ -255,10 +244,11 @@ impl TargetState {
     /// Adopts the floor that is in force at the first tick. Later it is only followed down, because
     /// another decider may take it back meanwhile.
     fn adopt(&mut self, recorded: Option<Floor>) {
-        let adopted = if std::mem::replace(&mut self.begun, true) {
-            self.state.adopted
-        } else {
+        let is_first = self.state.current.is_none();
+        let adopted = if is_first {
             recorded
+        } else {
+            self.state.adopted
         };
         self.state.adopted = adopted.zip(recorded).map(|(adopted, recorded)| Floor {
             replicas: adopted.replicas.min(recorded.replicas),

@@ -18,6 +18,7 @@ use jiff::Timestamp;
 
 use self::stale_metadata::{left_behind, told_beside, write};
 use super::status::TargetStatus;
+use crate::bounds_record::contest_inquiry::ContestInquiry;
 use crate::status::conditions::Circumstances;
 use crate::status::events;
 use crate::status::events::EventPlan;
@@ -189,7 +190,7 @@ impl<'a> TargetPlan<'a> {
             .report
             .is_some_and(|report| report.decision.is_contested());
         if !self.resolved.is_contested() && !contested {
-            memory.forget_contester();
+            memory.contest = ContestInquiry::None;
         }
     }
 
@@ -198,7 +199,7 @@ impl<'a> TargetPlan<'a> {
         let circumstances = Circumstances {
             now: self.now,
             previous: previous.map_or(&[], |previous| &previous.conditions),
-            contester: memory.contester(),
+            contester: memory.contest.writer(),
             begins: memory.begins(self.now),
         };
         (self.resolved.mode != ScalingMode::Off)

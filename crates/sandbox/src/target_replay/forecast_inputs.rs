@@ -39,7 +39,7 @@ pub struct Knowledge<'a> {
     pub own: Option<DailyFit<'a>>,
 }
 
-/// Due when the service's are (`TargetState::fits_due`).
+/// Due when the service's are (`LoadTracker::fits_due`).
 #[derive(Clone, Copy)]
 pub struct DailyFit<'a> {
     /// By [`evenkeel_scaling::tracker::fit_times::daily_hour`].

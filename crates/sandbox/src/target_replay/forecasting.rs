@@ -15,7 +15,7 @@ use evenkeel_scaling::load::observation::LoadSample;
 use evenkeel_scaling::load::sum::Certainty;
 use evenkeel_scaling::recommend::policy::TargetPolicy;
 use evenkeel_scaling::targets::settings::Settings;
-use evenkeel_scaling::tracker::{FitTask, ScaledSignal, TargetState, TickInput};
+use evenkeel_scaling::tracker::{FitEnd, FitTask, LoadTracker, ScaledSignal, TickInput};
 use jiff::Timestamp;
 
 use super::forecast_inputs::{DailyFit, Knowledge};
@@ -28,7 +28,7 @@ use crate::portraits::Portraits;
 pub(super) struct Forecaster {
     policy: TargetPolicy,
     signals: [ScaledSignal; 1],
-    tracker: TargetState,
+    tracker: LoadTracker,
     /// `None` without forecasts.
     models: Option<ModelSet>,
     shared: ModelAssets,
@@ -97,7 +97,7 @@ impl Forecaster {
                 is_forecast: true,
                 only_here: false,
             }],
-            tracker: TargetState::default(),
+            tracker: LoadTracker::default(),
             models,
             shared: ModelAssets::default(),
             last: None,
@@ -128,17 +128,16 @@ impl Forecaster {
         for (window, lesson, end) in due {
             self.tracker.fitting(signal, hour, now);
             let past = past(end).map(|past| forecast_inputs::bridged(&past));
-            let adopted = match (&lesson, past) {
-                (_, None) => None,
-                (FitTask::Trees(pods), Some(past)) => (fits.trees)(&past, window, pods)
-                    .map(|learnt| self.tracker.adopt_learnt(signal, learnt)),
-                (FitTask::Model(models), Some(past)) => (fits.model)(&past, window, *models)
+            let end = past.and_then(|past| match &lesson {
+                FitTask::Trees(pods) => {
+                    (fits.trees)(&past, window, pods).map(|learnt| FitEnd::Learnt(Box::new(learnt)))
+                }
+                FitTask::Model(models) => (fits.model)(&past, window, *models)
                     .ok()
-                    .map(|model| self.tracker.adopt_model(signal, model, now)),
-            };
-            if adopted.is_none() {
-                self.tracker.fit_too_short(signal, now);
-            }
+                    .map(|model| FitEnd::Model(Box::new(model))),
+            });
+            let end = end.unwrap_or(FitEnd::TooShort);
+            self.tracker.fitted(signal, end, now);
         }
     }
 

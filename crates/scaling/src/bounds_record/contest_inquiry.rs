@@ -9,26 +9,34 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde_json::Value;
 
 /// The search for the other writer of a target's bounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum ContestInquiry {
     /// No writer contests the bounds.
     #[default]
     None,
     /// The API server is being asked.
     Asked,
-    /// The API server was asked, whatever it said.
-    Answered,
+    /// The API server was asked, and may have named the writer.
+    Answered(Option<String>),
 }
 
 impl ContestInquiry {
     /// The state at the next tick. The first tick of a contest asks, where there is an object to ask
     /// about.
-    pub(crate) const fn next(self, contested: bool, has_object: bool) -> Self {
+    pub(crate) fn next(self, contested: bool, has_object: bool) -> Self {
         match (contested, self) {
             (false, _) => Self::None,
             (true, Self::None) if has_object => Self::Asked,
-            (true, Self::None) => Self::Answered,
+            (true, Self::None) => Self::Answered(None),
             (true, asked) => asked,
+        }
+    }
+
+    /// The other writer, if it is known.
+    pub(crate) fn writer(&self) -> Option<&str> {
+        match self {
+            Self::None | Self::Asked => None,
+            Self::Answered(writer) => writer.as_deref(),
         }
     }
 }
@@ -106,17 +114,19 @@ mod tests {
     #[test]
     fn a_contest_is_asked_about_once_and_forgotten_with_its_end() {
         use ContestInquiry::{Answered, Asked, None};
+        let flux = || Answered(Some("flux".to_owned()));
+        assert_eq!(flux().writer(), Some("flux"));
         for (before, contested, has_object, after) in [
             (None, false, true, None),
             (None, true, true, Asked),
-            (None, true, false, Answered),
+            (None, true, false, Answered(Option::None)),
             (Asked, true, true, Asked),
-            (Answered, true, true, Answered),
-            (Answered, false, true, None),
+            (flux(), true, true, flux()),
+            (flux(), false, true, None),
             (Asked, false, true, None),
         ] {
-            let next = before.next(contested, has_object);
-            assert_eq!(next, after, "{before:?} {contested} {has_object}");
+            let told = format!("{before:?} {contested} {has_object}");
+            assert_eq!(before.next(contested, has_object), after, "{told}");
         }
     }
 }

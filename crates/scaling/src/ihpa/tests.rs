@@ -30,7 +30,7 @@ use crate::targets::resolve::{ResolvedTarget, resolve};
 use crate::targets::scalers::Scalers;
 use crate::targets::settings::{Queries, Settings};
 use crate::targets::target_objects::{TargetObjects, TargetPodFacts};
-use crate::tracker::TargetState;
+use crate::tracker::LoadTracker;
 use crate::writes::plan;
 use crate::writes::tests::{pods, readings, wave};
 
@@ -56,7 +56,7 @@ struct World {
     workload: Value,
     /// The millicores that its four Pods use; `None` without Pods.
     load: Option<f64>,
-    tracker: TargetState,
+    tracker: LoadTracker,
     memory: PlanMemory,
     told: Vec<String>,
     now: i64,
@@ -79,7 +79,7 @@ impl World {
             replicas: 3,
             workload: json!({}),
             load: None,
-            tracker: TargetState::default(),
+            tracker: LoadTracker::default(),
             memory: PlanMemory::default(),
             told: Vec::new(),
             now: 0,
@@ -372,7 +372,7 @@ fn whoever_takes_over_goes_on_with_the_steps_from_the_status() {
     let stepped = world.now;
     while world.replicas == 6 {
         // Another leader at each tick.
-        (world.memory, world.tracker) = (PlanMemory::default(), TargetState::default());
+        (world.memory, world.tracker) = (PlanMemory::default(), LoadTracker::default());
         world.tick();
     }
     assert_eq!((world.replicas, world.now - stepped), (9, 60));
@@ -519,7 +519,7 @@ fn a_change_that_is_done_is_told_until_its_interval_is_over_and_finished_once() 
     assert_eq!(world.replicas, 4, "it goes on with the change before");
     assert!(world.condition("GrayProgressing").unwrap().0);
     for _ in 0..3 {
-        (world.memory, world.tracker) = (PlanMemory::default(), TargetState::default());
+        (world.memory, world.tracker) = (PlanMemory::default(), LoadTracker::default());
         world.tick();
     }
     assert_eq!(world.replicas, 9);
@@ -538,7 +538,7 @@ fn whoever_takes_over_goes_on_from_the_counts_of_the_profile() {
     want(&mut world, 4);
     let mut seen = vec![(8, 0, 0)];
     for _ in 0..12 {
-        (world.memory, world.tracker) = (PlanMemory::default(), TargetState::default());
+        (world.memory, world.tracker) = (PlanMemory::default(), LoadTracker::default());
         world.tick();
         let counts = world.profiled().unwrap();
         if seen.last() != Some(&counts) {

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::TargetStatus;
 use crate::bounds_record::annotation::BoundsAnnotation;
+use crate::bounds_record::contest_inquiry::ContestInquiry;
 use crate::targets::bounds::{FloorChange, REMEMBERED};
 use crate::targets::schedules::ProviderSchedules;
 
@@ -32,34 +33,24 @@ pub struct PlanMemory {
     pub(crate) ihpa: StatusWriter<IhpaStatus>,
     /// The calendars of an IHPA's portraits.
     pub(crate) schedules: ProviderSchedules,
-    contester: Option<String>,
+    /// The search for the other writer of contested bounds.
+    pub(crate) contest: ContestInquiry,
 }
 
 impl PlanMemory {
-    /// The status of the last plan; `None` before the first.
-    pub fn status(&self) -> Option<&TargetStatus> {
-        self.written.planned()
-    }
-
-    /// Takes the field manager that last wrote contested bounds.
-    pub(crate) fn name_contester(&mut self, manager: String) {
-        self.contester = Some(manager);
-    }
-
-    pub(crate) fn contester(&self) -> Option<&str> {
-        self.contester.as_deref()
-    }
-
     /// The record that was on the object a moment before `now`.
     pub fn record(&self, now: Timestamp) -> Option<&BoundsAnnotation> {
         self.record.as_ref().filter(|_| self.is_recent(now))
     }
 
-    /// Begins a plan at `now`. Forgets everything where the last plan is too long ago, or lies ahead
+    /// Begins a plan at `now`. Forgets everything but the contest where the last plan is too long ago, or lies ahead
     /// as after a clock was set back: an Event of a time to come would silence all until then.
     pub(crate) fn begin(&mut self, now: Timestamp) {
         if self.last.is_some() && !self.is_recent(now) {
-            *self = Self::default();
+            *self = Self {
+                contest: std::mem::take(&mut self.contest),
+                ..Self::default()
+            };
         }
         self.first.get_or_insert(now);
         self.last = Some(now);
@@ -71,11 +62,6 @@ impl PlanMemory {
             .first
             .map_or(SignedDuration::ZERO, |first| now.duration_since(first));
         age < BEGIN
-    }
-
-    /// Forgets the writer that contested the bounds, because no writer does any more.
-    pub(crate) fn forget_contester(&mut self) {
-        self.contester = None;
     }
 
     fn is_recent(&self, now: Timestamp) -> bool {

@@ -7,7 +7,7 @@ use evenkeel_objects::pod_names;
 
 use super::key::TargetKey;
 use super::samples::resource_of;
-use super::target_state::TargetRuntime;
+use super::target_state::TargetState;
 use crate::tracker::fit_times::daily_hour;
 
 /// The lane in which work is done. What targets' own queries are asked for may hang, and others do not wait for it.
@@ -37,7 +37,7 @@ impl FitPast {
 }
 
 /// Where the past of a load is had from; `None` where it cannot be had.
-pub(super) fn past(key: &TargetKey, state: &TargetRuntime, signal: &Signal) -> Option<FitPast> {
+pub(super) fn past(key: &TargetKey, state: &TargetState, signal: &Signal) -> Option<FitPast> {
     if resource_of(signal).is_some() {
         let workload = &key.workload;
         pod_names::ending(workload.object().kind(), workload.name())?;

@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use super::ScalingTargets;
 use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
-use super::target_state::TargetRuntime;
+use super::target_state::TargetState;
 use super::traffic::{TrafficFitted, TrafficWork};
-use crate::tracker::{FitTask, LoadModel, LoadPastFit, OwnFit};
+use crate::tracker::{FitEnd, FitTask, OwnFit};
 
 /// The most loads that are fitted together: their pasts take 2 MB, and the names of their workloads fit into
 /// a query.
@@ -56,17 +56,6 @@ pub struct FitLoad {
 pub struct LoadFitResult {
     pub load: FitLoad,
     pub end: FitEnd,
-}
-
-/// How a fit ended.
-#[derive(Debug)]
-pub enum FitEnd {
-    Learnt(Box<LoadPastFit>),
-    Model(Box<LoadModel>),
-    /// The past is too short to learn from.
-    TooShort,
-    /// The past could not be had, or could not be worked on: it is to be tried again.
-    Failed,
 }
 
 impl FitLoad {
@@ -141,21 +130,15 @@ impl ScalingTargets {
     /// Takes what came of a fit, where its target is still there.
     pub(crate) fn take_fitted(&mut self, fitted: LoadFitResult, now: Timestamp) {
         let LoadFitResult { load, end } = fitted;
-        let Some(state) = self.states.get_mut(&load.key) else {
-            return;
-        };
-        match end {
-            FitEnd::Learnt(learnt) => state.tracker.adopt_learnt(&load.signal, *learnt),
-            FitEnd::Model(model) => state.tracker.adopt_model(&load.signal, *model, now),
-            FitEnd::TooShort => state.tracker.fit_too_short(&load.signal, now),
-            FitEnd::Failed => state.tracker.fit_failed(&load.signal, now),
+        if let Some(state) = self.states.get_mut(&load.key) {
+            state.tracker.fitted(&load.signal, end, now);
         }
     }
 }
 
 /// The loads of a target that are due, as far as there is a past to be had. A target that cannot be
 /// judged is left out: its next tick finds out why.
-fn due<'a>(key: &'a TargetKey, state: &'a TargetRuntime, now: Timestamp) -> Vec<DueFit<'a>> {
+fn due<'a>(key: &'a TargetKey, state: &'a TargetState, now: Timestamp) -> Vec<DueFit<'a>> {
     if state.mode.is_none() {
         return Vec::new();
     }

@@ -84,6 +84,8 @@ pub struct ScalingTickOutput {
 /// The data that targets ask for.
 #[derive(Debug, Default)]
 pub struct Asks {
+    /// The number of the tick.
+    pub tick: u64,
     /// Namespaces with targets that lack their past.
     pub past: BackfillNamespaces,
     /// Queries of targets that lack their past.

@@ -16,13 +16,12 @@ use super::pod_coverage::PodCoverage;
 use super::quarantine::Quarantine;
 use super::signal_answers::{SignalAnswers, readings, signal_answers};
 use super::traffic_state::TrafficState;
-use crate::bounds_record::contest_inquiry::ContestInquiry;
 use crate::ihpa;
 use crate::load::observation::TargetObservation;
 use crate::load::serving_pods::ServingPods;
 use crate::status::last_status;
 use crate::status::memory::PlanMemory;
-use crate::targets::history_backfill::{BackfillNamespaces, Points, RefillState};
+use crate::targets::history_backfill::{Points, RefillState};
 use crate::targets::hpa_input::{HpaInput, LastStatus};
 use crate::targets::problem::TargetProblem;
 use crate::targets::resolve::ResolvedTarget;
@@ -30,15 +29,15 @@ use crate::targets::scaling_target::TargetReaction;
 use crate::targets::target_objects::TargetObjects;
 use crate::targets::{history_backfill, resolve};
 use crate::tracker::measurement_dedup::AnswersTaken;
-use crate::tracker::{ScaledSignal, TargetState, UNSCALED};
+use crate::tracker::{LoadTracker, ScaledSignal, UNSCALED};
 
 /// Why nothing is decided on what some of the Pods use.
 const PODS_MISSING: &str = "too few of its Pods are known yet";
 
-/// The state of one target.
+/// The state of one target between two ticks.
 #[derive(Debug, Default)]
-pub(super) struct TargetRuntime {
-    pub(super) tracker: TargetState,
+pub(super) struct TargetState {
+    pub(super) tracker: LoadTracker,
     pub(super) answers: AnswersTaken,
     /// The signals with one value for each Pod.
     pub(super) of_each_pod: Vec<Signal>,
@@ -51,9 +50,7 @@ pub(super) struct TargetRuntime {
     pub(super) refill: Option<RefillState>,
     /// The tick at which the past was asked for.
     pub(super) asked: u64,
-    pub(super) contest: ContestInquiry,
     pub(super) decisions: BTreeMap<&'static str, u64>,
-    pub(super) tick: u64,
     /// How decisions on it act, where its newest tick came to one.
     pub(super) mode: Option<ScalingMode>,
     /// The count at the last tick, where it is reconciled here.
@@ -62,7 +59,7 @@ pub(super) struct TargetRuntime {
     pub(super) quarantine: Option<Quarantine>,
 }
 
-impl TargetRuntime {
+impl TargetState {
     /// True where its decisions change replicas: what it learns is not to wait for that of others.
     pub(super) const fn acts(&self) -> bool {
         matches!(self.mode, Some(ScalingMode::Floor | ScalingMode::Direct))
@@ -79,7 +76,7 @@ impl TargetRuntime {
             observed, conflict, ..
         } = seen;
         if let Some(&count) = tick.scaled.get(observed.target.object()) {
-            self.tracker.count_written(count);
+            self.tracker.state.written(count);
         }
         let remembered = self.plans.record(tick.now);
         let mut resolved =
@@ -88,7 +85,7 @@ impl TargetRuntime {
         if let Some(problem) = self.missing_pods.see(observed, tick.now) {
             resolved.refuse(problem);
         }
-        self.ask_for_past(observed, &resolved, tick, &mut asks.past);
+        self.ask_for_past(observed, &resolved, tick, asks);
         self.carriers.see(&observed.pods.members, tick.now);
         let target = resolved.target.as_ref();
         self.traffic
@@ -124,7 +121,6 @@ impl TargetRuntime {
         let error = filled.err()?;
         *self = Self {
             refill: Some(RefillState::Done),
-            tick: self.tick,
             ..Self::default()
         };
         Some(WorkPanic::of_target(key, PanickedWork::History, error))
@@ -236,15 +232,16 @@ impl TargetRuntime {
         observed: &TargetObjects,
         resolved: &ResolvedTarget,
         tick: &ScalingTickInput<'_>,
-        past: &mut BackfillNamespaces,
+        asks: &mut Asks,
     ) {
         if self.refill.is_some() || resolved.target.is_none() {
             return;
         }
         let state = history_backfill::begin(&observed.target, tick.has_past);
         if state == RefillState::Running {
-            self.asked = self.tick;
-            past.insert(observed.namespace.as_ref().into(), self.tick);
+            self.asked = asks.tick;
+            let namespace = observed.namespace.as_ref().into();
+            asks.past.insert(namespace, asks.tick);
         }
         self.refill = Some(state);
     }

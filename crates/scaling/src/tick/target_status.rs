@@ -7,7 +7,7 @@ use evenkeel_objects::bounds::ReplicaBounds;
 use evenkeel_objects::condition::Condition;
 use jiff::Timestamp;
 
-use super::target_state::TargetRuntime;
+use super::target_state::TargetState;
 use crate::limits::LimitedBy;
 use crate::recommend::decision_basis::DecisionBasis;
 use crate::status::dashboard::{
@@ -26,7 +26,7 @@ pub(super) fn shown(
     observed: &TargetObjects,
     resolved: &ResolvedTarget,
     report: Option<&TickReport>,
-    state: &TargetRuntime,
+    state: &TargetState,
     now: Timestamp,
 ) -> Option<ScalingStatus> {
     if resolved.target.is_none() && resolved.problems.is_empty() {
@@ -73,7 +73,7 @@ pub(super) fn shown(
             })
             .collect(),
         traffic: report.and_then(|report| report.traffic.as_ref().map(traffic::shown)),
-        conditions: conditions(observed, state.plans.status(), &owner),
+        conditions: conditions(observed, state.plans.written.planned(), &owner),
         floor: resolved
             .bounds
             .as_ref()

@@ -17,7 +17,7 @@ use super::input_output::{
 use super::key::{TargetKey, WatchedTarget};
 use super::panic_isolation::{TargetWorkStep, isolated};
 use super::quarantine::Quarantine;
-use super::target_state::TargetRuntime;
+use super::target_state::TargetState;
 use super::{checks, target_status};
 use crate::bounds_record::contest_inquiry::ContestInquiry;
 use crate::external_metrics::{KnownLoad, ServedLoad};
@@ -38,7 +38,7 @@ use crate::writes::scale_in;
 /// One target at one tick.
 pub(super) struct TickingTarget<'a> {
     pub(super) key: TargetKey,
-    pub(super) state: Box<TargetRuntime>,
+    pub(super) state: Box<TargetState>,
     seen: WatchedTarget<'a>,
     resolved: ResolvedTarget,
     measured: Option<HpaInput>,
@@ -69,7 +69,7 @@ pub(super) fn decisions(
             traffic: kinds,
             ..
         } = target;
-        let TargetRuntime {
+        let TargetState {
             tracker, traffic, ..
         } = &mut **state;
         let resolved = resolved.target.as_ref()?;
@@ -96,7 +96,7 @@ impl<'a> TickingTarget<'a> {
     /// Begins the tick of one target; the tick owns the state until it is over.
     pub(super) fn begin(
         key: TargetKey,
-        mut state: Box<TargetRuntime>,
+        mut state: Box<TargetState>,
         seen: WatchedTarget<'a>,
         tick: &ScalingTickInput<'_>,
         ticked: &mut ScalingTickOutput,
@@ -148,10 +148,11 @@ impl<'a> TickingTarget<'a> {
         crons: &mut Crons<'_>,
         ticked: &mut ScalingTickOutput,
     ) {
+        let contest = &self.state.tracker.state.contest;
         let target = ScaledTarget {
             seen: self.seen,
             resolved: &self.resolved,
-            is_contested: self.resolved.is_direct() && self.state.tracker.is_contested(tick.now),
+            is_contested: contest.until(tick.now).is_some() && self.resolved.is_direct(),
         };
         let named = crons.named(self.seen.place);
         let followed = caught(|| crons.follow_all(&target, tick, ticked));
@@ -303,26 +304,26 @@ impl<'a> TickingTarget<'a> {
     ) -> bool {
         let owner = Owner::of(self.seen.observed);
         let object = owner.and_then(|owner| owner.object(&self.seen.observed.namespace));
-        let before = self.state.contest;
         let contested = report.is_some_and(|report| report.decision.is_contested());
         let contested = contested || self.resolved.is_contested();
-        self.state.contest = before.next(contested, object.is_some());
-        if let Some(object) = object
-            && before == ContestInquiry::None
-            && self.state.contest == ContestInquiry::Asked
-        {
+        let memory = &mut self.state.plans;
+        let before = std::mem::take(&mut memory.contest);
+        let begins = before == ContestInquiry::None;
+        memory.contest = before.next(contested, object.is_some());
+        let waits = memory.contest == ContestInquiry::Asked;
+        if let Some(object) = object.filter(|_| begins && waits) {
             ticked.contested.push(ContestedTarget {
                 key: self.key.clone(),
                 object,
             });
         }
-        self.state.contest == ContestInquiry::Asked
+        waits
     }
 }
 
 /// Puts a target into quarantine, and forgets its state.
 fn quarantined(
-    state: &mut TargetRuntime,
+    state: &mut TargetState,
     seen: WatchedTarget<'_>,
     panicked: PanicError,
     tick: &ScalingTickInput<'_>,
@@ -330,10 +331,9 @@ fn quarantined(
     let before = state.quarantine.take();
     let quarantine = Quarantine::begin(seen.observed, panicked, before.as_ref(), tick.now);
     let resolved = refused(&quarantine, seen, tick);
-    *state = TargetRuntime {
-        tick: state.tick,
+    *state = TargetState {
         quarantine: Some(quarantine),
-        ..TargetRuntime::default()
+        ..TargetState::default()
     };
     resolved
 }

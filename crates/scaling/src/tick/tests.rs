@@ -54,10 +54,10 @@ fn key(name: &str) -> TargetKey {
 #[test]
 fn a_target_that_comes_while_its_namespace_is_filled_is_filled_after() {
     let running = |asked| {
-        Box::new(TargetRuntime {
+        Box::new(TargetState {
             refill: Some(RefillState::Running),
             asked,
-            ..TargetRuntime::default()
+            ..TargetState::default()
         })
     };
     let mut targets = ScalingTargets {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::ScalingTargets;
 use super::fit_past::{FitLane, FitPast, hour, past};
 use super::key::TargetKey;
-use super::target_state::TargetRuntime;
+use super::target_state::TargetState;
 use super::traffic_state::TrafficTold;
 use crate::recommend::traffic_fit::TrafficRefusal;
 
@@ -103,7 +103,7 @@ fn untold() -> TrafficRefusal {
 /// A fit of a target; `None` where some past of it cannot be had.
 fn work(
     key: &TargetKey,
-    state: &TargetRuntime,
+    state: &TargetState,
     signals: (Vec<Signal>, Signal),
     end: Timestamp,
 ) -> Option<TrafficWork> {

@@ -246,7 +246,7 @@ impl LoadHistory {
 
     /// Is forecast by a model that was fitted, where it is still the one that is asked for. One that waited for too
     /// long to go on from its past is fitted again.
-    pub(super) fn adopt_model(&mut self, mut model: LoadModel, now: Timestamp) {
+    pub(super) fn adopt_model(&mut self, mut model: Box<LoadModel>, now: Timestamp) {
         if model.is_outdated(&self.history) {
             self.fit_failed(now);
             return;
@@ -258,7 +258,7 @@ impl LoadHistory {
         if let Some(before) = &self.model {
             model.keep_trust_of(before);
         }
-        self.model = Some(Box::new(model));
+        self.model = Some(model);
     }
 
     /// The fit that is due, of models that are asked for or of trees of its own; none where nothing would ask them,

@@ -12,6 +12,8 @@ use evenkeel_metrics::signal::Signal;
 use jiff::{SignedDuration, Timestamp};
 
 use super::fit_times::{newest_daily, newest_hour, rest_after};
+use super::load_model::LoadModel;
+use super::load_past_fit::LoadPastFit;
 use crate::counterfactual::{PodsKind, TrialPods};
 
 /// The 5-minute steps that have to be known: half a day.
@@ -43,6 +45,17 @@ pub enum FitTask {
     Trees(TrialPods),
     /// The parameters of these models.
     Model(ModelSet),
+}
+
+/// How a fit ended.
+#[derive(Debug)]
+pub enum FitEnd {
+    Learnt(Box<LoadPastFit>),
+    Model(Box<LoadModel>),
+    /// The past is too short to learn from.
+    TooShort,
+    /// The past could not be had, or could not be worked on: it is to be tried again.
+    Failed,
 }
 
 /// The kind of a fit, to compare it with another.

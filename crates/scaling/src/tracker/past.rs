@@ -4,13 +4,12 @@ use evenkeel_forecast::Resolution;
 use evenkeel_metrics::signal::Signal;
 use jiff::Timestamp;
 
-use super::TargetState;
-use super::load_model::LoadModel;
-use super::load_past_fit::LoadPastFit;
-use super::own_fit::{LastFit, OwnFit};
+use super::LoadTracker;
+use super::load_history::LoadHistory;
+use super::own_fit::{FitEnd, LastFit, OwnFit};
 use super::tick_report::ScaledSignal;
 
-impl TargetState {
+impl LoadTracker {
     /// Takes values of the past from elsewhere and learns from them; values that were measured here
     /// stay. Where Pods started, the past leaves times out, and models are led across them. Returns the
     /// number of gaps that were filled.
@@ -41,25 +40,11 @@ impl TargetState {
             ..
         } in scaled
         {
-            let known = self.loads.iter_mut().find(|load| load.signal == *signal);
-            unknown |= known.is_some_and(|load| load.history.keep_past(*is_forecast));
+            unknown |= self
+                .known(signal)
+                .is_some_and(|load| load.history.keep_past(*is_forecast));
         }
         unknown
-    }
-
-    /// Lets the forecasts of a signal's load go on from what its past taught.
-    pub fn adopt_learnt(&mut self, signal: &Signal, learnt: LoadPastFit) {
-        if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
-            load.adopt(learnt);
-        }
-    }
-
-    /// Lets the forecasts of a signal's load be those of a model that was fitted on its past, where that is the one
-    /// that it is to be forecast by.
-    pub fn adopt_model(&mut self, signal: &Signal, model: LoadModel, now: Timestamp) {
-        if let Some(load) = self.loads.iter_mut().find(|load| load.signal == *signal) {
-            load.adopt_model(model, now);
-        }
     }
 
     /// The loads that need trees or models of their own fitted: once half a day is known, then
@@ -79,24 +64,27 @@ impl TargetState {
 
     /// Takes note that the trees of a load are being fitted, so that they are not asked for again.
     pub fn fitting(&mut self, signal: &Signal, hour: i64, now: Timestamp) {
-        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
-            if let Some(fit) = load.fit_due(hour, now) {
-                load.fitting(fit);
-            }
+        if let Some(load) = self.known(signal)
+            && let Some(fit) = load.fit_due(hour, now)
+        {
+            load.fitting(fit);
         }
     }
 
-    /// Takes note that the past of a load is too short to learn from, so that it is asked for again when more is known.
-    pub fn fit_too_short(&mut self, signal: &Signal, now: Timestamp) {
-        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
-            load.fit_too_short(now);
+    /// Takes what came of the fit of a load.
+    pub fn fitted(&mut self, signal: &Signal, end: FitEnd, now: Timestamp) {
+        let Some(load) = self.known(signal) else {
+            return;
+        };
+        match end {
+            FitEnd::Learnt(learnt) => load.adopt(*learnt),
+            FitEnd::Model(model) => load.adopt_model(model, now),
+            FitEnd::TooShort => load.fit_too_short(now),
+            FitEnd::Failed => load.fit_failed(now),
         }
     }
 
-    /// Takes note that nothing came of the fit of a load, so that it is tried again after a while.
-    pub(crate) fn fit_failed(&mut self, signal: &Signal, now: Timestamp) {
-        for load in self.loads.iter_mut().filter(|load| load.signal == *signal) {
-            load.fit_failed(now);
-        }
+    fn known(&mut self, signal: &Signal) -> Option<&mut LoadHistory> {
+        self.loads.iter_mut().find(|load| load.signal == *signal)
     }
 }

@@ -61,7 +61,7 @@ fn hill(tick: i64) -> f64 {
 }
 
 struct Run {
-    tracker: TargetState,
+    tracker: LoadTracker,
     policy: TargetPolicy,
     models: Option<ModelSet>,
     current: i32,
@@ -70,7 +70,7 @@ struct Run {
 
 impl Run {
     fn new(models: Option<ModelSet>) -> Self {
-        let (tracker, policy) = (TargetState::default(), policy());
+        let (tracker, policy) = (LoadTracker::default(), policy());
         Self {
             tracker,
             policy,
@@ -614,7 +614,7 @@ fn a_floor_that_was_taken_over_goes_when_a_model_has_been_judged() {
 
 #[test]
 fn ten_thousand_targets_of_two_series_stay_near_their_budget() {
-    let mut tracker = TargetState::default();
+    let mut tracker = LoadTracker::default();
     for tick in 0..200 {
         for signal in [&Signal::CPU, &Signal::MEMORY] {
             tracker
@@ -657,7 +657,7 @@ fn a_load_that_is_not_forecast_has_no_past_until_it_is() {
             ..scaled
         })
     };
-    let mut tracker = TargetState::default();
+    let mut tracker = LoadTracker::default();
     let now = time(0);
     let load = LoadSample::of_moment(1000.0, now);
     tracker.measure(&Signal::CPU, &load, now).unwrap();
@@ -765,13 +765,13 @@ fn what_a_target_scales_by_no_more_is_forgotten_once_it_is_much() {
         signal: signal(index),
         ..signals()[0].clone()
     };
-    let mut tracker = TargetState::default();
+    let mut tracker = LoadTracker::default();
     for index in 0..6 {
         let at = time(0);
         let sample = LoadSample::of_moment(1.0, at);
         tracker.measure(&signal(index), &sample, at).unwrap();
     }
-    let known = |tracker: &TargetState| tracker.loads.len();
+    let known = |tracker: &LoadTracker| tracker.loads.len();
     tracker.forget_but(&[scaled(0), scaled(1)]);
     assert_eq!(known(&tracker), 6, "metrics are taken away and given back");
     tracker.forget_but(&[scaled(5)]);

@@ -89,7 +89,7 @@ impl<'a> IhpaTick<'a> {
         let circumstances = Circumstances {
             now,
             previous,
-            contester: memory.contester(),
+            contester: memory.contest.writer(),
             begins: memory.begins(now),
         };
         let mut told = TargetStatus::of(self.resolved, self.report, &circumstances);

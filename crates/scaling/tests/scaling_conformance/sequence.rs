@@ -18,7 +18,7 @@ use evenkeel_scaling::load::horizon::Lead;
 use evenkeel_scaling::recommend::merged_portraits::{PortraitInput, ProviderRef};
 use evenkeel_scaling::recommend::policy::TargetPolicy;
 use evenkeel_scaling::staged_change::{ScaleDownWay, ScaleUpBehavior, StagedBehavior};
-use evenkeel_scaling::tracker::{Reaction, ReconciledTarget, TargetState, TickInput};
+use evenkeel_scaling::tracker::{LoadTracker, Reaction, ReconciledTarget, TickInput};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 
@@ -147,7 +147,7 @@ fn by_portrait(given: &SequenceIn, expected: &SequenceOut) {
         by: "reactive".into(),
         priority: 1,
     };
-    let (mut tracker, shared) = (TargetState::default(), ModelAssets::default());
+    let (mut tracker, shared) = (LoadTracker::default(), ModelAssets::default());
     let (mut current, mut time) = (given.initial_replicas, now());
     for (place, step) in given.steps.iter().enumerate() {
         time = after(time, step.dt_s);

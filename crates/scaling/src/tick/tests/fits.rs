@@ -6,7 +6,8 @@ use evenkeel_forecast::{OwnPeaks, Resolution, TreeNode, Trees};
 use evenkeel_metrics::signal::{PromQl, Signal};
 
 use super::*;
-use crate::tick::{FitBatch, FitEnd, FitLane, FitPast, LoadFitResult};
+use crate::tick::{FitBatch, FitLane, FitPast, LoadFitResult};
+use crate::tracker::FitEnd;
 use crate::tracker::LoadPastFit;
 
 const DAY: i64 = 86_400;
@@ -197,9 +198,9 @@ fn what_came_of_a_target_that_is_gone_is_left() {
 #[test]
 fn a_load_without_a_past_to_be_had_is_never_due() {
     let queue = Signal::PromQl(PromQl::own("sum(queue)"));
-    let state = TargetRuntime {
+    let state = TargetState {
         past_queries: vec![(queue.clone(), "sum(queue)".into())],
-        ..TargetRuntime::default()
+        ..TargetState::default()
     };
     let rollout = TargetKey {
         workload: TargetRef::new("argoproj.io/v1alpha1", "Rollout", "shop", "web"),

@@ -4,7 +4,7 @@ use evenkeel_forecast::Minutes;
 use evenkeel_units::random::RandomSource;
 
 use super::*;
-use crate::tracker::{FitTask, LoadModel};
+use crate::tracker::{FitEnd, FitTask, LoadModel};
 
 /// The ticks of a minute.
 const MINUTE: i64 = 4;
@@ -27,9 +27,10 @@ fn before(minutes: i64) -> Minutes {
     Minutes::new(START - minutes * 60, (0..minutes).map(mean).collect())
 }
 
-fn arima(minutes: i64) -> LoadModel {
+fn arima(minutes: i64) -> FitEnd {
     let past = before(minutes);
-    LoadModel::fitted(ModelSet::Arima, &past, WINDOW, &ModelAssets::default()).unwrap()
+    let model = LoadModel::fitted(ModelSet::Arima, &past, WINDOW, &ModelAssets::default());
+    FitEnd::Model(Box::new(model.unwrap()))
 }
 
 fn model(report: &TickReport) -> &'static str {
@@ -66,7 +67,7 @@ fn a_model_serves_once_it_is_fitted_and_auto_until_then() {
         "what auto is as long as nothing else is known"
     );
     assert!(lacking(&report).contains(&"arima ready in 12 h".to_owned()));
-    run.tracker.adopt_model(&Signal::CPU, arima(720), time(1));
+    run.tracker.fitted(&Signal::CPU, arima(720), time(1));
     let report = run.measured(1, wave(1));
     assert_eq!(model(&report), "arima");
     assert_eq!(lacking(&report), [""; 0]);
@@ -80,7 +81,7 @@ fn a_model_serves_once_it_is_fitted_and_auto_until_then() {
     run.models = Some(ModelSet::Auto);
     assert_eq!(model(&run.measured(600, wave(600))), "global");
     run.models = Some(ModelSet::Gbdt);
-    run.tracker.adopt_model(&Signal::CPU, arima(720), time(1));
+    run.tracker.fitted(&Signal::CPU, arima(720), time(1));
     let report = run.measured(601, wave(601));
     assert_eq!(model(&report), "global", "not the model that is asked for");
 }
@@ -91,7 +92,7 @@ fn a_fitted_model_begins_anew_after_an_outage() {
     for outage in [10, 200, 2000] {
         let mut run = Run::new(Some(ModelSet::Arima));
         run.measured(0, wave(0));
-        run.tracker.adopt_model(&Signal::CPU, arima(720), time(1));
+        run.tracker.fitted(&Signal::CPU, arima(720), time(1));
         errors(&mut run, 1..100);
         let back = 100 + outage * MINUTE;
         run.measured(back, wave(back));
@@ -115,8 +116,7 @@ fn a_model_that_waited_for_longer_than_minutes_are_remembered_is_not_taken() {
     let mut run = Run::new(Some(ModelSet::Arima));
     let late = 4 * 60 * MINUTE;
     run.measured(late, wave(late));
-    run.tracker
-        .adopt_model(&Signal::CPU, arima(720), time(late));
+    run.tracker.fitted(&Signal::CPU, arima(720), time(late));
     assert_eq!(model(&run.measured(late + 1, wave(late + 1))), "global");
 }
 

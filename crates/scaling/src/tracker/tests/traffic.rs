@@ -49,7 +49,7 @@ fn accepted(residual: &[Vec<TreeNode>]) -> TrafficFit {
 
 /// A target by cpu with traffic.
 struct Served {
-    tracker: TargetState,
+    tracker: LoadTracker,
     policy: TargetPolicy,
     models: Option<ModelSet>,
     fit: TrafficFit,
@@ -63,7 +63,7 @@ struct Served {
 impl Served {
     fn new(mode: ScalingMode, fit: TrafficFit) -> Self {
         Self {
-            tracker: TargetState::default(),
+            tracker: LoadTracker::default(),
             policy: TargetPolicy { mode, ..policy() },
             models: Some(ModelSet::Auto),
             fit,

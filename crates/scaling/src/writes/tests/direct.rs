@@ -10,10 +10,11 @@ use evenkeel_objects::annotations::SCALE_DOWN;
 use evenkeel_objects::scaling_mode::ScaleDown;
 
 use super::*;
+use crate::bounds_record::contest_inquiry::ContestInquiry;
 use crate::limits::LimitedBy;
 use crate::load::observation::LoadSample;
 use crate::targets::scalers::Scalers;
-use crate::tracker::{Reaction, TargetState};
+use crate::tracker::{LoadTracker, Reaction};
 
 const MIN: &str = "evenkeel.dev/min-replicas";
 const MAX: &str = "evenkeel.dev/max-replicas";
@@ -30,7 +31,7 @@ fn kinds(resolved: &ResolvedTarget) -> Vec<&'static str> {
 /// One replica of the service that looks at the world.
 #[derive(Default)]
 struct Replica {
-    tracker: TargetState,
+    tracker: LoadTracker,
     memory: PlanMemory,
     count: Option<i32>,
 }
@@ -562,7 +563,7 @@ fn a_contest_is_told_with_its_end() {
     let until = at(600);
     report.decision.replicas = 4;
     report.decision.limited_by = Some(LimitedBy::Contested { until });
-    world.memory.name_contester("argocd-controller".to_owned());
+    world.memory.contest = ContestInquiry::Answered(Some("argocd-controller".to_owned()));
     let writes = world.plan(Some(&report), at(0));
     world.apply(&writes);
     let status = world.status().unwrap();

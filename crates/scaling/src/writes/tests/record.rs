@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::bounds_record::contest_inquiry::ContestInquiry;
 
 #[test]
 fn a_floor_is_raised_in_one_request_with_its_record() {
@@ -308,10 +309,8 @@ fn who_undoes_twice_is_left_the_field_and_named() {
     }
     assert_eq!(world.bounds(), (Some(2), 10));
     assert_eq!(world.holds("FloorContested"), Some(ConditionStatus::True));
-    assert_eq!(world.memory.contester(), None);
-    world
-        .memory
-        .name_contester("kustomize-controller".to_owned());
+    assert_eq!(world.memory.contest.writer(), None);
+    world.memory.contest = ContestInquiry::Answered(Some("kustomize-controller".to_owned()));
     world.tick(Some(6), 45);
     let status = world.status().unwrap();
     let told = &status.condition("FloorContested").unwrap().message;
@@ -356,7 +355,7 @@ fn who_undoes_twice_is_left_the_field_and_named() {
     world.annotate(SCALING, json!("floor"));
     world.tick(Some(6), 625);
     assert_eq!(
-        (world.bounds().0, world.memory.contester()),
+        (world.bounds().0, world.memory.contest.writer()),
         (Some(6), None)
     );
 }

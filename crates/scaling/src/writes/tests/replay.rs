@@ -7,12 +7,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::load::observation::LoadSample;
-use crate::tracker::TargetState;
+use crate::tracker::LoadTracker;
 
 /// One replica: what it has measured, and what it remembers of its plans.
 #[derive(Default)]
 struct Replica {
-    tracker: TargetState,
+    tracker: LoadTracker,
     memory: PlanMemory,
 }
 

@@ -31,10 +31,10 @@ use evenkeel_forecast::{Minutes, ModelAssets};
 use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_scaling::counterfactual::TrialPods;
 use evenkeel_scaling::tick::{
-    FitBatch, FitEnd, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
+    FitBatch, FitLoad, FitPast, FitTold, FitWork, LoadFitResult, TrafficFitted,
 };
-use evenkeel_scaling::tracker::FitTask;
 use evenkeel_scaling::tracker::backfill_pace::BackfillPace;
+use evenkeel_scaling::tracker::{FitEnd, FitTask};
 use evenkeel_training::{OwnSettings, learn};
 use evenkeel_units::panic_error::{PanicError, caught};
 use futures::StreamExt as _;

@@ -7,7 +7,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use evenkeel_forecast::{Minutes, ModelAssets, ModelSet, NotEnoughHistory};
-use evenkeel_scaling::tick::{FitEnd, FitLoad};
+use evenkeel_scaling::tick::FitLoad;
+use evenkeel_scaling::tracker::FitEnd;
 use evenkeel_scaling::tracker::LoadModel;
 use evenkeel_training::ModelTrainer;
 
