@@ -17,6 +17,7 @@ mod past;
 mod pod_count_history;
 mod reactive_scaler;
 mod recent_lag;
+mod tick_input;
 mod tick_report;
 mod tracked_peaks;
 mod traffic_check;
@@ -25,10 +26,8 @@ mod traffic_replicas;
 pub use load_model::LoadModel;
 pub use load_past_fit::LoadPastFit;
 pub use own_fit::{FitEnd, FitTask, OwnFit};
-pub use tick_report::{
-    HpaReport, LoadReport, ModelReport, Reaction, ReconciledTarget, ScaledSignal, TickInput,
-    TickReport, TrafficInput, TrafficReport,
-};
+pub use tick_input::{Reaction, ReconciledTarget, ScaledSignal, TickInput, TrafficInput};
+pub use tick_report::{HpaReport, LoadReport, ModelReport, TickReport, TrafficReport};
 
 use evenkeel_forecast::{
     Forecast, ForecastRequest, ModelSet, NotEnoughHistory, SampleError, forecast_together,

@@ -4,7 +4,8 @@ use evenkeel_forecast::{Cover, Resolution, SelectedForecast};
 use jiff::Timestamp;
 
 use super::load_history::LoadHistory;
-use super::tick_report::{LoadReport, ModelReport, ScaledSignal};
+use super::tick_input::ScaledSignal;
+use super::tick_report::{LoadReport, ModelReport};
 use crate::counterfactual::CounterfactualResult;
 use crate::load::observation::LoadSample;
 use crate::recommend::ds_hpa;

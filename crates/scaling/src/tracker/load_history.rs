@@ -15,7 +15,7 @@ use super::own_fit;
 use super::own_fit::{FitTask, LastFit};
 use super::pod_count_history::PodCountHistory;
 use super::recent_lag::RecentLag;
-use super::tick_report::TickInput;
+use super::tick_input::TickInput;
 use super::tracked_peaks::{TrackedPeakContext, TrackedPeaks, TrackedStep};
 use crate::counterfactual::CounterfactualResult;
 use crate::load::horizon;

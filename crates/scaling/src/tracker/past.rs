@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::LoadTracker;
 use super::load_history::LoadHistory;
 use super::own_fit::{FitEnd, LastFit, OwnFit};
-use super::tick_report::ScaledSignal;
+use super::tick_input::ScaledSignal;
 
 impl LoadTracker {
     /// Takes values of the past from elsewhere and learns from them; values that were measured here

@@ -6,7 +6,8 @@ use evenkeel_hpa::{EventType, HpaEvent, ReconcileResult, Reconciler};
 use evenkeel_objects::scaling_mode::ScalingMode;
 use jiff::Timestamp;
 
-use super::tick_report::{HpaReport, Reaction, ReconciledTarget, TickInput};
+use super::tick_input::{Reaction, ReconciledTarget, TickInput};
+use super::tick_report::HpaReport;
 use crate::recommend::decision::ScalingDecision;
 use crate::recommend::policy::TargetPolicy;
 use crate::recommend::{CountChange, CountSeen, DecisionState};

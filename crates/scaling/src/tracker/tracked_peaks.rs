@@ -12,7 +12,7 @@ use evenkeel_forecast::{
 use jiff::Timestamp;
 
 use super::pod_count_history::PodCountHistory;
-use super::tick_report::ScaledSignal;
+use super::tick_input::ScaledSignal;
 use crate::counterfactual::pareto_frontier::is_avoidably_under_provisioned;
 use crate::counterfactual::{Counterfactual, CounterfactualResult, TimeOfDay, TrialPods};
 use crate::load::horizon::{Horizon, Lag};

@@ -11,7 +11,7 @@ use evenkeel_objects::bounds::ReplicaBounds;
 use jiff::SignedDuration;
 
 use super::current_load::CurrentLoad;
-use super::tick_report::{TickInput, TrafficInput};
+use super::tick_input::{TickInput, TrafficInput};
 use super::traffic_check::{PodNow, TrafficCheck};
 use crate::recommend::ds_hpa;
 use crate::recommend::expected_load::ExpectedLoad;
