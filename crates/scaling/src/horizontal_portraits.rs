@@ -5,6 +5,7 @@
 //! Evenkeel never changes an object of the same name from another author. If a result is damaged, the one before
 //! stands until it expires, and a condition says what is wrong.
 
+mod cron_job;
 pub mod jobs;
 mod namespace_portraits;
 mod portrait_objects;
@@ -18,6 +19,7 @@ use jiff::Timestamp;
 
 use crate::specs::horizontal_portrait::CheckedHorizontalPortrait;
 
+pub use self::cron_job::{TEMPLATE_HASH, job_name};
 pub use self::jobs::{JobPlan, JobProblem};
 pub use self::portrait_objects::{
     ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, key_of, result_name,

@@ -12,13 +12,14 @@ use evenkeel_objects::plan::conditional_patch::ConditionalPatch;
 use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
 use serde_json::{Value, json};
 
+use super::cron_job::{TEMPLATE_HASH, cron_job, job_name};
 use super::portrait_objects::{
     ExternalPortraitObjects, FoundJob, NamespacedName, Settings, key_of,
 };
 use super::portrait_writes;
 use super::portrait_writes::Authorship;
+use crate::specs::external_job::JobError;
 use crate::specs::horizontal_portrait::HorizontalPortrait;
-use crate::specs::portrait_job::{JobError, TEMPLATE_HASH, cron_job, job_name};
 
 /// The reason why no job runs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -9,9 +9,9 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::meta::Meta;
 use serde::Deserialize;
 
+use super::cron_job::TEMPLATE_HASH;
 use crate::specs::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use crate::specs::ihpa::CheckedIhpa;
-use crate::specs::portrait_job::TEMPLATE_HASH;
 
 /// The namespace and the name of an object.
 pub type NamespacedName = (String, String);

@@ -7,10 +7,10 @@ use evenkeel_objects::plan::conditional_patch::apply;
 use evenkeel_objects::plan::{Purpose, WriteOperation};
 use serde_json::{Value, json};
 
+use super::cron_job::cron_job;
 use super::*;
 use crate::specs::horizontal_portrait::{CheckedHorizontalPortrait, HorizontalPortrait};
 use crate::specs::ihpa::{CheckedIhpa, Ihpa};
-use crate::specs::portrait_job::cron_job;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
@@ -256,7 +256,7 @@ fn a_job_is_made_once_and_changed_with_its_template_alone() {
     world.find(Some(job.clone()), None);
     assert_eq!(jobs(&world), []);
     let mut old = job.clone();
-    old["metadata"]["annotations"][crate::specs::portrait_job::TEMPLATE_HASH] = json!("x");
+    old["metadata"]["annotations"][TEMPLATE_HASH] = json!("x");
     old["metadata"]["annotations"]["theirs"] = json!("x");
     old["spec"]["suspend"] = json!(true);
     world.find(Some(old.clone()), None);

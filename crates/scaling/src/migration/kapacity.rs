@@ -73,7 +73,7 @@ pub(super) fn convert_portrait(
                 .to_owned(),
         );
     } else if spec.portrait.external_generator_name.is_none() {
-        let checked = crate::specs::portrait_job::check(&spec.portrait);
+        let checked = crate::specs::external_job::check(&spec.portrait);
         checked.map_err(|error| MigrateError::new("as it would be", error.to_string()))?;
     }
     Ok(migrated)

@@ -16,11 +16,10 @@ use evenkeel_objects::kinds::Kind;
 use evenkeel_objects::object_ref::ObjectRef;
 use evenkeel_objects::plan::Write;
 use evenkeel_scaling::horizontal_portraits::{
-    ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, jobs, key_of,
-    portraits, restore, result, result_name, vouch, vouched,
+    ExternalPortraitObjects, FoundJob, FoundResult, NamespacedName, Settings, job_name, jobs,
+    key_of, portraits, restore, result, result_name, vouch, vouched,
 };
 use evenkeel_scaling::specs::horizontal_portrait::CheckedHorizontalPortrait;
-use evenkeel_scaling::specs::portrait_job::job_name;
 use futures::{StreamExt as _, stream};
 use jiff::SignedDuration;
 use kube::Client;

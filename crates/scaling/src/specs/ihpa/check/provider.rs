@@ -109,7 +109,7 @@ fn of_dynamic(path: &str, spec: &PortraitSpec) -> Result<PortraitSource, IhpaErr
     match (algorithm.kind.as_str(), portrait_type) {
         _ if spec.external_generator_name.is_some() => Ok(external(spec)),
         (EXTERNAL_JOB, _) => {
-            crate::specs::portrait_job::check(spec).map_err(|problem| IhpaError::At {
+            crate::specs::external_job::check(spec).map_err(|problem| IhpaError::At {
                 path: format!("{path}.algorithm.externalJob{}", problem.path),
                 problem: IhpaSpecFault::Metric(problem.accepted),
             })?;

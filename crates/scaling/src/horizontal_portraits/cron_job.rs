@@ -4,14 +4,13 @@
 //! default one there, and is owned by the HorizontalPortrait, with which it goes. It is compared by a hash of what
 //! it was made from: the API server fills in defaults, which are no change.
 
-use evenkeel_api::portrait_spec::{ExternalJobAlgorithm, JobTemplate, PortraitSpec, TemplateMeta};
+use evenkeel_api::portrait_spec::{JobTemplate, TemplateMeta};
 use evenkeel_objects::kinds::Kind;
-use evenkeel_objects::raw_json;
-use evenkeel_objects::raw_json::TooMuch;
 use evenkeel_units::fnv::fnv1a;
 use serde_json::{Value, json};
 
-use super::horizontal_portrait::HorizontalPortrait;
+use crate::specs::external_job::{JobError, check};
+use crate::specs::horizontal_portrait::HorizontalPortrait;
 
 /// On a CronJob, written: the hash of what it was made from.
 pub const TEMPLATE_HASH: &str = "evenkeel.dev/template-hash";
@@ -24,71 +23,6 @@ const LONGEST_NAME: usize = 52;
 
 /// The characters of a hash in a name.
 const HASH: usize = 8;
-
-/// A job that is not run, with its place below `externalJob`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("externalJob{path}: accepted: {accepted}")]
-pub struct JobError {
-    /// The place, empty or beginning with a dot.
-    pub path: String,
-    pub accepted: &'static str,
-}
-
-impl JobError {
-    /// The kind of error, for conditions, Events and metrics.
-    pub const fn reason(&self) -> &'static str {
-        "ExternalJob"
-    }
-
-    fn at(path: impl Into<String>, accepted: &'static str) -> Self {
-        Self {
-            path: path.into(),
-            accepted,
-        }
-    }
-}
-
-/// The spec of a CronJob in the template of the job of a portrait, looked through for what makes it run; the rest is for the
-/// API server to check.
-///
-/// # Errors
-/// The first thing in it that is not accepted.
-pub fn check(spec: &PortraitSpec) -> Result<Value, JobError> {
-    template(spec).map(|(_, spec)| spec)
-}
-
-fn template(spec: &PortraitSpec) -> Result<(&JobTemplate, Value), JobError> {
-    let Some(ExternalJobAlgorithm { job, result_source }) = spec.external_job() else {
-        return Err(JobError::at("", "a job and where it leaves its result"));
-    };
-    if result_source
-        .as_ref()
-        .is_some_and(|source| source.kind != "ConfigMap")
-    {
-        return Err(JobError::at(".resultSource.type", "ConfigMap"));
-    }
-    let template = match (job.kind.as_str(), &job.cron_job) {
-        ("CronJob", Some(cron_job)) => &cron_job.template,
-        _ => return Err(JobError::at(".job", "type CronJob with cronJob")),
-    };
-    let path = ".job.cronJob.template.spec";
-    let spec = template.spec.value();
-    let spec = spec.map_err(|TooMuch| JobError::at(path, raw_json::ACCEPTED))?;
-    if !spec["schedule"].is_string() {
-        let path = format!("{path}.schedule");
-        return Err(JobError::at(path, "the schedule of a CronJob"));
-    }
-    let pod = "jobTemplate.spec.template.spec";
-    let containers = &spec["jobTemplate"]["spec"]["template"]["spec"]["containers"];
-    let containers = containers.as_array().map_or(&[][..], Vec::as_slice);
-    let is_complete = |one: &Value| one["name"].is_string() && one["image"].is_string();
-    if containers.is_empty() || !containers.iter().all(is_complete) {
-        let path = format!("{path}.{pod}.containers");
-        let accepted = "at least one container, each with a name and an image";
-        return Err(JobError::at(path, accepted));
-    }
-    Ok((template, spec))
-}
 
 /// The name of the CronJob of a HorizontalPortrait: its own, or the begin of a longer one with a hash of the whole.
 pub fn job_name(portrait: &str) -> String {
@@ -104,8 +38,8 @@ pub fn job_name(portrait: &str) -> String {
 ///
 /// # Errors
 /// A template that is not accepted.
-pub(crate) fn cron_job(portrait: &HorizontalPortrait) -> Result<Value, JobError> {
-    let (JobTemplate { metadata, .. }, mut spec) = template(&portrait.spec.portrait)?;
+pub(super) fn cron_job(portrait: &HorizontalPortrait) -> Result<Value, JobError> {
+    let (JobTemplate { metadata, .. }, mut spec) = check(&portrait.spec.portrait)?;
     let name = portrait.metadata.name.as_deref().unwrap_or_default();
     let namespace = portrait.metadata.namespace.as_deref().unwrap_or_default();
     if spec["concurrencyPolicy"].is_null() {
