@@ -46,12 +46,12 @@ pub use provider_state::ProviderState;
 /// The pause from a scale-out ahead of the load to the next one, without `behavior` (`CLBP` 3.4).
 const AFTER_OUT: SignedDuration = SignedDuration::from_mins(3);
 
-/// The decision of one tick, and the state for the next.
+/// The decision of one tick; `state` goes on to the next.
 pub fn decide(
     policy: &TargetPolicy,
-    mut state: DecisionState,
+    state: &mut DecisionState,
     input: &DecisionInput<'_>,
-) -> (ScalingDecision, DecisionState) {
+) -> ScalingDecision {
     let DecisionInput { now, current, .. } = *input;
     let seen = CountSeen {
         current,
@@ -75,19 +75,18 @@ pub fn decide(
     }
     if idle {
         (state.active_forecast, state.adopted) = (None, None);
-        let unchanged = left(current, reason::idle(policy.mode), None);
-        return (unchanged, state);
+        return left(current, reason::idle(policy.mode), None);
     }
     let contested = state.contest.until(now);
     if let Some(until) = contested.filter(|_| policy.mode == ScalingMode::Direct) {
         let limit = LimitedBy::Contested { until };
         let reason = format!("replicas stay {current}, limited by {limit}");
-        return (left(current, reason, Some(limit)), state);
+        return left(current, reason, Some(limit));
     }
     let mut tick = DecisionContext {
         policy,
         input,
-        state: &mut state,
+        state,
     };
     let decision = match (policy.mode, input.portrayed) {
         (ScalingMode::Floor, _) => tick.floor(),
@@ -101,9 +100,9 @@ pub fn decide(
         }
     };
     if policy.mode == ScalingMode::Direct {
-        state.ask(decision.replicas, current, now);
+        tick.state.ask(decision.replicas, current, now);
     }
-    (decision, state)
+    decision
 }
 
 /// The decision that leaves the count as it is.

@@ -62,7 +62,7 @@ pub const UNSCALED: usize = 4;
 #[derive(Debug, Default)]
 pub struct LoadTracker {
     loads: Vec<LoadHistory>,
-    pub(crate) state: DecisionState,
+    pub(crate) decision: DecisionState,
     carried: PodCountHistory,
     /// Where the HPA's algorithm is run here.
     reacting: Option<Box<ReactiveScaler>>,
@@ -147,7 +147,7 @@ impl LoadTracker {
         forecasts: &mut impl Iterator<Item = Result<Forecast, NotEnoughHistory>>,
     ) -> TickReport {
         let now = input.now;
-        let reacted = react(&mut self.reacting, &mut self.state, policy, input);
+        let reacted = react(&mut self.reacting, &mut self.decision, policy, input);
         let horizon = self.horizon(policy, input);
         let ahead = horizon.ahead();
         let loads = self.loads.iter_mut();
@@ -173,22 +173,21 @@ impl LoadTracker {
             ..decision_input
         };
         let portraits = input.portraits.as_ref();
-        let portrayed =
-            portraits.map(|portraits| portray(policy, &mut self.state, &decision_input, portraits));
+        let portrayed = portraits
+            .map(|portraits| portray(policy, &mut self.decision, &decision_input, portraits));
         let decision_input = DecisionInput {
             portrayed: portrayed.as_ref(),
             ..decision_input
         };
-        let (decision, state) = decide(policy, std::mem::take(&mut self.state), &decision_input);
-        self.state = state;
+        let decision = decide(policy, &mut self.decision, &decision_input);
         self.carried
             .see(pods_now(policy, input, decision.replicas), now);
-        let active = self.state.active_forecast.as_ref();
+        let active = self.decision.active_forecast.as_ref();
         let of = |load: &SignalLoad<'_>| LoadValidity::of(load, policy, &decision_input, active);
         let of_kinds = kinds.iter().map(|kind| of(&kind.signal_load()));
         let standings: Vec<_> = loads.iter().map(of).chain(of_kinds).collect();
         let reacting = self.reacting.as_mut();
-        let hpa = reacting.and_then(|one| one.decided(&self.state, policy, reacted, &decision));
+        let hpa = reacting.and_then(|one| one.decided(&self.decision, policy, reacted, &decision));
         let at = now.checked_add(horizon.ahead()).unwrap_or(Timestamp::MAX);
         let reports = current.into_iter().chain(kinds).zip(standings);
         let reports = reports.map(|(load, standing)| load.report(at, standing));
@@ -243,25 +242,25 @@ impl LoadTracker {
     /// Adopts the floor that is in force at the first tick. Later it is only followed down, because
     /// another decider may take it back meanwhile.
     fn adopt(&mut self, recorded: Option<Floor>) {
-        let is_first = self.state.current.is_none();
+        let is_first = self.decision.current.is_none();
         let adopted = if is_first {
             recorded
         } else {
-            self.state.adopted
+            self.decision.adopted
         };
-        self.state.adopted = adopted.zip(recorded).map(|(adopted, recorded)| Floor {
+        self.decision.adopted = adopted.zip(recorded).map(|(adopted, recorded)| Floor {
             replicas: adopted.replicas.min(recorded.replicas),
             ..adopted
         });
     }
 
     fn contribution(&self, policy: &TargetPolicy, now: Timestamp) -> Option<Recommendation> {
-        let floor = self.state.floor_in_force();
+        let floor = self.decision.floor_in_force();
         let floor = floor.filter(|_| policy.mode == ScalingMode::Floor)?;
         if floor.replicas <= policy.bounds.min() {
             return None;
         }
-        let until = match self.state.adopted {
+        let until = match self.decision.adopted {
             Some(adopted) if adopted.until == floor.until => adopted.until,
             _ => now.checked_add(FLOOR_STANDS).unwrap_or(Timestamp::MAX),
         };

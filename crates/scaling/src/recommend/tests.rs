@@ -130,9 +130,10 @@ impl Told {
     fn decide(
         &self,
         policy: &TargetPolicy,
-        state: DecisionState,
+        mut state: DecisionState,
     ) -> (ScalingDecision, DecisionState) {
-        self.with_input(|input| decide(policy, state, input))
+        let decision = self.with_input(|input| decide(policy, &mut state, input));
+        (decision, state)
     }
 
     fn with_input<T>(&self, decide: impl FnOnce(&DecisionInput<'_>) -> T) -> T {

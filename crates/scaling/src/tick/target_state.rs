@@ -76,7 +76,7 @@ impl TargetState {
             observed, conflict, ..
         } = seen;
         if let Some(&count) = tick.scaled.get(observed.target.object()) {
-            self.tracker.state.written(count);
+            self.tracker.decision.written(count);
         }
         let remembered = self.plans.record(tick.now);
         let mut resolved =

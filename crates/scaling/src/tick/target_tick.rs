@@ -148,7 +148,7 @@ impl<'a> TickingTarget<'a> {
         crons: &mut Crons<'_>,
         ticked: &mut ScalingTickOutput,
     ) {
-        let contest = &self.state.tracker.state.contest;
+        let contest = &self.state.tracker.decision.contest;
         let target = ScaledTarget {
             seen: self.seen,
             resolved: &self.resolved,

@@ -175,10 +175,9 @@ fn run(strategy: Strategy, ticks_per_hour: u32) -> Outcome {
             traffic: None,
             portrayed: None,
         };
-        let (decision, next) = decide(&policy, state, &input);
+        let decision = decide(&policy, &mut state, &input);
         outcome.by_forecast += usize::from(decision.reason.contains(": forecast "));
         outcome.by_threshold += usize::from(decision.reason.contains("d-hpa"));
-        state = next;
         current = decision.replicas;
         outcome.replicas.push(current);
         let since = outcome.replicas.len().saturating_sub(STARTING + 1);

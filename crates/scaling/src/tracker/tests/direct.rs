@@ -482,12 +482,12 @@ fn one_change_by_hand_is_gone_on_from_and_a_contest_is_left_until_it_ends() {
     let settle = |direct: &mut Directly, tick| direct.tick(600, tick).decision;
     assert_eq!(settle(&mut direct, 0).replicas, 6);
     // It was set to 6, and to 3, between two ticks.
-    direct.run.tracker.state.written(6);
+    direct.run.tracker.decision.written(6);
     (direct.run.current, direct.generation) = (3, Some(3));
     let decision = settle(&mut direct, 1);
     assert_eq!((decision.replicas, decision.limited_by), (6, None));
     // It was set to 6, and to 3 again, between two ticks.
-    direct.run.tracker.state.written(6);
+    direct.run.tracker.decision.written(6);
     (direct.run.current, direct.generation) = (3, Some(5));
     let decision = settle(&mut direct, 2);
     let until = time(2) + SignedDuration::from_mins(10);
@@ -514,7 +514,7 @@ fn a_count_of_an_older_decision_does_not_count_as_the_one_that_is_asked_for_now(
             (6, None),
             "{tick}"
         );
-        direct.run.tracker.state.written(5);
+        direct.run.tracker.decision.written(5);
         (direct.run.current, direct.generation) = (3, Some(generation));
     }
 }
@@ -576,7 +576,13 @@ fn reverts_to_zero_are_a_contest_where_zero_is_one_of_the_counts() {
             direct.run.current = current;
             let pods = pods(current);
             direct.decide(&pods, &queued(Some(25), tick), tick);
-            direct.run.tracker.state.contest.until(time(tick)).is_some()
+            direct
+                .run
+                .tracker
+                .decision
+                .contest
+                .until(time(tick))
+                .is_some()
         };
         // 3 are asked for and written, and another writer sets 0 and then 1.
         let all = [1, 3, 0, 1, 3, 0].into_iter().zip(0..);

@@ -22,7 +22,7 @@ fn what_is_expected_is_the_number_that_the_floor_is_made_of() {
             let report = run.measured(tick, load(tick));
             let now = report.loads[0].now.unwrap();
             let expected = expected(&report).unwrap();
-            let active = run.tracker.state.active_forecast.as_ref();
+            let active = run.tracker.decision.active_forecast.as_ref();
             let mean = active.map_or(now, |active| active.load);
             let same = expected.load.to_bits() == now.max(mean).to_bits();
             assert!(same, "{mean}: {report:?}");

@@ -160,7 +160,7 @@ fn a_preview_shows_the_count_in_the_end_and_asks_for_nothing() {
     let report = staged.only_tick(0);
     assert_eq!(report.decision.replicas, 12);
     assert_eq!(portrayed(&report).staged.phase, ChangePhase::Settled);
-    assert!(staged.run.tracker.state.asked.is_none());
+    assert!(staged.run.tracker.decision.asked.is_none());
 }
 
 #[test]
