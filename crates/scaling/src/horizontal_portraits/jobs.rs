@@ -85,8 +85,8 @@ impl JobCandidate<'_> {
     }
 }
 
-/// The writes that bring all CronJobs in line.
-pub(super) fn plan(observed: &ExternalPortraitObjects<'_>, settings: &Settings) -> JobPlan {
+/// The writes that bring CronJobs in line, and why some do not run.
+pub fn jobs(observed: &ExternalPortraitObjects<'_>, settings: &Settings) -> JobPlan {
     let mut plan = JobPlan {
         writes: outside(observed, Purpose::Portrait),
         ..JobPlan::default()
@@ -131,11 +131,11 @@ pub(super) fn plan(observed: &ExternalPortraitObjects<'_>, settings: &Settings) 
     plan
 }
 
-/// The writes that suspend every job of Evenkeel's, for `purpose`.
-pub(super) fn suspend_all(observed: &ExternalPortraitObjects<'_>, purpose: Purpose) -> Vec<Write> {
+/// The writes that suspend every job, since nothing of Evenkeel's is to be left at work.
+pub fn restore(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
     let checked = observed.portraits.iter().map(|one| &*one.object);
-    let own = checked.filter_map(|portrait| suspend(observed, portrait, purpose));
-    own.chain(outside(observed, purpose)).collect()
+    let own = checked.filter_map(|portrait| suspend(observed, portrait, Purpose::Restore));
+    own.chain(outside(observed, Purpose::Restore)).collect()
 }
 
 /// The writes that suspend jobs in namespaces that have not opted in.

@@ -15,8 +15,8 @@ use super::portrait_writes::{Authorship, authorship};
 /// The most portraits that a namespace names: 256 UIDs take 9 KiB of the 256 KiB that annotations may take.
 const MOST: usize = 256;
 
-/// The UIDs of the portraits that have a job, by namespace, as the annotation has them.
-pub(super) fn of(
+/// The UIDs of the portraits that have a job, by namespace, as the annotation `evenkeel.dev/portrait-jobs` has them.
+pub fn vouched(
     observed: &ExternalPortraitObjects<'_>,
     settings: &Settings,
 ) -> BTreeMap<String, String> {
@@ -41,11 +41,8 @@ pub(super) fn of(
         .collect()
 }
 
-/// The writes by which namespaces tell what was found, where another was told before.
-pub(super) fn writes(
-    before: &BTreeMap<String, String>,
-    found: &BTreeMap<String, String>,
-) -> Vec<Write> {
+/// The writes of that annotation, where another was told `before`.
+pub fn vouch(before: &BTreeMap<String, String>, found: &BTreeMap<String, String>) -> Vec<Write> {
     let told = |namespace: &String, text: Option<&String>| {
         let change = json!({"metadata": {"annotations": {PORTRAIT_JOBS: text}}});
         let target = ObjectRef::of_cluster(Kind::Namespace, namespace.as_str());

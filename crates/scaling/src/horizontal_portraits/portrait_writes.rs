@@ -19,8 +19,9 @@ use crate::specs::horizontal_portrait::{
 use crate::specs::ihpa::{CheckedIhpa, Ihpa, PortraitSource};
 use crate::status::opt_in_notice::NOT_OPTED_IN;
 
-/// Makes those that are missing, and keeps in line those that belong to their autoscaler.
-pub(super) fn plan(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
+/// The writes that bring the HorizontalPortraits in line that autoscalers name: those that are missing, and those that
+/// belong to their autoscaler.
+pub fn portraits(observed: &ExternalPortraitObjects<'_>) -> Vec<Write> {
     let known: HashMap<_, _> = observed
         .portraits
         .iter()

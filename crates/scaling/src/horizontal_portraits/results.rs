@@ -19,8 +19,9 @@ struct JobResult {
     condition: Condition,
 }
 
-/// The write of the status, where it is another: of what was found of the result, or of the problem for which no job runs.
-pub(super) fn plan(
+/// The write that tells what came of the job of a HorizontalPortrait: what was found of its result, or the problem for which it
+/// does not run. One result is read at a time, since each may be of a megabyte.
+pub fn result(
     portrait: &CheckedHorizontalPortrait,
     found: Result<Option<&FoundResult>, &JobProblem>,
     now: Timestamp,

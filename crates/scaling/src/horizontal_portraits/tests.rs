@@ -1,10 +1,11 @@
 //! Tests of the plan for autoscalers, HorizontalPortraits, jobs and results.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use evenkeel_objects::plan::conditional_patch::apply;
-use evenkeel_objects::plan::{Purpose, WriteOperation};
+use evenkeel_objects::plan::{Purpose, Write, WriteOperation};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::cron_job::cron_job;

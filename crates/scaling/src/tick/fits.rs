@@ -4,7 +4,6 @@
 //! the day, which spreads ten thousand of them over the day.
 
 use evenkeel_metrics::signal::Signal;
-use evenkeel_objects::pod_names::WorkloadName;
 use evenkeel_units::panic_error::caught;
 use jiff::Timestamp;
 
@@ -56,13 +55,6 @@ pub struct FitLoad {
 pub struct LoadFitResult {
     pub load: FitLoad,
     pub end: FitEnd,
-}
-
-impl FitLoad {
-    /// The workload as Pods' names tell it.
-    pub fn workload(&self) -> WorkloadName {
-        self.key.workload_name()
-    }
 }
 
 /// A load that is due.

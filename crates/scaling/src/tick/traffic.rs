@@ -2,7 +2,6 @@
 
 use evenkeel_metrics::signal::Signal;
 use evenkeel_objects::pod_names;
-use evenkeel_objects::pod_names::WorkloadName;
 use jiff::Timestamp;
 
 use super::ScalingTargets;
@@ -34,11 +33,6 @@ pub struct TrafficFitted {
 }
 
 impl TrafficWork {
-    /// The workload as Pods' names tell it.
-    pub fn workload(&self) -> WorkloadName {
-        self.key.workload_name()
-    }
-
     /// The lane in which it is done.
     fn lane(&self) -> FitLane {
         let mut pasts = self.kinds.iter().chain([&self.of]);

@@ -40,7 +40,7 @@ fn due(three: &mut Three, at: i64) -> Vec<FitBatch> {
 
 fn names(batches: &[FitBatch]) -> BTreeSet<String> {
     let loads = batches.iter().flat_map(|batch| &batch.loads);
-    let names = loads.map(|load| load.workload().workload.into_string());
+    let names = loads.map(|load| load.key.workload_name().workload.into_string());
     names.collect()
 }
 
@@ -172,7 +172,7 @@ fn targets_whose_replicas_follow_are_fitted_before_those_that_recommend() {
         three.middle = observed("b", mode);
         three.tick(15, &[]);
         let batches = due(&mut three, 15);
-        batches[0].loads[0].workload().workload
+        batches[0].loads[0].key.workload_name().workload
     };
     assert_eq!(&*first("recommend"), "Deployment/a", "by their hours");
     assert_eq!(&*first("floor"), "Deployment/b");

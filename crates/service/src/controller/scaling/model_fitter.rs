@@ -200,7 +200,11 @@ impl ModelFitter {
             step: MINUTE,
             steps: self.settings.minutes,
         };
-        let workloads: Vec<WorkloadName> = batch.loads.iter().map(FitLoad::workload).collect();
+        let workloads: Vec<WorkloadName> = batch
+            .loads
+            .iter()
+            .map(|load| load.key.workload_name())
+            .collect();
         match &batch.past {
             FitPast::Workloads(signal) => {
                 let question = HistoryRequest::Sums(signal, Workloads::These(&workloads));

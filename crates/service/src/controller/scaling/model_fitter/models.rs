@@ -31,7 +31,7 @@ impl ModelFitter {
         load: &FitLoad,
         models: ModelSet,
     ) -> Result<FitEnd, FitOutcome> {
-        let (window, of) = (load.window, load.workload());
+        let (window, of) = (load.window, load.key.workload_name());
         let target = format!("{}/{}", of.namespace, of.workload);
         let (file, last) = (self.swish_net.clone(), self.last_network.clone());
         let shared = ModelAssets {

@@ -213,7 +213,7 @@ impl Outcome {
         let mut told = Vec::new();
         while let Some(FitTold::Trees(fitted)) = heard.recv().await {
             let LoadFitResult { load, end } = *fitted;
-            let name = load.workload().workload.into_string();
+            let name = load.key.workload_name().workload.into_string();
             told.push((name, end, begun.elapsed()));
         }
         running.await.unwrap();

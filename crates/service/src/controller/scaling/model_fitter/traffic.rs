@@ -51,7 +51,7 @@ impl ModelFitter {
         work: &TrafficWork,
         pace: &mut BackfillPace,
     ) -> Option<TrafficPasts> {
-        let workload = work.workload();
+        let workload = work.key.workload_name();
         let these = [workload.clone()];
         let pasts = work.kinds.iter().chain([&work.of]);
         let questions = pasts.map(|(_, past)| match past {
