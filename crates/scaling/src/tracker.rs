@@ -218,9 +218,9 @@ impl LoadTracker {
         }
     }
 
-    /// True where the HPA's algorithm has been run here and remembers what it has told.
-    pub(crate) const fn has_reconciled(&self) -> bool {
-        self.reacting.is_some()
+    /// True where the HPA's algorithm has been run here at this count and remembers what it has told.
+    pub(crate) fn has_reconciled(&self, current: i32) -> bool {
+        self.reacting.is_some() && self.decision.current == Some(current)
     }
 
     /// The size of the memory in bytes, as far as it grows with the loads that are tracked.

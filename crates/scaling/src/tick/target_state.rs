@@ -53,8 +53,6 @@ pub(super) struct TargetState {
     pub(super) decisions: BTreeMap<&'static str, u64>,
     /// How decisions on it act, where its newest tick came to one.
     pub(super) mode: Option<ScalingMode>,
-    /// The count at the last tick, where it is reconciled here.
-    pub(super) reconciled: Option<i32>,
     /// Where its work has panicked, until that counts as mended.
     pub(super) quarantine: Option<Quarantine>,
 }
@@ -200,7 +198,7 @@ impl TargetState {
 
     /// The readings of the HPA's algorithm for a target, if Evenkeel runs the algorithm.
     pub(super) fn measured(
-        &mut self,
+        &self,
         observed: &TargetObjects,
         resolved: &ResolvedTarget,
         tick: &ScalingTickInput<'_>,
@@ -211,14 +209,13 @@ impl TargetState {
             let is_checked = portraits.is_some_and(|portraits| portraits.are_checked());
             is_checked || matches!(one.reaction, TargetReaction::Reconciled(_))
         });
-        let count = target.map(|target| target.current);
-        let before = std::mem::replace(&mut self.reconciled, count);
-        let mut readings = readings(observed, target?, tick);
+        let target = target?;
+        let mut readings = readings(observed, target, tick);
         if self.missing_pods.are_missing() {
             readings.withhold(PODS_MISSING);
         }
         // A memory that began anew, as after the clock was set back, goes on from what it told.
-        let told = if before == count && self.tracker.has_reconciled() {
+        let told = if self.tracker.has_reconciled(target.current) {
             LastStatus::default()
         } else {
             last_status::told(observed)
