@@ -27,12 +27,7 @@ const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 const PROXIED: [&str; 2] = ["pods", "services"];
 
-/// After the delay of [`Control`](crate::Control).
 pub(super) async fn handle(api: &Arc<Api>, request: Request<Incoming>) -> Response<ResponseBody> {
-    let delay = api.control.delay();
-    if !delay.is_zero() {
-        tokio::time::sleep(delay).await;
-    }
     let (parts, body) = request.into_parts();
     let answer = answer(api, &parts, body).await;
     let mut answer = answer.unwrap_or_else(|error| refusal(&error));
