@@ -49,6 +49,6 @@ pub use rejected_samples::{DropCause, RejectedSamples};
 pub use round::{MetricsRound, QueryReport};
 pub use series::LabelSet;
 pub(crate) use settings::BODY_LIMIT;
-pub use settings::{MetricsSourceSettings, Settings};
+pub use settings::Settings;
 pub use source::MetricsSource;
-pub use sources::{NoMetrics, metrics_api, prometheus};
+pub use sources::{ConnectedSource, MetricsSourceSettings, NoMetrics, metrics_api, prometheus};
