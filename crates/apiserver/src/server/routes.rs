@@ -63,7 +63,6 @@ async fn answer(
             ..Reply::json(Bytes::from_static(b"ok"))
         },
         Route::Version => discovery::version(),
-        Route::OpenApiV2 => openapi::v2::document(api, accepts)?,
         Route::OpenApiIndex => openapi::index(api),
         Route::OpenApi { group, version } => openapi::document(api, group, version)?,
         Route::Core | Route::Groups | Route::Group(_) | Route::Resources { .. } => {
